@@ -1,0 +1,27 @@
+# Third-party libraries, from Debian 12's packages, linked statically: TensorFlow's process exports other
+# copies of OpenSSL and zlib, and a dynamic reference would be bound to those. docs/decisions says why each is here.
+
+find_package(Threads REQUIRED)
+set(OPENSSL_USE_STATIC_LIBS TRUE)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(GTest REQUIRED)
+find_package(CLI11 REQUIRED)
+
+function(headrace_static_package target header library)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  find_library(${target}_LIBRARY ${library} REQUIRED)
+  add_library(${target} STATIC IMPORTED)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION ${${target}_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE})
+  target_link_libraries(${target} INTERFACE ${ARGN})
+endfunction()
+
+headrace_static_package(dependency_zlib zlib.h libz.a)
+headrace_static_package(dependency_deflate libdeflate.h libdeflate.a)
+headrace_static_package(dependency_pugixml pugixml.hpp libpugixml.a)
+headrace_static_package(dependency_bz2 bzlib.h libbz2.a)
+headrace_static_package(dependency_lzma lzma.h liblzma.a Threads::Threads)
+headrace_static_package(dependency_zstd zstd.h libzstd.a)
+headrace_static_package(dependency_archive archive.h libarchive.a
+  dependency_lzma dependency_bz2 dependency_zstd dependency_zlib OpenSSL::Crypto)

@@ -1,0 +1,41 @@
+# How every folder of headrace/ becomes a target:
+#
+#   headrace_library(store SOURCES url.cc registry.cc TESTS url_test.cc LINKS headrace::io)
+#
+# makes the static library headrace_store (alias headrace::store) and, where TESTS are given, the program
+# headrace_store_test, which ctest runs as one test. LINKS are public, PRIVATE_LINKS stay inside the folder:
+# third-party libraries belong there, since no public header names a third-party type.
+
+set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
+
+add_library(headrace_settings INTERFACE)
+target_include_directories(headrace_settings INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(headrace_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Werror=return-type -Werror=unused-result)
+if(HEADRACE_SANITIZE)
+  set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+  set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+  target_compile_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE})
+endif()
+
+function(headrace_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
+  set(target headrace_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(headrace::${name} ALIAS ${target})
+  target_link_libraries(${target} PUBLIC headrace_settings ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  if(arg_TESTS)
+    headrace_test(${name} SOURCES ${arg_TESTS} LINKS ${target} ${arg_PRIVATE_LINKS} ${arg_TEST_LINKS})
+  endif()
+endfunction()
+
+function(headrace_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  set(target headrace_${name}_test)
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE headrace_settings ${arg_LINKS} GTest::gmock_main)
+  target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
+  add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file What a process takes from outside: captured once at an entry point (cli/, a binding) and passed down.
+/// Nothing below an entry point reads the environment, the clock or the terminal.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+struct Environment {
+  std::map<std::string, std::string, std::less<>> variables;
+  /// Wall clock. Tests pass their own.
+  std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
+
+  /// The variable's value; none if it is unset or empty.
+  std::optional<std::string> get(std::string_view name) const {
+    const auto found = variables.find(name);
+    if (found == variables.end() || found->second.empty()) return std::nullopt;
+    return found->second;
+  }
+
+  /// Reads this process's environment. Called once, before threads start.
+  static Environment capture();
+};
+
+/// "2026-11-21T03:26:00Z" (UTC, whole seconds).
+std::string format_time(std::chrono::system_clock::time_point time);
+
+/// Bytes from the kernel's random generator (getrandom), for names that must not collide. Never for order.
+std::uint64_t random_name_bits();
+
+}  // namespace headrace

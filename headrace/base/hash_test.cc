@@ -1,0 +1,27 @@
+#include "headrace/base/hash.h"
+
+#include <array>
+
+namespace headrace {
+namespace {
+
+// Key 00 01 … 0f, input 00 01 … (n-1): the reference vectors published with SipHash.
+constexpr HashKey kReferenceKey{0x0706050403020100U, 0x0f0e0d0c0b0a0908U};
+
+TEST(SipHash, AgreesWithTheReferenceVectors) {
+  Bytes input;
+  for (int i = 0; i < 15; ++i) input.push_back(static_cast<std::byte>(i));
+  EXPECT_EQ(siphash(kReferenceKey, BytesView(input).first(0)), 0x726fdb47dd0e0e31U);
+  EXPECT_EQ(siphash(kReferenceKey, BytesView(input).first(1)), 0x74f839c593dc67fdU);
+  EXPECT_EQ(siphash(kReferenceKey, BytesView(input).first(8)), 0x93f5f5799a932462U);
+  EXPECT_EQ(siphash(kReferenceKey, BytesView(input)), 0xa129ca6149be45e5U);
+}
+
+TEST(SipHash, OfAnIntegerIsThatOfItsBytes) {
+  Bytes bytes;
+  append_little_endian<std::uint64_t>(bytes, 0x1122334455667788U);
+  EXPECT_EQ(siphash(kReferenceKey, std::uint64_t{0x1122334455667788U}), siphash(kReferenceKey, BytesView(bytes)));
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,41 @@
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+TEST(Text, SizesAreReadWithDecimalAndBinaryPrefixes) {
+  EXPECT_EQ(parse_size_bytes("300MB"), 300'000'000U);
+  EXPECT_EQ(parse_size_bytes("1 GiB"), 1U << 30);
+  EXPECT_EQ(parse_size_bytes("64k"), 64'000U);
+  EXPECT_EQ(parse_size_bytes("17"), 17U);
+  for (const char* wrong : {"", "x", "-1", "5 parsecs", "5ki5", "1e300"}) EXPECT_FALSE(parse_size_bytes(wrong)) << wrong;
+}
+
+TEST(Text, InvalidUtf8BecomesWhatPythonMakesOfIt) {
+  const std::string mark = "\xef\xbf\xbd";
+  // Expected values: bytes(...).decode("utf-8", errors="replace") of CPython 3.11.
+  EXPECT_EQ(replace_invalid_utf8("na\xefve").text, "na" + mark + "ve");
+  EXPECT_EQ(replace_invalid_utf8("\xf0\x9f\x98").text, mark);
+  EXPECT_EQ(replace_invalid_utf8("\xf0\x80\x80\x80").text, mark + mark + mark + mark);
+  EXPECT_EQ(replace_invalid_utf8("\xed\xa0\x80").text, mark + mark + mark);
+  EXPECT_EQ(replace_invalid_utf8("\xe2\x82x\xff").text, mark + "x" + mark);
+  EXPECT_EQ(replace_invalid_utf8("\xe2\x82x\xff").replaced, 2U);
+  EXPECT_EQ(replace_invalid_utf8("gr\xc3\xbc\xc3\x9f").replaced, 0U);
+}
+
+TEST(Text, SuggestsTheNameThatWasMeant) {
+  const std::vector<std::string> names = {"batch-size", "epochs", "seed"};
+  EXPECT_EQ(nearest_name("batchsize", names), "batch-size");
+  EXPECT_EQ(nearest_name("epoch", names), "epochs");
+  EXPECT_EQ(nearest_name("zzzzzzzz", names), std::nullopt);
+}
+
+TEST(Text, NumbersAreReadWhole) {
+  EXPECT_EQ(parse_number<int>("-17"), -17);
+  for (const char* wrong : {"", "17x", " 17", "99999999999"}) EXPECT_FALSE(parse_number<int>(wrong)) << wrong;
+  EXPECT_EQ(zero_padded(7, 5), "00007");
+  EXPECT_EQ(concat("a", 1, '/', 2.5), "a1/2.5");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,43 @@
+#include "headrace/io/digest.h"
+
+#include <openssl/evp.h>
+
+namespace headrace {
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) { EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr); }
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::update(BytesView data) { EVP_DigestUpdate(state_->context, data.data(), data.size()); }
+
+Bytes Sha256::finish() {
+  Bytes digest(32);
+  EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  return digest;
+}
+
+Bytes sha256(BytesView data) {
+  Sha256 state;
+  state.update(data);
+  return state.finish();
+}
+
+std::string sha256_hex(BytesView data) { return hex(sha256(data)); }
+
+std::string hex(BytesView data) {
+  std::string text;
+  text.reserve(2 * data.size());
+  for (const std::byte byte : data) {
+    text += "0123456789abcdef"[std::to_integer<int>(byte) >> 4];
+    text += "0123456789abcdef"[std::to_integer<int>(byte) & 15];
+  }
+  return text;
+}
+
+}  // namespace headrace

@@ -1,0 +1,33 @@
+#pragma once
+
+/// \file SHA-256 (FIPS 180-4, by OpenSSL): names plans, configurations, models and weights by their content.
+
+#include <memory>
+#include <string>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+/// Digest of a byte sequence that arrives in pieces. Not thread-safe.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  void update(BytesView data);
+  /// 32 bytes; call once.
+  Bytes finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+Bytes sha256(BytesView data);
+/// 64 lower-case hexadecimal digits.
+std::string sha256_hex(BytesView data);
+std::string hex(BytesView data);
+
+}  // namespace headrace

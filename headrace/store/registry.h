@@ -1,0 +1,45 @@
+#pragma once
+
+/// \file Opens the store that a URL lies in. registry.cc holds the only list of drivers.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/store/store.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+
+/// A place in a store: what most of Headrace is given instead of a URL.
+struct Location {
+  std::shared_ptr<Store> store;
+  std::string key;  // object or folder; empty: the store's root
+  Url url;
+
+  Location at(std::string_view name) const;
+  std::string describe() const { return store->describe(key); }
+};
+
+/// Opens stores, one per scheme and authority, and keeps them. Thread-safe.
+class StoreRegistry {
+ public:
+  /// `environment` gives credentials and endpoints; it is copied.
+  explicit StoreRegistry(Environment environment);
+  ~StoreRegistry();
+
+  /// Parses and opens; no request is made yet.
+  /// \error kInvalidArgument  no URL, or an unknown scheme (the message lists the known ones)
+  Result<Location> open(std::string_view url);
+
+  /// The schemes of every driver that is built, in the order of registry.cc.
+  static std::vector<std::string> schemes();
+
+ private:
+  struct Open;
+  std::unique_ptr<Open> open_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,76 @@
+#include "headrace/store/store.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+Status check_key(std::string_view key) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::kInvalidArgument, concat("\"", replace_invalid_utf8(key.substr(0, 200)).text, "\" is no key: ", why)};
+  };
+  if (key.empty()) return refuse("it is empty");
+  if (key.size() > 1024) return refuse("it is longer than 1,024 bytes");
+  if (key.find('\0') != std::string_view::npos) return refuse("it holds a zero byte");
+  if (!is_valid_utf8(key)) return refuse("it is not UTF-8");
+  for (const std::string& segment : split(key, '/')) {
+    if (segment.empty()) return refuse("a segment between slashes is empty");
+    if (segment == "." || segment == "..") return refuse("a segment is \".\" or \"..\"");
+    if (segment.size() > 255) return refuse("a segment is longer than 255 bytes");
+  }
+  return {};
+}
+
+Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
+  for (const ReadRequest& request : requests) {
+    HEADRACE_CHECK(read_exactly(*this, request.key, request.target,
+                                {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
+  }
+  return {};
+}
+
+Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes, const CallOptions& options) {
+  HEADRACE_TRY(const ObjectInfo found, store.stat(key, options));
+  if (found.size_bytes > limit_bytes) {
+    return Error{Code::kResourceExhausted, concat(store.describe(key), " has ", format_size(found.size_bytes), ", more than the ",
+                                                  format_size(limit_bytes), " allowed for what it should be")};
+  }
+  ReadObject out;
+  out.data.resize(found.size_bytes);
+  HEADRACE_TRY(ReadResult read, store.read_into(key, out.data, {.if_version = found.version, .call = options}));
+  if (read.bytes_read != out.data.size()) {
+    return Error{Code::kDataLoss, concat(store.describe(key), " ended after ", read.bytes_read, " of ", out.data.size(), " bytes")};
+  }
+  out.object = std::move(read.object);
+  return out;
+}
+
+Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options) {
+  HEADRACE_TRY(const ReadResult read, store.read_into(key, target, options));
+  if (read.bytes_read != target.size()) {
+    return Error{Code::kDataLoss, concat(store.describe(key), " ends at byte ", read.object.size_bytes, ", but ", target.size(),
+                                         " bytes are needed from offset ", options.offset_bytes)};
+  }
+  return {};
+}
+
+Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text, const WriteOptions& options) {
+  return store.write(key, as_bytes(text), options);
+}
+
+Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix, const ListOptions& options) {
+  std::vector<ObjectInfo> objects;
+  HEADRACE_CHECK(store.list(prefix, options, [&](const ObjectInfo& object) {
+    objects.push_back(object);
+    return true;
+  }));
+  return objects;
+}
+
+Status remove_object(Store& store, std::string_view key, const CallOptions& options) {
+  const std::string name(key);
+  return store.remove_many({&name, 1}, options);
+}
+
+}  // namespace headrace

@@ -1,0 +1,169 @@
+#pragma once
+
+/// \file The one interface that a store driver implements. The model driver to read first: store/memory/.
+///
+/// A store is a flat map from keys to whole, immutable objects: writing replaces an object, nothing changes one
+/// in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver
+/// (`check_key`): UTF-8, segments of 1–255 bytes joined by '/', none of them "." or "..", at most 1,024 bytes;
+/// and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Opaque version of one object: an ETag, a generation, an inode with its times. Compare for equality only.
+struct Version {
+  std::string token;
+  bool operator==(const Version&) const = default;
+};
+
+/// Every call is bounded in time by `deadline`, without progress; `stop` ends it early with Code::kCancelled.
+struct CallOptions {
+  std::chrono::milliseconds deadline{30'000};
+  std::stop_token stop{};
+};
+
+struct ReadOptions {
+  std::uint64_t offset_bytes = 0;
+  /// Read only this version of the object.
+  std::optional<Version> if_version{};
+  CallOptions call{};
+};
+
+struct WriteOptions {
+  /// Create, never replace.
+  bool only_if_absent = false;
+  /// Replace only this version.
+  std::optional<Version> if_version{};
+  CallOptions call{};
+};
+
+struct ListOptions {
+  /// Exclusive; resumes a listing.
+  std::string after{};
+  /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in '/'.
+  bool collapse_folders = false;
+  CallOptions call{};
+};
+
+struct ObjectInfo {
+  std::string key;
+  std::uint64_t size_bytes = 0;
+  Version version{};
+  /// Time of the last write, where the store tells.
+  std::optional<std::chrono::system_clock::time_point> modified{};
+
+  bool is_folder() const { return key.ends_with('/'); }
+};
+
+struct ReadResult {
+  std::size_t bytes_read = 0;
+  /// The whole object, not the range.
+  ObjectInfo object{};
+};
+
+/// One range of one object, for `read_many`; `target.size()` bytes are wanted.
+struct ReadRequest {
+  std::string key;
+  std::uint64_t offset_bytes = 0;
+  MutableBytesView target{};
+  std::optional<Version> if_version{};
+};
+
+/// Positive promises only: a driver that forgets one is slower, never wrong.
+struct Capabilities {
+  bool atomic_if_absent = false;   // of several writers with only_if_absent, exactly one wins
+  bool atomic_if_version = false;  // if_version on writes is honoured
+  bool strong_list = false;        // a list shows every write that has returned
+};
+
+/// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object as
+/// it was and frees what was sent.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  /// Appends; borrows `data` until it returns.
+  virtual Status append(BytesView data) = 0;
+  /// Makes the object visible, whole; honours the WriteOptions it was started with. Call at most once.
+  /// \error kAlreadyExists, kFailedPrecondition  as for `Store::write`
+  virtual Result<ObjectInfo> commit() = 0;
+};
+
+/// Thread-safe: every method may be called from any thread. Calls block; concurrency is the caller's.
+/// Drivers repeat single requests where the protocol calls for it, but neither retry whole calls nor log.
+/// Every error message names the object as `describe` does.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short count
+  /// means the end of the object.
+  /// \error kNotFound            no such object: an ordinary answer, never retried
+  /// \error kFailedPrecondition  `if_version` no longer holds
+  /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
+  virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target, const ReadOptions& options) = 0;
+
+  /// Fills every target, or fails naming the first request that could not be met in full (kDataLoss if an object
+  /// is shorter than asked). The default is a loop; drivers that can overlap requests do.
+  virtual Status read_many(std::span<const ReadRequest> requests, const CallOptions& options);
+
+  /// \error kNotFound
+  virtual Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) = 0;
+
+  /// Writes a whole object, atomically: readers see the old one or the new one. Borrows `data` until it returns.
+  /// \error kAlreadyExists       `only_if_absent`, and it is there
+  /// \error kFailedPrecondition  `if_version` no longer holds
+  virtual Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) = 0;
+
+  /// For objects that do not fit in memory.
+  virtual Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) = 0;
+
+  /// Copies within the store, atomically as `write`. \error kNotFound  no source
+  virtual Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) = 0;
+
+  /// Objects that are not there are not errors.
+  virtual Status remove_many(std::span<const std::string> keys, const CallOptions& options) = 0;
+
+  /// Calls `visit` in ascending byte order of keys until it returns false.
+  /// A prefix is text, not a folder: "a" also lists "ab".
+  virtual Status list(std::string_view prefix, const ListOptions& options,
+                      const std::function<bool(const ObjectInfo&)>& visit) = 0;
+
+  virtual Capabilities capabilities() const = 0;
+
+  /// Names a key for people, as in "s3://bucket/a/b"; holds no secret. An empty key names the store's root.
+  virtual std::string describe(std::string_view key) const = 0;
+};
+
+/// \error kInvalidArgument  the key breaks the grammar above; the message says which rule
+Status check_key(std::string_view key);
+
+// Conveniences, each a few of the calls above.
+
+struct ReadObject {
+  Bytes data;
+  ObjectInfo object;
+};
+/// The whole object. \error kResourceExhausted  it is larger than `limit_bytes`
+Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
+                               const CallOptions& options = {});
+/// Exactly `target.size()` bytes. \error kDataLoss  the object ends before
+Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options);
+Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,
+                              const WriteOptions& options = {});
+Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix, const ListOptions& options = {});
+Status remove_object(Store& store, std::string_view key, const CallOptions& options = {});
+
+}  // namespace headrace

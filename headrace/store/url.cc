@@ -1,0 +1,63 @@
+#include "headrace/store/url.h"
+
+#include <filesystem>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+std::string_view without_slashes(std::string_view path) {
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+Url file_url(const std::filesystem::path& path) {
+  return {"file", "", std::string(without_slashes(path.lexically_normal().generic_string()))};
+}
+
+}  // namespace
+
+std::string Url::text() const { return concat(scheme, "://", authority, path.empty() ? "" : "/", path); }
+
+Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{Code::kInvalidArgument, concat("\"", text, "\" is no store URL: ", why)};
+  };
+  if (text.empty()) return refuse("it is empty");
+  const std::size_t colon = text.find("://");
+  if (colon == std::string_view::npos) return file_url(std::filesystem::path(working_folder) / text);
+
+  const std::string scheme = to_lower(text.substr(0, colon));
+  if (scheme.empty() || scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+") != std::string::npos) {
+    return refuse("the scheme before :// holds other characters than letters, digits and +");
+  }
+  const std::string_view rest = text.substr(colon + 3);
+  const std::size_t slash = rest.find('/');
+  Url url{scheme, std::string(rest.substr(0, slash)), ""};
+  if (url.authority.find('@') != std::string::npos) {
+    return Error{Code::kInvalidArgument, concat("a ", scheme, ":// URL holds a user or password before '@'; take it out and give "
+                                                "credentials by the environment instead")};
+  }
+  if (slash != std::string_view::npos) url.path = std::string(without_slashes(rest.substr(slash)));
+  if (scheme == "file") {
+    if (!url.authority.empty() && url.authority != "localhost") return refuse("file:// takes an absolute path: file:///folder");
+    return file_url("/" + url.path);
+  }
+  if (url.authority.empty()) return refuse("it names no bucket or host");
+  return url;
+}
+
+std::string join_key(std::string_view folder, std::string_view name) {
+  return concat(folder, folder.empty() || name.empty() ? "" : "/", name);
+}
+
+std::string parent_key(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string_view::npos ? "" : std::string(key.substr(0, slash));
+}
+
+std::string_view last_segment(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
+}  // namespace headrace
