@@ -8,7 +8,8 @@ namespace headrace {
 
 Status check_key(std::string_view key) {
   const auto refuse = [&](std::string_view why) {
-    return Error{Code::kInvalidArgument, concat("\"", replace_invalid_utf8(key.substr(0, 200)).text, "\" is no key: ", why)};
+    return Error{Code::kInvalidArgument,
+                 concat("\"", replace_invalid_utf8(key.substr(0, 200)).text, "\" is no key: ", why)};
   };
   if (key.empty()) return refuse("it is empty");
   if (key.size() > 1024) return refuse("it is longer than 1,024 bytes");
@@ -24,23 +25,28 @@ Status check_key(std::string_view key) {
 
 Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   for (const ReadRequest& request : requests) {
-    HEADRACE_CHECK(read_exactly(*this, request.key, request.target,
-                                {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
+    HEADRACE_CHECK(read_exactly(
+        *this, request.key, request.target,
+        {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
   }
   return {};
 }
 
-Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes, const CallOptions& options) {
+Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
+                               const CallOptions& options) {
   HEADRACE_TRY(const ObjectInfo found, store.stat(key, options));
   if (found.size_bytes > limit_bytes) {
-    return Error{Code::kResourceExhausted, concat(store.describe(key), " has ", format_size(found.size_bytes), ", more than the ",
-                                                  format_size(limit_bytes), " allowed for what it should be")};
+    return Error{Code::kResourceExhausted,
+                 concat(store.describe(key), " has ", format_size(found.size_bytes), ", more than the ",
+                        format_size(limit_bytes), " allowed for what it should be")};
   }
   ReadObject out;
   out.data.resize(found.size_bytes);
-  HEADRACE_TRY(ReadResult read, store.read_into(key, out.data, {.if_version = found.version, .call = options}));
+  HEADRACE_TRY(ReadResult read,
+               store.read_into(key, out.data, {.if_version = found.version, .call = options}));
   if (read.bytes_read != out.data.size()) {
-    return Error{Code::kDataLoss, concat(store.describe(key), " ended after ", read.bytes_read, " of ", out.data.size(), " bytes")};
+    return Error{Code::kDataLoss, concat(store.describe(key), " ended after ", read.bytes_read, " of ",
+                                         out.data.size(), " bytes")};
   }
   out.object = std::move(read.object);
   return out;
@@ -49,13 +55,15 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options) {
   HEADRACE_TRY(const ReadResult read, store.read_into(key, target, options));
   if (read.bytes_read != target.size()) {
-    return Error{Code::kDataLoss, concat(store.describe(key), " ends at byte ", read.object.size_bytes, ", but ", target.size(),
-                                         " bytes are needed from offset ", options.offset_bytes)};
+    return Error{Code::kDataLoss,
+                 concat(store.describe(key), " ends at byte ", read.object.size_bytes, ", but ",
+                        target.size(), " bytes are needed from offset ", options.offset_bytes)};
   }
   return {};
 }
 
-Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text, const WriteOptions& options) {
+Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,
+                              const WriteOptions& options) {
   return store.write(key, as_bytes(text), options);
 }
 

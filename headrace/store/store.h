@@ -2,10 +2,10 @@
 
 /// \file The one interface that a store driver implements. The model driver to read first: store/memory/.
 ///
-/// A store is a flat map from keys to whole, immutable objects: writing replaces an object, nothing changes one
-/// in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver
-/// (`check_key`): UTF-8, segments of 1–255 bytes joined by '/', none of them "." or "..", at most 1,024 bytes;
-/// and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
+/// A store is a flat map from keys to whole, immutable objects: writing replaces an object, nothing changes
+/// one in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver
+/// (`check_key`): UTF-8, segments of 1–255 bytes joined by '/', none of them "." or "..", at most 1,024
+/// bytes; and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
 
 #include <chrono>
 #include <cstdint>
@@ -53,7 +53,8 @@ struct WriteOptions {
 struct ListOptions {
   /// Exclusive; resumes a listing.
   std::string after{};
-  /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in '/'.
+  /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in
+  /// '/'.
   bool collapse_folders = false;
   CallOptions call{};
 };
@@ -89,8 +90,8 @@ struct Capabilities {
   bool strong_list = false;        // a list shows every write that has returned
 };
 
-/// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object as
-/// it was and frees what was sent.
+/// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
+/// as it was and frees what was sent.
 class Upload {
  public:
   virtual ~Upload() = default;
@@ -108,30 +109,31 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short count
-  /// means the end of the object.
-  /// \error kNotFound            no such object: an ordinary answer, never retried
-  /// \error kFailedPrecondition  `if_version` no longer holds
-  /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
-  virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target, const ReadOptions& options) = 0;
+  /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short
+  /// count means the end of the object. \error kNotFound            no such object: an ordinary answer, never
+  /// retried \error kFailedPrecondition  `if_version` no longer holds \error kOutOfRange          the offset
+  /// lies past the end (the end itself is allowed: zero bytes)
+  virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                                       const ReadOptions& options) = 0;
 
-  /// Fills every target, or fails naming the first request that could not be met in full (kDataLoss if an object
-  /// is shorter than asked). The default is a loop; drivers that can overlap requests do.
+  /// Fills every target, or fails naming the first request that could not be met in full (kDataLoss if an
+  /// object is shorter than asked). The default is a loop; drivers that can overlap requests do.
   virtual Status read_many(std::span<const ReadRequest> requests, const CallOptions& options);
 
   /// \error kNotFound
   virtual Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) = 0;
 
-  /// Writes a whole object, atomically: readers see the old one or the new one. Borrows `data` until it returns.
-  /// \error kAlreadyExists       `only_if_absent`, and it is there
-  /// \error kFailedPrecondition  `if_version` no longer holds
+  /// Writes a whole object, atomically: readers see the old one or the new one. Borrows `data` until it
+  /// returns. \error kAlreadyExists       `only_if_absent`, and it is there \error kFailedPrecondition
+  /// `if_version` no longer holds
   virtual Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) = 0;
 
   /// For objects that do not fit in memory.
   virtual Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) = 0;
 
   /// Copies within the store, atomically as `write`. \error kNotFound  no source
-  virtual Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) = 0;
+  virtual Result<ObjectInfo> copy(std::string_view from, std::string_view to,
+                                  const WriteOptions& options) = 0;
 
   /// Objects that are not there are not errors.
   virtual Status remove_many(std::span<const std::string> keys, const CallOptions& options) = 0;
@@ -163,7 +165,8 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options);
 Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,
                               const WriteOptions& options = {});
-Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix, const ListOptions& options = {});
+Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix,
+                                         const ListOptions& options = {});
 Status remove_object(Store& store, std::string_view key, const CallOptions& options = {});
 
 }  // namespace headrace

@@ -30,19 +30,23 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
   if (colon == std::string_view::npos) return file_url(std::filesystem::path(working_folder) / text);
 
   const std::string scheme = to_lower(text.substr(0, colon));
-  if (scheme.empty() || scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+") != std::string::npos) {
+  if (scheme.empty() ||
+      scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+") != std::string::npos) {
     return refuse("the scheme before :// holds other characters than letters, digits and +");
   }
   const std::string_view rest = text.substr(colon + 3);
   const std::size_t slash = rest.find('/');
   Url url{scheme, std::string(rest.substr(0, slash)), ""};
   if (url.authority.find('@') != std::string::npos) {
-    return Error{Code::kInvalidArgument, concat("a ", scheme, ":// URL holds a user or password before '@'; take it out and give "
-                                                "credentials by the environment instead")};
+    return Error{Code::kInvalidArgument,
+                 concat("a ", scheme,
+                        ":// URL holds a user or password before '@'; take it out and give "
+                        "credentials by the environment instead")};
   }
   if (slash != std::string_view::npos) url.path = std::string(without_slashes(rest.substr(slash)));
   if (scheme == "file") {
-    if (!url.authority.empty() && url.authority != "localhost") return refuse("file:// takes an absolute path: file:///folder");
+    if (!url.authority.empty() && url.authority != "localhost")
+      return refuse("file:// takes an absolute path: file:///folder");
     return file_url("/" + url.path);
   }
   if (url.authority.empty()) return refuse("it names no bucket or host");

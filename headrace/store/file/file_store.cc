@@ -1,0 +1,396 @@
+#include "headrace/store/file/file_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kTemporaryPrefix = ".headrace-write-";
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value = -1) : value_(value) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  int get() const { return value_; }
+  bool is_open() const { return value_ >= 0; }
+  /// False if the system reports a write that failed late.
+  bool close() { return value_ < 0 || ::close(std::exchange(value_, -1)) == 0; }
+
+ private:
+  int value_;
+};
+
+Error system_error(int number, std::string_view doing) {
+  const std::string reason = std::strerror(number);
+  const auto with = [&](Code code, std::string_view advice) {
+    return Error{code, concat(doing, ": ", reason, advice)};
+  };
+  switch (number) {
+    case ENOENT:
+      return with(Code::kNotFound, "");
+    case EEXIST:
+      return with(Code::kAlreadyExists, "");
+    case EACCES:
+    case EPERM:
+      return with(Code::kPermissionDenied, "; check the permissions of the file and of the folders above it");
+    case EROFS:
+      return with(Code::kPermissionDenied, "; the file system is mounted read-only");
+    case ENOSPC:
+    case EDQUOT:
+      return with(Code::kResourceExhausted, "; free some space, then run the same command again");
+    case EMFILE:
+    case ENFILE:
+      return with(Code::kResourceExhausted, "; raise the limit of open files (ulimit -n)");
+    case ENOTDIR:
+    case EISDIR:
+    case ENOTEMPTY:
+      return with(Code::kFailedPrecondition, "; a key cannot be a folder of another key");
+    case EIO:
+      return with(Code::kDataLoss, "; the disk reports an error");
+    default:
+      return with(Code::kUnknown, "");
+  }
+}
+
+Version version_of(const struct stat& status) {
+  return {concat(status.st_ino, "-", status.st_size, "-", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec,
+                 "-", status.st_ctim.tv_sec, ".", status.st_ctim.tv_nsec)};
+}
+
+ObjectInfo info_of(std::string_view key, const struct stat& status) {
+  const auto modified = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
+  return {.key = std::string(key),
+          .size_bytes = static_cast<std::uint64_t>(status.st_size),
+          .version = version_of(status),
+          .modified = modified};
+}
+
+bool write_all(int descriptor, BytesView data) {
+  while (!data.empty()) {
+    const ssize_t written = ::write(descriptor, data.data(), data.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    data = data.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool sync_folder(const std::string& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return descriptor.is_open() && ::fsync(descriptor.get()) == 0;
+}
+
+// Makes the folder and those above it; 0 or an errno.
+int make_folders(const std::string& folder) {
+  if (folder.empty() || ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return 0;
+  if (errno != ENOENT) return errno;
+  const int above = make_folders(folder.substr(0, folder.rfind('/')));
+  if (above != 0) return above;
+  return ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+// Names of objects and folders; a folder ends in "/", so that sorting gives the byte order of keys.
+Result<std::vector<std::string>> sorted_entries(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* directory = ::opendir(folder.c_str());
+  if (directory == nullptr) {
+    if (errno == ENOENT || errno == ENOTDIR) return names;
+    return system_error(errno, "listing " + folder);
+  }
+  while (const dirent* entry = ::readdir(directory)) {
+    std::string name = entry->d_name;
+    if (name == "." || name == ".." || name.starts_with(kTemporaryPrefix)) continue;
+    bool is_folder = entry->d_type == DT_DIR;
+    if (entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK) {
+      struct stat status {};
+      if (::stat((folder + "/" + name).c_str(), &status) != 0) continue;  // a dangling link, or gone by now
+      is_folder = S_ISDIR(status.st_mode);
+      if (!is_folder && !S_ISREG(status.st_mode)) continue;
+    } else if (!is_folder && entry->d_type != DT_REG) {
+      continue;
+    }
+    names.push_back(is_folder ? name + "/" : std::move(name));
+  }
+  ::closedir(directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class FileStore final : public Store {
+ public:
+  explicit FileStore(std::string root) : root_(std::move(root)) {
+    while (root_.ends_with('/')) root_.pop_back();
+  }
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    HEADRACE_TRY(const Descriptor file, open_for_read(key));
+    struct stat status {};
+    HEADRACE_CHECK(stat_open(file, key, status));
+    if (options.if_version && *options.if_version != version_of(status)) {
+      return Error{Code::kFailedPrecondition,
+                   concat(describe(key), " was changed since it was last looked at")};
+    }
+    if (options.offset_bytes > static_cast<std::uint64_t>(status.st_size)) {
+      return Error{Code::kOutOfRange, concat("offset ", options.offset_bytes, " lies past the end of ",
+                                             describe(key), ", which has ", status.st_size, " bytes")};
+    }
+    std::size_t done = 0;
+    while (done < target.size()) {
+      if (options.call.stop.stop_requested())
+        return Error{Code::kCancelled, concat("reading ", describe(key), " was stopped")};
+      const std::size_t piece = std::min<std::size_t>(target.size() - done, 8 << 20);
+      const ssize_t count =
+          ::pread(file.get(), target.data() + done, piece, static_cast<off_t>(options.offset_bytes + done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return system_error(errno, concat("reading ", describe(key)));
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return ReadResult{done, info_of(key, status)};
+  }
+
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions&) override {
+    HEADRACE_CHECK(check_key(key));
+    struct stat status {};
+    if (::stat(path_of(key).c_str(), &status) != 0) return not_found_or(errno, key);
+    if (!S_ISREG(status.st_mode))
+      return Error{Code::kNotFound,
+                   concat("there is no object ", describe(key), " (a folder has that name)")};
+    return info_of(key, status);
+  }
+
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    HEADRACE_TRY(const std::unique_ptr<Upload> upload, start_upload(key, options));
+    HEADRACE_CHECK(upload->append(data));
+    return upload->commit();
+  }
+
+  Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override;
+
+  Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
+    HEADRACE_TRY(const Descriptor source, open_for_read(from));
+    struct stat status {};
+    HEADRACE_CHECK(stat_open(source, from, status));
+    HEADRACE_TRY(const std::unique_ptr<Upload> upload, start_upload(to, options));
+    Bytes buffer(std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_size) + 1, 4 << 20));
+    while (true) {
+      if (options.call.stop.stop_requested())
+        return Error{Code::kCancelled, concat("copying ", describe(from), " was stopped")};
+      const ssize_t count = ::read(source.get(), buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return system_error(errno, concat("reading ", describe(from)));
+      if (count == 0) break;
+      HEADRACE_CHECK(upload->append(BytesView(buffer).first(static_cast<std::size_t>(count))));
+    }
+    return upload->commit();
+  }
+
+  Status remove_many(std::span<const std::string> keys, const CallOptions&) override {
+    for (const std::string& key : keys) {
+      HEADRACE_CHECK(check_key(key));
+      if (::unlink(path_of(key).c_str()) == 0 || errno == ENOENT || errno == ENOTDIR || errno == EISDIR)
+        continue;
+      return system_error(errno, concat("removing ", describe(key)));
+    }
+    return {};
+  }
+
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    const Listing listing{prefix, options, visit};
+    HEADRACE_TRY([[maybe_unused]] const bool completed, list_folder(parent_key(prefix), listing));
+    return {};
+  }
+
+  Capabilities capabilities() const override { return {.atomic_if_absent = true, .strong_list = true}; }
+
+  std::string describe(std::string_view key) const override { return concat("file://", root_, "/", key); }
+
+  std::string path_of(std::string_view key) const { return concat(root_, "/", key); }
+
+ private:
+  struct Listing {
+    std::string_view prefix;
+    const ListOptions& options;
+    const std::function<bool(const ObjectInfo&)>& visit;
+  };
+
+  // False once `visit` has asked to stop.
+  Result<bool> list_folder(const std::string& folder, const Listing& listing) {
+    if (listing.options.call.stop.stop_requested())
+      return Error{Code::kCancelled, concat("listing ", describe(folder), " was stopped")};
+    HEADRACE_TRY(const std::vector<std::string> names,
+                 sorted_entries(folder.empty() ? root_ + "/" : path_of(folder)));
+    for (const std::string& name : names) {
+      const std::string key = concat(folder, folder.empty() ? "" : "/", name);
+      const bool below_prefix = key.starts_with(listing.prefix);
+      if (!below_prefix && !(name.ends_with('/') && listing.prefix.starts_with(key))) continue;
+      HEADRACE_TRY(const bool more, name.ends_with('/') ? list_subfolder(key, below_prefix, listing)
+                                                        : list_file(key, listing));
+      if (!more) return false;
+    }
+    return true;
+  }
+
+  Result<bool> list_subfolder(const std::string& key, bool below_prefix, const Listing& listing) {
+    const std::string& after = listing.options.after;
+    if (!after.empty() && !after.starts_with(key) && key < after) return true;  // all in it comes before
+    const bool collapse =
+        listing.options.collapse_folders && below_prefix && key.size() > listing.prefix.size();
+    if (!collapse) return list_folder(key.substr(0, key.size() - 1), listing);
+    if (key <= after) return true;
+    HEADRACE_TRY(const bool holds_objects, holds_an_object(key.substr(0, key.size() - 1)));
+    return !holds_objects || listing.visit({.key = key});
+  }
+
+  Result<bool> list_file(const std::string& key, const Listing& listing) {
+    if (key <= listing.options.after) return true;
+    struct stat status {};
+    if (::stat(path_of(key).c_str(), &status) != 0) return true;  // removed since
+    return listing.visit(info_of(key, status));
+  }
+
+  Result<bool> holds_an_object(const std::string& folder) {
+    HEADRACE_TRY(const std::vector<std::string> names, sorted_entries(path_of(folder)));
+    for (const std::string& name : names) {
+      if (!name.ends_with('/')) return true;
+      HEADRACE_TRY(const bool found, holds_an_object(concat(folder, "/", name.substr(0, name.size() - 1))));
+      if (found) return true;
+    }
+    return false;
+  }
+
+  Result<Descriptor> open_for_read(std::string_view key) const {
+    HEADRACE_CHECK(check_key(key));
+    Descriptor file(::open(path_of(key).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return not_found_or(errno, key);
+    return file;
+  }
+
+  Status stat_open(const Descriptor& file, std::string_view key, struct stat& status) const {
+    if (::fstat(file.get(), &status) != 0) return system_error(errno, concat("reading ", describe(key)));
+    if (!S_ISREG(status.st_mode))
+      return Error{Code::kNotFound,
+                   concat("there is no object ", describe(key), " (a folder has that name)")};
+    return {};
+  }
+
+  Error not_found_or(int number, std::string_view key) const {
+    if (number == ENOENT || number == ENOTDIR)
+      return {Code::kNotFound, concat("there is no object ", describe(key))};
+    return system_error(number, concat("reading ", describe(key)));
+  }
+
+  std::string root_;
+};
+
+class FileUpload final : public Upload {
+ public:
+  FileUpload(const FileStore& store, std::string key, WriteOptions options)
+      : store_(store),
+        key_(std::move(key)),
+        options_(std::move(options)),
+        target_(store.path_of(key_)),
+        folder_(target_.substr(0, target_.rfind('/'))) {}
+
+  ~FileUpload() override {
+    if (file_.is_open()) ::unlink(temporary_.c_str());
+  }
+
+  Status open() {
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      if (const int number = make_folders(folder_); number != 0) return system_error(number, doing());
+      temporary_ = concat(folder_, "/", kTemporaryPrefix, hex64(random_name_bits()));
+      file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file_.is_open()) return {};
+      if (errno != ENOENT && errno != EEXIST)
+        break;  // the folder was removed in between, or the name is taken
+    }
+    return system_error(errno, doing());
+  }
+
+  Status append(BytesView data) override {
+    if (options_.call.stop.stop_requested()) return Error{Code::kCancelled, concat(doing(), " was stopped")};
+    if (!write_all(file_.get(), data)) return system_error(errno, doing());
+    return {};
+  }
+
+  Result<ObjectInfo> commit() override {
+    struct stat status {};
+    if (::fsync(file_.get()) != 0 || ::fstat(file_.get(), &status) != 0) return system_error(errno, doing());
+    HEADRACE_CHECK(options_.only_if_absent ? publish_if_absent() : publish());
+    if (!sync_folder(folder_)) return system_error(errno, doing());
+    if (::fstat(file_.get(), &status) != 0 || !file_.close()) return system_error(errno, doing());
+    return info_of(key_, status);
+  }
+
+ private:
+  std::string doing() const { return concat("writing ", store_.describe(key_)); }
+
+  Status publish() {
+    if (::rename(temporary_.c_str(), target_.c_str()) == 0) return {};
+    const bool was_folder = errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST;
+    if (was_folder && ::rmdir(target_.c_str()) == 0 && ::rename(temporary_.c_str(), target_.c_str()) == 0)
+      return {};
+    return system_error(was_folder ? EISDIR : errno, doing());
+  }
+
+  Status publish_if_absent() {
+    if (::link(temporary_.c_str(), target_.c_str()) != 0) {
+      struct stat status {};
+      const bool is_folder =
+          errno == EEXIST && ::stat(target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+      if (!is_folder)
+        return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " exists already")}
+                               : system_error(errno, doing());
+      if (::rmdir(target_.c_str()) != 0 || ::link(temporary_.c_str(), target_.c_str()) != 0)
+        return system_error(EISDIR, doing());
+    }
+    ::unlink(temporary_.c_str());
+    return {};
+  }
+
+  const FileStore& store_;
+  const std::string key_;
+  const WriteOptions options_;
+  const std::string target_;
+  const std::string folder_;
+  std::string temporary_;
+  Descriptor file_;  // open while the temporary file may have to be removed
+};
+
+Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {
+  HEADRACE_CHECK(check_key(key));
+  if (options.if_version) {
+    return Error{Code::kUnimplemented,
+                 concat("writing ", describe(key), ": a file store cannot replace one version only")};
+  }
+  auto upload = std::make_unique<FileUpload>(*this, std::string(key), options);
+  HEADRACE_CHECK(upload->open());
+  return std::unique_ptr<Upload>(std::move(upload));
+}
+
+}  // namespace
+
+std::unique_ptr<Store> make_file_store(std::string root) {
+  return std::make_unique<FileStore>(std::move(root));
+}
+
+}  // namespace headrace

@@ -1,0 +1,59 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "headrace/store/conformance.h"
+#include "headrace/store/file/file_store.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+// A folder that all tests of this program share and that goes when it ends.
+class ScratchFolder final : public testing::Environment {
+ public:
+  void SetUp() override {
+    path = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(path.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(path); }
+  std::string new_root() { return path + "/" + std::to_string(++roots_); }
+
+  std::string path;
+
+ private:
+  int roots_ = 0;
+};
+auto* const scratch = dynamic_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
+
+INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
+                         testing::Values(DriverUnderTest{"memory", [] { return make_memory_store("test"); }}),
+                         driver_name);
+INSTANTIATE_TEST_SUITE_P(File, StoreConformance,
+                         testing::Values(DriverUnderTest{
+                             "file", [] { return make_file_store(scratch->new_root()); }}),
+                         driver_name);
+
+TEST(FileStore, ShowsNeitherUnfinishedWritesNorEmptyFolders) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  ASSERT_TRUE(write_text(*store, "object", "x"));
+  std::ofstream(root + "/.headrace-write-0123456789abcdef") << "left by a killed process";
+  std::filesystem::create_directories(root + "/empty/below");
+  const auto objects = list_all(*store, "", {.collapse_folders = true});
+  ASSERT_TRUE(objects);
+  ASSERT_EQ(objects->size(), 1U);
+  EXPECT_EQ(objects->front().key, "object");
+}
+
+TEST(FileStore, SaysWhatToDoWhenAFolderIsAFile) {
+  const auto store = make_file_store(scratch->new_root());
+  ASSERT_TRUE(write_text(*store, "a", "x"));
+  const auto written = write_text(*store, "a/b", "y");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(written.error().message, testing::HasSubstr("cannot be a folder"));
+}
+
+}  // namespace
+}  // namespace headrace
