@@ -30,7 +30,9 @@ inline Bytes to_bytes(std::string_view text) {
 }
 inline std::string to_string(BytesView bytes) { return std::string(as_text(bytes)); }
 
-inline void append(Bytes& target, BytesView source) { target.insert(target.end(), source.begin(), source.end()); }
+inline void append(Bytes& target, BytesView source) {
+  target.insert(target.end(), source.begin(), source.end());
+}
 
 /// Loads and stores of fixed width, little-endian, at any alignment. REQUIRES: the bytes are there.
 /// Headrace runs on little-endian machines only; record/ and stream/ rely on it for their block copies.

@@ -32,7 +32,8 @@ std::uint32_t extend_by_table(std::uint32_t state, const std::byte* data, std::s
     state = 0;
     for (int i = 0; i < 8; ++i) state ^= kTables[7 - i][(word >> (8 * i)) & 0xff];
   }
-  for (; size > 0; ++data, --size) state = (state >> 8) ^ kTables[0][(state ^ std::to_integer<std::uint32_t>(*data)) & 0xff];
+  for (; size > 0; ++data, --size)
+    state = (state >> 8) ^ kTables[0][(state ^ std::to_integer<std::uint32_t>(*data)) & 0xff];
   return state;
 }
 
@@ -71,7 +72,8 @@ struct ShiftTable {
     }
   }
   std::uint32_t operator()(std::uint32_t state) const {
-    return rows[0][state & 0xff] ^ rows[1][(state >> 8) & 0xff] ^ rows[2][(state >> 16) & 0xff] ^ rows[3][state >> 24];
+    return rows[0][state & 0xff] ^ rows[1][(state >> 8) & 0xff] ^ rows[2][(state >> 16) & 0xff] ^
+           rows[3][state >> 24];
   }
 };
 
@@ -80,9 +82,11 @@ constexpr std::size_t kSmallBlock = 256;
 constexpr ShiftTable kShiftLarge(kLargeBlock);
 constexpr ShiftTable kShiftSmall(kSmallBlock);
 
-// The crc32 instruction has a latency of three cycles and a throughput of one: three independent streams hide it.
-__attribute__((target("sse4.2"))) std::uint32_t extend_three_blocks(std::uint32_t state, const std::byte* data,
-                                                                    std::size_t block, const ShiftTable& shift) {
+// The crc32 instruction has a latency of three cycles and a throughput of one: three independent streams hide
+// it.
+__attribute__((target("sse4.2"))) std::uint32_t extend_three_blocks(std::uint32_t state,
+                                                                    const std::byte* data, std::size_t block,
+                                                                    const ShiftTable& shift) {
   std::uint64_t first = state, second = 0, third = 0;
   for (std::size_t i = 0; i < block; i += 8) {
     first = _mm_crc32_u64(first, load_little_endian<std::uint64_t>(data + i));
@@ -93,7 +97,8 @@ __attribute__((target("sse4.2"))) std::uint32_t extend_three_blocks(std::uint32_
   return shift(state) ^ static_cast<std::uint32_t>(third);
 }
 
-__attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(std::uint32_t state, const std::byte* data,
+__attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(std::uint32_t state,
+                                                                      const std::byte* data,
                                                                       std::size_t size) {
   for (; size >= 3 * kLargeBlock; data += 3 * kLargeBlock, size -= 3 * kLargeBlock) {
     state = extend_three_blocks(state, data, kLargeBlock, kShiftLarge);
@@ -121,7 +126,8 @@ std::uint32_t crc32c(BytesView data, std::uint32_t before) {
   return ~extend_by_table(state, data.data(), data.size());
 }
 
-std::uint32_t crc32c_combine(std::uint32_t crc_of_a, std::uint32_t crc_of_b, std::uint64_t length_of_b_bytes) {
+std::uint32_t crc32c_combine(std::uint32_t crc_of_a, std::uint32_t crc_of_b,
+                             std::uint64_t length_of_b_bytes) {
   return multiply(shift_factor(length_of_b_bytes), crc_of_a) ^ crc_of_b;
 }
 

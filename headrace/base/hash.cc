@@ -34,14 +34,27 @@ struct SipState {
   }
 };
 
+// Up to seven bytes as a little-endian integer. Loads may overlap: hashes of short words are the common case.
+std::uint64_t load_tail(BytesView tail) {
+  const std::size_t size = tail.size();
+  if (size >= 4) {
+    const std::uint64_t low = load_little_endian<std::uint32_t>(tail.data());
+    const std::uint64_t high = load_little_endian<std::uint32_t>(tail.data() + size - 4);
+    return low | high << (8 * (size - 4));
+  }
+  if (size == 0) return 0;
+  const auto at = [&](std::size_t i) { return std::to_integer<std::uint64_t>(tail[i]) << (8 * i); };
+  return at(0) | at(size / 2) | at(size - 1);
+}
+
 }  // namespace
 
 std::uint64_t siphash(const HashKey& key, BytesView data) {
   SipState state(key);
-  std::uint64_t last = static_cast<std::uint64_t>(data.size()) << 56;
-  for (; data.size() >= 8; data = data.subspan(8)) state.absorb(load_little_endian<std::uint64_t>(data.data()));
-  for (std::size_t i = 0; i < data.size(); ++i) last |= std::to_integer<std::uint64_t>(data[i]) << (8 * i);
-  state.absorb(last);
+  const std::uint64_t last = static_cast<std::uint64_t>(data.size()) << 56;
+  for (; data.size() >= 8; data = data.subspan(8))
+    state.absorb(load_little_endian<std::uint64_t>(data.data()));
+  state.absorb(last | load_tail(data));
   return state.finish();
 }
 

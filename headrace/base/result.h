@@ -58,13 +58,14 @@ struct [[nodiscard]] Error {
   Error in(std::string_view doing) const& { return Error(*this).in(doing); }
 };
 
-/// A T or an Error; member names follow std::expected. `*` and `->` on an error throw std::bad_variant_access.
+/// A T or an Error; member names follow std::expected. `*` and `->` on an error throw
+/// std::bad_variant_access.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -111,8 +112,8 @@ class [[nodiscard]] Status {
   declaration = std::move(*result)
 
 /// HEADRACE_CHECK(expression): returns the error of a Status (or of a Result whose value is not wanted).
-#define HEADRACE_CHECK(...)                                                              \
-  do {                                                                                   \
+#define HEADRACE_CHECK(...)                                                                                \
+  do {                                                                                                     \
     if (auto headrace_status = (__VA_ARGS__); !headrace_status) return std::move(headrace_status).error(); \
   } while (false)
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 
 namespace headrace {
@@ -17,27 +18,14 @@ std::string hex(std::uint64_t value, int digits) {
   return out;
 }
 
-// How many bytes at the start of `bytes` form a well-formed character (valid = true), or else the maximal
-// ill-formed prefix that one replacement character stands for.
-struct Utf8Step {
-  std::size_t length;
-  bool valid;
-};
-Utf8Step utf8_step(std::string_view bytes) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return {1, true};
-  std::size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
-  if (length == 0) return {1, false};
-  // The second byte's range excludes overlong forms, surrogates and what lies beyond U+10FFFF.
-  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (i >= bytes.size()) return {i, false};
-    const bool fits = i == 1 ? at(i) >= low && at(i) <= high : at(i) >= 0x80 && at(i) <= 0xbf;
-    if (!fits) return {i, false};
+// Length of the ASCII text at the start of `bytes`, in whole steps of eight.
+std::size_t ascii_prefix(std::string_view bytes) {
+  std::size_t length = 0;
+  for (std::uint64_t word; length + 8 <= bytes.size(); length += 8) {
+    std::memcpy(&word, bytes.data() + length, 8);
+    if ((word & 0x8080808080808080U) != 0) break;
   }
-  return {length, true};
+  return length;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -110,7 +98,8 @@ std::optional<std::uint64_t> parse_size_bytes(std::string_view text) {
   double factor = 1;
   if (!unit.empty()) {
     const std::size_t power = kPrefixes.find(unit[0]);
-    if (power == std::string_view::npos || unit.size() > 2 || (unit.size() == 2 && unit[1] != 'i')) return std::nullopt;
+    if (power == std::string_view::npos || unit.size() > 2 || (unit.size() == 2 && unit[1] != 'i'))
+      return std::nullopt;
     factor = std::pow(unit.size() == 2 ? 1024.0 : 1000.0, static_cast<double>(power + 1));
   }
   const double bytes = number * factor;
@@ -138,27 +127,48 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
   return best;
 }
 
+Utf8Character first_utf8_character(std::string_view bytes) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t length = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (length == 0) return {0xfffd, 1, false};
+  // The second byte's range excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  char32_t code_point = lead & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i >= bytes.size()) return {0xfffd, i, false};
+    const bool fits = i == 1 ? at(i) >= low && at(i) <= high : at(i) >= 0x80 && at(i) <= 0xbf;
+    if (!fits) return {0xfffd, i, false};
+    code_point = code_point << 6 | (at(i) & 0x3f);
+  }
+  return {code_point, length, true};
+}
+
 Utf8Text replace_invalid_utf8(std::string_view bytes) {
   Utf8Text out;
   out.text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const Utf8Step step = utf8_step(bytes);
-    if (step.valid) {
-      out.text += bytes.substr(0, step.length);
-    } else {
-      out.text += "\xef\xbf\xbd";
-      ++out.replaced;
-    }
-    bytes.remove_prefix(step.length);
+    const std::size_t ascii = ascii_prefix(bytes);
+    out.text += bytes.substr(0, ascii);
+    bytes.remove_prefix(ascii);
+    if (bytes.empty()) break;
+    const Utf8Character character = first_utf8_character(bytes);
+    out.text += character.valid ? bytes.substr(0, character.length) : "\xef\xbf\xbd";
+    out.replaced += character.valid ? 0 : 1;
+    bytes.remove_prefix(character.length);
   }
   return out;
 }
 
 bool is_valid_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
-    const Utf8Step step = utf8_step(bytes);
-    if (!step.valid) return false;
-    bytes.remove_prefix(step.length);
+    bytes.remove_prefix(ascii_prefix(bytes));
+    if (bytes.empty()) break;
+    const Utf8Character character = first_utf8_character(bytes);
+    if (!character.valid) return false;
+    bytes.remove_prefix(character.length);
   }
   return true;
 }

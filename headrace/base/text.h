@@ -16,8 +16,7 @@ namespace text_internal {
 inline void append_one(std::string& out, std::string_view text) { out += text; }
 inline void append_one(std::string& out, char character) { out += character; }
 template <typename T>
-  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, char>)
-void append_one(std::string& out, T number) {
+requires(std::is_arithmetic_v<T> && !std::is_same_v<T, char>) void append_one(std::string& out, T number) {
   char digits[32];
   if constexpr (std::is_same_v<T, bool>) {
     out += number ? "true" : "false";
@@ -27,8 +26,8 @@ void append_one(std::string& out, T number) {
 }
 }  // namespace text_internal
 
-/// concat("record ", 17, " of ", url): texts and numbers one after another. Floating point is written shortest
-/// round-trip; no locale is involved.
+/// concat("record ", 17, " of ", url): texts and numbers one after another. Floating point is written
+/// shortest round-trip; no locale is involved.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
   std::string out;
@@ -64,6 +63,15 @@ std::string format_size(std::uint64_t bytes);
 
 /// The candidate that is nearest to `name` in edit distance, if near enough to be what was meant.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+/// The character at the start of a text, and how many bytes it takes; ill-formed bytes are U+FFFD, as below.
+struct Utf8Character {
+  char32_t code_point;
+  std::size_t length;
+  bool valid;
+};
+/// REQUIRES: !bytes.empty()
+Utf8Character first_utf8_character(std::string_view bytes);
 
 struct Utf8Text {
   std::string text;

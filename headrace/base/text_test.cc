@@ -8,7 +8,8 @@ TEST(Text, SizesAreReadWithDecimalAndBinaryPrefixes) {
   EXPECT_EQ(parse_size_bytes("1 GiB"), 1U << 30);
   EXPECT_EQ(parse_size_bytes("64k"), 64'000U);
   EXPECT_EQ(parse_size_bytes("17"), 17U);
-  for (const char* wrong : {"", "x", "-1", "5 parsecs", "5ki5", "1e300"}) EXPECT_FALSE(parse_size_bytes(wrong)) << wrong;
+  for (const char* wrong : {"", "x", "-1", "5 parsecs", "5ki5", "1e300"})
+    EXPECT_FALSE(parse_size_bytes(wrong)) << wrong;
 }
 
 TEST(Text, InvalidUtf8BecomesWhatPythonMakesOfIt) {

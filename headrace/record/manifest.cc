@@ -1,0 +1,159 @@
+#include "headrace/record/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "headrace.manifest";
+constexpr int kVersion = 1;
+constexpr const char* kChecksumKey = "zz_crc32c";
+
+std::string canonical(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json part_to_json(const ManifestPart& part) {
+  json out = {{"key", part.key},
+              {"size_bytes", part.size_bytes},
+              {"crc32c", hex32(part.crc32c)},
+              {"role", part.role}};
+  if (!part.split.empty()) out["split"] = part.split;
+  if (part.records) out["records"] = *part.records;
+  if (!part.index.empty()) out["index"] = part.index;
+  return out;
+}
+
+// nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that into an Error.
+ManifestPart part_from_json(const json& from) {
+  ManifestPart part;
+  part.key = from.at("key").get<std::string>();
+  part.size_bytes = from.at("size_bytes").get<std::uint64_t>();
+  part.crc32c = static_cast<std::uint32_t>(std::stoul(from.at("crc32c").get<std::string>(), nullptr, 16));
+  part.role = from.at("role").get<std::string>();
+  part.split = from.value("split", "");
+  if (from.contains("records")) part.records = from.at("records").get<std::uint64_t>();
+  part.index = from.value("index", "");
+  return part;
+}
+
+template <typename T, typename Parse>
+Result<T> parse_guarded(std::string_view what, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const std::exception& exception) {
+    return Error{Code::kDataLoss,
+                 concat("the ", what, " is not as docs/formats/manifest.md says: ", exception.what())};
+  }
+}
+
+json split_to_json(const SplitCounts& split) {
+  return {{"records", split.records}, {"labels", split.labels}};
+}
+
+json feature_to_json(const FeatureSchema& feature) {
+  json out = {{"dtype", feature.dtype}};
+  if (feature.shape) out["shape"] = *feature.shape;
+  return out;
+}
+
+}  // namespace
+
+std::string serialize_manifest(const Manifest& manifest) {
+  json document = {
+      {"format", kFormat},     {"version", kVersion},
+      {"kind", manifest.kind}, {"created_by", manifest.created_by},
+      {"plan", manifest.plan}, {"attributes", json::parse(manifest.attributes_json, nullptr, false)}};
+  document["parts"] = json::array();
+  for (const ManifestPart& part : manifest.parts) document["parts"].push_back(part_to_json(part));
+  document[kChecksumKey] = hex32(crc32c(as_bytes(canonical(document))));
+  return canonical(document);
+}
+
+Result<Manifest> parse_manifest(BytesView data) {
+  json document = json::parse(as_text(data), nullptr, false);
+  if (!document.is_object())
+    return Error{Code::kDataLoss, "the manifest is not a JSON object; it was cut or overwritten"};
+  if (document.value("format", json()) != kFormat)
+    return Error{Code::kDataLoss, "the object is no headrace.manifest"};
+  return parse_guarded<Manifest>("manifest", [&]() -> Result<Manifest> {
+    const int version = document.at("version").get<int>();
+    if (version > kVersion) {
+      return Error{Code::kUnimplemented,
+                   concat("the manifest has version ", version, "; this Headrace reads up to ", kVersion,
+                          ": install a newer one")};
+    }
+    const std::string stored = document.at(kChecksumKey).get<std::string>();
+    document.erase(kChecksumKey);
+    if (hex32(crc32c(as_bytes(canonical(document)))) != stored) {
+      return Error{Code::kDataLoss, "the manifest's checksum does not match: it was altered or damaged"};
+    }
+    Manifest manifest;
+    manifest.kind = document.at("kind").get<std::string>();
+    manifest.created_by = document.at("created_by").get<std::string>();
+    manifest.plan = document.at("plan").get<std::string>();
+    for (const json& part : document.at("parts")) manifest.parts.push_back(part_from_json(part));
+    manifest.attributes_json = document.at("attributes").dump();
+    return manifest;
+  });
+}
+
+std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {
+  json out = {{"compression", attributes.compression},
+              {"compression_level", attributes.compression_level},
+              {"labels", attributes.labels},
+              {"encoder",
+               {{"name", attributes.encoder.name},
+                {"weights_digest", attributes.encoder.weights_digest},
+                {"dimension", attributes.encoder.dimension}}},
+              {"counts", attributes.counts},
+              {"reasons", attributes.reasons},
+              {"seed", attributes.seed},
+              {"features", json::object()},
+              {"splits", json::object()},
+              {"inputs", json::array()}};
+  for (const auto& [name, feature] : attributes.features) out["features"][name] = feature_to_json(feature);
+  for (const auto& [name, split] : attributes.splits) out["splits"][name] = split_to_json(split);
+  for (const InputDescription& input : attributes.inputs) {
+    out["inputs"].push_back(
+        {{"url", input.url}, {"size_bytes", input.size_bytes}, {"version", input.version}});
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
+  return parse_guarded<DatasetAttributes>("data set's attributes", [&]() -> Result<DatasetAttributes> {
+    const json from = json::parse(text);
+    DatasetAttributes out;
+    out.compression = from.at("compression").get<std::string>();
+    out.compression_level = from.at("compression_level").get<int>();
+    out.labels = from.at("labels").get<std::vector<std::string>>();
+    const json& encoder = from.at("encoder");
+    out.encoder = {encoder.at("name").get<std::string>(), encoder.at("weights_digest").get<std::string>(),
+                   encoder.at("dimension").get<int>()};
+    for (const auto& [name, feature] : from.at("features").items()) {
+      out.features[name].dtype = feature.at("dtype").get<std::string>();
+      if (feature.contains("shape"))
+        out.features[name].shape = feature.at("shape").get<std::vector<std::int64_t>>();
+    }
+    for (const auto& [name, split] : from.at("splits").items()) {
+      out.splits[name] = {split.at("records").get<std::uint64_t>(),
+                          split.at("labels").get<std::map<std::string, std::uint64_t>>()};
+    }
+    out.counts = from.at("counts").get<std::map<std::string, std::uint64_t>>();
+    out.reasons = from.at("reasons").get<std::map<std::string, std::uint64_t>>();
+    for (const json& input : from.at("inputs")) {
+      out.inputs.push_back({input.at("url").get<std::string>(), input.at("size_bytes").get<std::uint64_t>(),
+                            input.at("version").get<std::string>()});
+    }
+    out.seed = from.at("seed").get<std::uint64_t>();
+    return out;
+  });
+}
+
+}  // namespace headrace

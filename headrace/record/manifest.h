@@ -1,0 +1,89 @@
+#pragma once
+
+/// \file Manifests: the objects that publish data sets, checkpoints, models and predictions.
+/// Format: docs/formats/manifest.md. Bytes in, bytes out; store/numbered.h reads and creates the objects.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Where manifests lie in the folder that they publish, up to the number.
+inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
+/// Larger manifests are refused.
+inline constexpr std::uint64_t kManifestLimitBytes = 256 << 20;
+
+struct ManifestPart {
+  std::string key;  // relative to the published folder
+  std::uint64_t size_bytes = 0;
+  std::uint32_t crc32c = 0;
+  std::string role;   // "shard", "index", "report", "variables", "graph", …
+  std::string split;  // of a shard; else empty
+  std::optional<std::uint64_t> records{};
+  std::string index;  // of a shard: key of its index; else empty
+};
+
+struct Manifest {
+  std::string kind;        // "dataset", "checkpoint", "saved_model", "predictions"
+  std::string created_by;  // run id
+  std::string plan;        // digest of what determines the content
+  std::vector<ManifestPart> parts;
+  /// A JSON object, whose keys depend on the kind; never empty.
+  std::string attributes_json = "{}";
+};
+
+/// The object's bytes: canonical, so equal manifests are equal bytes.
+std::string serialize_manifest(const Manifest& manifest);
+
+/// \error kDataLoss         not JSON, a wrong checksum, or a field missing or of another type
+/// \error kUnimplemented    a newer version than this reader knows
+Result<Manifest> parse_manifest(BytesView data);
+
+struct FeatureSchema {
+  std::string dtype;                                 // "float32", "int64", "bytes"
+  std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
+};
+
+struct SplitCounts {
+  std::uint64_t records = 0;
+  std::map<std::string, std::uint64_t> labels;  // class name → records
+};
+
+struct EncoderDescription {
+  std::string name;  // as `--encoder` takes it; empty: no encoder
+  std::string weights_digest;
+  int dimension = 0;
+};
+
+struct InputDescription {
+  std::string url;
+  std::uint64_t size_bytes = 0;
+  std::string version;
+};
+
+/// Attributes of kind "dataset". in = written + rejected + dropped + ignored.
+struct DatasetAttributes {
+  std::string compression;  // "none", "gzip"
+  int compression_level = 0;
+  std::map<std::string, FeatureSchema> features;
+  std::vector<std::string> labels;  // class names in the order of the one-hot positions
+  EncoderDescription encoder;
+  std::map<std::string, SplitCounts> splits;
+  std::map<std::string, std::uint64_t> counts;
+  std::map<std::string, std::uint64_t> reasons;
+  std::vector<InputDescription> inputs;
+  std::uint64_t seed = 0;
+};
+
+std::string dataset_attributes_to_json(const DatasetAttributes& attributes);
+/// \error kDataLoss  a field is missing or of another type
+Result<DatasetAttributes> parse_dataset_attributes(std::string_view json);
+
+}  // namespace headrace

@@ -1,0 +1,74 @@
+#include "headrace/record/manifest.h"
+
+namespace headrace {
+namespace {
+
+Manifest example() {
+  Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "0123"};
+  manifest.parts = {{.key = "train-a.tfrecord.gz",
+                     .size_bytes = 7,
+                     .crc32c = 0xe3069283U,
+                     .role = "shard",
+                     .split = "train",
+                     .records = 3,
+                     .index = "train-a.index"},
+                    {.key = "train-a.index", .size_bytes = 1, .crc32c = 5, .role = "index"}};
+  DatasetAttributes attributes{.compression = "gzip",
+                               .compression_level = 1,
+                               .labels = {"pos", "neg"},
+                               .encoder = {"hash:8", "d", 8},
+                               .seed = 44};
+  attributes.features = {{"sentence", {"float32", std::vector<std::int64_t>{8}}},
+                         {"text", {"bytes", std::vector<std::int64_t>{}}},
+                         {"tags", {"bytes", {}}}};
+  attributes.splits["train"] = {3, {{"pos", 1}, {"neg", 2}}};
+  attributes.counts = {{"in", 4}, {"written", 3}, {"ignored", 1}};
+  attributes.inputs = {{"file:///a.tar.gz", 100, "v"}};
+  manifest.attributes_json = dataset_attributes_to_json(attributes);
+  return manifest;
+}
+
+TEST(Manifest, WhatWasSerializedIsParsed) {
+  const std::string text = serialize_manifest(example());
+  const auto parsed = parse_manifest(as_bytes(text));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(serialize_manifest(*parsed), text);
+  EXPECT_EQ(parsed->parts[0].records, 3U);
+  EXPECT_EQ(parsed->parts[0].crc32c, 0xe3069283U);
+  EXPECT_FALSE(parsed->parts[1].records);
+  const auto attributes = parse_dataset_attributes(parsed->attributes_json);
+  ASSERT_TRUE(attributes) << attributes.error().message;
+  EXPECT_EQ(attributes->splits.at("train").labels.at("neg"), 2U);
+  EXPECT_TRUE(attributes->features.at("text").shape->empty());
+  EXPECT_FALSE(attributes->features.at("tags").shape);
+}
+
+TEST(Manifest, EveryFlippedBitIsNoticed) {
+  const std::string text = serialize_manifest(example());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      const auto parsed = parse_manifest(as_bytes(damaged));
+      // White space outside of strings may change without a change of content.
+      if (parsed) {
+        EXPECT_EQ(serialize_manifest(*parsed), text) << "bit " << bit << " of byte " << i;
+      }
+    }
+  }
+}
+
+TEST(Manifest, CutOffOrNewerOnesAreRefused) {
+  const std::string text = serialize_manifest(example());
+  for (std::size_t size = 0; size + 1 < text.size(); size += 7) {
+    const auto parsed = parse_manifest(as_bytes(text).first(size));
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().code, Code::kDataLoss);
+  }
+  const auto newer = parse_manifest(as_bytes(R"({"format":"headrace.manifest","version":2})"));
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().code, Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,34 @@
+#include "headrace/store/numbered.h"
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+std::string numbered_key(std::string_view prefix, std::uint64_t number) {
+  return concat(prefix, zero_padded(number, 8));
+}
+
+Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix) {
+  std::optional<std::uint64_t> latest;
+  HEADRACE_CHECK(store.list(prefix, {}, [&](const ObjectInfo& object) {
+    const auto number = parse_number<std::uint64_t>(std::string_view(object.key).substr(prefix.size()));
+    if (number && (!latest || *number > *latest)) latest = number;
+    return true;
+  }));
+  return latest;
+}
+
+Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
+                                                  std::uint64_t limit_bytes) {
+  HEADRACE_TRY(const std::optional<std::uint64_t> number, latest_number(store, prefix));
+  if (!number) return std::optional<NumberedObject>();
+  HEADRACE_TRY(ReadObject read, read_object(store, numbered_key(prefix, *number), limit_bytes));
+  return std::optional(NumberedObject{*number, std::move(read.data), std::move(read.object)});
+}
+
+Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::uint64_t number,
+                                   BytesView data) {
+  return store.write(numbered_key(prefix, number), data, {.only_if_absent = true});
+}
+
+}  // namespace headrace

@@ -1,0 +1,37 @@
+#pragma once
+
+/// \file Create-only objects with numbered names, "<prefix>00000001", "<prefix>00000002" …: how manifests,
+/// alias logs and other histories are kept. Nothing is ever replaced; of two writers of one number exactly
+/// one wins.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+struct NumberedObject {
+  std::uint64_t number = 0;
+  Bytes data;
+  ObjectInfo object;
+};
+
+/// "<prefix>" followed by the number in at least eight digits.
+std::string numbered_key(std::string_view prefix, std::uint64_t number);
+
+/// The highest number present below `prefix`; none if there is none.
+Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix);
+
+/// The object with the highest number; none if there is none. \error kResourceExhausted  larger than
+/// `limit_bytes`
+Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
+                                                  std::uint64_t limit_bytes);
+
+/// \error kAlreadyExists  that number is taken
+Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::uint64_t number,
+                                   BytesView data);
+
+}  // namespace headrace
