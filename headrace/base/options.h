@@ -38,6 +38,8 @@ struct Option {
   double maximum = std::numeric_limits<double>::max();
   /// Allowed texts, separated by '|'; empty: any.
   std::string_view choices = "";
+  /// A short form, "-r"; 0: none.
+  char letter = 0;
 };
 
 /// Values of one table's options, checked. Asking for a name that the table lacks, or under another type, is
@@ -60,6 +62,9 @@ class OptionValues {
   std::uint64_t size_bytes(std::string_view name) const;
   bool flag(std::string_view name) const;
   const std::vector<std::string>& list(std::string_view name) const;
+
+  /// Every value, given or defaulted, as text, for the record of a run; those of a list joined by ", ".
+  std::map<std::string, std::string> texts() const;
 
  private:
   struct Value {

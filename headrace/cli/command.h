@@ -1,75 +1,81 @@
 #pragma once
 
-/// \file What a command of `headrace` is: a name, a table of options, and a function. commands.cc lists them
-/// all.
+/// \file What a command of `headrace` is: a name, a table of options, and a function. To add one: write
+/// x.cc, which defines `extern const Command kXCommand`, and name it in commands.cc, the only list.
+///
+///   namespace headrace {
+///   namespace {
+///   constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The data set."}};
+///   constexpr Option kOptions[] = {{.name = "epochs", .type = OptionType::kInteger, .default_value = "10",
+///                                   .unit = "epochs", .sentence = "How long to train.", .minimum = 1}};
+///   Status run(CommandContext& context, const std::vector<std::string>& arguments,
+///              const OptionValues& options) { … }
+///   }  // namespace
+///   extern const Command kXCommand;
+///   const Command kXCommand = {.name = "x", .summary = "…", .details = "…", .positionals = kPositionals,
+///                              .options = kOptions, .run = run};
+///   }  // namespace headrace
 
-#include <functional>
-#include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/options.h"
+#include "headrace/cli/console.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
 
-/// The terminal side of a command: results to standard output, progress and remarks to standard error.
-/// Thread-safe.
-class Console {
- public:
-  /// `progress`: draw one line that is rewritten; else print a plain line now and then.
-  Console(bool json, bool progress);
-  ~Console();
-  /// Machine-readable results were asked for (--json): print one JSON document with `result`, nothing else.
-  bool json() const { return json_; }
-  /// A line of the result.
-  void result(std::string_view line);
-  /// A remark for people; not part of the result.
-  void note(std::string_view line);
-  void warn(std::string_view line);
-  /// Shows how far a stage is; `total` 0 if unknown. Cheap: draws at most ten times a second.
-  void progress(std::string_view stage, std::uint64_t done, std::uint64_t total, std::string_view unit);
-
- private:
-  struct State;
-  bool json_;
-  std::unique_ptr<State> state_;
-};
-
+/// What a command is given besides its own arguments. Lives as long as the command runs.
 struct CommandContext {
   const Environment& environment;
   StoreRegistry& stores;
   Console& console;
-  /// The whole command line, for the record of the run.
+  /// The whole command line, from "headrace" on, for the record of the run.
   std::vector<std::string> command_line;
+  /// Stopped by SIGINT and SIGTERM: end cleanly within a second, with Code::kCancelled.
+  std::stop_token stop;
+
+  /// Options for calls of a store that end when the command is stopped.
+  CallOptions call() const { return {.stop = stop}; }
 };
 
 struct Positional {
-  std::string_view name;  // "FROM"
-  std::string_view sentence;
+  std::string_view name;      // "FROM"
+  std::string_view sentence;  // what it is
   bool required = true;
   bool repeated = false;  // only the last
 };
 
 struct Command {
-  std::string_view name;     // "runs ls" has the group "runs"
-  std::string_view summary;  // one line
-  std::string_view details;  // shown by --help: what it does, examples
+  std::string_view name;     // "runs ls" belongs to the group "runs"
+  std::string_view summary;  // one line, without a full stop
+  std::string_view details;  // shown by --help: what it does; then examples, indented by two spaces
   std::span<const Positional> positionals;
+  /// Besides these, every command takes --json, --quiet and --help.
   std::span<const Option> options;
-  /// `arguments` holds the positionals that were given.
+  /// `arguments` holds the positionals that were given: as many as `positionals` allows.
   Status (*run)(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& options);
 };
 
-/// Every command, in the order of the help text.
-std::span<const Command> all_commands();
+/// For stages: where the record of the run goes; see docs/formats/run-record.md.
+inline constexpr Option kTrackOption = {
+    .name = "track",
+    .unit = "URL",
+    .sentence =
+        "Folder whose _headrace/runs/ gets the record of this run. Without it: the nearest folder "
+        "above the output that has such records, else the bucket, or the folder the output lies in."};
 
-/// Parses the command line, runs the command, prints its error. Returns the exit code: 0 done, 1 failed, 2 a
-/// wrong command line.
-int run_command_line(const std::vector<std::string>& arguments, const Environment& environment);
+/// Every command, in the order of the help text.
+std::span<const Command* const> all_commands();
+
+/// Parses the command line (the first of `arguments` is the program), runs the command, prints its error.
+/// Returns the exit code: 0 done, 1 failed or stopped, 2 a wrong command line. `stop` ends the command early.
+int run_command_line(const std::vector<std::string>& arguments, const Environment& environment,
+                     const std::stop_source& stop);
 
 }  // namespace headrace

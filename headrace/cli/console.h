@@ -1,0 +1,68 @@
+#pragma once
+
+/// \file The terminal side of a command: results to standard output; progress, remarks and questions to
+/// standard error. The only place in Headrace that prints.
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+struct ConsoleOptions {
+  /// Machine-readable results were asked for (--json).
+  bool json = false;
+  /// No remarks and no progress (--quiet); warnings, errors and results remain.
+  bool quiet = false;
+  /// Standard error is a terminal: progress is one line that is rewritten; else a plain line now and then.
+  bool draws = false;
+  /// Standard input is a terminal too: a person can be asked.
+  bool can_ask = false;
+  /// Stopped when standard output is gone (`headrace cat x | head`): nobody reads what is still to come.
+  std::stop_source stop{std::nostopstate};
+};
+
+/// Thread-safe.
+class Console {
+ public:
+  explicit Console(const ConsoleOptions& options);
+  ~Console();
+
+  /// If true, a command prints one JSON document with `result` and nothing else there.
+  bool json() const;
+  bool can_ask() const;
+
+  /// A line of the result; the newline is added.
+  void result(std::string_view line);
+  /// Bytes of the result, as they are. \error kCancelled  nobody reads any more
+  /// \error kUnknown  standard output cannot be written; the message has the system's reason
+  Status result_bytes(BytesView bytes);
+
+  /// A remark for people; not part of the result.
+  void note(std::string_view line);
+  /// What may be wrong though the command goes on: "headrace: warning: …".
+  void warn(std::string_view line);
+  /// Why the command failed: "headrace: …".
+  void error(std::string_view message);
+
+  /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");
+  /// "bytes" are shown as sizes. Rate and time to go are counted from the first call with that stage. Cheap:
+  /// draws at most ten times a second, or every five seconds without a terminal.
+  void progress(std::string_view stage, std::uint64_t done, std::uint64_t total, std::string_view unit);
+
+  /// Asks a person to answer y or n. REQUIRES: can_ask()
+  bool confirm(std::string_view question);
+
+  /// Ends the progress line and hands everything to the system. \error as `result_bytes`, of anything printed
+  Status flush();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace
