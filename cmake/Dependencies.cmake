@@ -23,5 +23,6 @@ headrace_static_package(dependency_pugixml pugixml.hpp libpugixml.a)
 headrace_static_package(dependency_bz2 bzlib.h libbz2.a)
 headrace_static_package(dependency_lzma lzma.h liblzma.a Threads::Threads)
 headrace_static_package(dependency_zstd zstd.h libzstd.a)
+headrace_static_package(dependency_nettle nettle/hmac.h libnettle.a)
 headrace_static_package(dependency_archive archive.h libarchive.a
-  dependency_lzma dependency_bz2 dependency_zstd dependency_zlib OpenSSL::Crypto)
+  dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
