@@ -1,0 +1,24 @@
+#include "headrace/track/configuration.h"
+
+namespace headrace {
+namespace {
+
+TEST(Configuration, TheSameContinuesAndAnotherIsRefusedByName) {
+  StoreRegistry stores{Environment{}};
+  const Location object = *stores.open("memory://test/run/_headrace/configuration");
+  const Configuration first = {{"seed", "44"}, {"epochs", "10"}};
+  EXPECT_EQ(*claim_configuration(object, first), Claim::kFresh);
+  EXPECT_EQ(*claim_configuration(object, first), Claim::kResumed);
+  const auto other = claim_configuration(object, {{"seed", "45"}, {"epochs", "10"}, {"model", "m"}});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(other.error().message.find("model was (absent) and is now m; seed was 44 and is now 45"), std::string::npos) << other.error().message;
+}
+
+TEST(Configuration, DigestDependsOnTheContentAlone) {
+  EXPECT_EQ(configuration_digest({{"a", "1"}, {"b", "2"}}), configuration_digest({{"b", "2"}, {"a", "1"}}));
+  EXPECT_NE(configuration_digest({{"a", "1"}}), configuration_digest({{"a", "2"}}));
+}
+
+}  // namespace
+}  // namespace headrace

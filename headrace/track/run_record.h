@@ -1,0 +1,96 @@
+#pragma once
+
+/// \file The record of one run of one stage, as bytes: what was run, on what, from what, into what.
+/// Format: docs/formats/run-record.md. recorder.h writes records, runs.h and lineage.h read them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Something a run read or made: an object, or a folder with or without a manifest.
+struct Artifact {
+  std::string url;   // normalised, as Url::text() gives it
+  std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object" or "folder"
+  /// The object's version; empty for folders.
+  std::string version{};
+  /// Of a published folder: number and SHA-256 of the manifest; 0 and empty otherwise.
+  std::uint64_t manifest = 0;
+  std::string digest{};
+  /// Size of the object, or of all parts that the manifest names; 0 if unknown.
+  std::uint64_t size_bytes = 0;
+};
+
+/// What is known when a run begins.
+struct RunStart {
+  std::string command;                    // "train"
+  std::vector<std::string> command_line;  // from the program's name on
+  /// Option → value as text. Values of options only, never of the environment.
+  std::map<std::string, std::string> parameters;
+  /// "headrace" → "0.1.0"; stages add theirs: "tensorflow", an encoder, an archive library.
+  std::map<std::string, std::string> versions;
+  /// "cores", "processor" and the like.
+  std::map<std::string, std::string> host;
+  std::vector<Artifact> inputs;
+  /// The URL that the run writes to, normalised.
+  std::string output;
+  std::string started;  // "2026-11-21T03:26:00Z"
+  /// Id of the earlier, unfinished run of the same command into the same output; empty: none.
+  std::string resumed_from;
+};
+
+enum class RunStatus : std::uint8_t {
+  kUnfinished,  // no end was written: it is running, or was killed
+  kFinished,
+  kFailed,
+  kStopped,  // by a signal or on request
+};
+
+/// "finished", "failed", "stopped"; "running or killed" for kUnfinished.
+std::string_view run_status_name(RunStatus status);
+
+/// What is known when a run has ended.
+struct RunEnd {
+  RunStatus status = RunStatus::kFinished;
+  std::string error{};             // why it failed or was stopped
+  std::vector<Artifact> inputs{};  // those that became known while it ran
+  std::vector<Artifact> outputs{};
+  std::map<std::string, double> metrics{};        // final ones: "accuracy"
+  std::map<std::string, std::uint64_t> counts{};  // "records", "rejected"
+  std::string ended{};
+  double seconds = 0;  // from start to end, by the wall clock
+};
+
+struct RunRecord {
+  std::string id;
+  RunStart start;
+  /// None: see RunStatus::kUnfinished.
+  std::optional<RunEnd> end{};
+
+  RunStatus status() const { return end ? end->status : RunStatus::kUnfinished; }
+  /// All inputs, in the order in which they became known.
+  std::vector<Artifact> inputs() const;
+};
+
+/// The objects' bytes: canonical JSON with its checksum. Secrets are taken out of every text
+/// (`redact_secrets`).
+std::string serialize_run_start(std::string_view id, const RunStart& start);
+std::string serialize_run_end(std::string_view id, const RunEnd& end);
+
+/// \error kDataLoss       not as the format says, or a wrong checksum
+/// \error kUnimplemented  a newer version than this reader knows
+Result<RunStart> parse_run_start(BytesView data);
+Result<RunEnd> parse_run_end(BytesView data);
+
+/// `text` with user-info and query values of URLs, and values that follow a name such as password=, token= or
+/// secret=, replaced by "***".
+std::string redact_secrets(std::string_view text);
+
+}  // namespace headrace
