@@ -1,6 +1,9 @@
 #include "headrace/base/hash.h"
 
 #include <array>
+#include <unordered_set>
+
+#include "headrace/base/hash_set.h"
 
 namespace headrace {
 namespace {
@@ -28,6 +31,15 @@ TEST(SipHash, OfAnIntegerIsThatOfItsBytes) {
   append_little_endian<std::uint64_t>(bytes, 0x1122334455667788U);
   EXPECT_EQ(siphash(kReferenceKey, std::uint64_t{0x1122334455667788U}),
             siphash(kReferenceKey, BytesView(bytes)));
+}
+
+TEST(HashSet, KnowsWhatWasInserted) {
+  HashSet set;
+  std::unordered_set<std::uint64_t> expected;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    const std::uint64_t hash = i % 100 == 0 ? 0 : siphash(kReferenceKey, i % 7'000);
+    EXPECT_EQ(set.insert(hash), expected.insert(hash).second);
+  }
 }
 
 }  // namespace

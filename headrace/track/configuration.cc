@@ -24,29 +24,37 @@ std::string differences(const Configuration& before, const Configuration& now) {
   names.insert(now.begin(), now.end());
   std::vector<std::string> lines;
   for (const auto& [name, ignored] : names) {
-    if (shown(before, name) != shown(now, name)) lines.push_back(concat(name, " was ", shown(before, name), " and is now ", shown(now, name)));
+    if (shown(before, name) != shown(now, name))
+      lines.push_back(concat(name, " was ", shown(before, name), " and is now ", shown(now, name)));
   }
   return join(lines, "; ");
 }
 
 }  // namespace
 
-std::string configuration_digest(const Configuration& configuration) { return sha256_hex(as_bytes(to_text(configuration))); }
+std::string configuration_digest(const Configuration& configuration) {
+  return sha256_hex(as_bytes(to_text(configuration)));
+}
 
 Result<Claim> claim_configuration(const Location& object, const Configuration& configuration) {
   constexpr std::uint64_t kLimitBytes = 1 << 20;
-  const auto created = write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
+  const auto created =
+      write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
   if (created) return Claim::kFresh;
   if (created.error().code != Code::kAlreadyExists) return created.error();
   HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
   const json before = json::parse(as_text(read.data), nullptr, false);
   Configuration previous;
-  if (!before.is_object()) return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
-  for (const auto& [name, value] : before.items()) previous[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  if (!before.is_object())
+    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
+  for (const auto& [name, value] : before.items())
+    previous[name] = value.is_string() ? value.get<std::string>() : value.dump();
   if (previous == configuration) return Claim::kResumed;
-  return Error{Code::kFailedPrecondition,
-               concat(object.describe(), " was started with another configuration: ", differences(previous, configuration),
-                      ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
+  return Error{
+      Code::kFailedPrecondition,
+      concat(object.describe(),
+             " was started with another configuration: ", differences(previous, configuration),
+             ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
 }
 
 }  // namespace headrace

@@ -12,7 +12,9 @@ TEST(Configuration, TheSameContinuesAndAnotherIsRefusedByName) {
   const auto other = claim_configuration(object, {{"seed", "45"}, {"epochs", "10"}, {"model", "m"}});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(other.error().message.find("model was (absent) and is now m; seed was 44 and is now 45"), std::string::npos) << other.error().message;
+  EXPECT_NE(other.error().message.find("model was (absent) and is now m; seed was 44 and is now 45"),
+            std::string::npos)
+      << other.error().message;
 }
 
 TEST(Configuration, DigestDependsOnTheContentAlone) {

@@ -1,0 +1,56 @@
+#pragma once
+
+/// \file Texts between extraction and shard writing: added in any order, read back in the data set's order.
+///
+/// Order within a split is by SipHash of the record's id under a key from the seed (ties by a second hash),
+/// so it depends on nothing but seed and ids. Texts lie in memory up to a budget; beyond it, segments sorted
+/// by that order go to work objects, so that a shard's records are one range of each segment.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/base/hash_set.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+struct SpooledText {
+  std::string id;
+  std::string text;
+  int label = 0;
+};
+
+class RecordSpool {
+ public:
+  /// `work_folder` is where segments go; `memory_budget_bytes` bounds the texts held.
+  RecordSpool(Location work_folder, std::uint64_t seed, int split_count, std::uint64_t memory_budget_bytes);
+  ~RecordSpool();
+
+  /// Not thread-safe. \error kAlreadyExists  the id was added before (nothing is added)
+  Status add(int split, int label, std::string_view id, std::string_view text);
+  /// Ends adding; needed before the rest.
+  Status finish();
+
+  std::uint64_t record_count(int split) const;
+  /// Records first … first+count−1 of the split's order. Thread-safe.
+  Result<std::vector<SpooledText>> read(int split, std::uint64_t first, std::uint64_t count) const;
+
+ private:
+  struct Key;
+  struct Segment;
+  Status seal_segment(bool to_store);
+
+  const Location work_folder_;
+  const std::uint64_t seed_;
+  const std::uint64_t memory_budget_bytes_;
+  std::vector<std::vector<Key>> keys_;  // by split; sorted by `finish`
+  std::vector<Key> pending_;            // of the open segment
+  HashSet seen_ids_;
+  Bytes arena_;  // texts of the open segment
+  std::vector<Segment> segments_;
+};
+
+}  // namespace headrace

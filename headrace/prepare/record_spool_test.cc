@@ -1,0 +1,73 @@
+#include "headrace/prepare/record_spool.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+Location memory_folder() {
+  static StoreRegistry stores{Environment{}};
+  static int count = 0;
+  return *stores.open(concat("memory://spool-", ++count, "/work"));
+}
+
+std::vector<std::string> ids_in_order(const RecordSpool& spool, int split, std::uint64_t step) {
+  std::vector<std::string> ids;
+  const std::uint64_t count = spool.record_count(split);
+  for (std::uint64_t first = 0; first < count; first += step) {
+    const auto texts = spool.read(split, first, std::min(step, count - first));
+    EXPECT_TRUE(texts) << texts.error().message;
+    for (const SpooledText& text : *texts) {
+      EXPECT_EQ(text.text, concat("text of ", text.id));
+      EXPECT_EQ(text.label, static_cast<int>(text.id.size() % 2));
+      ids.push_back(text.id);
+    }
+  }
+  return ids;
+}
+
+void fill(RecordSpool& spool, int count, int stride) {
+  for (int i = 0; i < count; ++i) {
+    const std::string id = concat("id-", i * stride % count);
+    ASSERT_TRUE(
+        spool.add(i * stride % count % 3 == 0, static_cast<int>(id.size() % 2), id, concat("text of ", id)));
+  }
+  ASSERT_TRUE(spool.finish());
+}
+
+TEST(RecordSpool, OrderDependsOnSeedAndIdsAlone) {
+  RecordSpool in_memory(memory_folder(), 44, 2, 64 << 20), spilled(memory_folder(), 44, 2, 2'000),
+      other_seed(memory_folder(), 45, 2, 64 << 20);
+  fill(in_memory, 1000, 1);
+  fill(spilled, 1000, 7);  // another order of arrival, and many segments
+  fill(other_seed, 1000, 1);
+  for (const int split : {0, 1}) {
+    const auto expected = ids_in_order(in_memory, split, 100);
+    EXPECT_EQ(ids_in_order(spilled, split, 33), expected);
+    EXPECT_NE(ids_in_order(other_seed, split, 100), expected);
+    EXPECT_FALSE(std::is_sorted(expected.begin(), expected.end()));
+  }
+  EXPECT_EQ(in_memory.record_count(0) + in_memory.record_count(1), 1000U);
+}
+
+TEST(RecordSpool, AnIdOccursOnce) {
+  RecordSpool spool(memory_folder(), 1, 1, 1 << 20);
+  ASSERT_TRUE(spool.add(0, 0, "a", "x"));
+  const Status again = spool.add(0, 1, "a", "y");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Code::kAlreadyExists);
+  ASSERT_TRUE(spool.finish());
+  EXPECT_EQ(spool.record_count(0), 1U);
+}
+
+TEST(RecordSpool, NothingIsAnEmptyDataSet) {
+  RecordSpool spool(memory_folder(), 1, 2, 1 << 20);
+  ASSERT_TRUE(spool.finish());
+  EXPECT_EQ(spool.record_count(0), 0U);
+  EXPECT_TRUE(spool.read(0, 0, 0)->empty());
+}
+
+}  // namespace
+}  // namespace headrace
