@@ -1,0 +1,58 @@
+"""What the Python tests share: the built command, stores to run it on."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tools")]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: left out of `./dev test --quick`")
+    config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
+
+
+@pytest.fixture(scope="session")
+def root() -> pathlib.Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build() -> pathlib.Path:
+    """The build folder under test: HEADRACE_BUILD, else build/release."""
+    return pathlib.Path(os.environ.get("HEADRACE_BUILD") or ROOT / "build" / "release")
+
+
+@pytest.fixture(scope="session")
+def headrace(build):
+    """Runs the built command: `headrace("ls", url)` → CompletedProcess with text output; fails on exit code ≠ 0
+    unless `check=False`. Other keywords go to subprocess.run; `env` is added to this process's environment."""
+    command = build / "bin" / "headrace"
+
+    def run(*arguments: str, check: bool = True, env: dict[str, str] | None = None, timeout: float = 300, **options):
+        options = {"text": True, "encoding": "utf-8", "capture_output": True, **options}
+        done = subprocess.run([command, *map(str, arguments)], env={**os.environ, **(env or {})}, timeout=timeout,
+                              check=False, **options)
+        if check and done.returncode:
+            pytest.fail(f"headrace {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stderr}")
+        return done
+
+    return run
+
+
+@pytest.fixture
+def file_url(tmp_path: pathlib.Path) -> str:
+    """An empty folder as a store."""
+    return f"file://{tmp_path}/store"
+
+
+@pytest.fixture
+def s3_url() -> str:
+    """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the server's
+    address and credentials are in the environment."""
+    return f"s3://headrace-test/{uuid.uuid4().hex}"

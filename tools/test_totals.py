@@ -1,0 +1,54 @@
+"""Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and pytest
+write them. Prints the failed cases and a closing line `N passed, N failed`; exits with 1 unless all is well."""
+
+import argparse
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Totals:
+    passed: int = 0
+    skipped: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, case: xml.Element, program: str) -> None:
+        if case.find("failure") is not None or case.find("error") is not None:
+            self.failures.append(f"{program}: {case.get('classname')}.{case.get('name')}")
+        elif case.find("skipped") is not None or case.get("status") == "notrun":
+            self.skipped += 1
+        else:
+            self.passed += 1
+
+
+def read_results(folder: pathlib.Path) -> Totals:
+    totals = Totals()
+    for path in sorted(folder.rglob("*.xml")):
+        program = str(path.relative_to(folder).with_suffix(""))
+        try:
+            for case in xml.parse(path).iter("testcase"):
+                totals.add(case, program)
+        except xml.ParseError as error:
+            totals.failures.append(f"{program}: its results cannot be read: {error}")
+    return totals
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path, help="where the XML files are")
+    parser.add_argument("--failed-phases", type=int, default=0,
+                        help="phases of the run (a build, a program that crashed) that failed")
+    arguments = parser.parse_args()
+    totals = read_results(arguments.folder)
+    for failure in totals.failures:
+        print(f"failed  {failure}")
+    failed = max(len(totals.failures), arguments.failed_phases)
+    skipped = f", {totals.skipped} skipped" if totals.skipped else ""
+    print(f"{totals.passed} passed, {failed} failed{skipped}")
+    return 1 if failed or not totals.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
