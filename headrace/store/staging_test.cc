@@ -1,0 +1,146 @@
+#include "headrace/store/staging.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Staging : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = (fs::temp_directory_path() / "headrace-staging-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_), fs::directory_iterator()));
+  }
+  void write_file(const std::string& name, const std::string& text) const {
+    fs::create_directories((fs::path(root_) / name).parent_path());
+    std::ofstream(fs::path(root_) / name) << text;
+  }
+  std::string read_file(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(fs::path(root_) / name).rdbuf();
+    return text.str();
+  }
+
+  std::string root_;
+};
+
+TEST_F(Staging, AFolderIsThereUntilItsOwnerGoes) {
+  {
+    auto folder = StagedFolder::create(root_);
+    ASSERT_TRUE(folder);
+    std::ofstream(folder->path() + "/file") << "x";
+    StagedFolder moved = std::move(*folder);
+    EXPECT_TRUE(fs::exists(moved.path() + "/file"));
+    EXPECT_EQ(fs::status(moved.path()).permissions(), fs::perms::owner_all);
+  }
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Staging, WhatAKilledProcessLeftIsRemovedAndWhatALivingOneHasStays) {
+  auto living = StagedFolder::create(root_);
+  ASSERT_TRUE(living);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto abandoned = StagedFolder::create(root_);
+    if (abandoned) std::ofstream(abandoned->path() + "/file") << "x";
+    raise(SIGKILL);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(state));
+  EXPECT_EQ(entries(), 4U);  // two folders, two locks
+  const auto next = StagedFolder::create(root_);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(entries(), 4U);
+  EXPECT_TRUE(fs::exists(living->path()));
+  EXPECT_TRUE(fs::exists(next->path()));
+}
+
+TEST_F(Staging, FilesOfOtherNamesAreLeftAlone) {
+  write_file("mine.lock", "x");
+  ASSERT_TRUE(StagedFolder::create(root_));
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Staging, AFolderComesBackAsItWent) {
+  const std::string large(9'000'001, 'w');  // more than two pieces
+  write_file("model/variables/data", large);
+  write_file("model/empty", "");
+  write_file("model/saved_model.pb", "graph");
+  const auto store = make_memory_store("test");
+  const auto sent = upload_folder(root_ + "/model", *store, "runs/1", "saved_model.pb");
+  ASSERT_TRUE(sent);
+  const std::vector<StagedFile> expected = {{"runs/1/empty", 0, 0},
+                                            {"runs/1/variables/data", large.size(), crc32c(as_bytes(large))},
+                                            {"runs/1/saved_model.pb", 5, crc32c(as_bytes("graph"))}};
+  EXPECT_EQ(*sent, expected);
+
+  ASSERT_TRUE(write_text(*store, "runs/10/other", "x"));
+  fs::create_directories(root_ + "/back");
+  const auto received = download_folder(*store, "runs/1", root_ + "/back");
+  ASSERT_TRUE(received);
+  EXPECT_THAT(*received, testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(read_file("back/variables/data"), large);
+  EXPECT_EQ(read_file("back/empty"), "");
+  EXPECT_EQ(read_file("back/saved_model.pb"), "graph");
+  EXPECT_FALSE(fs::exists(root_ + "/back/other"));
+}
+
+TEST_F(Staging, AFolderOverTheLimitIsNotCopied) {
+  const auto store = make_memory_store("test");
+  ASSERT_TRUE(write_text(*store, "a/1", "12345"));
+  ASSERT_TRUE(write_text(*store, "a/2", "12345"));
+  const auto received = download_folder(*store, "a", root_, {.limit_bytes = 9});
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Staging, AnEmptyFolderIsNotFound) {
+  const auto store = make_memory_store("test");
+  const auto received = download_folder(*store, "nothing", root_);
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, Code::kNotFound);
+  EXPECT_THAT(received.error().message, testing::HasSubstr("memory://test/nothing"));
+}
+
+TEST_F(Staging, LinksAndAMissingLastFileAreRefusedBeforeAnythingIsWritten) {
+  const auto store = make_memory_store("test");
+  write_file("model/a", "x");
+  const auto no_last = upload_folder(root_ + "/model", *store, "m", "saved_model.pb");
+  ASSERT_FALSE(no_last);
+  EXPECT_EQ(no_last.error().code, Code::kNotFound);
+  fs::create_symlink("/etc/passwd", root_ + "/model/b");
+  const auto linked = upload_folder(root_ + "/model", *store, "m");
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(list_all(*store, "")->empty());
+}
+
+TEST_F(Staging, AnObjectThatIsThereStopsAnUploadThatMustCreate) {
+  const auto store = make_memory_store("test");
+  write_file("model/a", "new");
+  ASSERT_TRUE(write_text(*store, "m/a", "old"));
+  const auto sent = upload_folder(root_ + "/model", *store, "m", "", {.only_if_absent = true});
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace headrace
