@@ -1,0 +1,103 @@
+#pragma once
+
+/// \file Which record comes next: a pure function of seed, epoch and position. docs/formats/order.md defines
+/// every bit of it; tests/python/test_order.py is an independent implementation.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/hash.h"
+
+namespace headrace {
+
+/// The version of docs/formats/order.md that this is.
+inline constexpr int kOrderVersion = 1;
+
+/// Key for one use, from the seed: "Keys" in the format.
+HashKey derive_order_key(std::uint64_t seed, std::string_view label, std::uint64_t a, std::uint64_t b);
+
+/// Image of `i` under the keyed permutation of 0 … n−1. O(1) on average; less than four walks for any n.
+/// REQUIRES: i < n < 2^57
+std::uint64_t permute(const HashKey& key, std::uint64_t n, std::uint64_t i);
+
+enum class ShuffleMode : std::uint8_t {
+  kNone,    // data-set order
+  kWindow,  // blocks, then the records of a window of blocks
+  kExact,   // records; needs random access
+};
+
+/// "none", "window", "exact".
+std::string_view shuffle_mode_name(ShuffleMode mode);
+
+/// A run of consecutive records of one shard.
+struct OrderBlock {
+  std::uint64_t record_count = 0;
+  std::uint64_t size_bytes = 0;  // uncompressed, framed
+};
+
+inline constexpr std::uint64_t kDefaultWindowBytes = 64 << 20;
+
+/// A record by its block.
+struct OrderedRecord {
+  std::uint64_t block = 0;   // index in the list of blocks
+  std::uint64_t record = 0;  // within the block
+  bool operator==(const OrderedRecord&) const = default;
+};
+
+/// The order of one epoch. Immutable, hence thread-safe. Construction is O(blocks); so is memory, at 24 bytes
+/// each.
+class EpochOrder {
+ public:
+  /// REQUIRES: no block is empty.
+  EpochOrder(std::uint64_t seed, std::uint64_t epoch, std::span<const OrderBlock> blocks, ShuffleMode mode,
+             std::uint64_t window_bytes = kDefaultWindowBytes);
+
+  /// Blocks that must be held together to give out a run of positions.
+  struct Window {
+    std::uint64_t first_position = 0;
+    std::uint64_t record_count = 0;
+    std::uint64_t size_bytes = 0;
+    /// Blocks first_block … first_block + block_count − 1 of `permuted_blocks`.
+    std::uint64_t first_block = 0;
+    std::uint64_t block_count = 0;
+  };
+
+  std::uint64_t record_count() const { return record_count_; }
+  const std::vector<Window>& windows() const { return windows_; }
+  /// Original indexes of the blocks, in the order of the windows.
+  const std::vector<std::uint64_t>& permuted_blocks() const { return permuted_blocks_; }
+
+  /// The window that holds a position. O(log windows). REQUIRES: position < record_count()
+  std::uint64_t window_at(std::uint64_t position) const;
+
+  /// The record at a position. O(log windows + log blocks). REQUIRES: position < record_count()
+  OrderedRecord at(std::uint64_t position) const;
+
+ private:
+  const std::uint64_t seed_;
+  const std::uint64_t epoch_;
+  const ShuffleMode mode_;
+  std::uint64_t record_count_ = 0;
+  std::vector<std::uint64_t> permuted_blocks_;
+  std::vector<std::uint64_t> first_records_;  // records before each permuted block, from the epoch's start
+  std::vector<Window> windows_;
+};
+
+/// Positions first … first + count − 1 of an epoch that one rank takes of one global batch.
+struct BatchSlice {
+  std::uint64_t first_position = 0;
+  std::uint64_t record_count = 0;  // beyond the epoch's end nothing is counted: see `padding`
+  std::uint64_t padding = 0;       // places that are filled with weight 0
+};
+
+/// Batches in an epoch of `record_count` records.
+std::uint64_t batches_in_epoch(std::uint64_t record_count, std::uint64_t batch_size, bool drop_remainder);
+
+/// What rank `rank` of `world_size` takes of batch `batch`. Its places number
+/// ⌊(rank+1)·batch_size/world_size⌋ − ⌊rank·batch_size/world_size⌋, padding included.
+BatchSlice batch_slice(std::uint64_t record_count, std::uint64_t batch_size, std::uint64_t batch,
+                       std::uint64_t rank, std::uint64_t world_size);
+
+}  // namespace headrace

@@ -1,0 +1,118 @@
+#include "headrace/stream/order.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace headrace {
+namespace {
+
+std::vector<OrderBlock> random_blocks(std::mt19937_64& random, std::uint64_t most_blocks,
+                                      std::uint64_t most_records) {
+  std::vector<OrderBlock> blocks(1 + random() % most_blocks);
+  for (OrderBlock& block : blocks) {
+    block.record_count = 1 + random() % most_records;
+    block.size_bytes = block.record_count * (1 + random() % 100);
+  }
+  return blocks;
+}
+
+TEST(Permutation, IsOneToOneForEverySize) {
+  for (std::uint64_t n = 0; n < 300; ++n) {
+    std::set<std::uint64_t> images;
+    for (std::uint64_t i = 0; i < n; ++i) images.insert(permute({1, n}, n, i));
+    EXPECT_EQ(images.size(), n);
+    if (n > 0) {
+      EXPECT_EQ(*images.rbegin(), n - 1);
+    }
+  }
+}
+
+TEST(Permutation, ReachesFarInLargeRanges) {
+  const std::uint64_t n = std::uint64_t{1} << 40;
+  for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_LT(permute({3, 4}, n + 12345, n + i), n + 12345);
+}
+
+TEST(Order, HasEveryRecordOncePerEpochInEveryMode) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const auto blocks = random_blocks(random, 12, 30);
+    for (const ShuffleMode mode : {ShuffleMode::kNone, ShuffleMode::kWindow, ShuffleMode::kExact}) {
+      const EpochOrder order(random(), round, blocks, mode, 1 + random() % 4000);
+      std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+      for (std::uint64_t position = 0; position < order.record_count(); ++position) {
+        const OrderedRecord record = order.at(position);
+        ASSERT_LT(record.block, blocks.size());
+        ASSERT_LT(record.record, blocks[record.block].record_count);
+        ASSERT_TRUE(seen.insert({record.block, record.record}).second);
+      }
+    }
+  }
+}
+
+TEST(Order, AWindowNeedsItsOwnBlocksOnly) {
+  std::mt19937_64 random(2);
+  const auto blocks = random_blocks(random, 200, 50);
+  const EpochOrder order(44, 3, blocks, ShuffleMode::kWindow, 5'000);
+  ASSERT_GT(order.windows().size(), 3U);
+  for (const EpochOrder::Window& window : order.windows()) {
+    const auto first = order.permuted_blocks().begin() + static_cast<std::ptrdiff_t>(window.first_block);
+    const std::set<std::uint64_t> own(first, first + static_cast<std::ptrdiff_t>(window.block_count));
+    for (std::uint64_t i = 0; i < window.record_count; ++i)
+      EXPECT_TRUE(own.contains(order.at(window.first_position + i).block));
+  }
+}
+
+TEST(Order, EpochsAndSeedsDiffer) {
+  const std::vector<OrderBlock> blocks(20, {50, 5000});
+  const auto first_records = [&](std::uint64_t seed, std::uint64_t epoch) {
+    const EpochOrder order(seed, epoch, blocks, ShuffleMode::kWindow, 10'000);
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < 50; ++i) out.push_back(order.at(i).block * 1000 + order.at(i).record);
+    return out;
+  };
+  EXPECT_EQ(first_records(1, 0), first_records(1, 0));
+  EXPECT_NE(first_records(1, 0), first_records(1, 1));
+  EXPECT_NE(first_records(1, 0), first_records(2, 0));
+}
+
+TEST(Batches, AreTheSameForEveryWorldSize) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    const std::uint64_t records = random() % 1000, batch_size = 1 + random() % 130,
+                        world_size = 1 + random() % 9;
+    for (std::uint64_t batch = 0; batch < batches_in_epoch(records, batch_size, false); ++batch) {
+      std::uint64_t next = batch * batch_size, padding = 0;
+      for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+        const BatchSlice slice = batch_slice(records, batch_size, batch, rank, world_size);
+        if (slice.record_count > 0) {
+          ASSERT_EQ(slice.first_position, next);
+        }
+        next += slice.record_count;
+        padding += slice.padding;
+      }
+      ASSERT_EQ(next, std::min(records, (batch + 1) * batch_size));
+      ASSERT_EQ(next - batch * batch_size + padding, batch_size);
+    }
+  }
+}
+
+// Settled: docs/formats/order.md. A change here breaks every stored state.
+TEST(Order, IsAsPublished) {
+  const HashKey key = derive_order_key(44, "block", 7, 0);
+  EXPECT_EQ(key.low, 14501533419883614185U);
+  EXPECT_EQ(key.high, 14733560130696183215U);
+  std::vector<std::uint64_t> images;
+  for (std::uint64_t i = 0; i < 10; ++i) images.push_back(permute(key, 10, i));
+  EXPECT_EQ(images, (std::vector<std::uint64_t>{6, 1, 3, 4, 8, 7, 2, 5, 0, 9}));
+  EXPECT_EQ(permute(key, 1'000'000'007, 123'456'789), 890920872U);
+  const std::vector<OrderBlock> blocks = {{3, 300}, {5, 500}, {2, 200}, {4, 400}};
+  std::vector<std::uint64_t> records;
+  const EpochOrder order(44, 1, blocks, ShuffleMode::kWindow, 600);
+  for (std::uint64_t i = 0; i < order.record_count(); ++i)
+    records.push_back(10 * order.at(i).block + order.at(i).record);
+  EXPECT_EQ(records, (std::vector<std::uint64_t>{13, 12, 14, 11, 1, 2, 0, 10, 33, 30, 31, 20, 32, 21}));
+}
+
+}  // namespace
+}  // namespace headrace

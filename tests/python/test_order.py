@@ -1,0 +1,93 @@
+"""docs/formats/order.md, implemented a second time from the page alone: both must give the published vectors."""
+
+import struct
+
+MASK = (1 << 64) - 1
+
+
+def rotate(value: int, bits: int) -> int:
+    return ((value << bits) | (value >> (64 - bits))) & MASK
+
+
+def siphash(key: tuple[int, int], data: bytes) -> int:
+    low, high = key
+    v = [low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D, low ^ 0x6C7967656E657261, high ^ 0x7465646279746573]
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & MASK
+            v[1] = rotate(v[1], 13) ^ v[0]
+            v[0] = rotate(v[0], 32)
+            v[2] = (v[2] + v[3]) & MASK
+            v[3] = rotate(v[3], 16) ^ v[2]
+            v[0] = (v[0] + v[3]) & MASK
+            v[3] = rotate(v[3], 21) ^ v[0]
+            v[2] = (v[2] + v[1]) & MASK
+            v[1] = rotate(v[1], 17) ^ v[2]
+            v[2] = rotate(v[2], 32)
+
+    padded = data + b"\0" * (7 - len(data) % 8) + bytes([len(data) & 255])
+    for (word,) in struct.iter_unpack("<Q", padded):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def derive(seed: int, label: str, a: int, b: int) -> tuple[int, int]:
+    data = label.encode("ascii") + b"\0" + struct.pack("<QQ", a, b)
+    return siphash((seed, 0x6865616472616365), data), siphash((seed, 0x6563617264616568), data)
+
+
+def permute(key: tuple[int, int], n: int, i: int) -> int:
+    if n <= 1:
+        return i
+    bits = 2
+    while 1 << bits < n:
+        bits += 2
+    half = bits // 2
+    mask = (1 << half) - 1
+    x = i
+    while True:
+        left, right = x >> half, x & mask
+        for r in range(6):
+            left, right = right, left ^ (siphash(key, struct.pack("<Q", (r << 56) | right)) & mask)
+        x = (left << half) | right
+        if x < n:
+            return x
+
+
+def window_order(seed: int, epoch: int, blocks: list[tuple[int, int]], window_bytes: int) -> list[tuple[int, int]]:
+    block_key = derive(seed, "block", epoch, 0)
+    windows: list[list[int]] = []
+    size = 0
+    for j in range(len(blocks)):
+        block = permute(block_key, len(blocks), j)
+        if not windows or size >= window_bytes:
+            windows.append([])
+            size = 0
+        windows[-1].append(block)
+        size += blocks[block][1]
+    order = []
+    for number, window in enumerate(windows):
+        records = [(block, record) for block in window for record in range(blocks[block][0])]
+        key = derive(seed, "record", epoch, number)
+        order += [records[permute(key, len(records), i)] for i in range(len(records))]
+    return order
+
+
+def test_siphash_reference_vector() -> None:
+    assert siphash((0x0706050403020100, 0x0F0E0D0C0B0A0908), bytes(range(15))) == 0xA129CA6149BE45E5
+
+
+def test_published_vectors() -> None:
+    key = derive(44, "block", 7, 0)
+    assert key == (14501533419883614185, 14733560130696183215)
+    assert [permute(key, 10, i) for i in range(10)] == [6, 1, 3, 4, 8, 7, 2, 5, 0, 9]
+    assert permute(key, 1_000_000_007, 123_456_789) == 890920872
+    blocks = [(3, 300), (5, 500), (2, 200), (4, 400)]
+    order = window_order(44, 1, blocks, 600)
+    assert [10 * block + record for block, record in order] == [13, 12, 14, 11, 1, 2, 0, 10, 33, 30, 31, 20, 32, 21]
+    assert sorted(order) == [(block, record) for block, (count, _) in enumerate(blocks) for record in range(count)]
