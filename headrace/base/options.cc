@@ -114,6 +114,11 @@ const OptionValues::Value& OptionValues::value(std::string_view name, OptionType
   return found == values_.end() ? kNone : found->second;
 }
 
+std::string OptionValues::shown(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? "" : join(found->second.texts, ", ");
+}
+
 const std::string& OptionValues::text(std::string_view name) const {
   static const std::string kEmpty;
   const Value& found = value(name, OptionType::kText);

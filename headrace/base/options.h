@@ -53,9 +53,12 @@ class OptionValues {
   /// out of range: the message says what is allowed
   Status set(std::string_view name, std::string_view text);
 
+  std::span<const Option> table() const { return table_; }
   bool has(std::string_view name) const;
   /// True if it was set, not defaulted.
   bool given(std::string_view name) const;
+  /// The value as it was typed, of any type; a list's values joined by ", ".
+  std::string shown(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
