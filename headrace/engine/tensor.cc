@@ -1,0 +1,45 @@
+#include "headrace/engine/tensor.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+std::string_view data_type_name(DataType type) {
+  constexpr std::string_view kNames[] = {"float32", "float64", "int32", "int64", "uint8", "bool", "string"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+std::size_t data_type_size_bytes(DataType type) {
+  constexpr std::size_t kSizes[] = {4, 8, 4, 8, 1, 1, 0};
+  return kSizes[static_cast<std::size_t>(type)];
+}
+
+Shape::Shape(std::span<const std::int64_t> sizes) : rank_(std::min(sizes.size(), kRankMax)) {
+  std::copy_n(sizes.begin(), rank_, sizes_.begin());
+}
+
+std::uint64_t Shape::elements() const {
+  std::uint64_t product = 1;
+  for (const std::int64_t size : sizes()) product *= static_cast<std::uint64_t>(size);
+  return product;
+}
+
+std::string Shape::text() const {
+  std::vector<std::string> parts;
+  for (const std::int64_t size : sizes()) parts.push_back(size < 0 ? "?" : concat(size));
+  return concat('[', join(parts, ", "), ']');
+}
+
+bool Shape::accepts(const Shape& actual) const {
+  if (actual.rank_ != rank_) return false;
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (sizes_[i] != actual.sizes_[i] && sizes_[i] != -1) return false;
+  }
+  return true;
+}
+
+bool Shape::operator==(const Shape& other) const { return std::ranges::equal(sizes(), other.sizes()); }
+
+}  // namespace headrace

@@ -1,0 +1,122 @@
+#pragma once
+
+/// \file Tensors as an engine takes and gives them: views of the caller's memory in, owned results out. The
+/// layout is DLPack's (https://dmlc.github.io/dlpack, dense, row-major, on the CPU), without its types.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace headrace {
+
+enum class DataType : std::uint8_t { kFloat32, kFloat64, kInt32, kInt64, kUint8, kBool, kString };
+
+/// "float32", "int64", "string", as numpy writes them.
+std::string_view data_type_name(DataType type);
+/// Bytes of one element; 0 for kString.
+std::size_t data_type_size_bytes(DataType type);
+
+template <typename T>
+struct DataTypeOf;
+template <>
+struct DataTypeOf<float> : std::integral_constant<DataType, DataType::kFloat32> {};
+template <>
+struct DataTypeOf<double> : std::integral_constant<DataType, DataType::kFloat64> {};
+template <>
+struct DataTypeOf<std::int32_t> : std::integral_constant<DataType, DataType::kInt32> {};
+template <>
+struct DataTypeOf<std::int64_t> : std::integral_constant<DataType, DataType::kInt64> {};
+template <>
+struct DataTypeOf<std::uint8_t> : std::integral_constant<DataType, DataType::kUint8> {};
+template <>
+struct DataTypeOf<bool> : std::integral_constant<DataType, DataType::kBool> {};
+
+/// Sizes of a tensor's dimensions, without an allocation; rank 0 is a scalar. In a signature −1 means any
+/// size.
+class Shape {
+ public:
+  static constexpr std::size_t kRankMax = 8;
+
+  Shape() = default;
+  /// REQUIRES: at most kRankMax sizes
+  Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
+  explicit Shape(std::span<const std::int64_t> sizes);
+
+  std::span<const std::int64_t> sizes() const { return {sizes_.data(), rank_}; }
+  std::size_t rank() const { return rank_; }
+  std::int64_t operator[](std::size_t dimension) const { return sizes_[dimension]; }
+  /// Product of the sizes; 1 for a scalar. REQUIRES: no size is −1
+  std::uint64_t elements() const;
+  /// "[128, 512]"; −1 is written as "?".
+  std::string text() const;
+  /// Whether `actual` is this shape, where −1 here stands for any size.
+  bool accepts(const Shape& actual) const;
+  bool operator==(const Shape& other) const;
+
+ private:
+  std::array<std::int64_t, kRankMax> sizes_{};
+  std::size_t rank_ = 0;
+};
+
+/// Memory with this alignment is used in place; other memory is copied by the engine.
+inline constexpr std::size_t kTensorAlignment = 64;
+
+/// A tensor in memory that belongs to someone else, who keeps it unchanged while an engine reads it.
+struct TensorView {
+  DataType type = DataType::kFloat32;
+  Shape shape{};
+  const void* data = nullptr;
+  /// The elements where type is kString; `data` is not used then.
+  std::span<const std::string_view> strings{};
+
+  template <typename T>
+  static TensorView of(const T* data, const Shape& shape) {
+    return {DataTypeOf<T>::value, shape, data, {}};
+  }
+  static TensorView of(std::span<const std::string_view> strings, const Shape& shape) {
+    return {DataType::kString, shape, nullptr, strings};
+  }
+};
+
+/// A result. Owns its memory, whichever engine it came from; movable, not copyable. Safe to read from many
+/// threads.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// `owner` keeps `data` alive.
+  Tensor(DataType type, const Shape& shape, const void* data, std::shared_ptr<const void> owner)
+      : type_(type), shape_(shape), data_(data), owner_(std::move(owner)) {}
+  Tensor(const Shape& shape, std::vector<std::string> strings)
+      : type_(DataType::kString), shape_(shape), strings_(std::move(strings)) {}
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(Tensor&&) = default;
+
+  DataType type() const { return type_; }
+  const Shape& shape() const { return shape_; }
+  const void* data() const { return data_; }
+  /// The elements, row-major. REQUIRES: T is the C++ type of type()
+  template <typename T>
+  std::span<const T> values() const {
+    if (DataTypeOf<T>::value != type_ || data_ == nullptr) return {};
+    return {static_cast<const T*>(data_), static_cast<std::size_t>(shape_.elements())};
+  }
+  const std::vector<std::string>& strings() const { return strings_; }
+  TensorView view() const { return {type_, shape_, data_, {}}; }
+
+ private:
+  DataType type_ = DataType::kFloat32;
+  Shape shape_{0};
+  const void* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
+  std::vector<std::string> strings_;
+};
+
+}  // namespace headrace

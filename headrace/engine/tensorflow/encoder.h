@@ -1,0 +1,32 @@
+#pragma once
+
+/// \file The encoder saved_model:URL, as those of TensorFlow Hub: a SavedModel one of whose signatures takes
+/// string[n] and gives float[n, dimension].
+
+#include <memory>
+#include <string>
+
+#include "headrace/base/result.h"
+#include "headrace/engine/encoder.h"
+#include "headrace/engine/engine.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+struct SavedModelEncoderOptions {
+  /// "" for serving_default, or the only one that fits.
+  std::string signature{};
+  /// The model is copied here (StagedFolder) while it is loaded.
+  std::string temporary_folder;
+  std::uint64_t size_limit_bytes = std::uint64_t{16} << 30;
+};
+
+/// Copies the model from its store and loads it. Its `name()` is "saved_model:" and the URL, its digest that
+/// of the names and contents of all files. Each text is a run of its own, on one thread: only so is a vector
+/// independent of the texts beside it. Of a model with several text inputs or none, nothing is guessed.
+/// \error kNotFound         there is no SavedModel at the location
+/// \error kInvalidArgument  no signature, or several, take texts to vectors; the message lists the signatures
+Result<std::unique_ptr<TextEncoder>> open_saved_model_encoder(Engine& engine, const Location& model,
+                                                              const SavedModelEncoderOptions& options);
+
+}  // namespace headrace

@@ -1,0 +1,104 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include "headrace/base/text.h"
+#include "headrace/engine/tensorflow/api.h"
+#include "headrace/engine/tensorflow/child_process.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
+
+namespace headrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLibraryName = "libtensorflow_cc.so.2";
+constexpr std::string_view kAdvice =
+    "pip install tensorflow-cpu into the Python that HEADRACE_PYTHON names, or set HEADRACE_TENSORFLOW to "
+    "the "
+    "tensorflow folder of a site-packages";
+
+/// The library in a folder, or the file itself.
+Result<TensorFlowLibrary> library_at(const fs::path& path, std::string_view named_by) {
+  std::error_code ignored;
+  const fs::path file = fs::is_directory(path, ignored) ? path / kLibraryName : path;
+  if (!fs::is_regular_file(file, ignored)) {
+    return Error{Code::kNotFound, concat("TensorFlow is not at ", path.string(), " (from ", named_by,
+                                         "): there is no ", kLibraryName, "; ", kAdvice)};
+  }
+  const fs::path resolved = fs::weakly_canonical(file, ignored);
+  return TensorFlowLibrary{resolved.string(), resolved.parent_path().string()};
+}
+
+bool is_executable_file(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  constexpr auto kAnyExecute = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  return fs::is_regular_file(status) && (status.permissions() & kAnyExecute) != fs::perms::none;
+}
+
+/// A program by path, or by name on PATH.
+std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
+  if (name.find('/') != std::string::npos) {
+    return is_executable_file(name) ? std::optional(name) : std::nullopt;
+  }
+  for (const std::string& folder :
+       split(environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin"), ':')) {
+    const std::string path = concat(folder, '/', name);
+    if (!folder.empty() && is_executable_file(path)) return path;
+  }
+  return std::nullopt;
+}
+
+/// HEADRACE_PYTHON; none if it is not set. \error kNotFound  it names no program
+Result<std::optional<std::string>> chosen_interpreter(const Environment& environment) {
+  const auto named = environment.get("HEADRACE_PYTHON");
+  if (!named) return std::optional<std::string>{};
+  auto found = find_program(*named, environment);
+  if (!found) return Error{Code::kNotFound, concat("HEADRACE_PYTHON is ", *named, ", which is no program")};
+  return found;
+}
+
+}  // namespace
+
+void set_tensorflow_environment() {
+  setenv("TF_DETERMINISTIC_OPS", "1", 1);
+  setenv("TF_ENABLE_ONEDNN_OPTS", "1", 1);
+  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
+  tensorflow::allow_loading();
+}
+
+Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment) {
+  if (!path.empty()) return library_at(path, "the option given");
+  if (const auto named = environment.get("HEADRACE_TENSORFLOW"))
+    return library_at(*named, "HEADRACE_TENSORFLOW");
+  HEADRACE_TRY(auto interpreter, chosen_interpreter(environment));
+  if (!interpreter) interpreter = find_program("python3", environment);
+  if (!interpreter)
+    return Error{Code::kNotFound, concat("no python3 on PATH to ask for TensorFlow: ", kAdvice)};
+  constexpr std::string_view kQuestion =
+      "import importlib.util as u; s = u.find_spec('tensorflow'); "
+      "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')";
+  HEADRACE_TRY(const ChildResult child,
+               run_child({*interpreter, "-c", std::string(kQuestion)}, environment.variables,
+                         {.deadline = std::chrono::seconds(60)}));
+  const std::string folder(trim(child.output));
+  if (child.exit_status != 0 || folder.empty()) {
+    const std::string reason = child.exit_status == 0 ? "" : concat(" (", child.error_tail, ")");
+    return Error{Code::kNotFound,
+                 concat("TensorFlow is not installed in ", *interpreter, reason, ": ", kAdvice)};
+  }
+  return library_at(folder, *interpreter);
+}
+
+Result<std::string> find_interpreter(const Environment& environment, const std::string& tensorflow_folder) {
+  HEADRACE_TRY(const auto chosen, chosen_interpreter(environment));
+  if (chosen) return *chosen;
+  // <prefix>/lib/python3.11/site-packages/tensorflow
+  const fs::path prefix = fs::path(tensorflow_folder).parent_path().parent_path().parent_path().parent_path();
+  if (const std::string own = (prefix / "bin" / "python3").string(); is_executable_file(own)) return own;
+  if (const auto on_path = find_program("python3", environment)) return *on_path;
+  return Error{Code::kNotFound, "no Python interpreter: set HEADRACE_PYTHON to one that has TensorFlow"};
+}
+
+}  // namespace headrace

@@ -1,0 +1,117 @@
+#include "headrace/engine/tensorflow/session.h"
+
+#include <filesystem>
+
+#include "headrace/base/text.h"
+#include "headrace/base/wire.h"
+
+namespace headrace::tensorflow {
+
+namespace {
+
+/// tensorflow/core/protobuf/config.proto, ConfigProto: intra_op_parallelism_threads = 2,
+/// inter_op_parallelism_threads = 5, use_per_session_threads = 9 (else the first session's counts hold for
+/// all), gpu_options = 6 { allow_growth = 4 }.
+Bytes serialized_config(const ModelOptions& options) {
+  Bytes config;
+  WireWriter writer(config);
+  writer.varint(2, static_cast<std::uint64_t>(options.intra_op_threads));
+  writer.varint(5, static_cast<std::uint64_t>(options.inter_op_threads));
+  writer.varint(9, 1);
+  writer.message(6, [](WireWriter& gpu) { gpu.varint(4, 1); });
+  return config;
+}
+
+/// RunOptions: timeout_in_ms = 2.
+Bytes serialized_run_options(const ModelOptions& options) {
+  Bytes run_options;
+  WireWriter(run_options).varint(2, static_cast<std::uint64_t>(options.call_deadline.count()));
+  return run_options;
+}
+
+}  // namespace
+
+Session::Session(const Api& api, std::string folder)
+    : api_(api), folder_(std::move(folder)), graph_(api.TF_NewGraph(), {&api}) {}
+
+Session::~Session() {
+  if (session_ == nullptr) return;
+  const ApiStatus status(api_);  // nobody is left to hear of a failure
+  api_.TF_CloseSession(session_, status.get());
+  api_.TF_DeleteSession(session_, status.get());
+}
+
+Result<std::shared_ptr<Session>> Session::load(const Api& api, const std::string& folder,
+                                               const ModelOptions& options) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::path(folder) / "saved_model.pb", ignored)) {
+    return Error{Code::kNotFound, concat("loading a SavedModel: ", folder, " has no saved_model.pb")};
+  }
+  const std::shared_ptr<Session> session(new Session(api, folder));
+  session->run_options_ = serialized_run_options(options);
+  const OptionsHandle session_options(api.TF_NewSessionOptions(), {&api});
+  const Bytes config = serialized_config(options);
+  const ApiStatus status(api);
+  api.TF_SetConfig(session_options.get(), config.data(), config.size(), status.get());
+  HEADRACE_CHECK(status.check("configuring a TensorFlow session"));
+  const char* const tag = "serve";
+  const BufferHandle meta_graph(api.TF_NewBuffer(), {&api});
+  session->session_ =
+      api.TF_LoadSessionFromSavedModel(session_options.get(), nullptr, folder.c_str(), &tag, 1,
+                                       session->graph_.get(), meta_graph.get(), status.get());
+  const std::string doing = concat("loading the SavedModel ", folder);
+  HEADRACE_CHECK(status.check(doing));
+  auto meta = parse_meta_graph({static_cast<const std::byte*>(meta_graph->data), meta_graph->length});
+  if (!meta) return std::move(meta).error().in(doing);
+  session->meta_ = std::move(*meta);
+  return session;
+}
+
+Result<TF_Output> Session::find(std::string_view tensor) const {
+  const std::size_t colon = tensor.find(':');
+  const std::string operation(tensor.substr(0, colon));
+  const int index =
+      colon == std::string_view::npos ? 0 : parse_number<int>(tensor.substr(colon + 1)).value_or(-1);
+  TF_Operation* const found = api_.TF_GraphOperationByName(graph_.get(), operation.c_str());
+  if (found == nullptr || index < 0 || (index > 0 && index >= api_.TF_OperationNumOutputs(found))) {
+    return Error{Code::kDataLoss, concat("the SavedModel ", folder_, " names a tensor '", tensor,
+                                         "' that its graph does not have")};
+  }
+  return TF_Output{found, index};
+}
+
+Status Session::run(std::string_view doing, std::span<const TF_Output> inputs,
+                    std::span<TF_Tensor* const> values, std::span<const TF_Output> outputs,
+                    std::span<TF_Tensor*> results, std::span<const TF_Operation* const> targets) const {
+  const ApiStatus status(api_);
+  const TF_Buffer options{run_options_.data(), run_options_.size(), nullptr};
+  api_.TF_SessionRun(session_, &options, inputs.data(), values.data(), static_cast<int>(inputs.size()),
+                     outputs.data(), results.data(), static_cast<int>(outputs.size()), targets.data(),
+                     static_cast<int>(targets.size()), nullptr, status.get());
+  if (api_.TF_GetCode(status.get()) == 0) return {};
+  return status.check(concat("running ", doing, " of ", folder_));
+}
+
+StringTensor::StringTensor(const Api& api, std::span<const std::string_view> strings, const Shape& shape)
+    : api_(api), count_(strings.size()) {
+  tensor_ = TensorHandle(api.TF_AllocateTensor(tensorflow_type(DataType::kString), shape.sizes().data(),
+                                               static_cast<int>(shape.rank()), count_ * kStringSizeBytes),
+                         {&api});
+  auto* place = static_cast<std::byte*>(api.TF_TensorData(tensor_.get()));
+  for (const std::string_view text : strings) {
+    auto* const element = reinterpret_cast<TF_TString*>(place);
+    api.TF_StringInit(element);
+    api.TF_StringCopy(element, text.data(), text.size());
+    place += kStringSizeBytes;
+  }
+}
+
+StringTensor::~StringTensor() {
+  if (!tensor_) return;
+  auto* place = static_cast<std::byte*>(api_.TF_TensorData(tensor_.get()));
+  for (std::size_t i = 0; i < count_; ++i, place += kStringSizeBytes) {
+    api_.TF_StringDealloc(reinterpret_cast<TF_TString*>(place));
+  }
+}
+
+}  // namespace headrace::tensorflow

@@ -1,0 +1,65 @@
+#pragma once
+
+/// \file One TensorFlow session and its graph, shared by a model and the calls made from it.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/engine/engine.h"
+#include "headrace/engine/tensorflow/api.h"
+#include "headrace/engine/tensorflow/meta_graph.h"
+
+namespace headrace::tensorflow {
+
+/// Thread-safe, as TensorFlow's sessions are.
+class Session {
+ public:
+  /// \error kNotFound  the folder holds no SavedModel; else TensorFlow's own answer
+  static Result<std::shared_ptr<Session>> load(const Api& api, const std::string& folder,
+                                               const ModelOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Api& api() const { return api_; }
+  const std::string& folder() const { return folder_; }
+  const MetaGraph& meta() const { return meta_; }
+
+  /// "operation:index", or "operation". \error kDataLoss  the graph has no such operation
+  Result<TF_Output> find(std::string_view tensor) const;
+  /// Runs the graph once. Results are new tensors, of which the caller becomes the owner.
+  Status run(std::string_view doing, std::span<const TF_Output> inputs, std::span<TF_Tensor* const> values,
+             std::span<const TF_Output> outputs, std::span<TF_Tensor*> results,
+             std::span<const TF_Operation* const> targets) const;
+
+ private:
+  Session(const Api& api, std::string folder);
+
+  const Api& api_;
+  std::string folder_;
+  MetaGraph meta_;
+  GraphHandle graph_;
+  TF_Session* session_ = nullptr;
+  Bytes run_options_;  // a serialized RunOptions
+};
+
+/// A tensor of strings that TensorFlow owns, with its strings; feeding takes a copy.
+class StringTensor {
+ public:
+  StringTensor(const Api& api, std::span<const std::string_view> strings, const Shape& shape);
+  ~StringTensor();
+  StringTensor(StringTensor&& other) noexcept = default;
+  StringTensor& operator=(StringTensor&&) = delete;
+  TF_Tensor* get() const { return tensor_.get(); }
+
+ private:
+  const Api& api_;
+  std::size_t count_;
+  TensorHandle tensor_;
+};
+
+}  // namespace headrace::tensorflow

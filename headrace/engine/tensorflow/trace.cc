@@ -1,0 +1,192 @@
+#include "headrace/engine/tensorflow/trace.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/engine/tensorflow/child_process.h"
+#include "headrace/io/digest.h"
+#include "headrace/store/staging.h"
+
+namespace headrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
+
+/// The process that traces: like ours, but deterministic, quiet, on the CPU, and with our package first.
+std::map<std::string, std::string, std::less<>> child_variables(const TraceOptions& options,
+                                                                const Environment& environment) {
+  auto variables = environment.variables;
+  const std::string path = environment.get("PYTHONPATH").value_or("");
+  variables["PYTHONPATH"] = path.empty() ? options.package_folder : concat(options.package_folder, ':', path);
+  variables["PYTHONHASHSEED"] = "0";
+  variables["KERAS_BACKEND"] = "tensorflow";
+  variables["TF_CPP_MIN_LOG_LEVEL"] = "2";
+  variables["TF_DETERMINISTIC_OPS"] = "1";
+  variables["CUDA_VISIBLE_DEVICES"] = "-1";
+  return variables;
+}
+
+/// Runs the tracer and returns the one line that it answers.
+Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> arguments,
+                        const TraceOptions& options, const Environment& environment) {
+  std::vector<std::string> all = {options.interpreter, "-m", "headrace._src.trace", "--model", request.model};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  auto child = run_child(all, child_variables(options, environment),
+                         {.deadline = options.deadline, .stop = options.stop});
+  const std::string doing = concat("tracing the model ", request.model);
+  if (!child) return std::move(child).error().in(doing);
+  const Json answer = Json::parse(child->output, nullptr, false);
+  if (!answer.is_object()) {
+    return Error{Code::kFailedPrecondition, concat(doing, ": ", options.interpreter, " ended with status ",
+                                                   child->exit_status, ":\n", trim(child->error_tail))};
+  }
+  if (const auto error = answer.find("error"); error != answer.end() && error->is_object()) {
+    const std::string kind = error->value("kind", "");
+    const bool is_setup = kind == "tensorflow" || kind == "keras" || kind == "backend";
+    return Error{is_setup ? Code::kFailedPrecondition : Code::kInvalidArgument,
+                 concat(doing, ": ", error->value("message", "no reason given"))};
+  }
+  return answer;
+}
+
+Result<Json> spec_of(const TraceRequest& request) {
+  Json arguments = Json::object();
+  for (const auto& [name, text] : request.arguments) {
+    arguments[name] = Json::parse(text, nullptr, false);
+    if (arguments[name].is_discarded()) {
+      return Error{Code::kInvalidArgument,
+                   concat("model argument ", name, "=", text, " is not a JSON value; a text needs quotes")};
+    }
+  }
+  return Json{{"features", request.features_shape},
+              {"classes", request.classes},
+              {"label_dtype", data_type_name(request.label_type)},
+              {"arguments", std::move(arguments)}};
+}
+
+Status check_versions(const Json& probe, const TraceOptions& options) {
+  const Json versions = probe.value("versions", Json::object());
+  const std::string found = versions.value("tensorflow", "");
+  if (found.empty() || versions.value("keras", "").empty()) {
+    return Error{
+        Code::kFailedPrecondition,
+        concat("TensorFlow is not installed in ", options.interpreter,
+               ": pip install tensorflow-cpu there, or set HEADRACE_PYTHON to the Python that has it")};
+  }
+  if (!options.tensorflow_version.empty() && found != options.tensorflow_version) {
+    return Error{Code::kFailedPrecondition, concat(options.interpreter, " has TensorFlow ", found,
+                                                   ", but the engine runs ", options.tensorflow_version,
+                                                   ": set HEADRACE_PYTHON to the Python that belongs to it")};
+  }
+  return {};
+}
+
+Error cannot_write(const fs::path& path) {
+  return Error{Code::kPermissionDenied, concat("writing ", path.string(), " in the cache of traced models")};
+}
+
+/// Runs Python into a folder of its own, then moves that to `entry`, unless another process was first.
+Status fill(const fs::path& entry, const TraceRequest& request, const Json& spec, const TraceOptions& options,
+            const Environment& environment) {
+  HEADRACE_TRY(const StagedFolder work, StagedFolder::create(options.cache_folder));
+  const fs::path spec_file = fs::path(work.path()) / "spec.json";
+  const fs::path output = fs::path(work.path()) / "trace";
+  if (!(std::ofstream(spec_file) << spec.dump(1) << std::endl)) return cannot_write(spec_file);
+  HEADRACE_CHECK(run_tracer(
+      request,
+      {"--spec", spec_file.string(), "--seed", concat(request.seed & kSeedMask), "--output", output.string()},
+      options, environment));
+  std::error_code failure;
+  fs::rename(output, entry, failure);
+  if (failure && !fs::exists(entry / "model.json", failure)) return cannot_write(entry);
+  return {};
+}
+
+std::optional<Shape> shape_in(const Json& json) {
+  if (!json.is_array() || json.size() > Shape::kRankMax) return std::nullopt;
+  std::vector<std::int64_t> sizes;
+  for (const Json& size : json) {
+    if (!size.is_number_integer()) return std::nullopt;
+    sizes.push_back(size.get<std::int64_t>());
+  }
+  return Shape(sizes);
+}
+
+/// \throws Json::exception  a member that is missing or of another type
+void read_description(const Json& json, TracedModel& model) {
+  json.at("model").get_to(model.model);
+  json.at("seed").get_to(model.seed);
+  json.at("versions").get_to(model.versions);
+  json.at("metrics").get_to(model.metric_names);
+  json.at("ignored_metrics").get_to(model.ignored_metrics);
+  json.at("gradients").get_to(model.gradients);
+  if (const Json& rate = json.at("learning_rate"); rate.is_string()) rate.get_to(model.learning_rate);
+  json.at("optimizer").get_to(model.optimizer);
+  json.at("loss").get_to(model.loss);
+  json.at("parameters").get_to(model.parameters);
+  for (const Json& variable : json.at("variables")) {
+    model.variables.push_back({variable.at("name"), variable.at("role"), variable.at("dtype"),
+                               shape_in(variable.at("shape")).value_or(Shape()),
+                               variable.at("checkpoint_key")});
+  }
+  for (const Json& layer : json.at("layers")) {
+    model.layers.push_back(
+        {layer.at("name"), layer.at("type"), shape_in(layer.at("output")), layer.at("parameters")});
+  }
+}
+
+}  // namespace
+
+Result<std::string> find_python_package(const std::string& executable) {
+  const fs::path folder = fs::path(executable).parent_path();
+  for (const char* const candidate : {"../python", "../lib/headrace/python"}) {
+    std::error_code ignored;
+    const fs::path found = fs::weakly_canonical(folder / candidate, ignored);
+    if (fs::exists(found / "headrace" / "__init__.py", ignored)) return found.string();
+  }
+  return Error{Code::kNotFound, concat("the Python package headrace is neither at ", folder.string(),
+                                       "/../python nor at ", folder.string(), "/../lib/headrace/python")};
+}
+
+Result<TracedModel> read_traced_model(const std::string& folder) {
+  TracedModel model;
+  model.folder = folder;
+  model.saved_model_folder = folder + "/saved_model";
+  model.graph_file = folder + "/graph.pb";
+  model.description_file = folder + "/model.json";
+  std::ifstream file(model.description_file);
+  if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
+  const Json json = Json::parse(file, nullptr, false);
+  try {
+    read_description(json, model);
+  } catch (const Json::exception& error) {
+    return Error{Code::kDataLoss, concat(model.description_file, ": ", error.what())};
+  }
+  return model;
+}
+
+Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
+                                const Environment& environment) {
+  HEADRACE_TRY(const Json spec, spec_of(request));
+  HEADRACE_TRY(const Json probe, run_tracer(request, {"--probe"}, options, environment));
+  HEADRACE_CHECK(check_versions(probe, options));
+  const Json depends{
+      {"model", request.model}, {"seed", request.seed & kSeedMask}, {"spec", spec}, {"probe", probe}};
+  const std::string digest = sha256_hex(as_bytes(depends.dump()));
+  const fs::path entry = fs::path(options.cache_folder) / digest.substr(0, 32);
+  std::error_code ignored;
+  if (!fs::exists(entry / "model.json", ignored)) {
+    HEADRACE_CHECK(fill(entry, request, spec, options, environment));
+  }
+  HEADRACE_TRY(TracedModel model, read_traced_model(entry.string()));
+  model.digest = digest;
+  return model;
+}
+
+}  // namespace headrace

@@ -1,0 +1,108 @@
+#pragma once
+
+/// \file From a Python function that returns a compiled Keras model to a SavedModel that trains without
+/// Python, with its description (docs/formats/traced-model). Python runs once per model, not per step: traces
+/// are cached under the digest of everything they depend on.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/engine/tensor.h"
+
+namespace headrace {
+
+/// What is traced. The function is called with those of `features`, `classes` and `seed` that it names, and
+/// all of `arguments`.
+struct TraceRequest {
+  /// "package.module:function", or "folder/file.py:function".
+  std::string model;
+  std::vector<std::int64_t> features_shape;
+  int classes = 0;
+  /// Of the one-hot labels, as the data has them; they are cast in the graph.
+  DataType label_type = DataType::kInt64;
+  /// Initial weights and dropout masks are a function of its low 32 bits.
+  std::uint64_t seed = 0;
+  /// Keyword arguments as JSON values: {"units", "128"}.
+  std::map<std::string, std::string> arguments{};
+};
+
+struct TraceOptions {
+  std::string interpreter;     // as `find_interpreter` gives it
+  std::string package_folder;  // the one that holds the package `headrace`; see `find_python_package`
+  std::string cache_folder;    // made if it is not there
+  /// What the engine runs, as in "2.21.0": the interpreter must have the same. Empty: any.
+  std::string tensorflow_version{};
+  std::chrono::milliseconds deadline{300'000};
+  std::stop_token stop{};
+};
+
+struct TracedVariable {
+  std::string name;  // also its name among the outputs of the signature "variables"
+  std::string role;  // "trainable", "non_trainable", "seed" or "optimizer"
+  std::string type;
+  Shape shape;
+  std::string checkpoint_key;
+};
+
+struct TracedLayer {
+  std::string name;
+  std::string type;
+  std::optional<Shape> output{};
+  std::uint64_t parameters = 0;
+};
+
+/// model.json, and where the rest of a trace lies. The SavedModel's signatures:
+///   train_step     features, labels, weights → loss, metrics; changes the variables
+///   eval_step      features, labels, weights → loss, metrics, predictions
+///   predict        features → predictions (also as serving_default)
+///   gradients      as train_step, and gradient_0 … in the order of `gradients`; changes no weight
+///   apply_gradients  gradient_0 … → iteration
+///   variables      → each variable by its name
+///   set_learning_rate  learning_rate → learning_rate; only where `learning_rate` is not empty
+/// Rows of weight 0 are left out. `loss` is the mean over the rest, `metrics` the sums named by
+/// `metric_names`.
+struct TracedModel {
+  std::string folder;  // of the three below
+  std::string saved_model_folder;
+  std::string graph_file;        // a GraphDef, for people to look at
+  std::string description_file;  // model.json
+  std::string digest;            // of all that the trace depends on; empty where it was not cached by one
+
+  std::string model;
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> versions;  // tensorflow, keras, python
+  std::vector<std::string> metric_names;        // the first is "examples", the number of rows
+  std::vector<std::string> ignored_metrics;     // compiled, but not a mean over examples
+  std::vector<std::string> gradients;           // names of variables
+  std::string learning_rate;                    // name of its variable; empty where a schedule computes it
+  std::string optimizer;
+  std::string loss;
+  std::vector<TracedVariable> variables;
+  std::vector<TracedLayer> layers;
+  std::uint64_t parameters = 0;
+};
+
+/// The folder whose `headrace` is the Python package that belongs to this executable: <its folder>/../python,
+/// or <its folder>/../lib/headrace/python. \error kNotFound
+Result<std::string> find_python_package(const std::string& executable);
+
+/// Traces the model, or finds the trace in the cache (0.1 s against 4 to 15). The interpreter runs in this
+/// process's working folder, whose modules it finds; `environment` is passed on to it. Safe to call from
+/// several processes at once: an entry of the cache appears whole, and the first one stays. \error
+/// kInvalidArgument    the model's fault: does not import, is not compiled, does not fit the data, … \error
+/// kFailedPrecondition the interpreter's: no TensorFlow, another version of it \error kDeadlineExceeded,
+/// kCancelled
+Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
+                                const Environment& environment);
+
+/// Reads a trace's description. \error kNotFound, kDataLoss
+Result<TracedModel> read_traced_model(const std::string& folder);
+
+}  // namespace headrace

@@ -1,0 +1,99 @@
+"""What a model's trace depends on beside its arguments: source files and versions. Imports no TensorFlow."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.machinery
+import importlib.metadata
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+
+from headrace._src.errors import ModelError
+
+_FILES_MAX = 5_000
+
+
+def split_model_name(name: str) -> tuple[str, str]:
+    """'package.module:function' or 'folder/file.py:function' as (module, function); a file's folder is put on
+    the path."""
+    module, colon, function = name.rpartition(":")
+    if not colon or not module or not function.isidentifier():
+        raise ModelError("name", f"'{name}' is not of the form MODULE:FUNCTION, as in headrace.models:dense_classifier")
+    if module.endswith(".py"):
+        file = Path(module).resolve()
+        if not file.is_file():
+            raise ModelError("import", f"there is no file {file}")
+        sys.path.insert(0, str(file.parent))
+        module = file.stem
+    return module, function
+
+
+def _files_of(package: str, even_if_installed: bool) -> list[Path]:
+    """All Python files of a top-level module or package, found without importing it; none of what is part of
+    Python itself or of an installed distribution, whose version stands for it."""
+    spec = importlib.machinery.PathFinder.find_spec(package, sys.path)
+    if spec is None:
+        return []
+    roots = [Path(folder) for folder in spec.submodule_search_locations or []]
+    if not roots and spec.origin and spec.origin.endswith(".py"):
+        roots = [Path(spec.origin)]
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    if not even_if_installed:
+        roots = [root for root in roots if not any(root.is_relative_to(folder) for folder in installed if folder)]
+    return [file for root in roots for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))]
+
+
+def _imports_of(source: bytes) -> set[str]:
+    """Top-level names of everything that the source imports, at any depth of nesting."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return set()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def source_digest(module: str) -> str:
+    """SHA-256 of the module's package, of this package, and of every module they import that is not installed."""
+    own = {module.partition(".")[0], "headrace"}
+    waiting, seen, files = sorted(own), set(own), 0
+    digest = hashlib.sha256()
+    while waiting:
+        package = waiting.pop(0)
+        imported: set[str] = set()
+        for file in _files_of(package, even_if_installed=package in own):
+            files += 1
+            if files > _FILES_MAX:
+                raise ModelError("import", f"the model's package has more than {_FILES_MAX} Python files")
+            source = file.read_bytes()
+            digest.update(f"{package} {file.name} {len(source)}\n".encode() + source)
+            imported |= _imports_of(source)
+        waiting += sorted(imported - seen)
+        seen |= imported
+    return digest.hexdigest()
+
+
+def _version_of(*distributions: str) -> str:
+    for distribution in distributions:
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
+
+
+def versions() -> dict[str, str]:
+    """Empty where a package is missing."""
+    return {
+        "python": platform.python_version(),
+        "tensorflow": _version_of("tensorflow-cpu", "tensorflow", "tf-nightly"),
+        "keras": _version_of("keras"),
+    }
