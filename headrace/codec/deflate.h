@@ -1,0 +1,128 @@
+#pragma once
+
+/// \file Deflate (RFC 1951) in gzip (RFC 1952) and zlib (RFC 1950) wrapping: what TFRecord files are
+/// compressed with. Whole buffers go through libdeflate, streams of unknown size through zlib.
+///
+/// A gzip file is a sequence of **members**, each complete in itself; all readers, TensorFlow's included,
+/// take their contents as one. Headrace starts a new member every few MiB, so that a shard can be read from
+/// the middle. Nothing here trusts a length that the input states: every output is bounded by the caller.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+enum class Compression : std::uint8_t { kNone, kGzip, kZlib };
+
+/// "none", "gzip", "zlib": the names that manifests and options use.
+std::string_view compression_name(Compression compression);
+
+/// What the first bytes of a TFRecord file (12 are enough) say about its wrapping. A plain file is told from
+/// a zlib one by the checksum of its first length; whatever is neither gzip nor zlib counts as plain.
+Compression sniff_compression(BytesView head);
+
+/// Levels as libdeflate numbers them: 1 (fast) to 12 (small); 6 is its default.
+inline constexpr int kMinDeflateLevel = 1;
+inline constexpr int kMaxDeflateLevel = 12;
+
+/// Compresses gzip members. The same data, level and library version give the same bytes: no time or name is
+/// put in. Holds about 0.5 MB (levels 1–9) and is reused from member to member. One thread at a time.
+class GzipCompressor {
+ public:
+  /// \error kInvalidArgument  the level is out of range
+  static Result<GzipCompressor> create(int level);
+  GzipCompressor(GzipCompressor&&) noexcept;
+  GzipCompressor& operator=(GzipCompressor&&) noexcept;
+  ~GzipCompressor();
+
+  /// Appends one member that holds `data`; returns the member's size in bytes.
+  std::uint64_t append_member(BytesView data, Bytes& out);
+
+ private:
+  struct State;
+  explicit GzipCompressor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// One member that holds `data`. \error kInvalidArgument  the level is out of range
+Result<Bytes> gzip_compress(BytesView data, int level);
+
+/// What the bytes of a compressed shard depend on besides data and level: "libdeflate 1.14". Part of a plan.
+std::string deflate_fingerprint();
+
+/// Where one member (or zlib stream) ended.
+struct InflatedMember {
+  std::uint64_t compressed_bytes = 0;
+  std::uint64_t uncompressed_bytes = 0;
+};
+
+/// Decompresses from memory to memory: two to four times as fast as `Inflater`. Holds about 11 kB. One thread
+/// at a time.
+class BufferInflater {
+ public:
+  BufferInflater();
+  BufferInflater(BufferInflater&&) noexcept;
+  BufferInflater& operator=(BufferInflater&&) noexcept;
+  ~BufferInflater();
+
+  /// Decompresses the first member of `compressed` into the front of `out`; checks its CRC-32 or Adler-32.
+  /// \error kDataLoss           not such a stream, corrupt, or cut short
+  /// \error kResourceExhausted  the content is larger than `out`
+  Result<InflatedMember> member(BytesView compressed, Compression compression, MutableBytesView out);
+
+  /// Appends the content of all members to `out`. Zero bytes after the last member are padding.
+  /// Memory: at most twice the content, never more than `limit_bytes` beyond what `out` held.
+  /// \error kDataLoss           as above
+  /// \error kResourceExhausted  the content is larger than `limit_bytes`
+  Status all(BytesView compressed, Compression compression, Bytes& out, std::uint64_t limit_bytes);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// What one call of `Inflater::step` did.
+struct InflateStep {
+  std::size_t consumed_bytes = 0;
+  std::size_t produced_bytes = 0;
+};
+
+/// Decompresses a stream that arrives in pieces, of any size and number of members, into pieces of the
+/// caller's choice. Holds about 40 kB. One thread at a time.
+///
+///   while (!done) {
+///     HEADRACE_TRY(const InflateStep step, inflater.step(input, output));
+///     input = input.subspan(step.consumed_bytes);        // refill when empty
+///     use(output.first(step.produced_bytes));
+///   }
+///   HEADRACE_CHECK(inflater.finish());
+class Inflater {
+ public:
+  /// `limit_bytes` bounds the sum of what is produced. `compression` kNone copies.
+  explicit Inflater(Compression compression, std::uint64_t limit_bytes = ~std::uint64_t{0});
+  Inflater(Inflater&&) noexcept;
+  Inflater& operator=(Inflater&&) noexcept;
+  ~Inflater();
+
+  /// Goes on as far as input and output allow: either all input is consumed or the output is full.
+  /// \error kDataLoss           corrupt; the message names the offset in the compressed stream
+  /// \error kResourceExhausted  more than `limit_bytes` came out
+  Result<InflateStep> step(BytesView input, MutableBytesView output);
+
+  /// Call at the end of the input, when `step` produces no more. \error kDataLoss  the stream was cut short
+  Status finish() const;
+
+  /// Members that have ended so far.
+  std::uint64_t members() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace
