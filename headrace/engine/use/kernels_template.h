@@ -1,0 +1,122 @@
+#pragma once
+
+// The loops of kernels.h, over a vector type. Included by one source file per instruction set, each compiled
+// for its own; therefore everything here has internal linkage, and no function of the standard library is
+// used: a copy compiled for a newer processor could be the one that the linker keeps for all. Compiled with
+// -ffp-contract=off.
+//
+// `Simd` has: Vector, kLanes, kRows (of the block held in registers), kVectors (of its columns), and
+// load, store, broadcast, multiply_add (fused).
+
+#include "headrace/engine/use/kernels.h"
+
+namespace headrace {
+namespace {
+
+// Sums are taken in sixteen lanes, whatever the width of the machine's vectors.
+typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
+constexpr std::size_t kLaneCount = 16;
+
+inline Lanes& lanes(float* at) { return *reinterpret_cast<Lanes*>(at); }
+inline const Lanes& lanes(const float* at) { return *reinterpret_cast<const Lanes*>(at); }
+
+inline float sum_of_lanes(const Lanes& sums) {
+  float sum[kLaneCount];
+  lanes(sum) = sums;
+  for (std::size_t width = kLaneCount / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) sum[i] += sum[i + width];
+  }
+  return sum[0];
+}
+
+template <typename Simd>
+inline void multiply_block(const float* a, std::size_t stride, std::size_t inner, const float* b, float* c,
+                           std::size_t c_stride) {
+  typename Simd::Vector sums[Simd::kRows][Simd::kVectors];
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Simd::kRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Simd::kVectors; ++v) sums[r][v] = Simd::broadcast(0);
+  }
+  for (std::size_t k = 0; k < inner; ++k, b += kPanelColumns) {
+    typename Simd::Vector row[Simd::kVectors];
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Simd::kVectors; ++v) row[v] = Simd::load(b + v * Simd::kLanes);
+#pragma GCC unroll 16
+    for (std::size_t r = 0; r < Simd::kRows; ++r) {
+      const typename Simd::Vector value = Simd::broadcast(a[r * stride + k]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < Simd::kVectors; ++v)
+        sums[r][v] = Simd::multiply_add(value, row[v], sums[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Simd::kRows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < Simd::kVectors; ++v)
+      Simd::store(c + r * c_stride + v * Simd::kLanes, sums[r][v]);
+  }
+}
+
+template <typename Simd>
+void multiply(const MatrixView& a, const float* b, std::size_t columns, float* c, std::size_t c_stride) {
+  constexpr std::size_t kStep = Simd::kVectors * Simd::kLanes;
+  // Rows that stay in the second-level cache while the panels of b pass by.
+  constexpr std::size_t kGroup = Simd::kRows * (112 / Simd::kRows);
+  for (std::size_t first = 0; first < a.rows; first += kGroup) {
+    const std::size_t last = first + kGroup < a.rows ? first + kGroup : a.rows;
+    for (std::size_t column = 0; column < columns; column += kPanelColumns) {
+      const float* panel = b + column * a.inner;
+      for (std::size_t row = first; row < last; row += Simd::kRows) {
+        for (std::size_t part = 0; part < kPanelColumns; part += kStep) {
+          multiply_block<Simd>(a.data + row * a.stride, a.stride, a.inner, panel + part,
+                               c + row * c_stride + column + part, c_stride);
+        }
+      }
+    }
+  }
+}
+
+void dequantise(const std::uint8_t* codes, float scale, float low, std::size_t size, float* row) {
+  for (std::size_t i = 0; i < size; ++i) row[i] = static_cast<float>(codes[i]) * scale + low;
+}
+
+void add_and_normalise(const float* bias, const LayerNorm& norm, std::size_t size, float* row) {
+  Lanes sums = {};
+  for (std::size_t i = 0; i < size; i += kLaneCount) {
+    if (bias != nullptr) lanes(row + i) += lanes(bias + i);
+    sums += lanes(row + i);
+  }
+  const float mean = sum_of_lanes(sums) / static_cast<float>(size);
+  Lanes squares = {};
+  for (std::size_t i = 0; i < size; i += kLaneCount) {
+    const Lanes difference = lanes(row + i) - mean;
+    lanes(row + i) = difference;
+    squares += difference * difference;
+  }
+  const float variance = sum_of_lanes(squares) / static_cast<float>(size);
+  const float scale = 1 / __builtin_sqrtf(variance + norm.epsilon);
+  for (std::size_t i = 0; i < size; i += kLaneCount) {
+    lanes(row + i) = lanes(row + i) * scale * lanes(norm.gain + i) + lanes(norm.offset + i);
+  }
+}
+
+void sum_relu_add(const float* const* parts, std::size_t count, const float* bias, const float* residual,
+                  std::size_t size, float* out) {
+  for (std::size_t i = 0; i < size; i += kLaneCount) {
+    Lanes sum = lanes(parts[0] + i);
+    for (std::size_t part = 1; part < count; ++part) sum += lanes(parts[part] + i);
+    sum += lanes(bias + i);
+    lanes(out + i) = (sum > 0 ? sum : Lanes{}) + lanes(residual + i);
+  }
+}
+
+void accumulate(const float* row, std::size_t size, float* sum) {
+  for (std::size_t i = 0; i < size; ++i) sum[i] += row[i];
+}
+
+template <typename Simd>
+constexpr Kernels kKernels = {multiply<Simd>, dequantise, add_and_normalise, sum_relu_add, accumulate};
+
+}  // namespace
+}  // namespace headrace
