@@ -1,0 +1,33 @@
+#pragma once
+
+/// \file AWS's shared configuration files: "[section]", "name = value", nested "  name = value" lines.
+/// https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/environment.h"
+
+namespace headrace {
+
+/// Settings of one profile. Nested ones are named "s3.addressing_style".
+struct AwsProfile {
+  std::string name;
+  std::string found_in;  // the files, for messages; empty: in none
+  std::map<std::string, std::string, std::less<>> settings;
+
+  std::optional<std::string> get(std::string_view name) const;
+};
+
+/// The lines of `[section]` in `text`; none if there is no such section. Lines that cannot be understood are
+/// skipped, as AWS's tools do; a later section of the same name adds to the first.
+std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section(std::string_view text,
+                                                                                 std::string_view section);
+
+/// The profile that AWS_PROFILE names, else "default", from both files; what the credentials file says wins.
+/// Files that are not there are empty; at most 1 MiB of each is read.
+AwsProfile read_aws_profile(const Environment& environment);
+
+}  // namespace headrace

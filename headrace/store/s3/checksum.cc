@@ -1,0 +1,34 @@
+#include "headrace/store/s3/checksum.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "headrace/base/crc32c.h"
+
+namespace headrace {
+
+std::string base64(BytesView data) {
+  std::string text(4 * ((data.size() + 2) / 3) + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(data.data()), static_cast<int>(data.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+std::string crc32c_field(BytesView body) {
+  const std::uint32_t crc = crc32c(body);
+  const std::array<std::byte, 4> big_endian = {std::byte(crc >> 24), std::byte(crc >> 16),
+                                               std::byte(crc >> 8), std::byte(crc)};
+  return base64(big_endian);
+}
+
+std::string md5_field(BytesView body) {
+  std::array<std::byte, 16> digest{};
+  EVP_Digest(body.data(), body.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr, EVP_md5(),
+             nullptr);
+  return base64(digest);
+}
+
+}  // namespace headrace

@@ -1,0 +1,17 @@
+#pragma once
+
+/// \file Checksums in the form that S3's header fields have: base64 (RFC 4648). Internal to the driver.
+
+#include <string>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+std::string base64(BytesView data);
+/// x-amz-checksum-crc32c: the four bytes of the CRC, most significant first.
+std::string crc32c_field(BytesView body);
+/// Content-MD5: what DeleteObjects demands, by its oldest rule, which every server knows.
+std::string md5_field(BytesView body);
+
+}  // namespace headrace

@@ -1,0 +1,179 @@
+#include "headrace/store/s3/multipart.h"
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/store/s3/checksum.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
+// For cleaning up behind a failure: little patience, and not the caller's stop, which may be why we clean up.
+const CallOptions kCleaning{.deadline = std::chrono::milliseconds(5'000)};
+
+}  // namespace
+
+WriteMark::WriteMark() : value(concat(hex64(random_name_bits()), hex64(random_name_bits()))) {}
+
+HttpHeader WriteMark::header() const { return {std::string(kMarkName), value}; }
+
+HttpHeaders conditions_of(const WriteOptions& options) {
+  HttpHeaders headers;
+  if (options.only_if_absent) headers.push_back({"If-None-Match", "*"});
+  if (options.if_version) headers.push_back({"If-Match", concat('"', options.if_version->token, '"')});
+  return headers;
+}
+
+std::optional<ObjectInfo> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                      const CallOptions& call) {
+  const auto answer = client.perform({.method = "HEAD", .key = std::string(key), .call = call});
+  if (!answer || !answer->ok() || answer->http.header(kMarkName) != mark.value) return std::nullopt;
+  return ObjectInfo{
+      .key = std::string(key),
+      .size_bytes =
+          parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or("")).value_or(0),
+      .version = {unquoted_etag(answer->http.header("ETag").value_or(""))},
+      .modified = parse_http_date(answer->http.header("Last-Modified").value_or(""))};
+}
+
+Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
+                  const WriteOptions& options) {
+  Error error = client.explain(request, answer);
+  const int status = answer.http.status;
+  const bool no_longer = status == 412 || (status == 404 && answer.error_code == "NoSuchKey");
+  if (options.only_if_absent && status == 412) {
+    return {Code::kAlreadyExists,
+            concat(client.describe(request.key), ": it exists already, and was to be created")};
+  }
+  if (options.if_version && no_longer) {
+    return {Code::kFailedPrecondition,
+            concat(client.describe(request.key), ": it is no longer the version that was to be replaced")};
+  }
+  return error;
+}
+
+MultipartUpload::MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options,
+                                 bool with_checksums)
+    : client_(client), key_(key), options_(options), with_checksums_(with_checksums) {}
+
+Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client, std::string_view key,
+                                                                const WriteOptions& options,
+                                                                bool with_checksums) {
+  std::unique_ptr<MultipartUpload> upload(new MultipartUpload(client, key, options, with_checksums));
+  S3Request request{.method = "POST",
+                    .key = upload->key_,
+                    .query = {{"uploads", ""}},
+                    .headers = {upload->mark_.header()},
+                    .call = options.call};
+  if (with_checksums) request.headers.push_back({"x-amz-checksum-algorithm", "CRC32C"});
+  HEADRACE_TRY(const S3Answer answer, client.perform(request));
+  if (!answer.ok()) return client.explain(request, answer);
+  Result<std::string> id = parse_upload_id(answer.http.body);
+  if (!id) return std::move(id).error().in(client.describe(key));
+  upload->id_ = *std::move(id);
+  return upload;
+}
+
+MultipartUpload::~MultipartUpload() {
+  if (over_ || id_.empty()) return;
+  // Best effort: what stays behind is invisible, and a lifecycle rule of the bucket removes it.
+  const auto ignored =
+      client_.perform({.method = "DELETE", .key = key_, .query = {{"uploadId", id_}}, .call = kCleaning});
+  (void)ignored;
+}
+
+S3Request MultipartUpload::part_request(std::size_t part) const {
+  return {.method = "PUT",
+          .key = key_,
+          .query = {{"partNumber", concat(part + 1)}, {"uploadId", id_}},
+          .call = options_.call};
+}
+
+void MultipartUpload::keep(std::size_t part, S3Part sent) {
+  const std::scoped_lock lock(mutex_);
+  if (parts_.size() <= part) parts_.resize(part + 1);
+  parts_[part] = std::move(sent);
+}
+
+Status MultipartUpload::send_part(std::size_t part, BytesView data) {
+  S3Request request = part_request(part);
+  request.body = data;
+  S3Part sent;
+  if (with_checksums_) {
+    sent.crc32c = crc32c_field(data);
+    request.headers.push_back({"x-amz-checksum-crc32c", sent.crc32c});
+  }
+  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
+  if (!answer.ok()) return client_.explain(request, answer).in(concat("sending part ", part + 1));
+  sent.etag = answer.http.header("ETag").value_or("");
+  if (sent.etag.empty()) {
+    return Error{Code::kDataLoss,
+                 concat(client_.describe(key_), ": the server gave part ", part + 1, " no ETag")};
+  }
+  keep(part, std::move(sent));
+  return {};
+}
+
+Status MultipartUpload::copy_part(std::size_t part, const ObjectInfo& source, std::uint64_t offset_bytes,
+                                  std::uint64_t size_bytes) {
+  S3Request request = part_request(part);
+  request.headers = {
+      {"x-amz-copy-source", client_.copy_source(source.key)},
+      {"x-amz-copy-source-if-match", concat('"', source.version.token, '"')},
+      {"x-amz-copy-source-range", concat("bytes=", offset_bytes, '-', offset_bytes + size_bytes - 1)}};
+  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
+  if (!answer.ok())
+    return client_.explain(request, answer).in(concat("copying from ", client_.describe(source.key)));
+  Result<std::string> etag = parse_result_etag(answer.http.body);
+  if (!etag) return std::move(etag).error().in(client_.describe(key_));
+  keep(part, {concat('"', *etag, '"'), ""});
+  return {};
+}
+
+Result<ObjectInfo> MultipartUpload::complete(std::uint64_t size_bytes) {
+  const std::string body = complete_body(parts_);
+  S3Request request{.method = "POST",
+                    .key = key_,
+                    .query = {{"uploadId", id_}},
+                    .headers = conditions_of(options_),
+                    .body = as_bytes(body),
+                    .call = options_.call,
+                    .repeat_conflicts = false};
+  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
+  if (!answer.ok()) return after_refusal(request, answer, size_bytes);
+  over_ = true;
+  Result<std::string> etag = parse_result_etag(answer.http.body);
+  if (!etag) return std::move(etag).error().in(client_.describe(key_));
+  return ObjectInfo{.key = key_, .size_bytes = size_bytes, .version = {*etag}};
+}
+
+Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
+                                                  std::uint64_t size_bytes) {
+  const int status = answer.http.status;
+  // "No such upload" and "it is there already" are what the second of two attempts hears if the first
+  // succeeded.
+  if (answer.maybe_done_before && (status == 404 || status == 412)) {
+    if (auto done = find_marked(client_, key_, mark_, options_.call);
+        done && done->size_bytes == size_bytes) {
+      over_ = true;
+      return *std::move(done);
+    }
+  }
+  // The upload is gone with a conflict (Amazon S3 User Guide, "Prevent object overwrites"): who was faster?
+  if (status == 409 && (options_.only_if_absent || options_.if_version)) {
+    const auto now = client_.perform({.method = "HEAD", .key = key_, .call = options_.call});
+    if (now && now->ok() && options_.only_if_absent) {
+      return Error{Code::kAlreadyExists,
+                   concat(client_.describe(key_), ": it exists already, and was to be created")};
+    }
+    if (now && now->ok() &&
+        unquoted_etag(now->http.header("ETag").value_or("")) !=
+            options_.if_version.value_or(Version{}).token) {
+      return Error{Code::kFailedPrecondition,
+                   concat(client_.describe(key_), ": it is no longer the version that was to be replaced")};
+    }
+  }
+  return write_error(client_, request, answer, options_);
+}
+
+}  // namespace headrace

@@ -1,0 +1,71 @@
+#pragma once
+
+/// \file One multipart upload on the server. Internal to the driver.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/store/s3/s3_client.h"
+#include "headrace/store/s3/s3_xml.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// What makes a write recognisable, if an answer gets lost, by looking at the object: a random number in its
+/// metadata. ETags do not serve for this, since two writers of equal bytes have equal ETags.
+struct WriteMark {
+  WriteMark();
+  HttpHeader header() const;
+  const std::string value;
+};
+
+/// "If-None-Match: *" or "If-Match", as the options ask.
+HttpHeaders conditions_of(const WriteOptions& options);
+
+/// The object, if it carries that mark.
+std::optional<ObjectInfo> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                      const CallOptions& call);
+
+/// The error of a write that was refused; 412 and the like become what WriteOptions promise.
+Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
+                  const WriteOptions& options);
+
+class MultipartUpload {
+ public:
+  static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
+                                                        const WriteOptions& options, bool with_checksums);
+  /// Removes what was sent, unless it was completed.
+  ~MultipartUpload();
+
+  /// Thread-safe. `part` counts from 0.
+  Status send_part(std::size_t part, BytesView data);
+  Status copy_part(std::size_t part, const ObjectInfo& source, std::uint64_t offset_bytes,
+                   std::uint64_t size_bytes);
+
+  /// Makes the object from the parts, all of which must be there.
+  Result<ObjectInfo> complete(std::uint64_t size_bytes);
+
+ private:
+  MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options, bool with_checksums);
+  S3Request part_request(std::size_t part) const;
+  void keep(std::size_t part, S3Part sent);
+  Result<ObjectInfo> after_refusal(const S3Request& request, const S3Answer& answer,
+                                   std::uint64_t size_bytes);
+
+  S3Client& client_;
+  const std::string key_;
+  const WriteOptions options_;
+  const bool with_checksums_;
+  const WriteMark mark_;
+  std::string id_;
+  std::mutex mutex_;
+  std::vector<S3Part> parts_;
+  bool over_ = false;
+};
+
+}  // namespace headrace

@@ -1,0 +1,228 @@
+#include "headrace/store/s3/s3_client.h"
+
+#include <algorithm>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+#include "headrace/io/url_encoding.h"
+#include "headrace/store/s3/s3_errors.h"
+#include "headrace/store/s3/s3_xml.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kAskFirstBytes = 1 << 20;
+constexpr int kMaxRedirections = 3;
+
+// A bucket's name that can stand in a host name under one wildcard certificate.
+bool fits_into_host(std::string_view bucket) {
+  return bucket.size() >= 3 && bucket.size() <= 63 &&
+         bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
+}
+
+bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) {
+  const int status = answer.http.status;
+  if (status == 500 || status == 502 || status == 503 || status == 504 || status == 429 || status == 408)
+    return true;
+  if (is_transient_s3_code(answer.error_code)) return true;
+  return status == 409 && request.repeat_conflicts &&
+         (answer.error_code == "ConditionalRequestConflict" || answer.error_code == "OperationAborted");
+}
+
+milliseconds asked_pause(const S3Answer& answer) {
+  const auto seconds = parse_number<unsigned>(answer.http.header("Retry-After").value_or(""));
+  return std::chrono::seconds(std::min(seconds.value_or(0), 20U));
+}
+
+HttpClientOptions http_options(const S3Options& options) {
+  return {.max_connections = std::max<std::size_t>(options.max_connections, 1), .tls = options.tls};
+}
+
+// Some answers carry their error under a 200, sent before the work was done.
+void take_error(S3Answer& answer, bool may_be_in_success) {
+  const bool success = answer.http.is_success();
+  if (success && (!may_be_in_success || answer.http.body.empty())) return;
+  if (const auto body = parse_s3_error(answer.http.body)) {
+    answer.error_code = body->code.empty() ? "UnknownError" : body->code;
+    answer.error_message = body->message;
+    if (!body->region.empty() && !answer.http.header("x-amz-bucket-region")) {
+      answer.http.headers.push_back({"x-amz-bucket-region", body->region});
+    }
+  } else if (!success) {
+    answer.error_code = s3_code_of_status(answer.http.status);
+  }
+}
+
+}  // namespace
+
+S3Client::S3Client(std::string bucket, const S3Options& options)
+    : bucket_(std::move(bucket)),
+      options_(options),
+      signer_(options.credentials ? std::make_unique<SigV4Signer>(*options.credentials) : nullptr),
+      region_(options.region),
+      http_(http_options(options)) {}
+
+std::string S3Client::describe(std::string_view key) const {
+  return concat("s3://", bucket_, key.empty() ? "" : "/", key);
+}
+
+std::string S3Client::copy_source(std::string_view key) const {
+  return concat('/', percent_encode(bucket_), '/', percent_encode(key, "/"));
+}
+
+std::string S3Client::region() const {
+  const std::scoped_lock lock(mutex_);
+  return region_;
+}
+
+S3Client::Address S3Client::address(const std::string& region) const {
+  Address to{.endpoint =
+                 options_.endpoint.value_or(HttpEndpoint{.host = concat("s3.", region, ".amazonaws.com")})};
+  if (!options_.endpoint && region.starts_with("cn-")) to.endpoint.host += ".cn";
+  const bool is_virtual = options_.addressing == S3Addressing::kVirtual ||
+                          (options_.addressing == S3Addressing::kAuto && !options_.endpoint);
+  to.path = to.endpoint.base_path;
+  if (is_virtual && fits_into_host(bucket_)) {
+    to.endpoint.host = concat(bucket_, '.', to.endpoint.host);
+  } else {
+    to.path += concat('/', percent_encode(bucket_));
+  }
+  return to;
+}
+
+HttpRequest S3Client::signed_request(const S3Request& request, const Address& to,
+                                     const std::string& region) const {
+  const std::string path =
+      concat(to.path, request.key.empty() && !to.path.empty() ? "" : "/", percent_encode(request.key, "/"));
+  const std::string query = canonical_query(request.query);
+  HttpRequest http{.endpoint = to.endpoint,
+                   .method = request.method,
+                   .target = concat(path, query.empty() ? "" : "?", query),
+                   .headers = request.headers,
+                   .body = request.body,
+                   .target_memory = request.target_memory,
+                   .expect_continue = request.body.size() >= kAskFirstBytes,
+                   .stop = request.call.stop};
+  if (!signer_) return http;
+
+  const bool in_the_clear = !to.endpoint.tls && !to.endpoint.is_loopback();
+  const std::string digest = request.body.empty() || options_.sign_payload.value_or(in_the_clear)
+                                 ? sha256_hex(request.body)
+                                 : "UNSIGNED-PAYLOAD";
+  const std::string date = format_amz_date(options_.now() + std::chrono::seconds(clock_offset_seconds_));
+  http.headers.push_back({"x-amz-date", date});
+  http.headers.push_back({"x-amz-content-sha256", digest});
+  if (!options_.credentials->session_token.empty()) {
+    http.headers.push_back({"x-amz-security-token", options_.credentials->session_token});
+  }
+  HttpHeaders to_sign = {{"host", to.endpoint.host_field()}};
+  for (const HttpHeader& header : http.headers) {
+    const std::string name = to_lower(header.name);
+    if (name.starts_with("x-amz-") || name == "content-md5") to_sign.push_back(header);
+  }
+  const SignedParts parts{request.method, path, query, to_sign, digest};
+  http.headers.push_back({"Authorization", signer_->authorization(parts, region, date)});
+  return http;
+}
+
+Result<S3Answer> S3Client::send(const S3Request& request, milliseconds stall_timeout) {
+  const std::string in_region = region();
+  HttpRequest http = signed_request(request, address(in_region), in_region);
+  http.stall_timeout = stall_timeout;
+  S3Answer answer;
+  HEADRACE_TRY(answer.http, http_.perform(http));
+  const bool may_hide_error = request.method == "POST" || find_header(request.headers, "x-amz-copy-source");
+  take_error(answer, may_hide_error);
+  return answer;
+}
+
+bool S3Client::learn_region(const S3Answer& answer) {
+  const bool elsewhere = answer.http.status == 301 || answer.http.status == 307 || answer.http.status == 400;
+  const auto told = answer.http.header("x-amz-bucket-region");
+  if (!elsewhere || !told || told->empty() || told->size() > 64 ||
+      told->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos) {
+    return false;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (region_ == *told) return false;
+  region_ = *told;
+  return true;
+}
+
+bool S3Client::learn_clock(const S3Answer& answer) {
+  const auto server_time = parse_http_date(answer.http.header("Date").value_or(""));
+  if (answer.error_code != "RequestTimeTooSkewed" || !server_time) return false;
+  const auto offset = std::chrono::duration_cast<std::chrono::seconds>(*server_time - options_.now()).count();
+  return std::abs(clock_offset_seconds_.exchange(offset) - offset) > 60;
+}
+
+Result<S3Answer> S3Client::perform(const S3Request& request) {
+  const auto limit = steady_clock::now() + request.call.deadline;
+  // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
+  // write may rightly take long.
+  const bool only_reads = request.method == "GET" || request.method == "HEAD";
+  Backoff backoff(options_.backoff, random_name_bits());
+  bool maybe_done = false;
+  for (int attempt = 1, redirections = 0;; ++attempt) {
+    const auto left = std::chrono::ceil<milliseconds>(limit - steady_clock::now());
+    const auto patience = only_reads ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
+    Result<S3Answer> answer = send(request, std::max(patience, milliseconds(1)));
+    milliseconds pause{0};
+    if (answer) {
+      if (answer->ok()) retry_budget_.succeeded();
+      if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
+      answer->maybe_done_before = maybe_done;
+      if (!answer->ok() && redirections < kMaxRedirections &&
+          (learn_region(*answer) || learn_clock(*answer))) {
+        ++redirections;
+        continue;
+      }
+      if (answer->ok() || !is_answered_by_repeating(request, *answer)) return answer;
+      pause = asked_pause(*answer);
+      maybe_done = maybe_done || answer->http.status != 409;
+    } else {
+      const Code code = answer.error().code;
+      if (code != Code::kUnavailable && code != Code::kDeadlineExceeded)
+        return unreachable(request, answer.error());
+      maybe_done = true;
+    }
+    pause = std::max(pause, backoff.next());
+    if (attempt >= options_.max_attempts || steady_clock::now() + pause >= limit || !retry_budget_.take()) {
+      if (!answer) return unreachable(request, answer.error());
+      return answer;
+    }
+    if (!sleep_unless_stopped(pause, request.call.stop)) {
+      return Error{Code::kCancelled,
+                   concat(describe(request.key), ": stopped by the caller between attempts")};
+    }
+  }
+}
+
+Error S3Client::unreachable(const S3Request& request, Error error) const {
+  std::string hint;
+  if (error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+      error.code == Code::kDataLoss) {
+    hint = concat("; the endpoint comes from ", options_.endpoint_source);
+  } else if (error.code == Code::kUnauthenticated || error.code == Code::kFailedPrecondition) {
+    hint =
+        "; name the file of the certificate authority in AWS_CA_BUNDLE (S3_VERIFY_SSL=0 turns the check off)";
+  }
+  error.message += hint;
+  return std::move(error).in(describe(request.key));
+}
+
+Error S3Client::explain(const S3Request& request, const S3Answer& answer) const {
+  const S3ErrorContext context{.endpoint = address(region()).endpoint.text(),
+                               .endpoint_source = options_.endpoint_source,
+                               .credentials_source = options_.credentials_source,
+                               .bucket = bucket_,
+                               .signed_by_us = signer_ != nullptr};
+  return s3_error(answer.http.status, answer.error_code, answer.error_message, context)
+      .in(describe(request.key));
+}
+
+}  // namespace headrace

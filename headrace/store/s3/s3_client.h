@@ -1,0 +1,91 @@
+#pragma once
+
+/// \file One bucket's requests: addressed, signed, sent, repeated where that may help. Internal to the
+/// driver.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "headrace/io/http_client.h"
+#include "headrace/store/s3/s3_options.h"
+#include "headrace/store/s3/sigv4.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+struct S3Request {
+  std::string method = "GET";
+  std::string key{};  // empty: the bucket itself
+  QueryParameters query{};
+  HttpHeaders headers{};
+  BytesView body{};
+  MutableBytesView target_memory{};
+  CallOptions call{};
+  /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
+  bool repeat_conflicts = true;
+};
+
+/// What the server answered in the end.
+struct S3Answer {
+  HttpResponse http{};
+  /// Empty on success. Else the <Code> of the error, or a name made from the status where there was no body.
+  std::string error_code{};
+  std::string error_message{};
+  /// An earlier attempt of this request may have had its effect: it got lost, or failed inside the server.
+  bool maybe_done_before = false;
+
+  bool ok() const { return error_code.empty(); }
+};
+
+/// Thread-safe.
+class S3Client {
+ public:
+  S3Client(std::string bucket, const S3Options& options);
+
+  /// Sends the request until there is an answer that repeating would not change: success, or an error that
+  /// the caller understands (404, 412, …). Repeats, with backoff and within call.deadline, after lost
+  /// connections, 500, 502, 503, 504, 429 and the like; follows a bucket to its region; corrects a wrong
+  /// clock once. A 200 with an error in its body counts as that error. So every request here must be safe to
+  /// repeat, given `maybe_done_before`. \error as HttpClient::perform, naming the object, the endpoint and
+  /// where that was configured
+  Result<S3Answer> perform(const S3Request& request);
+
+  /// The error that an answer stands for, in words that say what to do.
+  Error explain(const S3Request& request, const S3Answer& answer) const;
+
+  /// "s3://bucket/key"
+  std::string describe(std::string_view key) const;
+  /// "/bucket/key" percent-encoded, for x-amz-copy-source.
+  std::string copy_source(std::string_view key) const;
+  const S3Options& options() const { return options_; }
+  /// Some answer has shown that the bucket exists.
+  bool bucket_was_seen() const { return bucket_was_seen_; }
+
+ private:
+  struct Address {
+    HttpEndpoint endpoint;
+    std::string path;  // of the bucket: base path, and the bucket's name unless it is in the host
+  };
+  Address address(const std::string& region) const;
+  HttpRequest signed_request(const S3Request& request, const Address& to, const std::string& region) const;
+  Result<S3Answer> send(const S3Request& request, std::chrono::milliseconds stall_timeout);
+  bool learn_region(const S3Answer& answer);
+  bool learn_clock(const S3Answer& answer);
+  Error unreachable(const S3Request& request, Error error) const;
+  std::string region() const;
+
+  const std::string bucket_;
+  const S3Options options_;
+  const std::unique_ptr<SigV4Signer> signer_;  // null: anonymous
+  mutable std::mutex mutex_;
+  std::string region_;
+  std::atomic<std::chrono::seconds::rep> clock_offset_seconds_{0};
+  std::atomic<bool> bucket_was_seen_{false};
+  RetryBudget retry_budget_{100};
+  HttpClient http_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,78 @@
+#pragma once
+
+/// \file How to reach an S3 store, and with whose rights.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/io/backoff.h"
+#include "headrace/io/http_message.h"
+#include "headrace/io/tls.h"
+
+namespace headrace {
+
+/// Nothing prints this; no error message holds any of it.
+struct S3Credentials {
+  std::string access_key_id;
+  std::string secret_access_key;
+  std::string session_token;  // empty unless they are temporary
+};
+
+enum class S3Addressing {
+  kAuto,     // virtual on AWS where the bucket's name allows it, path elsewhere
+  kPath,     // https://host/bucket/key
+  kVirtual,  // https://bucket.host/key
+};
+
+struct S3Options {
+  /// None: AWS, at the region's endpoint.
+  std::optional<HttpEndpoint> endpoint{};
+  std::string region = "us-east-1";
+  S3Addressing addressing = S3Addressing::kAuto;
+  TlsOptions tls{};
+  /// None: requests are not signed.
+  std::optional<S3Credentials> credentials{};
+  /// Where the two come from, for error messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
+  std::string endpoint_source = "the default";
+  std::string credentials_source = "the caller";
+
+  /// Whether the signature covers the body, which costs a SHA-256 of it. None: only where the body would
+  /// travel over a network in the clear. Under TLS, and on this machine, nobody can change it on the way, and
+  /// accidents are caught by the checksum.
+  std::optional<bool> sign_payload{};
+  /// Send a CRC32C with every object and part, which the server checks and keeps. Turn off for servers that
+  /// refuse the header.
+  bool send_checksums = true;
+
+  std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
+  int parallel_parts = 4;            // of one upload
+  std::uint64_t copy_part_bytes = 256 << 20;
+  int parallel_reads = 8;            // of one read_many
+  std::size_t max_connections = 64;  // of the store
+  int max_attempts = 8;              // for one request, all within the call's deadline
+  BackoffOptions backoff{};
+  /// Wall clock, for signatures.
+  std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
+};
+
+/// Reads, first match first:
+///   keys      AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN); the profile AWS_PROFILE, else
+///             "default", in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials), AWS_CONFIG_FILE
+///             (~/.aws/config); none at all if HEADRACE_S3_ANONYMOUS=1
+///   endpoint  AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's endpoint_url, S3_ENDPOINT (host:port;
+///   http if
+///             S3_USE_HTTPS=0)
+///   region    AWS_REGION, AWS_DEFAULT_REGION, S3_REGION, the profile's region
+///   TLS       AWS_CA_BUNDLE, S3_CA_FILE, the profile's ca_bundle; S3_VERIFY_SSL=0 turns verification off
+///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
+///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;
+///             HEADRACE_S3_SIGN_PAYLOAD=0|1
+/// \error kUnauthenticated   no credentials; the message says what to set
+/// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
+Result<S3Options> s3_options_from(const Environment& environment);
+
+}  // namespace headrace

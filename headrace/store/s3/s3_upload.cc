@@ -1,0 +1,184 @@
+#include "headrace/store/s3/s3_upload.h"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+
+#include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/s3/checksum.h"
+#include "headrace/store/s3/multipart.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kMaxParts = 10'000;
+constexpr std::size_t kMinPartBytes = 5 << 20;
+constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;  // S3 allows 5 GiB, but says nothing while it copies
+
+// Sends parts in the background, a bounded number at once, while the caller fills the next one.
+class S3Upload final : public Upload {
+ public:
+  S3Upload(S3Client& client, std::string_view key, const WriteOptions& options)
+      : client_(client), key_(key), options_(options) {}
+  ~S3Upload() override { (void)wait_for_all(); }
+
+  Status append(BytesView data) override {
+    if (!failed_) return failed_;
+    size_bytes_ += data.size();
+    while (!data.empty()) {
+      const std::size_t want = part_bytes_of(next_part_, first_part_bytes());
+      if (filling_.capacity() < want) filling_.reserve(want);
+      const std::size_t taken = std::min(data.size(), want - filling_.size());
+      headrace::append(filling_, data.first(taken));
+      data = data.subspan(taken);
+      // A full part waits for the byte after it: an object of one part needs no multipart upload.
+      if (filling_.size() == want && !data.empty()) HEADRACE_CHECK(remember(send_filling()));
+    }
+    return {};
+  }
+
+  Result<ObjectInfo> commit() override {
+    if (!failed_) return failed_.error();
+    if (committed_)
+      return Error{Code::kFailedPrecondition, concat(client_.describe(key_), ": committed a second time")};
+    committed_ = true;
+    if (!upload_) return put_object(client_, key_, filling_, options_);
+    HEADRACE_CHECK(remember(send_filling()));
+    HEADRACE_CHECK(remember(wait_for_all()));
+    return upload_->complete(size_bytes_);
+  }
+
+ private:
+  struct Sending {
+    Bytes data;
+    std::future<Status> done;
+  };
+
+  std::size_t first_part_bytes() const { return std::max(client_.options().part_bytes, kMinPartBytes); }
+
+  Status remember(Status status) {
+    if (!status) failed_ = status;
+    return status;
+  }
+
+  Status send_filling() {
+    if (next_part_ >= kMaxParts) {
+      return Error{Code::kOutOfRange,
+                   concat(client_.describe(key_), ": more than ", kMaxParts, " parts; write larger parts")};
+    }
+    if (!upload_) {
+      HEADRACE_TRY(upload_,
+                   MultipartUpload::start(client_, key_, options_, client_.options().send_checksums));
+    }
+    // Fewer at once when parts are large: memory stays near (parallel_parts + 1) × first_part_bytes for as
+    // long as parts keep their first size.
+    const std::size_t at_once =
+        std::max<std::size_t>(1, client_.options().parallel_parts * first_part_bytes() /
+                                     std::max(filling_.size(), first_part_bytes()));
+    while (sending_.size() >= at_once) HEADRACE_CHECK(wait_for_oldest());
+    auto& sending = sending_.emplace_back();
+    sending.data = std::exchange(filling_, std::move(spare_));
+    filling_.clear();
+    spare_ = {};
+    sending.done = std::async(std::launch::async, [upload = upload_.get(), part = next_part_, &sending] {
+      return upload->send_part(part, sending.data);
+    });
+    ++next_part_;
+    return {};
+  }
+
+  Status wait_for_oldest() {
+    const Status status = sending_.front().done.get();
+    spare_ = std::move(sending_.front().data);
+    sending_.pop_front();
+    return status;
+  }
+
+  // All of them, whatever comes of each; the first error.
+  Status wait_for_all() {
+    Status first;
+    while (!sending_.empty()) {
+      const Status status = wait_for_oldest();
+      if (first && !status) first = status;
+    }
+    return first;
+  }
+
+  S3Client& client_;
+  const std::string key_;
+  const WriteOptions options_;
+  std::unique_ptr<MultipartUpload> upload_;
+  Bytes filling_;
+  Bytes spare_;  // memory to be filled next
+  std::deque<Sending> sending_;
+  std::size_t next_part_ = 0;
+  std::uint64_t size_bytes_ = 0;
+  Status failed_;
+  bool committed_ = false;
+};
+
+}  // namespace
+
+std::size_t part_bytes_of(std::size_t part, std::size_t first_bytes) {
+  return part < 4'000 ? first_bytes : first_bytes << std::min<std::size_t>((part - 3'000) / 1'000, 6);
+}
+
+Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView data,
+                              const WriteOptions& options) {
+  S3Request request{.method = "PUT",
+                    .key = std::string(key),
+                    .headers = conditions_of(options),
+                    .body = data,
+                    .call = options.call};
+  const bool conditional = !request.headers.empty();
+  const WriteMark mark;
+  if (conditional) request.headers.push_back(mark.header());
+  if (client.options().send_checksums)
+    request.headers.push_back({"x-amz-checksum-crc32c", crc32c_field(data)});
+  HEADRACE_TRY(const S3Answer answer, client.perform(request));
+  if (answer.ok()) {
+    return ObjectInfo{.key = std::string(key),
+                      .size_bytes = data.size(),
+                      .version = {unquoted_etag(answer.http.header("ETag").value_or(""))}};
+  }
+  // Refused because an earlier attempt, whose answer was lost, had succeeded?
+  if (conditional && answer.maybe_done_before && answer.http.status == 412) {
+    if (auto ours = find_marked(client, key, mark, options.call)) return *std::move(ours);
+  }
+  return write_error(client, request, answer, options);
+}
+
+std::unique_ptr<Upload> make_s3_upload(S3Client& client, std::string_view key, const WriteOptions& options) {
+  return std::make_unique<S3Upload>(client, key, options);
+}
+
+Result<ObjectInfo> copy_object(S3Client& client, const ObjectInfo& source, std::string_view to,
+                               const WriteOptions& options) {
+  const bool conditional = options.only_if_absent || options.if_version;
+  if (source.size_bytes == 0) return put_object(client, to, {}, options);
+  if (!conditional && source.size_bytes <= kMaxSingleCopyBytes) {
+    S3Request request{.method = "PUT",
+                      .key = std::string(to),
+                      .headers = {{"x-amz-copy-source", client.copy_source(source.key)},
+                                  {"x-amz-copy-source-if-match", concat('"', source.version.token, '"')}},
+                      .call = options.call};
+    HEADRACE_TRY(const S3Answer answer, client.perform(request));
+    if (!answer.ok())
+      return client.explain(request, answer).in(concat("copying from ", client.describe(source.key)));
+    Result<std::string> etag = parse_result_etag(answer.http.body);
+    if (!etag) return std::move(etag).error().in(client.describe(to));
+    return ObjectInfo{.key = std::string(to), .size_bytes = source.size_bytes, .version = {*etag}};
+  }
+  HEADRACE_TRY(const auto upload, MultipartUpload::start(client, to, options, false));
+  const std::uint64_t part_bytes = std::max(
+      {client.options().copy_part_bytes, std::uint64_t{kMinPartBytes}, source.size_bytes / kMaxParts + 1});
+  const std::size_t parts = (source.size_bytes + part_bytes - 1) / part_bytes;
+  HEADRACE_CHECK(parallel_for(client.options().parallel_parts, parts, [&](std::size_t part) {
+    const std::uint64_t offset = part * part_bytes;
+    return upload->copy_part(part, source, offset, std::min(part_bytes, source.size_bytes - offset));
+  }));
+  return upload->complete(source.size_bytes);
+}
+
+}  // namespace headrace

@@ -1,0 +1,32 @@
+#pragma once
+
+/// \file Writing: single PUT, multipart upload, copy. Internal to the driver.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/store/s3/s3_client.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// A whole object in one request.
+Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView data,
+                              const WriteOptions& options);
+
+/// In parts, several at once, once there is more than one part's worth of data. Borrows `client`.
+std::unique_ptr<Upload> make_s3_upload(S3Client& client, std::string_view key, const WriteOptions& options);
+
+/// `source_key`'s version of that ETag, in one request if it is small and nothing is asked of the target,
+/// else as a multipart upload whose parts the server copies, since only its completion knows conditions
+/// everywhere.
+Result<ObjectInfo> copy_object(S3Client& client, const ObjectInfo& source, std::string_view to,
+                               const WriteOptions& options);
+
+/// Size of the part with that number (from 0): `first_bytes` for 4,000 parts, which some servers demand to be
+/// equal, then doubled with every 1,000, so that 10,000 parts of 8 MiB at first hold 1 TB.
+std::size_t part_bytes_of(std::size_t part, std::size_t first_bytes);
+
+}  // namespace headrace

@@ -1,0 +1,66 @@
+#pragma once
+
+/// \file The XML bodies of the S3 protocol, read and written. Internal to the driver. What is read comes from
+/// a server that is not trusted: bodies are bounded by the HTTP client, nothing is looked up outside of them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// "<Error><Code>…". `message` is cleaned for printing.
+struct S3ErrorBody {
+  std::string code;
+  std::string message;
+  std::string region;
+};
+/// None if the body is no S3 error.
+std::optional<S3ErrorBody> parse_s3_error(BytesView body);
+
+struct S3ListPage {
+  /// Objects and folders in ascending order of keys, folder markers ("a/") left out.
+  std::vector<ObjectInfo> entries;
+  bool truncated = false;
+  std::string continuation;
+};
+/// \error kDataLoss  not what ListObjectsV2 answers
+Result<S3ListPage> parse_list_page(BytesView body);
+
+/// \error kDataLoss  not what CreateMultipartUpload answers
+Result<std::string> parse_upload_id(BytesView body);
+
+/// ETag, without quotes, of CopyObjectResult, CopyPartResult or CompleteMultipartUploadResult.
+/// \error kDataLoss  another body
+Result<std::string> parse_result_etag(BytesView body);
+
+struct S3DeleteFailure {
+  std::string key;
+  std::string code;
+  std::string message;
+};
+/// \error kDataLoss  not what DeleteObjects answers
+Result<std::vector<S3DeleteFailure>> parse_delete_result(BytesView body);
+
+/// XML 1.0 cannot carry control characters: such a key goes into no body.
+bool fits_into_xml(std::string_view key);
+/// Of DeleteObjects, quiet. REQUIRES: every key fits.
+std::string delete_body(const std::vector<std::string>& keys);
+
+struct S3Part {
+  std::string etag;
+  std::string crc32c;  // base64; empty where none was sent
+};
+/// Of CompleteMultipartUpload; the first part has number 1.
+std::string complete_body(const std::vector<S3Part>& parts);
+
+/// Without the quotes around it.
+std::string unquoted_etag(std::string_view etag);
+
+}  // namespace headrace
