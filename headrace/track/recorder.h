@@ -28,14 +28,16 @@ inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call = {});
 
 /// The folder whose _headrace/runs/ records runs with that output: the nearest one from the output's parent
-/// upwards that has such records; if none has, the root of a store with an authority, or the output's parent
-/// folder of a file:// store. One listing for each folder above. Folders that may not be read are passed
-/// over.
+/// upwards that has such records; if none has, the root of a store with an authority, or of a file:// store
+/// the output's parent folder (the output itself if that parent is "/"). One listing for each folder above.
+/// Folders that may not be read are passed over.
 Result<Location> tracking_root(const Location& output, const CallOptions& call = {});
 
 struct RecorderOptions {
   /// Tracking root to use instead (--track); empty: `tracking_root` of the output.
   std::string root_url{};
+  /// False: the run publishes nothing (as `evaluate`); `output` only says where its record belongs.
+  bool has_output = true;
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
   CallOptions call{};
 };

@@ -39,9 +39,9 @@ struct RunStart {
   /// "cores", "processor" and the like.
   std::map<std::string, std::string> host;
   std::vector<Artifact> inputs;
-  /// The URL that the run writes to, normalised.
+  /// The URL that the run writes to, normalised; empty: it publishes nothing.
   std::string output;
-  std::string started;  // "2026-11-21T03:26:00Z"
+  std::string started;  // "2026-11-21T03:26:00.125Z"
   /// Id of the earlier, unfinished run of the same command into the same output; empty: none.
   std::string resumed_from;
 };
@@ -77,10 +77,12 @@ struct RunRecord {
   RunStatus status() const { return end ? end->status : RunStatus::kUnfinished; }
   /// All inputs, in the order in which they became known.
   std::vector<Artifact> inputs() const;
+  /// What it published; of a run that did not finish and recorded none, the folder it was writing to.
+  std::vector<Artifact> outputs() const;
 };
 
 /// The objects' bytes: canonical JSON with its checksum. Secrets are taken out of every text
-/// (`redact_secrets`).
+/// (redact.h).
 std::string serialize_run_start(std::string_view id, const RunStart& start);
 std::string serialize_run_end(std::string_view id, const RunEnd& end);
 
@@ -88,9 +90,5 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end);
 /// \error kUnimplemented  a newer version than this reader knows
 Result<RunStart> parse_run_start(BytesView data);
 Result<RunEnd> parse_run_end(BytesView data);
-
-/// `text` with user-info and query values of URLs, and values that follow a name such as password=, token= or
-/// secret=, replaced by "***".
-std::string redact_secrets(std::string_view text);
 
 }  // namespace headrace

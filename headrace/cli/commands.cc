@@ -1,0 +1,24 @@
+#include "headrace/cli/command.h"
+
+namespace headrace {
+
+extern const Command kLsCommand;
+extern const Command kCatCommand;
+extern const Command kCpCommand;
+extern const Command kRmCommand;
+extern const Command kStatCommand;
+extern const Command kVerifyCommand;
+extern const Command kRunsLsCommand;
+extern const Command kRunsShowCommand;
+extern const Command kLineageCommand;
+
+std::span<const Command* const> all_commands() {
+  // The only list of commands.
+  static constexpr const Command* kCommands[] = {
+      &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
+      &kCatCommand,    &kCpCommand,     &kRmCommand,       &kStatCommand,
+  };
+  return kCommands;
+}
+
+}  // namespace headrace

@@ -1,0 +1,18 @@
+#pragma once
+
+/// \file Help texts, made from the commands' tables.
+
+#include <span>
+#include <string>
+
+#include "headrace/cli/command.h"
+
+namespace headrace {
+
+/// What a command does, its arguments, its options with unit, default and range.
+std::string command_help(const Command& command);
+
+/// All commands, or those of one group ("runs"), one line each.
+std::string overview(std::span<const Command* const> commands, std::string_view group);
+
+}  // namespace headrace

@@ -1,0 +1,106 @@
+#include "headrace/track/lineage.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/run_views.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "An object or folder that a run read or made."}};
+
+constexpr Option kOptions[] = {
+    {.name = "track",
+     .type = OptionType::kTextList,
+     .unit = "URL",
+     .sentence =
+         "Also read the runs recorded below this folder. Those near URL, and near what its makers read, "
+         "are found without it."},
+};
+
+json to_json(const LineageNode& node, const char* inner_name) {
+  json out = {{"url", node.artifact.url},
+              {"kind", node.artifact.kind},
+              {"manifest", node.artifact.manifest},
+              {"digest", node.artifact.digest},
+              {"runs", json::array()}};
+  if (node.repeated) out["repeated"] = true;
+  for (const LineageStep& step : node.steps) {
+    json inner = json::array();
+    for (const LineageNode& other : step.nodes) inner.push_back(to_json(other, inner_name));
+    json run = json::parse(run_to_json(step.run));
+    run[inner_name] = std::move(inner);
+    out["runs"].push_back(std::move(run));
+  }
+  return out;
+}
+
+struct TreeWords {
+  std::string_view made;  // between an artifact and a run
+  std::string_view from;  // between a run and an artifact
+};
+
+void print_tree(Console& console, const LineageNode& node, const TreeWords& words,
+                const std::string& indent) {
+  for (const LineageStep& step : node.steps) {
+    console.result(concat(indent, words.made, " ", step.run.start.command, "  ", step.run.id, "  ",
+                          run_status_name(step.run.status())));
+    const std::string deeper = indent + "  ";
+    for (const LineageNode& other : step.nodes) {
+      console.result(concat(deeper, words.from, " ", artifact_line(other.artifact),
+                            other.repeated ? "  (see above)" : ""));
+      print_tree(console, other, words, deeper + "  ");
+    }
+  }
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  RunCatalog catalog;
+  HEADRACE_TRY(const Location root, tracking_root(location, context.call()));
+  HEADRACE_CHECK(catalog.add(context.stores, root, context.call()));
+  for (const std::string& url : options.list("track")) {
+    HEADRACE_TRY(const Location other, context.stores.open(url));
+    HEADRACE_CHECK(catalog.add(context.stores, other, context.call()));
+  }
+  for (const std::string& remark : catalog.remarks()) context.console.warn(remark);
+  const Lineage lineage = catalog.lineage(location.url.text());
+  if (lineage.upstream.steps.empty() && lineage.downstream.steps.empty()) {
+    return Error{Code::kNotFound, concat("no run recorded below ", root.describe(), " read or made ",
+                                         location.describe(), "; --track names another folder with records")};
+  }
+  if (context.console.json()) {
+    context.console.result(json({{"url", location.url.text()},
+                                 {"upstream", to_json(lineage.upstream, "inputs")},
+                                 {"downstream", to_json(lineage.downstream, "outputs")}})
+                               .dump());
+    return {};
+  }
+  context.console.result(artifact_line(lineage.upstream.artifact));
+  print_tree(context.console, lineage.upstream, {"made by", "from"}, "  ");
+  print_tree(context.console, lineage.downstream, {"used by", "made"}, "  ");
+  return {};
+}
+
+}  // namespace
+
+extern const Command kLineageCommand;
+const Command kLineageCommand = {
+    .name = "lineage",
+    .summary = "Show what made something, from what; and what was made from it",
+    .details =
+        "Answers from the records of runs alone, as far back and as far forward as they reach.\n"
+        "\n"
+        "  headrace lineage s3://datasets/runs/imdb-1\n"
+        "  headrace lineage s3://datasets/aclImdb_v1.tar.gz --json",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run};
+
+}  // namespace headrace

@@ -1,0 +1,150 @@
+#include "headrace/cli/parse.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr Option kCommonOptions[] = {
+    {.name = "json", .type = OptionType::kFlag, .sentence = "Print the result as one JSON document."},
+    {.name = "quiet", .type = OptionType::kFlag, .sentence = "No progress and no remarks.", .letter = 'q'},
+    {.name = "help", .type = OptionType::kFlag, .sentence = "Show this text.", .letter = 'h'},
+};
+
+Error refuse(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+
+const Option* find_option(std::span<const Option> table, std::string_view word) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Option& option) {
+    return word.size() == 1 ? option.letter == word[0] : option.name == word;
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+Error unknown_option(const Command& command, std::string_view word) {
+  std::vector<std::string> names;
+  for (const auto table : {command.options, common_options()}) {
+    for (const Option& option : table) names.emplace_back(option.name);
+  }
+  const auto nearest = nearest_name(word, names);
+  return refuse(concat("there is no option ", word.size() == 1 ? "-" : "--", word,
+                       nearest && word.size() > 1 ? concat("; did you mean --", *nearest, "?") : "",
+                       "\nheadrace ", command.name, " --help lists all of them"));
+}
+
+Error unknown_command(std::span<const Command* const> commands, std::string_view word) {
+  std::set<std::string> names = {"help"};
+  for (const Command* command : commands) {
+    names.emplace(command->name);
+    names.emplace(split(command->name, ' ').front());
+  }
+  const auto nearest = nearest_name(word, {names.begin(), names.end()});
+  return refuse(concat("there is no command \"", word, "\"",
+                       nearest ? concat("; did you mean \"", *nearest, "\"?") : "",
+                       "\nheadrace help lists all of them"));
+}
+
+const Command* find_command(std::span<const Command* const> commands, std::string_view name) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const Command* command) { return command->name == name; });
+  return found == commands.end() ? nullptr : *found;
+}
+
+bool is_group(std::span<const Command* const> commands, std::string_view name) {
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const Command* command) { return command->name.starts_with(concat(name, " ")); });
+}
+
+// Takes the option at the front of `words`, and its value.
+Status take_option(ParsedCommandLine& line, std::span<const std::string>& words) {
+  const std::string_view whole = words.front();
+  words = words.subspan(1);
+  const std::size_t equals = whole.starts_with("--") ? whole.find('=') : std::string_view::npos;
+  const std::string_view name = whole.substr(0, equals).substr(whole.starts_with("--") ? 2 : 1);
+  const bool is_common = find_option(kCommonOptions, name) != nullptr;
+  const Option* option = find_option(is_common ? kCommonOptions : line.command->options, name);
+  if (option == nullptr || (name.size() == 1) == whole.starts_with("--")) {
+    return unknown_option(*line.command, name);
+  }
+  OptionValues& values = is_common ? line.common : line.options;
+  if (equals != std::string_view::npos) return values.set(option->name, whole.substr(equals + 1));
+  if (option->type == OptionType::kFlag) return values.set(option->name, "true");
+  if (words.empty()) {
+    return refuse(concat("--", option->name, " takes a value",
+                         option->unit.empty() ? "" : concat(" (", option->unit, ")"), ", and none follows"));
+  }
+  const std::string& value = words.front();
+  words = words.subspan(1);
+  return values.set(option->name, value);
+}
+
+Status check_arguments(const ParsedCommandLine& line) {
+  const std::span<const Positional> wanted = line.command->positionals;
+  const std::string see = concat("\nheadrace ", line.command->name, " --help shows an example");
+  for (std::size_t i = line.arguments.size(); i < wanted.size(); ++i) {
+    if (!wanted[i].required) continue;
+    return refuse(concat(wanted[i].name, " is missing: ", wanted[i].sentence, see));
+  }
+  const bool endless = !wanted.empty() && wanted.back().repeated;
+  if (!endless && line.arguments.size() > wanted.size()) {
+    return refuse(concat("\"", line.arguments[wanted.size()], "\" is one argument too many", see));
+  }
+  return {};
+}
+
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+ParsedCommandLine help_about(std::string topic) {
+  return {nullptr, {}, OptionValues({}), OptionValues(kCommonOptions), std::move(topic)};
+}
+
+Result<ParsedCommandLine> parse_words(const Command& command, std::span<const std::string> words) {
+  ParsedCommandLine line = {&command, {}, OptionValues(command.options), OptionValues(kCommonOptions), ""};
+  bool options_over = false;
+  while (!words.empty()) {
+    if (!options_over && words.front() == "--") {
+      options_over = true;
+      words = words.subspan(1);
+    } else if (!options_over && is_option(words.front())) {
+      HEADRACE_CHECK(take_option(line, words));
+    } else {
+      line.arguments.push_back(words.front());
+      words = words.subspan(1);
+    }
+  }
+  if (!line.common.flag("help")) HEADRACE_CHECK(check_arguments(line));
+  return line;
+}
+
+}  // namespace
+
+std::span<const Option> common_options() { return kCommonOptions; }
+
+Result<ParsedCommandLine> parse_command_line(std::span<const Command* const> commands,
+                                             std::span<const std::string> words) {
+  std::vector<std::string> rearranged;
+  if (!words.empty() && words.front() == "help") {
+    rearranged.assign(words.begin() + 1, words.end());
+    rearranged.emplace_back("--help");
+    words = rearranged;
+  }
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") return help_about("");
+  if (is_option(words.front())) return refuse(concat("a command comes before ", words.front()));
+
+  const bool has_second = words.size() > 1 && !is_option(words[1]);
+  if (has_second) {
+    const Command* two_words = find_command(commands, concat(words[0], " ", words[1]));
+    if (two_words != nullptr) return parse_words(*two_words, words.subspan(2));
+  }
+  if (const Command* one_word = find_command(commands, words[0])) {
+    return parse_words(*one_word, words.subspan(1));
+  }
+  if (!is_group(commands, words[0])) return unknown_command(commands, words[0]);
+  if (has_second) return unknown_command(commands, concat(words[0], " ", words[1]));
+  return help_about(words[0]);
+}
+
+}  // namespace headrace

@@ -1,0 +1,82 @@
+#include "headrace/cli/published.h"
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/cli/objects.h"
+#include "headrace/io/digest.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace {
+namespace {
+
+// What is wrong with the part; empty: nothing.
+Result<std::string> check_part(const Location& location, const ManifestPart& part, const CallOptions& call,
+                               const std::function<void(std::uint64_t)>& advance) {
+  if (const Status grammar = check_key(location.key); !grammar) return grammar.error().message;
+  HEADRACE_TRY(const auto object, find_object(location, call));
+  if (!object) return std::string("missing");
+  if (object->size_bytes != part.size_bytes) {
+    return concat("has ", object->size_bytes, " bytes; ", part.size_bytes, " were published");
+  }
+  std::uint32_t crc = 0;
+  const Status read = read_in_pieces(location, *object, call, [&](BytesView piece) -> Status {
+    crc = crc32c(piece, crc);
+    advance(piece.size());
+    return {};
+  });
+  if (!read && (read.error().code == Code::kDataLoss || read.error().code == Code::kFailedPrecondition)) {
+    return read.error().message;
+  }
+  HEADRACE_CHECK(read);
+  if (crc != part.crc32c) {
+    return concat("was altered: its CRC32C is ", hex32(crc), "; ", hex32(part.crc32c), " was published");
+  }
+  return std::string();
+}
+
+}  // namespace
+
+Result<std::optional<PublishedFolder>> read_published(const Location& folder) {
+  HEADRACE_TRY(const auto latest,
+               read_latest(*folder.store, folder.at(kManifestPrefix).key, kManifestLimitBytes));
+  if (!latest) return std::optional<PublishedFolder>();
+  auto manifest = parse_manifest(latest->data);
+  if (!manifest) return std::move(manifest).error().in(folder.store->describe(latest->object.key));
+  return std::optional(
+      PublishedFolder{folder, latest->number, sha256_hex(latest->data), std::move(*manifest)});
+}
+
+Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call) {
+  std::vector<Location> folders;
+  HEADRACE_CHECK(location.store->list(folder_prefix(location), {.call = call}, [&](const ObjectInfo& object) {
+    if (is_manifest_key(object.key)) {
+      const std::string key = parent_key(parent_key(object.key));
+      if (folders.empty() || folders.back().key != key) {
+        Location folder = location;
+        folder.key = folder.url.path = key;
+        folders.push_back(std::move(folder));
+      }
+    }
+    return !call.stop.stop_requested();
+  }));
+  HEADRACE_CHECK(check_stop(call.stop, "listing"));
+  return folders;
+}
+
+Result<std::vector<BadPart>> verify_parts(const PublishedFolder& published, int jobs, const CallOptions& call,
+                                          const std::function<void(std::uint64_t)>& advance) {
+  const std::vector<ManifestPart>& parts = published.manifest.parts;
+  std::vector<std::string> problems(parts.size());
+  HEADRACE_CHECK(parallel_for(jobs, parts.size(), [&](std::size_t i) -> Status {
+    HEADRACE_TRY(problems[i], check_part(published.folder.at(parts[i].key), parts[i], call, advance));
+    return {};
+  }));
+  std::vector<BadPart> bad;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!problems[i].empty()) bad.push_back({published.folder.at(parts[i].key).describe(), problems[i]});
+  }
+  return bad;
+}
+
+}  // namespace headrace

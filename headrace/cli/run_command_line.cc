@@ -1,0 +1,57 @@
+#include <unistd.h>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/help.h"
+#include "headrace/cli/parse.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongCommandLine = 2;
+
+// Prints why, if it failed, and returns the exit code.
+int finish(Console& console, Status outcome) {
+  const Status flushed = console.flush();
+  if (outcome && flushed) return kDone;
+  // Who closed the pipe knows why; and the command, stopped by that, has nothing to add.
+  if (!flushed && flushed.error().code == Code::kCancelled) return kFailed;
+  console.error(outcome ? flushed.error().message : outcome.error().message);
+  return kFailed;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& arguments, const Environment& environment,
+                     const std::stop_source& stop) {
+  const std::span<const std::string> words = std::span(arguments).subspan(arguments.empty() ? 0 : 1);
+  ConsoleOptions console_options = {.draws = isatty(STDERR_FILENO) == 1,
+                                    .can_ask = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
+                                    .stop = stop};
+  if (words.size() == 1 && (words[0] == "--version" || words[0] == "version")) {
+    Console console(console_options);
+    console.result(concat("headrace ", HEADRACE_VERSION));
+    return finish(console, {});
+  }
+  auto line = parse_command_line(all_commands(), words);
+  if (!line) {
+    Console console(console_options);
+    console.error(line.error().message);
+    return kWrongCommandLine;
+  }
+  console_options.json = line->common.flag("json");
+  console_options.quiet = line->common.flag("quiet");
+  Console console(console_options);
+  if (line->command == nullptr || line->common.flag("help")) {
+    const std::string text =
+        line->command == nullptr ? overview(all_commands(), line->help_topic) : command_help(*line->command);
+    return finish(console, console.result_bytes(as_bytes(text)));
+  }
+  StoreRegistry stores(environment);
+  CommandContext context{environment, stores, console, arguments, stop.get_token()};
+  return finish(console, line->command->run(context, line->arguments, line->options));
+}
+
+}  // namespace headrace

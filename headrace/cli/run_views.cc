@@ -1,0 +1,101 @@
+#include "headrace/cli/run_views.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+std::string format_metric(double number) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.4g", number);
+  return out;
+}
+
+std::string format_seconds(double seconds) {
+  char out[32];
+  std::snprintf(out, sizeof out, seconds < 100 ? "%.1f s" : "%.0f s", seconds);
+  return out;
+}
+
+json record_to_json(const std::string& object) {
+  json out = json::parse(object, nullptr, false);
+  for (const char* key : {"format", "version", "run", "zz_crc32c"}) out.erase(key);
+  return out;
+}
+
+void add_fact(std::string& page, std::string_view name, std::string_view value) {
+  if (!value.empty()) page += concat("\n", padded(std::string(name), 14), value);
+}
+
+template <typename Facts, typename Show>
+void add_facts(std::string& page, std::string_view name, const Facts& facts, const Show& show) {
+  for (const auto& fact : facts) {
+    add_fact(page, name, show(fact));
+    name = "";
+  }
+}
+
+}  // namespace
+
+std::string run_line(const RunRecord& run) {
+  std::string line = concat(run.id, "  ", padded(run.start.command, 8), "  ",
+                            padded(std::string(run_status_name(run.status())), 10), "  ",
+                            padded(run.end ? format_seconds(run.end->seconds) : "", 8));
+  if (!run.start.output.empty()) line += "  " + run.start.output;
+  if (run.end) {
+    for (const auto& [name, number] : run.end->metrics)
+      line += concat("  ", name, " ", format_metric(number));
+  }
+  return line;
+}
+
+std::string artifact_line(const Artifact& artifact) {
+  std::string line = artifact.url;
+  if (!artifact.kind.empty()) line += concat("  ", artifact.kind);
+  if (artifact.manifest > 0) line += concat(", manifest ", artifact.manifest);
+  if (artifact.size_bytes > 0) line += concat(", ", format_size(artifact.size_bytes));
+  return line;
+}
+
+std::string run_page(const RunRecord& run) {
+  std::string page = concat(padded("run", 14), run.id);
+  add_fact(page, "command", join(run.start.command_line, " "));
+  add_fact(page, "status", run_status_name(run.status()));
+  if (run.end) add_fact(page, "error", run.end->error);
+  add_fact(page, "resumed from", run.start.resumed_from);
+  add_fact(page, "started", run.start.started);
+  if (run.end) add_fact(page, "ended", concat(run.end->ended, "  (", format_seconds(run.end->seconds), ")"));
+  add_fact(page, "output", run.start.output);
+  const auto pair_of_texts = [](const auto& fact) { return concat(fact.first, " = ", fact.second); };
+  add_facts(page, "inputs", run.inputs(), artifact_line);
+  if (run.end) {
+    add_facts(page, "outputs", run.end->outputs, artifact_line);
+    add_facts(page, "metrics", run.end->metrics, pair_of_texts);
+    add_facts(page, "counts", run.end->counts, pair_of_texts);
+  }
+  add_facts(page, "parameters", run.start.parameters, pair_of_texts);
+  add_facts(page, "versions", run.start.versions, pair_of_texts);
+  add_facts(page, "host", run.start.host, pair_of_texts);
+  return page;
+}
+
+std::string run_to_json(const RunRecord& run) {
+  json out = {{"id", run.id},
+              {"status", run_status_name(run.status())},
+              {"start", record_to_json(serialize_run_start(run.id, run.start))},
+              {"end", nullptr}};
+  if (run.end) out["end"] = record_to_json(serialize_run_end(run.id, *run.end));
+  return out.dump();
+}
+
+}  // namespace headrace

@@ -1,0 +1,24 @@
+#pragma once
+
+/// \file Runs and artifacts as text and as JSON, for `runs` and `lineage`.
+
+#include <string>
+
+#include "headrace/track/run_record.h"
+
+namespace headrace {
+
+/// One line: id, command, status, duration, metrics, output.
+std::string run_line(const RunRecord& run);
+
+/// Everything, a fact a line, without a newline at the end.
+std::string run_page(const RunRecord& run);
+
+/// {"id", "status", "start": {…}, "end": {…}}: as docs/formats/run-record.md has them. "end" is null for a
+/// run that has none.
+std::string run_to_json(const RunRecord& run);
+
+/// "s3://datasets/reviews  dataset, manifest 1, 12.3 MB"
+std::string artifact_line(const Artifact& artifact);
+
+}  // namespace headrace

@@ -1,0 +1,115 @@
+#include "headrace/track/runs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/run_views.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaximumRuns = 100'000;
+
+constexpr Positional kLsPositionals[] = {
+    {.name = "URL",
+     .sentence = "Where to look: the runs that wrote to it or below it; of a folder with "
+                 "_headrace/runs/ (a bucket, for instance), all of its runs."}};
+
+constexpr Option kLsOptions[] = {
+    {.name = "limit",
+     .type = OptionType::kInteger,
+     .default_value = "1000",
+     .unit = "runs",
+     .sentence = "Look at the newest ones only.",
+     .minimum = 1,
+     .maximum = static_cast<double>(kMaximumRuns)},
+};
+
+constexpr Positional kShowPositionals[] = {
+    {.name = "URL", .sentence = "As for runs ls."},
+    {.name = "RUN",
+     .sentence = "Id of a run, or its beginning. Without it: the newest run.",
+     .required = false},
+};
+
+Result<RunList> runs_at(CommandContext& context, const std::string& url, std::size_t limit) {
+  HEADRACE_TRY(const Location location, context.stores.open(url));
+  // The root may be the URL itself: ask as for something in it.
+  HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
+  HEADRACE_TRY(RunList list, list_runs(root, limit, context.call()));
+  for (const std::string& message : list.damaged) context.console.warn(message);
+  if (list.runs.empty() && list.damaged.empty())
+    return Error{Code::kNotFound, concat("no runs are recorded at ", location.describe(), " or above it")};
+  if (root.key == location.key) return list;
+  const std::string wanted = location.url.text();
+  std::erase_if(list.runs, [&](const RunRecord& run) {
+    return run.start.output != wanted && !run.start.output.starts_with(wanted + "/");
+  });
+  if (list.runs.empty())
+    return Error{Code::kNotFound, concat("none of the runs recorded below ", root.describe(), " wrote to ",
+                                         location.describe())};
+  return list;
+}
+
+Status list(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const RunList found,
+               runs_at(context, arguments[0], static_cast<std::size_t>(options.integer("limit"))));
+  if (context.console.json()) {
+    json out = json::array();
+    for (const RunRecord& run : found.runs) out.push_back(json::parse(run_to_json(run)));
+    context.console.result(json({{"runs", std::move(out)}}).dump());
+    return {};
+  }
+  for (const RunRecord& run : found.runs) context.console.result(run_line(run));
+  return {};
+}
+
+Status show(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+  HEADRACE_TRY(const RunList found, runs_at(context, arguments[0], kMaximumRuns));
+  const std::string wanted = arguments.size() > 1 ? arguments[1] : found.runs.back().id;
+  std::vector<const RunRecord*> matching;
+  for (const RunRecord& run : found.runs) {
+    if (run.id.starts_with(wanted)) matching.push_back(&run);
+  }
+  if (matching.empty())
+    return Error{Code::kNotFound, concat("no run ", wanted, " is recorded at ", arguments[0],
+                                         "; headrace runs ls ", arguments[0], " lists them")};
+  if (matching.size() > 1)
+    return Error{Code::kInvalidArgument,
+                 concat(matching.size(), " runs begin with ", wanted, ": give more of the id")};
+  context.console.result(context.console.json() ? run_to_json(*matching[0]) : run_page(*matching[0]));
+  return {};
+}
+
+}  // namespace
+
+extern const Command kRunsLsCommand;
+const Command kRunsLsCommand = {
+    .name = "runs ls",
+    .summary = "List the runs that wrote to a place",
+    .details =
+        "Shows id, command, status, duration, final metrics and output of each run, oldest first.\n"
+        "\n"
+        "  headrace runs ls s3://datasets\n"
+        "  headrace runs ls s3://datasets/runs/imdb-1",
+    .positionals = kLsPositionals,
+    .options = kLsOptions,
+    .run = list};
+
+extern const Command kRunsShowCommand;
+const Command kRunsShowCommand = {
+    .name = "runs show",
+    .summary = "Show all that is recorded of a run",
+    .details =
+        "  headrace runs show s3://datasets/runs/imdb-1            the newest run that wrote there\n"
+        "  headrace runs show s3://datasets 20261121-032600",
+    .positionals = kShowPositionals,
+    .options = {},
+    .run = show};
+
+}  // namespace headrace

@@ -1,0 +1,126 @@
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/objects.h"
+#include "headrace/cli/published.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "A published folder, or a folder that holds some, such as a training run."}};
+
+constexpr Option kOptions[] = {
+    {.name = "jobs",
+     .type = OptionType::kInteger,
+     .default_value = "4",
+     .unit = "parts",
+     .sentence = "How many parts to read at a time; each takes 8 MiB of memory.",
+     .minimum = 1,
+     .maximum = 64},
+};
+
+struct Verdict {
+  std::vector<PublishedFolder> folders;
+  std::vector<BadPart> bad;
+  std::uint64_t parts = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A manifest that cannot be read is bad itself; what it names is unknown.
+Status read_manifests(const Location& location, const CallOptions& call, Verdict& verdict) {
+  HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
+  for (const Location& folder : folders) {
+    auto published = read_published(folder);
+    if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
+    if (!published) {
+      verdict.bad.push_back({folder.describe(), published.error().message});
+    } else if (*published) {
+      verdict.parts += (*published)->manifest.parts.size();
+      for (const ManifestPart& part : (*published)->manifest.parts) verdict.bytes += part.size_bytes;
+      verdict.folders.push_back(std::move(**published));
+    }
+  }
+  return {};
+}
+
+void show(Console& console, const Verdict& verdict) {
+  if (console.json()) {
+    json out = {{"ok", verdict.bad.empty()},
+                {"parts", verdict.parts},
+                {"size_bytes", verdict.bytes},
+                {"published", json::array()},
+                {"bad", json::array()}};
+    for (const PublishedFolder& folder : verdict.folders) {
+      out["published"].push_back({{"url", folder.folder.url.text()},
+                                  {"kind", folder.manifest.kind},
+                                  {"manifest", folder.number},
+                                  {"digest", folder.digest},
+                                  {"parts", folder.manifest.parts.size()}});
+    }
+    for (const BadPart& part : verdict.bad)
+      out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
+    console.result(out.dump(-1, ' ', false, json::error_handler_t::replace));
+    return;
+  }
+  for (const PublishedFolder& folder : verdict.folders) {
+    console.result(concat(folder.folder.describe(), "  ", folder.manifest.kind, ", manifest ", folder.number,
+                          ", ", folder.manifest.parts.size(), " parts"));
+  }
+  for (const BadPart& part : verdict.bad) console.result(concat("BAD  ", part.url, "  ", part.problem));
+  if (verdict.bad.empty())
+    console.result(
+        concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  Verdict verdict;
+  HEADRACE_CHECK(read_manifests(location, context.call(), verdict));
+  if (verdict.folders.empty() && verdict.bad.empty()) {
+    HEADRACE_TRY(const auto object, find_object(location, context.call()));
+    HEADRACE_TRY(const bool folder, is_folder(location, context.call()));
+    if (!object && !folder) return nothing_at(location);
+    return Error{Code::kNotFound, concat(location.describe(),
+                                         " is not published: no manifest lies in it or below, so there is "
+                                         "nothing to compare with")};
+  }
+  std::atomic<std::uint64_t> done = 0;
+  for (const PublishedFolder& folder : verdict.folders) {
+    HEADRACE_TRY(const auto bad, verify_parts(folder, static_cast<int>(options.integer("jobs")),
+                                              context.call(), [&](std::uint64_t bytes) {
+                                                context.console.progress("verifying", done += bytes,
+                                                                         verdict.bytes, "bytes");
+                                              }));
+    verdict.bad.insert(verdict.bad.end(), bad.begin(), bad.end());
+  }
+  show(context.console, verdict);
+  if (verdict.bad.empty()) return {};
+  return Error{Code::kDataLoss,
+               concat(verdict.bad.size(), " of ", verdict.parts, " parts below ", location.describe(),
+                      " are bad: make them again with the command that made them (headrace lineage ",
+                      arguments[0], " shows it), or restore them from a copy")};
+}
+
+}  // namespace
+
+extern const Command kVerifyCommand;
+const Command kVerifyCommand = {
+    .name = "verify",
+    .summary = "Compare every published object with the size and checksum in its manifest",
+    .details =
+        "Reads all parts that the latest manifest names, of the folder and of every published folder\n"
+        "below it: a training run's checkpoints and export, for instance. Names each part that is\n"
+        "missing, of another size, or altered; then the exit code is 1.\n"
+        "\n"
+        "  headrace verify s3://datasets/preprocessed-data\n"
+        "  headrace verify s3://datasets/runs/imdb-1",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run};
+
+}  // namespace headrace

@@ -1,0 +1,124 @@
+#include "headrace/track/lineage.h"
+
+#include "headrace/base/text.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace {
+namespace {
+
+Artifact artifact(std::string url, std::string digest = "") {
+  return {.url = std::move(url), .kind = "folder", .digest = std::move(digest)};
+}
+
+// A run of the given second; `outputs` make it finished.
+RunRecord run(int second, std::string command, std::vector<Artifact> inputs, std::vector<Artifact> outputs) {
+  RunRecord out = {.id = concat("20261121-0326", zero_padded(second, 2), "-00000000"),
+                   .start = {.command = std::move(command),
+                             .inputs = std::move(inputs),
+                             .output = outputs.empty() ? "" : outputs[0].url,
+                             .started = concat("2026-11-21T03:26:", zero_padded(second, 2), ".000Z")}};
+  out.end = RunEnd{.status = RunStatus::kFinished, .outputs = std::move(outputs)};
+  return out;
+}
+
+RunCatalog pipeline() {
+  RunCatalog catalog;
+  catalog.add(run(1, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
+  catalog.add(run(2, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/1/export", "e1")}));
+  catalog.add(
+      run(3, "evaluate", {artifact("s3://b/runs/1/export", "e1"), artifact("s3://b/data", "d1")}, {}));
+  catalog.add(run(4, "predict", {artifact("s3://b/runs/1/export", "e1")}, {artifact("s3://b/predictions")}));
+  return catalog;
+}
+
+std::vector<std::string> commands(const LineageNode& node) {
+  std::vector<std::string> out;
+  for (const LineageStep& step : node.steps) out.push_back(step.run.start.command);
+  return out;
+}
+
+TEST(Lineage, FollowsMakersBackToTheRawInput) {
+  const LineageNode predictions = pipeline().lineage("s3://b/predictions").upstream;
+  ASSERT_EQ(commands(predictions), std::vector<std::string>{"predict"});
+  const LineageNode& model = predictions.steps[0].nodes.at(0);
+  ASSERT_EQ(commands(model), std::vector<std::string>{"train"});
+  const LineageNode& data = model.steps[0].nodes.at(0);
+  ASSERT_EQ(commands(data), std::vector<std::string>{"prepare"});
+  const LineageNode& raw = data.steps[0].nodes.at(0);
+  EXPECT_EQ(raw.artifact.url, "s3://b/raw.tar.gz");
+  EXPECT_TRUE(raw.steps.empty());
+}
+
+TEST(Lineage, FollowsReadersForwardToTheLastResult) {
+  const LineageNode raw = pipeline().lineage("s3://b/raw.tar.gz").downstream;
+  ASSERT_EQ(commands(raw), std::vector<std::string>{"prepare"});
+  const LineageNode& data = raw.steps[0].nodes.at(0);
+  EXPECT_EQ(commands(data), (std::vector<std::string>{"train", "evaluate"}));
+  const LineageNode& model = data.steps[0].nodes.at(0);
+  EXPECT_EQ(commands(model), (std::vector<std::string>{"evaluate", "predict"}));
+}
+
+TEST(Lineage, AFolderIsMadeByWhatWroteInItAndAnObjectByWhatWroteItsFolder) {
+  EXPECT_EQ(commands(pipeline().lineage("s3://b/runs/1").upstream), std::vector<std::string>{"train"});
+  EXPECT_EQ(commands(pipeline().lineage("s3://b/data/train-00000.tfrecord").upstream),
+            std::vector<std::string>{"prepare"});
+  EXPECT_TRUE(pipeline().lineage("s3://b/data2").upstream.steps.empty());
+}
+
+TEST(Lineage, TheDigestDecidesWhichVersionWasRead) {
+  RunCatalog catalog = pipeline();
+  catalog.add(run(5, "prepare", {artifact("s3://b/other.tar.gz")}, {artifact("s3://b/data", "d2")}));
+  const LineageNode model = catalog.lineage("s3://b/runs/1/export").upstream;
+  const LineageNode& data = model.steps.at(0).nodes.at(0);
+  EXPECT_EQ(data.steps.at(0).nodes.at(0).artifact.url, "s3://b/raw.tar.gz");
+  const LineageNode newest = catalog.lineage("s3://b/data").upstream;
+  EXPECT_EQ(newest.steps.at(0).nodes.at(0).artifact.url, "s3://b/other.tar.gz");
+}
+
+TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
+  RunCatalog catalog = pipeline();
+  RunRecord killed = run(6, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/1")});
+  killed.end.reset();
+  catalog.add(killed);
+  const LineageNode model = catalog.lineage("s3://b/runs/1/export").upstream;
+  EXPECT_EQ(model.steps.at(0).run.start.started, "2026-11-21T03:26:02.000Z");
+  killed.start.output = "s3://b/runs/2";
+  catalog.add(killed);
+  EXPECT_EQ(commands(catalog.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
+}
+
+TEST(Lineage, CirclesEnd) {
+  RunCatalog catalog;
+  catalog.add(run(1, "train", {artifact("s3://b/a")}, {artifact("s3://b/b")}));
+  catalog.add(run(1, "train", {artifact("s3://b/b")}, {artifact("s3://b/a")}));
+  const Lineage lineage = catalog.lineage("s3://b/a");
+  const LineageNode& again = lineage.upstream.steps.at(0).nodes.at(0).steps.at(0).nodes.at(0);
+  EXPECT_EQ(again.artifact.url, "s3://b/a");
+  EXPECT_TRUE(again.repeated);
+  EXPECT_TRUE(again.steps.empty());
+  EXPECT_FALSE(lineage.downstream.steps.empty());
+}
+
+TEST(RunCatalog, FollowsInputsIntoOtherTrackingRoots) {
+  StoreRegistry stores{Environment{}};
+  const auto at = [&](std::string_view url) { return *stores.open(url); };
+  const auto record = [&](std::string command, const char* from, const char* to) {
+    auto recorder = RunRecorder::start(stores, at(to), {.command = std::move(command)}, {});
+    recorder->add_input(artifact(from));
+    const Location object = at(to).at("object");
+    ASSERT_TRUE(write_text(*object.store, object.key, "x"));
+    ASSERT_TRUE(recorder->add_output(at(to)));
+    ASSERT_TRUE(recorder->finish({}, {}));
+  };
+  record("prepare", "memory://raw/texts", "memory://data/reviews");
+  record("train", "memory://data/reviews", "memory://models/imdb");
+  RunCatalog catalog;
+  ASSERT_TRUE(catalog.add(stores, at("memory://models"), {}));
+  EXPECT_TRUE(catalog.remarks().empty());
+  const LineageNode model = catalog.lineage("memory://models/imdb").upstream;
+  ASSERT_EQ(commands(model), std::vector<std::string>{"train"});
+  EXPECT_EQ(commands(model.steps[0].nodes.at(0)), std::vector<std::string>{"prepare"});
+}
+
+}  // namespace
+}  // namespace headrace

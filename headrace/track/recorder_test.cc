@@ -1,0 +1,154 @@
+#include "headrace/track/recorder.h"
+
+#include "headrace/record/manifest.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/runs.h"
+
+namespace headrace {
+namespace {
+
+class Recorder : public testing::Test {
+ protected:
+  Location at(std::string_view url) { return *stores.open(url); }
+  void write(std::string_view url, std::string_view text) {
+    const Location object = at(url);
+    ASSERT_TRUE(write_text(*object.store, object.key, text));
+  }
+  Result<RunRecorder> start(std::string_view output, std::string command = "train") {
+    now += std::chrono::seconds(1);
+    return RunRecorder::start(stores, at(output), {.command = std::move(command)},
+                              {.now = [this] { return now; }});
+  }
+
+  StoreRegistry stores{Environment{}};
+  // 2026-11-21T03:26:00.125Z
+  std::chrono::system_clock::time_point now{std::chrono::milliseconds(1795231560125)};
+};
+
+TEST_F(Recorder, WritesAStartAndAnEndThatCanBeRead) {
+  write("memory://b/raw.tar", "raw");
+  write("memory://b/runs/1/weights", "w");
+  auto recorder = start("memory://b/runs/1");
+  ASSERT_TRUE(recorder) << recorder.error().message;
+  EXPECT_THAT(recorder->run_id(), testing::StartsWith("20261121-032601-"));
+  ASSERT_TRUE(recorder->add_input(at("memory://b/raw.tar")));
+  ASSERT_TRUE(recorder->add_output(at("memory://b/runs/1")));
+  now += std::chrono::milliseconds(2500);
+  ASSERT_TRUE(recorder->finish({}, {.metrics = {{"loss", 0.5}}}));
+
+  const auto run = read_run(at("memory://b"), recorder->run_id());
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->status(), RunStatus::kFinished);
+  EXPECT_EQ(run->start.output, "memory://b/runs/1");
+  EXPECT_EQ(run->start.started, "2026-11-21T03:26:01.125Z");
+  EXPECT_EQ(run->end->seconds, 2.5);
+  ASSERT_EQ(run->inputs().size(), 1U);
+  EXPECT_EQ(run->inputs()[0].kind, "object");
+  EXPECT_EQ(run->inputs()[0].size_bytes, 3U);
+  EXPECT_EQ(run->outputs()[0].kind, "folder");
+}
+
+TEST_F(Recorder, RecordsFailureAndStopAndReturnsTheOutcome) {
+  auto failed = start("memory://b/runs/1");
+  const Status outcome = failed->finish(Error{Code::kDataLoss, "shard 7 is damaged"}, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "shard 7 is damaged");
+  const auto run = read_run(at("memory://b"), failed->run_id());
+  EXPECT_EQ(run->status(), RunStatus::kFailed);
+  EXPECT_EQ(run->end->error, "shard 7 is damaged");
+
+  auto stopped = start("memory://b/runs/2");
+  EXPECT_FALSE(stopped->finish(Error{Code::kCancelled, "stopped"}, {}));
+  EXPECT_EQ(read_run(at("memory://b"), stopped->run_id())->status(), RunStatus::kStopped);
+}
+
+TEST_F(Recorder, NamesTheUnfinishedRunThatItResumes) {
+  const std::string killed = start("memory://b/runs/1")->run_id();
+  const std::string other_output = start("memory://b/runs/2")->run_id();
+  auto resumed = start("memory://b/runs/1");
+  EXPECT_EQ(resumed->started_as().resumed_from, killed);
+  ASSERT_TRUE(resumed->finish({}, {}));
+  EXPECT_EQ(start("memory://b/runs/1")->started_as().resumed_from, "");
+  EXPECT_EQ(start("memory://b/runs/2", "prepare")->started_as().resumed_from, "");
+}
+
+TEST_F(Recorder, ANewRunIsShownAsRunningOrKilled) {
+  const auto recorder = start("memory://b/runs/1");
+  const auto runs = list_runs(at("memory://b"), 10);
+  ASSERT_TRUE(runs);
+  ASSERT_EQ(runs->runs.size(), 1U);
+  EXPECT_EQ(run_status_name(runs->runs[0].status()), "running or killed");
+}
+
+TEST_F(Recorder, DamageInOneRecordHidesNoOther) {
+  const std::string good = start("memory://b/runs/1")->run_id();
+  write("memory://b/_headrace/runs/20200101-000000-00000000/start", "{}");
+  const auto list = list_runs(at("memory://b"), 10);
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->runs.size(), 1U);
+  EXPECT_EQ(list->runs[0].id, good);
+  ASSERT_EQ(list->damaged.size(), 1U);
+  EXPECT_THAT(list->damaged[0], testing::HasSubstr("20200101-000000-00000000"));
+}
+
+TEST_F(Recorder, ListsTheNewestRunsInTheOrderOfTime) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(start("memory://b/runs/1")->run_id());
+  const auto list = list_runs(at("memory://b"), 2);
+  ASSERT_EQ(list->runs.size(), 2U);
+  EXPECT_EQ(list->runs[0].id, ids[3]);
+  EXPECT_EQ(list->runs[1].id, ids[4]);
+}
+
+TEST_F(Recorder, ReadingAnUnknownRunSaysSo) {
+  EXPECT_EQ(read_run(at("memory://b"), "20200101-000000-00000000").error().code, Code::kNotFound);
+}
+
+TEST_F(Recorder, TheTrackingRootIsTheNearestFolderWithRunsElseTheStoresRoot) {
+  EXPECT_EQ(tracking_root(at("memory://b/projects/x/runs/1"))->url.text(), "memory://b");
+  write("memory://b/projects/_headrace/runs/20200101-000000-00000000/start", "{}");
+  EXPECT_EQ(tracking_root(at("memory://b/projects/x/runs/1"))->url.text(), "memory://b/projects");
+  EXPECT_EQ(tracking_root(at("memory://b/projects"))->url.text(), "memory://b");
+  EXPECT_EQ(tracking_root(at("memory://b/projects2/x"))->url.text(), "memory://b");
+}
+
+TEST_F(Recorder, TheTrackingRootOfAFileIsItsParentFolderAndNeverTheMachinesRoot) {
+  EXPECT_EQ(tracking_root(at("file:///nonexistent/a/b"))->url.text(), "file:///nonexistent/a");
+  EXPECT_EQ(tracking_root(at("file:///nonexistent"))->url.text(), "file:///nonexistent");
+}
+
+TEST_F(Recorder, AnotherRootCanBeGiven) {
+  auto recorder = RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "train"},
+                                     {.root_url = "memory://records/mine"});
+  ASSERT_TRUE(recorder);
+  EXPECT_EQ(list_run_ids(at("memory://records/mine"))->size(), 1U);
+  EXPECT_TRUE(list_run_ids(at("memory://b"))->empty());
+}
+
+TEST_F(Recorder, ARunWithoutOutputSaysSo) {
+  const auto recorder =
+      RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "evaluate"}, {.has_output = false});
+  ASSERT_TRUE(recorder);
+  const auto run = read_run(at("memory://b"), recorder->run_id());
+  EXPECT_EQ(run->start.output, "");
+  EXPECT_TRUE(run->outputs().empty());
+}
+
+TEST_F(Recorder, DescribesAPublishedFolderByItsLatestManifest) {
+  const Location folder = at("memory://b/data");
+  const std::string bytes = serialize_manifest(
+      {.kind = "dataset", .parts = {{.key = "a", .size_bytes = 5}, {.key = "b", .size_bytes = 6}}});
+  for (const std::uint64_t number : {1U, 2U}) {
+    ASSERT_TRUE(create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(bytes)));
+  }
+  const auto artifact = describe_artifact(folder);
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  EXPECT_EQ(artifact->kind, "dataset");
+  EXPECT_EQ(artifact->manifest, 2U);
+  EXPECT_EQ(artifact->size_bytes, 11U);
+  EXPECT_EQ(artifact->digest.size(), 64U);
+  EXPECT_EQ(describe_artifact(at("memory://b/nothing")).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace headrace
