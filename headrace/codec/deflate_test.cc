@@ -180,9 +180,9 @@ TEST(Deflate, EveryTruncationAndFlippedByteIsNoticed) {
 
 TEST(Deflate, WrappingsAreToldApart) {
   const auto plain_header = [](std::uint64_t length) {
-    Bytes out;
-    append_little_endian(out, length);
-    append_little_endian(out, masked_crc32c(crc32c(out)));
+    Bytes out(12);
+    store_little_endian(out.data(), length);
+    store_little_endian(out.data() + 8, masked_crc32c(crc32c({out.data(), 8})));
     return out;
   };
   EXPECT_EQ(sniff_compression({}), Compression::kNone);

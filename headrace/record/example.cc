@@ -1,0 +1,167 @@
+#include "headrace/record/example.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/record/example_wire.h"
+
+namespace headrace {
+namespace {
+
+// Tags of length-delimited fields 1, 2 and 3.
+constexpr std::byte tag_of(std::size_t field) { return static_cast<std::byte>(field << 3 | 2); }
+
+std::size_t delimited_size(std::size_t bytes) { return 1 + varint_size(bytes) + bytes; }
+
+void append_header(Bytes& out, std::size_t field, std::size_t bytes) {
+  out.push_back(tag_of(field));
+  append_varint(out, bytes);
+}
+
+std::size_t packed_size(std::span<const std::int64_t> values) {
+  std::size_t bytes = 0;
+  for (const std::int64_t value : values) bytes += varint_size(static_cast<std::uint64_t>(value));
+  return bytes;
+}
+
+struct ValueCollector {
+  Feature& feature;
+
+  void bytes(BytesView value) { std::get<std::vector<BytesView>>(feature.values).push_back(value); }
+  void floats(BytesView packed) {
+    auto& values = std::get<std::vector<float>>(feature.values);
+    for (std::size_t at = 0; at < packed.size(); at += 4) {
+      values.push_back(load_little_endian<float>(packed.data() + at));
+    }
+  }
+  void int64(std::int64_t value) { std::get<std::vector<std::int64_t>>(feature.values).push_back(value); }
+};
+
+bool parse_feature(BytesView message, Feature& feature) {
+  FeatureKind kind;
+  if (!find_feature_kind(message, kind)) return false;
+  if (!kind.type) return true;
+  switch (*kind.type) {
+    case FeatureType::kBytes:
+      feature.values.emplace<std::vector<BytesView>>();
+      break;
+    case FeatureType::kFloat32:
+      feature.values.emplace<std::vector<float>>();
+      break;
+    case FeatureType::kInt64:
+      feature.values.emplace<std::vector<std::int64_t>>();
+      break;
+  }
+  return walk_lists(
+      kind, [&](BytesView list) { return walk_list_values(*kind.type, list, ValueCollector{feature}); });
+}
+
+}  // namespace
+
+std::string_view feature_type_name(FeatureType type) {
+  switch (type) {
+    case FeatureType::kBytes:
+      return "bytes";
+    case FeatureType::kFloat32:
+      return "float32";
+    case FeatureType::kInt64:
+      return "int64";
+  }
+  return "";
+}
+
+void ExampleBuilder::add_floats(std::string_view name, std::span<const float> values) { add({name, values}); }
+void ExampleBuilder::add_int64s(std::string_view name, std::span<const std::int64_t> values) {
+  add({name, values});
+}
+void ExampleBuilder::add_bytes(std::string_view name, BytesView value) { add({name, value}); }
+void ExampleBuilder::add_bytes_list(std::string_view name, std::span<const BytesView> values) {
+  add({name, values});
+}
+
+void ExampleBuilder::add(Entry entry) {
+  const auto place =
+      std::lower_bound(entries_.begin(), entries_.end(), entry.name,
+                       [](const Entry& other, std::string_view name) { return other.name < name; });
+  if (place != entries_.end() && place->name == entry.name) {
+    *place = entry;
+  } else {
+    entries_.insert(place, entry);
+  }
+}
+
+// Size of the map entry's content; notes the size of its list.
+std::size_t ExampleBuilder::measure(Entry& entry) {
+  if (const auto* value = std::get_if<BytesView>(&entry.values)) {
+    entry.list_bytes = delimited_size(value->size());
+  } else if (const auto* values = std::get_if<std::span<const BytesView>>(&entry.values)) {
+    entry.list_bytes = 0;
+    for (const BytesView item : *values) entry.list_bytes += delimited_size(item.size());
+  } else if (const auto* floats = std::get_if<std::span<const float>>(&entry.values)) {
+    entry.list_bytes = floats->empty() ? 0 : delimited_size(floats->size_bytes());
+  } else {
+    const auto& integers = std::get<std::span<const std::int64_t>>(entry.values);
+    entry.list_bytes = integers.empty() ? 0 : delimited_size(packed_size(integers));
+  }
+  return delimited_size(entry.name.size()) + delimited_size(delimited_size(entry.list_bytes));
+}
+
+// The map entry's content.
+void ExampleBuilder::write(const Entry& entry, Bytes& out) {
+  append_header(out, 1, entry.name.size());
+  append(out, as_bytes(entry.name));
+  append_header(out, 2, delimited_size(entry.list_bytes));
+  // The alternatives BytesView and span of BytesView are field 1, then float (2) and int64 (3).
+  append_header(out, std::max<std::size_t>(entry.values.index(), 1), entry.list_bytes);
+  if (const auto* value = std::get_if<BytesView>(&entry.values)) {
+    append_header(out, 1, value->size());
+    append(out, *value);
+  } else if (const auto* values = std::get_if<std::span<const BytesView>>(&entry.values)) {
+    for (const BytesView item : *values) {
+      append_header(out, 1, item.size());
+      append(out, item);
+    }
+  } else if (const auto* floats = std::get_if<std::span<const float>>(&entry.values)) {
+    if (floats->empty()) return;
+    append_header(out, 1, floats->size_bytes());
+    append(out, std::as_bytes(*floats));
+  } else {
+    const auto& integers = std::get<std::span<const std::int64_t>>(entry.values);
+    if (integers.empty()) return;
+    append_header(out, 1, packed_size(integers));
+    for (const std::int64_t integer : integers) append_varint(out, static_cast<std::uint64_t>(integer));
+  }
+}
+
+void ExampleBuilder::append_to(Bytes& out) {
+  std::size_t features_bytes = 0;
+  for (Entry& entry : entries_) features_bytes += delimited_size(measure(entry));
+  append_header(out, 1, features_bytes);
+  for (Entry& entry : entries_) {
+    append_header(out, 1, measure(entry));
+    write(entry, out);
+  }
+  entries_.clear();
+}
+
+Result<std::vector<Feature>> parse_example(BytesView record) {
+  std::vector<Feature> features;
+  std::string failed;
+  const bool sound = walk_features(record, [&](std::string_view name, BytesView message) {
+    features.push_back({std::string(name), {}});
+    if (parse_feature(message, features.back())) return true;
+    failed = concat(" (feature \"", name, "\")");
+    return false;
+  });
+  if (!sound) return Error{Code::kDataLoss, concat("not a tf.Example: malformed message", failed)};
+  // Of equal names the last stays: it comes first after a stable sort of the reversed list.
+  std::reverse(features.begin(), features.end());
+  std::stable_sort(features.begin(), features.end(),
+                   [](const Feature& a, const Feature& b) { return a.name < b.name; });
+  const auto end = std::unique(features.begin(), features.end(),
+                               [](const Feature& a, const Feature& b) { return a.name == b.name; });
+  features.erase(end, features.end());
+  return features;
+}
+
+}  // namespace headrace

@@ -1,0 +1,71 @@
+#pragma once
+
+/// \file tf.Example, the message in a TFRecord of a data set: named features, each a list of byte strings, of
+/// float32 or of int64. Writing, and reading whole. For decoding into batches see example_decoder.h.
+///
+///   message Example { Features features = 1; }
+///   message Features { map<string, Feature> feature = 1; }
+///   message Feature { oneof kind { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list
+///   = 3; } } message …List { repeated … value = 1 [packed = true]; }
+///
+/// Source: tensorflow/core/example/{example,feature}.proto.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Numbered as the fields of Feature.
+enum class FeatureType : std::uint8_t { kBytes = 1, kFloat32 = 2, kInt64 = 3 };
+
+/// "bytes", "float32", "int64": the names that manifests use.
+std::string_view feature_type_name(FeatureType type);
+
+/// Serializes Examples, one after another. The bytes depend on the features alone, not on the order in which
+/// they were added: ascending by name, number lists packed, as protobuf's deterministic serialization writes.
+/// Borrows names and values until `append_to`. One thread at a time.
+class ExampleBuilder {
+ public:
+  /// A name that was added before is replaced.
+  void add_floats(std::string_view name, std::span<const float> values);
+  void add_int64s(std::string_view name, std::span<const std::int64_t> values);
+  void add_bytes(std::string_view name, BytesView value);
+  void add_bytes_list(std::string_view name, std::span<const BytesView> values);
+
+  /// Appends the message (unframed) and forgets the features. Allocates only what `out` grows by.
+  void append_to(Bytes& out);
+
+ private:
+  struct Entry {
+    std::string_view name;
+    std::variant<BytesView, std::span<const BytesView>, std::span<const float>, std::span<const std::int64_t>>
+        values;
+    std::size_t list_bytes = 0;  // of the …List message
+  };
+  void add(Entry entry);
+  static std::size_t measure(Entry& entry);
+  static void write(const Entry& entry, Bytes& out);
+
+  std::vector<Entry> entries_;
+};
+
+/// A feature of a parsed Example. `monostate`: present, but of no kind (written so by some for "missing").
+struct Feature {
+  std::string name;
+  std::variant<std::monostate, std::vector<BytesView>, std::vector<float>, std::vector<std::int64_t>> values;
+};
+
+/// Reads a whole Example of any content, for inspecting and for finding out a schema: features ascending by
+/// name, of equal names the last. Accepts packed and unpacked lists and unknown fields. Byte strings view
+/// `record`. Memory: at most some 100 times the record, for one of nothing but empty features.
+/// \error kDataLoss  not a tf.Example; the message names the feature where one is to blame
+Result<std::vector<Feature>> parse_example(BytesView record);
+
+}  // namespace headrace

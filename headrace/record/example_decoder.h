@@ -1,0 +1,74 @@
+#pragma once
+
+/// \file Decodes selected features of tf.Examples straight into the columns of a batch.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/record/example.h"
+
+namespace headrace {
+
+/// A feature that is wanted from every example.
+struct Column {
+  std::string name;
+  FeatureType type = FeatureType::kFloat32;
+  /// Values per example; none: any number ("ragged").
+  std::optional<std::uint32_t> length{};
+  /// Where the feature is absent: an error, or (false) zeros, empty byte strings, an empty ragged row.
+  bool required = true;
+};
+
+/// Where a column's values go. Of a fixed length n: the first value of row 0; row r begins n·r values further
+/// on. Ragged: values are appended, and the caller notes the size after each row. Byte strings view the
+/// record.
+using ColumnBuffer = std::variant<float*, std::int64_t*, BytesView*, std::vector<float>*,
+                                  std::vector<std::int64_t>*, std::vector<BytesView>*>;
+
+/// Compiled once from the columns, then used for millions of records. Accepts every encoding that protobuf
+/// parsers accept: packed and unpacked lists, lists in several pieces, unknown fields, any order, repeated
+/// names (the last counts). What is not selected is passed over and not validated.
+///
+/// Not thread-safe: it remembers the order of names in the last record, to find a name by one comparison.
+/// Copy it for each thread.
+class ExampleDecoder {
+ public:
+  /// \error kInvalidArgument  two columns of one name
+  static Result<ExampleDecoder> create(std::vector<Column> columns);
+
+  const std::vector<Column>& columns() const { return columns_; }
+
+  /// Decodes one record into row `row` of `buffers`, one for each column and of its type. No allocation but
+  /// what ragged columns grow by (at most 16 times the record). After an error, the row's fixed values are
+  /// unspecified and ragged columns are as before. \error kDataLoss         not a tf.Example \error
+  /// kInvalidArgument  a feature is absent, of another type or another length: names the column, what is
+  ///                          wanted and what was found; or a buffer that does not fit its column
+  Status decode(BytesView record, std::span<const ColumnBuffer> buffers, std::size_t row);
+
+ private:
+  static constexpr int kNoColumn = -1;
+
+  explicit ExampleDecoder(std::vector<Column> columns);
+  bool gather(BytesView record);
+  int column_of(std::string_view name, std::size_t place);
+  Status decode_columns(std::span<const ColumnBuffer> buffers, std::size_t row) const;
+
+  std::vector<Column> columns_;
+  std::vector<int> by_name_;  // indexes of columns_, ascending by name
+  std::vector<std::pair<std::string, int>>
+      expected_;                                 // name at each place of the last record, and its column
+  std::vector<std::optional<BytesView>> found_;  // per column, of the current record
+  std::vector<std::size_t> sizes_before_;        // per column; of ragged ones
+};
+
+/// "float32[512]", "bytes" (one value), "int64[any]": a column as messages show it.
+std::string describe_column(const Column& column);
+
+}  // namespace headrace

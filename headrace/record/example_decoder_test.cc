@@ -1,0 +1,166 @@
+#include "headrace/record/example_decoder.h"
+
+#include "headrace/record/random_example_test.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<Column> kColumns = {{"sentence", FeatureType::kFloat32, 4},
+                                      {"label", FeatureType::kInt64, 2},
+                                      {"text", FeatureType::kBytes, 1}};
+
+struct Batch {
+  std::vector<float> sentences = std::vector<float>(12);
+  std::vector<std::int64_t> labels = std::vector<std::int64_t>(6);
+  std::vector<BytesView> texts = std::vector<BytesView>(3);
+  std::vector<ColumnBuffer> buffers = {sentences.data(), labels.data(), texts.data()};
+};
+
+Bytes example(const FeatureMap& features, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  return write_any_way(features, random);
+}
+
+const FeatureMap kFeatures = {{"sentence", std::vector<float>{1, 2, 3, 4}},
+                              {"label", std::vector<std::int64_t>{0, 1}},
+                              {"text", std::vector<std::string>{"a review"}},
+                              {"id", std::vector<std::string>{"train/pos/0_9.txt"}}};
+
+TEST(ExampleDecoder, FillsTheRowAndNoOther) {
+  ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
+  Batch batch;
+  const Bytes record = example(kFeatures);
+  ASSERT_TRUE(decoder.decode(record, batch.buffers, 1));
+  EXPECT_THAT(batch.sentences, ElementsAre(0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0));
+  EXPECT_THAT(batch.labels, ElementsAre(0, 0, 0, 1, 0, 0));
+  EXPECT_EQ(as_text(batch.texts[1]), "a review");
+  EXPECT_GE(batch.texts[1].data(), record.data());
+  EXPECT_LE(batch.texts[1].data() + 8, record.data() + record.size());
+}
+
+TEST(ExampleDecoder, AgreesWithTheParserOnEveryEncoding) {
+  std::vector<Column> columns;
+  for (const char* name : {"c", "a", "d"})
+    columns.push_back({name, FeatureType::kFloat32, std::nullopt, false});
+  columns.push_back({"b", FeatureType::kInt64, std::nullopt, false});
+  columns.push_back({"e", FeatureType::kBytes, std::nullopt, false});
+  ExampleDecoder decoder = *ExampleDecoder::create(columns);
+  std::mt19937 random(2);
+  int decoded = 0;
+  for (int round = 0; round < 10'000; ++round) {
+    const FeatureMap features = random_features(random);
+    const Bytes record = write_any_way(features, random);
+    std::vector<float> c, a, d;
+    std::vector<std::int64_t> b;
+    std::vector<BytesView> e;
+    const std::vector<ColumnBuffer> buffers = {&c, &a, &d, &b, &e};
+    const Status status = decoder.decode(record, buffers, 0);
+    bool fits = true;
+    for (const Column& column : columns) {
+      const auto found = features.find(column.name);
+      fits = fits &&
+             (found == features.end() || found->second.index() + 1 == static_cast<std::size_t>(column.type));
+    }
+    ASSERT_EQ(status.has_value(), fits) << status.error().message;
+    if (!fits) {
+      EXPECT_TRUE(c.empty() && a.empty() && d.empty() && b.empty() && e.empty());
+      continue;
+    }
+    ++decoded;
+    FeatureMap found;
+    if (features.contains("c")) found["c"] = c;
+    if (features.contains("a")) found["a"] = a;
+    if (features.contains("d")) found["d"] = d;
+    if (features.contains("b")) found["b"] = b;
+    if (features.contains("e")) {
+      std::vector<std::string> texts;
+      for (const BytesView text : e) texts.push_back(to_string(text));
+      found["e"] = texts;
+    }
+    for (const auto& [name, values] : found) ASSERT_EQ(values, features.at(name)) << name;
+  }
+  EXPECT_GT(decoded, 2000);
+}
+
+TEST(ExampleDecoder, RaggedColumnsGrowByOneRow) {
+  ExampleDecoder decoder = *ExampleDecoder::create(
+      {{"text", FeatureType::kBytes, std::nullopt}, {"label", FeatureType::kInt64, std::nullopt}});
+  std::vector<BytesView> texts;
+  std::vector<std::int64_t> labels = {7};
+  const Bytes record =
+      example({{"text", std::vector<std::string>{"one", ""}}, {"label", std::vector<std::int64_t>{-5}}});
+  ASSERT_TRUE(decoder.decode(record, std::vector<ColumnBuffer>{&texts, &labels}, 0));
+  EXPECT_EQ(texts.size(), 2U);
+  EXPECT_THAT(labels, ElementsAre(7, -5));
+}
+
+TEST(ExampleDecoder, AnErrorNamesTheColumnWhatIsWantedAndWhatWasFound) {
+  ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
+  Batch batch;
+  const auto message_with = [&](const char* name, const FeatureValues& values) {
+    FeatureMap features = kFeatures;
+    features[name] = values;
+    const Status status = decoder.decode(example(features), batch.buffers, 0);
+    EXPECT_EQ(status.error().code, Code::kInvalidArgument);
+    return status.error().message;
+  };
+  EXPECT_EQ(message_with("sentence", std::vector<float>{1, 2, 3}),
+            "feature \"sentence\": float32[4] is wanted, float32[3] was found");
+  EXPECT_EQ(message_with("sentence", std::vector<float>(1000)),
+            "feature \"sentence\": float32[4] is wanted, float32[1000] was found");
+  EXPECT_EQ(message_with("sentence", std::vector<std::int64_t>{1, 2, 3, 4}),
+            "feature \"sentence\": float32[4] is wanted, int64[4] was found");
+  EXPECT_EQ(message_with("text", std::vector<std::string>{"a", "b"}),
+            "feature \"text\": bytes is wanted, bytes[2] was found");
+  FeatureMap features = kFeatures;
+  features.erase("label");
+  EXPECT_THAT(decoder.decode(example(features), batch.buffers, 0).error().message,
+              HasSubstr("\"label\": int64[2] is wanted, but the example does not have it"));
+}
+
+TEST(ExampleDecoder, WhatIsNotRequiredMayBeAbsent) {
+  std::vector<Column> columns = kColumns;
+  for (Column& column : columns) column.required = false;
+  ExampleDecoder decoder = *ExampleDecoder::create(columns);
+  Batch batch;
+  batch.sentences.assign(12, 9);
+  batch.labels.assign(6, 9);
+  ASSERT_TRUE(decoder.decode({}, batch.buffers, 2));
+  EXPECT_THAT(batch.sentences, ElementsAre(9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0));
+  EXPECT_THAT(batch.labels, ElementsAre(9, 9, 9, 9, 0, 0));
+  EXPECT_TRUE(batch.texts[2].empty());
+}
+
+TEST(ExampleDecoder, BuffersMustFitTheColumns) {
+  ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
+  Batch batch;
+  std::swap(batch.buffers[0], batch.buffers[1]);
+  EXPECT_EQ(decoder.decode(example(kFeatures), batch.buffers, 0).error().code, Code::kInvalidArgument);
+  batch.buffers.pop_back();
+  EXPECT_EQ(decoder.decode(example(kFeatures), batch.buffers, 0).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(ExampleDecoder::create({{"x"}, {"y"}, {"x"}}).error().code, Code::kInvalidArgument);
+}
+
+TEST(ExampleDecoder, DamagedRecordsAreErrorsOrDecodeButNeverOverrun) {
+  ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
+  std::mt19937 random(5);
+  int errors = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    Bytes record = write_any_way(kFeatures, random);
+    for (unsigned flips = 1 + random() % 3; flips > 0; --flips) {
+      record[random() % record.size()] = static_cast<std::byte>(random());
+    }
+    Batch batch;
+    batch.sentences[0] = batch.sentences[8] = 5;
+    errors += decoder.decode(record, batch.buffers, 1) ? 0 : 1;
+    ASSERT_TRUE(batch.sentences[0] == 5 && batch.sentences[8] == 5);
+    ASSERT_TRUE(batch.labels[1] == 0 && batch.labels[4] == 0);
+  }
+  EXPECT_GT(errors, 5000);
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,102 @@
+#pragma once
+
+/// \file How the bytes of a tf.Example are walked; shared by parse_example and ExampleDecoder. Private to
+/// record/.
+
+#include <optional>
+#include <string_view>
+
+#include "headrace/base/wire.h"
+#include "headrace/record/example.h"
+
+namespace headrace {
+
+/// Calls `visit(name, feature_message)` for each entry of the map, in the order in which they lie, so that of
+/// equal names the last one counts. In an entry the last key and the last value count; a missing one is
+/// empty. Returns false if the message is malformed or `visit` returns false.
+template <typename Visit>
+bool walk_features(BytesView record, Visit&& visit) {
+  WireReader example(record);
+  for (WireField features; example.next(features);) {
+    if (features.number != 1 || features.type != WireType::kBytes) continue;
+    WireReader map(features.bytes);
+    for (WireField entry; map.next(entry);) {
+      if (entry.number != 1 || entry.type != WireType::kBytes) continue;
+      WireReader pair(entry.bytes);
+      std::string_view name;
+      BytesView feature = entry.bytes.first(0);
+      for (WireField field; pair.next(field);) {
+        if (field.type != WireType::kBytes) continue;
+        if (field.number == 1) name = field.as_text();
+        if (field.number == 2) feature = field.bytes;
+      }
+      if (pair.malformed() || !visit(name, feature)) return false;
+    }
+    if (map.malformed()) return false;
+  }
+  return !example.malformed();
+}
+
+/// Which kind of list a Feature message holds, and the part of the message where that kind was last chosen:
+/// lists of the kind from there on are one list (protobuf merges the occurrences of a message).
+struct FeatureKind {
+  std::optional<FeatureType> type;
+  BytesView lists;
+};
+
+/// False if the message is malformed.
+inline bool find_feature_kind(BytesView feature, FeatureKind& kind) {
+  kind = {std::nullopt, feature};
+  WireReader reader(feature);
+  std::size_t start = 0;
+  for (WireField field; reader.next(field); start = reader.position()) {
+    if (field.type != WireType::kBytes || field.number < 1 || field.number > 3) continue;
+    const auto type = static_cast<FeatureType>(field.number);
+    if (kind.type != type) kind = {type, feature.subspan(start)};
+  }
+  return !reader.malformed();
+}
+
+/// Calls `visit(message)` for each …List message of `kind`. REQUIRES: from find_feature_kind, with a type.
+template <typename Visit>
+bool walk_lists(const FeatureKind& kind, Visit&& visit) {
+  WireReader reader(kind.lists);
+  for (WireField field; reader.next(field);) {
+    const bool is_list =
+        field.type == WireType::kBytes && field.number == static_cast<std::uint32_t>(*kind.type);
+    if (is_list && !visit(field.bytes)) return false;
+  }
+  return !reader.malformed();
+}
+
+/// The values of one …List message go to `sink`, which has `floats(BytesView packed)` for a run of
+/// little-endian float32 (a multiple of four bytes), and `int64(std::int64_t)`, `bytes(BytesView)` for single
+/// values. A field 1 of a type that the list cannot have is unknown, and passed over.
+template <typename Sink>
+bool walk_list_values(FeatureType type, BytesView list, Sink&& sink) {
+  WireReader reader(list);
+  for (WireField field; reader.next(field);) {
+    if (field.number != 1) continue;
+    if (type == FeatureType::kBytes) {
+      if (field.type == WireType::kBytes) sink.bytes(field.bytes);
+    } else if (type == FeatureType::kFloat32) {
+      if (field.type == WireType::kBytes) {
+        if (field.bytes.size() % 4 != 0) return false;
+        sink.floats(field.bytes);
+      } else if (field.type == WireType::kFixed32) {
+        sink.floats(list.subspan(reader.position() - 4, 4));
+      }
+    } else if (field.type == WireType::kVarint) {
+      sink.int64(field.as_int64());
+    } else if (field.type == WireType::kBytes) {
+      std::uint64_t value = 0;
+      for (std::size_t at = 0; at < field.bytes.size();) {
+        if (!read_varint(field.bytes, at, value)) return false;
+        sink.int64(static_cast<std::int64_t>(value));
+      }
+    }
+  }
+  return !reader.malformed();
+}
+
+}  // namespace headrace

@@ -1,0 +1,115 @@
+#include "headrace/record/tfrecord.h"
+
+#include <algorithm>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kSearchEffort = 4;
+
+// REQUIRES: twelve bytes.
+bool header_is_sound(const std::byte* header) {
+  return masked_crc32c(crc32c({header, 8})) == load_little_endian<std::uint32_t>(header + 8);
+}
+
+bool data_is_sound(const std::byte* data, std::uint64_t size) {
+  return masked_crc32c(crc32c({data, size})) == load_little_endian<std::uint32_t>(data + size);
+}
+
+}  // namespace
+
+std::size_t begin_record(Bytes& out) {
+  const std::size_t offset = out.size();
+  out.resize(offset + kRecordHeaderBytes);
+  return offset;
+}
+
+void end_record(Bytes& out, std::size_t offset) {
+  const BytesView data = BytesView(out).subspan(offset + kRecordHeaderBytes);
+  const std::uint32_t checksum = masked_crc32c(crc32c(data));
+  store_little_endian<std::uint64_t>(out.data() + offset, data.size());
+  store_little_endian(out.data() + offset + 8, masked_crc32c(crc32c({out.data() + offset, 8})));
+  append_little_endian(out, checksum);
+}
+
+void append_record(Bytes& out, BytesView data) {
+  const std::size_t offset = begin_record(out);
+  append(out, data);
+  end_record(out, offset);
+}
+
+std::string_view scan_outcome_text(ScanOutcome outcome) {
+  switch (outcome) {
+    case ScanOutcome::kRecord:
+      return "record";
+    case ScanOutcome::kEnd:
+      return "end";
+    case ScanOutcome::kTruncated:
+      return "truncated record";
+    case ScanOutcome::kBadLengthChecksum:
+      return "record length with a wrong checksum";
+    case ScanOutcome::kBadDataChecksum:
+      return "record data with a wrong checksum";
+    case ScanOutcome::kTooLarge:
+      return "record larger than the limit";
+  }
+  return "";
+}
+
+ScanOutcome RecordScanner::next(BytesView& record) {
+  const std::byte* const header = stream_.data() + position_;
+  const std::size_t available = stream_.size() - position_;
+  if (available < kRecordHeaderBytes) return available == 0 ? ScanOutcome::kEnd : ScanOutcome::kTruncated;
+  if (!header_is_sound(header)) return ScanOutcome::kBadLengthChecksum;
+  const auto size = load_little_endian<std::uint64_t>(header);
+  if (size > limit_bytes_) return ScanOutcome::kTooLarge;
+  if (available - kRecordHeaderBytes < kRecordFooterBytes || available - kRecordFramingBytes < size) {
+    return ScanOutcome::kTruncated;
+  }
+  if (!data_is_sound(header + kRecordHeaderBytes, size)) return ScanOutcome::kBadDataChecksum;
+  record = {header + kRecordHeaderBytes, size};
+  position_ += kRecordFramingBytes + size;
+  return ScanOutcome::kRecord;
+}
+
+std::uint64_t RecordScanner::wanted_bytes() const {
+  if (stream_.size() - position_ < kRecordHeaderBytes) return kRecordHeaderBytes;
+  return load_little_endian<std::uint64_t>(stream_.data() + position_) + kRecordFramingBytes;
+}
+
+std::size_t RecordScanner::recover() {
+  const std::size_t start = position_;
+  BytesView record;
+  if (next(record) == ScanOutcome::kBadDataChecksum) {
+    position_ += wanted_bytes();
+  } else {
+    position_ = find_record(stream_, start + 1, limit_bytes_);
+  }
+  return position_ - start;
+}
+
+std::size_t find_record(BytesView stream, std::size_t from, std::uint64_t limit_bytes) {
+  if (from >= stream.size()) return stream.size();
+  std::uint64_t effort_bytes = kSearchEffort * (stream.size() - from);
+  for (std::size_t at = from; stream.size() - at >= kRecordFramingBytes; ++at) {
+    const std::byte* const header = stream.data() + at;
+    if (!header_is_sound(header)) continue;
+    const auto size = load_little_endian<std::uint64_t>(header);
+    if (size > limit_bytes || size > stream.size() - at - kRecordFramingBytes) continue;
+    if (size > effort_bytes) break;
+    effort_bytes -= size;
+    if (data_is_sound(header + kRecordHeaderBytes, size)) return at;
+  }
+  return stream.size();
+}
+
+Error scan_error(ScanOutcome outcome, std::string_view where, std::uint64_t offset, std::uint64_t record) {
+  const Code code = outcome == ScanOutcome::kTooLarge ? Code::kResourceExhausted : Code::kDataLoss;
+  return {code, concat(where, ": ", scan_outcome_text(outcome), " at offset ", offset,
+                       " of the uncompressed stream (record ", record, ")")};
+}
+
+}  // namespace headrace

@@ -1,0 +1,182 @@
+#include "headrace/record/tfrecord.h"
+
+#include <random>
+#include <set>
+
+#include "headrace/base/crc32c.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+Bytes random_bytes(std::mt19937& random, std::size_t size) {
+  Bytes out(size);
+  for (auto& byte : out) byte = static_cast<std::byte>(random());
+  return out;
+}
+
+std::vector<Bytes> some_records(int count, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<Bytes> out;
+  for (int i = 0; i < count; ++i) out.push_back(random_bytes(random, random() % 300));
+  return out;
+}
+
+Bytes framed(const std::vector<Bytes>& records) {
+  Bytes out;
+  for (const Bytes& record : records) append_record(out, record);
+  return out;
+}
+
+std::vector<Bytes> scan(RecordScanner& scanner, ScanOutcome& last) {
+  std::vector<Bytes> out;
+  BytesView record;
+  while ((last = scanner.next(record)) == ScanOutcome::kRecord)
+    out.emplace_back(record.begin(), record.end());
+  return out;
+}
+
+// A header whose checksum is right, whatever it announces.
+Bytes header_for(std::uint64_t size) {
+  Bytes out(kRecordHeaderBytes);
+  store_little_endian(out.data(), size);
+  store_little_endian(out.data() + 8, masked_crc32c(crc32c({out.data(), 8})));
+  return out;
+}
+
+TEST(TfRecord, WritesTheBytesThatTensorFlowWrites) {
+  // tf.io.TFRecordWriter("x").write(b"headrace")
+  Bytes out;
+  append_record(out, as_bytes("headrace"));
+  const unsigned char expected[] = {8,   0,   0,   0,   0,   0,   0,   0,   0xff, 0x86, 0x24, 0x0f,
+                                    'h', 'e', 'a', 'd', 'r', 'a', 'c', 'e', 0x70, 0x50, 0xa6, 0xb3};
+  EXPECT_THAT(out, testing::ElementsAreArray(reinterpret_cast<const std::byte*>(expected), sizeof expected));
+}
+
+TEST(TfRecord, ReadsBackWhatItWrote) {
+  const std::vector<Bytes> records = some_records(500);
+  const Bytes stream = framed(records);
+  RecordScanner scanner(stream);
+  ScanOutcome last;
+  EXPECT_EQ(scan(scanner, last), records);
+  EXPECT_EQ(last, ScanOutcome::kEnd);
+  EXPECT_EQ(scanner.position(), stream.size());
+}
+
+TEST(TfRecord, RecordsWrittenInPlaceAreTheSame) {
+  Bytes out = framed({to_bytes("one")});
+  const std::size_t offset = begin_record(out);
+  append(out, as_bytes("two"));
+  end_record(out, offset);
+  EXPECT_EQ(out, framed({to_bytes("one"), to_bytes("two")}));
+}
+
+TEST(TfRecord, EveryTruncationIsToldFromAnEnd) {
+  const Bytes stream = framed({to_bytes("first"), {}, to_bytes("third one")});
+  const std::set<std::size_t> ends = {0, 21, 37, 62};
+  for (std::size_t size = 0; size <= stream.size(); ++size) {
+    RecordScanner scanner(BytesView(stream).first(size));
+    ScanOutcome last;
+    scan(scanner, last);
+    EXPECT_EQ(last, ends.contains(size) ? ScanOutcome::kEnd : ScanOutcome::kTruncated) << size;
+    if (last == ScanOutcome::kTruncated) {
+      EXPECT_GT(scanner.wanted_bytes(), size - scanner.position());
+    }
+  }
+}
+
+TEST(TfRecord, AStreamInPiecesGivesTheSameRecords) {
+  const std::vector<Bytes> records = some_records(200);
+  const Bytes stream = framed(records);
+  for (const std::size_t piece : {1UL, 13UL, 1000UL}) {
+    std::vector<Bytes> found;
+    Bytes held;
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      append(held, BytesView(stream).subspan(at, std::min(piece, stream.size() - at)));
+      RecordScanner scanner(held);
+      ScanOutcome last;
+      for (Bytes& record : scan(scanner, last)) found.push_back(std::move(record));
+      ASSERT_TRUE(last == ScanOutcome::kEnd || last == ScanOutcome::kTruncated);
+      held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(scanner.position()));
+    }
+    EXPECT_EQ(found, records) << piece;
+    EXPECT_TRUE(held.empty());
+  }
+}
+
+TEST(TfRecord, EveryFlippedBitIsNoticedAndCostsOneRecord) {
+  const std::vector<Bytes> records = {to_bytes("first"), to_bytes("second"), to_bytes("third")};
+  const Bytes stream = framed(records);
+  for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {
+    Bytes wrong = stream;
+    wrong[bit / 8] ^= static_cast<std::byte>(1 << (bit % 8));
+    RecordScanner scanner(wrong);
+    ScanOutcome last;
+    std::vector<Bytes> found = scan(scanner, last);
+    ASSERT_TRUE(last == ScanOutcome::kBadLengthChecksum || last == ScanOutcome::kBadDataChecksum) << bit;
+    EXPECT_GT(scanner.recover(), 0U);
+    for (Bytes& record : scan(scanner, last)) found.push_back(std::move(record));
+    EXPECT_EQ(last, ScanOutcome::kEnd) << bit;
+    ASSERT_EQ(found.size(), 2U) << bit;
+    std::vector<Bytes> expected = records;
+    expected.erase(expected.begin() + (bit / 8 < 21 ? 0 : bit / 8 < 43 ? 1 : 2));
+    EXPECT_EQ(found, expected) << bit;
+  }
+}
+
+TEST(TfRecord, ReadingGoesOnAfterJunk) {
+  std::mt19937 random(3);
+  const std::vector<Bytes> head = some_records(5, 4), tail = some_records(5, 5);
+  for (int round = 0; round < 50; ++round) {
+    Bytes stream = framed(head);
+    const std::size_t damage = stream.size();
+    const std::size_t junk = 1 + random() % 1000;
+    append(stream, random_bytes(random, junk));
+    append(stream, framed(tail));
+    RecordScanner scanner(stream);
+    ScanOutcome last;
+    EXPECT_EQ(scan(scanner, last), head);
+    EXPECT_EQ(scanner.position(), damage);
+    EXPECT_EQ(scanner.recover(), junk);
+    EXPECT_EQ(scan(scanner, last), tail);
+    EXPECT_EQ(last, ScanOutcome::kEnd);
+  }
+}
+
+TEST(TfRecord, ALengthIsNotBelievedBeyondTheLimit) {
+  for (const std::uint64_t size : {std::uint64_t{101}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 15}) {
+    Bytes stream = header_for(size);
+    stream.resize(100);
+    BytesView record;
+    EXPECT_EQ(RecordScanner(stream, 100).next(record), ScanOutcome::kTooLarge) << size;
+    RecordScanner scanner(stream, 100);
+    EXPECT_EQ(scanner.recover(), stream.size()) << size;
+    // With no limit worth the name, the announced bytes are missing, or more than there can ever be.
+    const ScanOutcome unlimited = RecordScanner(stream, ~std::uint64_t{0}).next(record);
+    EXPECT_EQ(unlimited, size >> 62 != 0 ? ScanOutcome::kTooLarge : ScanOutcome::kTruncated) << size;
+  }
+}
+
+TEST(TfRecord, SearchingAStreamMadeToBeSlowIsGivenUp) {
+  // Every twelve bytes a sound header that announces all the rest, whose checksum is wrong.
+  Bytes stream;
+  const std::size_t headers = 200'000;
+  for (std::size_t i = 0; i < headers; ++i) {
+    append(stream, header_for((headers - i - 1) * 12));
+  }
+  stream.resize(stream.size() + 4);
+  append_record(stream, as_bytes("never reached"));
+  EXPECT_EQ(find_record(stream, 0), stream.size());
+}
+
+TEST(TfRecord, AnErrorNamesObjectOffsetAndRecord) {
+  const Error error = scan_error(ScanOutcome::kBadDataChecksum, "s3://bucket/train-00003", 4711, 17);
+  EXPECT_EQ(error.code, Code::kDataLoss);
+  EXPECT_THAT(error.message,
+              HasSubstr("s3://bucket/train-00003: record data with a wrong checksum at offset 4711"));
+  EXPECT_THAT(error.message, HasSubstr("record 17"));
+}
+
+}  // namespace
+}  // namespace headrace
