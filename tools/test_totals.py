@@ -1,5 +1,6 @@
-"""Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and pytest
-write them. Prints the failed cases and a closing line `N passed, N failed`; exits with 1 unless all is well."""
+"""Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and
+pytest write them. Prints the failed cases and a closing line `N passed, N failed`; exits with 1 unless all is
+well."""
 
 import argparse
 import pathlib
@@ -38,8 +39,12 @@ def read_results(folder: pathlib.Path) -> Totals:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, help="where the XML files are")
-    parser.add_argument("--failed-phases", type=int, default=0,
-                        help="phases of the run (a build, a program that crashed) that failed")
+    parser.add_argument(
+        "--failed-phases",
+        type=int,
+        default=0,
+        help="phases of the run (a build, a program that crashed) that failed",
+    )
     arguments = parser.parse_args()
     totals = read_results(arguments.folder)
     for failure in totals.failures:

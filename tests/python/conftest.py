@@ -30,16 +30,30 @@ def build() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def headrace(build):
-    """Runs the built command: `headrace("ls", url)` → CompletedProcess with text output; fails on exit code ≠ 0
-    unless `check=False`. Other keywords go to subprocess.run; `env` is added to this process's environment."""
+    """Runs the built command: `headrace("ls", url)` → CompletedProcess with text output; fails on exit
+    code ≠ 0 unless `check=False`. Other keywords go to subprocess.run; `env` is added to this process's
+    environment."""
     command = build / "bin" / "headrace"
 
-    def run(*arguments: str, check: bool = True, env: dict[str, str] | None = None, timeout: float = 300, **options):
+    def run(
+        *arguments: str,
+        check: bool = True,
+        env: dict[str, str] | None = None,
+        timeout: float = 300,
+        **options,
+    ):
         options = {"text": True, "encoding": "utf-8", "capture_output": True, **options}
-        done = subprocess.run([command, *map(str, arguments)], env={**os.environ, **(env or {})}, timeout=timeout,
-                              check=False, **options)
+        done = subprocess.run(
+            [command, *map(str, arguments)],
+            env={**os.environ, **(env or {})},
+            timeout=timeout,
+            check=False,
+            **options,
+        )
         if check and done.returncode:
-            pytest.fail(f"headrace {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stderr}")
+            pytest.fail(
+                f"headrace {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stderr}"
+            )
         return done
 
     return run
@@ -53,6 +67,6 @@ def file_url(tmp_path: pathlib.Path) -> str:
 
 @pytest.fixture
 def s3_url() -> str:
-    """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the server's
-    address and credentials are in the environment."""
+    """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the
+    server's address and credentials are in the environment."""
     return f"s3://headrace-test/{uuid.uuid4().hex}"
