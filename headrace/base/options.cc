@@ -136,10 +136,4 @@ const std::vector<std::string>& OptionValues::list(std::string_view name) const 
   return value(name, OptionType::kTextList).texts;
 }
 
-std::map<std::string, std::string> OptionValues::texts() const {
-  std::map<std::string, std::string> out;
-  for (const auto& [name, found] : values_) out[name] = join(found.texts, ", ");
-  return out;
-}
-
 }  // namespace headrace

@@ -66,9 +66,6 @@ class OptionValues {
   bool flag(std::string_view name) const;
   const std::vector<std::string>& list(std::string_view name) const;
 
-  /// Every value, given or defaulted, as text, for the record of a run; those of a list joined by ", ".
-  std::map<std::string, std::string> texts() const;
-
  private:
   struct Value {
     std::vector<std::string> texts;
