@@ -29,7 +29,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds connect_timeout{10'000};
   /// An idle connection older than this is closed rather than used: servers drop theirs, often unannounced.
   std::chrono::milliseconds idle_timeout{15'000};
-  TlsOptions tls{};
+  TlsOptions tls = TlsOptions();
   HttpLimits limits{};
 };
 

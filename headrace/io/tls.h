@@ -14,7 +14,7 @@ struct TlsOptions {
   /// False accepts any certificate: who is between can read and change everything.
   bool verify = true;
   /// PEM file of certificate authorities to trust instead of the system's.
-  std::string ca_file{};
+  std::string ca_file;
 };
 
 /// What all connections with the same options share. Thread-safe.

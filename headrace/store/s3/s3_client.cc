@@ -107,6 +107,9 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Address& to
                    .target_memory = request.target_memory,
                    .expect_continue = request.body.size() >= kAskFirstBytes,
                    .stop = request.call.stop};
+  // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
+  http.repeatable = request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
+                    !find_header(request.headers, "If-Match");
   if (!signer_) return http;
 
   const bool in_the_clear = !to.endpoint.tls && !to.endpoint.is_loopback();

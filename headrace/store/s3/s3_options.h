@@ -33,7 +33,7 @@ struct S3Options {
   std::optional<HttpEndpoint> endpoint{};
   std::string region = "us-east-1";
   S3Addressing addressing = S3Addressing::kAuto;
-  TlsOptions tls{};
+  TlsOptions tls = TlsOptions();
   /// None: requests are not signed.
   std::optional<S3Credentials> credentials{};
   /// Where the two come from, for error messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
