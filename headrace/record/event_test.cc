@@ -1,0 +1,106 @@
+#include "headrace/record/event.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "headrace/base/wire.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> events_in(const Bytes& file) {
+  std::vector<std::string> out;
+  RecordScanner scanner(file);
+  for (BytesView record; scanner.next(record) == ScanOutcome::kRecord;) out.push_back(to_string(record));
+  EXPECT_EQ(scanner.position(), file.size());
+  return out;
+}
+
+TEST(Event, AFileBeginsWithItsVersion) {
+  Bytes file;
+  EventEncoder().begin_file(file, 1.5, "headrace 0.1.0");
+  const std::vector<std::string> events = events_in(file);
+  ASSERT_EQ(events.size(), 1U);
+  const std::string_view expected(
+      "\x09\0\0\0\0\0\0\xf8\x3f"  // wall_time
+      "\x1a\x0d"
+      "brain.Event:2"  // file_version
+      "\x52\x10\x0a\x0eheadrace 0.1.0",
+      42);
+  EXPECT_EQ(events[0], expected);
+}
+
+TEST(Event, AScalarIsAFloatTensorAndItsFirstOneSaysSo) {
+  Bytes file;
+  EventEncoder encoder;
+  encoder.scalar(file, {2.0, 7}, "loss", 0.5F);
+  encoder.scalar(file, {3.0, 8}, "loss", 0.25F);
+  const std::vector<std::string> events = events_in(file);
+  ASSERT_EQ(events.size(), 2U);
+  const std::string value("\x0a\4loss\x42\x0a\x08\1\x12\0\x2a\4\0\0\0\x3f", 18);
+  const std::string metadata("\x4a\x0d\x0a\x09\x0a\7scalars\x20\1", 15);
+  EXPECT_EQ(events[0], std::string("\x09\0\0\0\0\0\0\0\x40\x10\7\x2a\x23\x0a\x21", 15) + value + metadata);
+  EXPECT_THAT(events[1], Not(HasSubstr("scalars")));
+  Bytes segment;
+  encoder.begin_file(segment, 4.0, "headrace");
+  encoder.scalar(segment, {4.0, 9}, "loss", 0.125F);
+  EXPECT_THAT(events_in(segment)[1], HasSubstr("scalars"));
+}
+
+TEST(Event, ScalarsAreReadBack) {
+  Bytes file;
+  EventEncoder encoder;
+  const std::vector<ScalarValue> values = {{"epoch/loss", 0.5F}, {"epoch/accuracy", 0.75F}};
+  encoder.scalars(file, {1e9, -3}, values);
+  encoder.histogram(file, {1e9, 1}, "weights", std::vector<HistogramBucket>{{0, 1, 2}});
+  const std::vector<std::string> events = events_in(file);
+  const std::vector<EventSummary> scalars = *parse_scalars(as_bytes(events[0]));
+  ASSERT_EQ(scalars.size(), 2U);
+  EXPECT_EQ(scalars[1].tag, "epoch/accuracy");
+  EXPECT_EQ(scalars[1].value, 0.75F);
+  EXPECT_EQ(scalars[1].stamp.step, -3);
+  EXPECT_EQ(scalars[1].stamp.wall_time_s, 1e9);
+  EXPECT_TRUE(parse_scalars(as_bytes(events[1]))->empty());
+  EXPECT_EQ(parse_scalars(as_bytes("\x2a\x05")).error().code, Code::kDataLoss);
+}
+
+TEST(Event, HistogramsCountEveryFiniteValueOnce) {
+  std::vector<float> values(1000);
+  std::iota(values.begin(), values.end(), -500.0F);
+  values.push_back(std::numeric_limits<float>::quiet_NaN());
+  values.push_back(std::numeric_limits<float>::infinity());
+  const std::vector<HistogramBucket> buckets = make_histogram(values);
+  ASSERT_EQ(buckets.size(), 30U);
+  EXPECT_EQ(buckets.front().left, -500);
+  EXPECT_EQ(buckets.back().right, 499);
+  double total = 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    total += buckets[i].count;
+    EXPECT_NEAR(buckets[i].count, 33.3, 1);
+    if (i > 0) {
+      EXPECT_EQ(buckets[i].left, buckets[i - 1].right);
+    }
+  }
+  EXPECT_EQ(total, 1000);
+}
+
+TEST(Event, HistogramsOfOneValueAndOfNone) {
+  const std::vector<float> same(7, 2.5F);
+  const std::vector<HistogramBucket> buckets = make_histogram(same, 3);
+  ASSERT_EQ(buckets.size(), 3U);
+  EXPECT_EQ(buckets[0].count, 0);
+  EXPECT_EQ(buckets[2].left, 2.5);
+  EXPECT_EQ(buckets[2].right, 2.5);
+  EXPECT_EQ(buckets[2].count, 7);
+  EXPECT_TRUE(make_histogram({}).empty());
+  const std::vector<float> extremes = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+  EXPECT_EQ(make_histogram(extremes, 2)[1].count, 1);
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,179 @@
+#include "headrace/record/index.h"
+
+#include <algorithm>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/base/wire.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kMagic("HRINDEX\0", 8);
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 40;
+constexpr std::size_t kChecksumBytes = 4;
+// Far beyond any shard; keeps sums from wrapping.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+
+Error damaged(std::string_view what) { return {Code::kDataLoss, concat("shard index: ", what)}; }
+
+// Adds without exceeding kMaxBytes.
+bool advance(std::uint64_t& sum, std::uint64_t bytes) {
+  if (bytes > kMaxBytes - sum) return false;
+  sum += bytes;
+  return true;
+}
+
+// What is left of the members or records section.
+struct Cursor {
+  BytesView data;
+  std::size_t position;
+  bool next(std::uint64_t& value) { return read_varint(data, position, value); }
+  std::uint64_t remaining() const { return data.size() - position; }
+};
+
+Status check_header(BytesView data) {
+  if (data.size() < kHeaderBytes + kChecksumBytes) return damaged("cut short");
+  if (as_text(data.first(kMagic.size())) != kMagic) return damaged("does not begin as one");
+  const auto version = load_little_endian<std::uint32_t>(data.data() + 8);
+  if (version > kVersion) {
+    return Error{Code::kUnimplemented,
+                 concat("shard index: version ", version, ", but this program knows up to ", kVersion,
+                        "; use a newer one, or delete the index")};
+  }
+  const std::size_t end = data.size() - kChecksumBytes;
+  if (load_little_endian<std::uint32_t>(data.data() + end) != crc32c(data.first(end)))
+    return damaged("wrong checksum");
+  if (load_little_endian<std::uint32_t>(data.data() + 12) > 2) return damaged("unknown compression");
+  return {};
+}
+
+Status read_members(Cursor& cursor, std::uint64_t count, std::vector<ShardMember>& members) {
+  if (count > cursor.remaining() / 2) return damaged("more members than bytes");
+  members.reserve(count);
+  ShardMember next;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t compressed_end = next.compressed_offset, uncompressed_end = next.uncompressed_offset;
+    if (!cursor.next(next.compressed_bytes) || !cursor.next(next.uncompressed_bytes) ||
+        !advance(compressed_end, next.compressed_bytes) ||
+        !advance(uncompressed_end, next.uncompressed_bytes)) {
+      return damaged("malformed member");
+    }
+    members.push_back(next);
+    next.compressed_offset = compressed_end;
+    next.uncompressed_offset = uncompressed_end;
+  }
+  return {};
+}
+
+Status read_records(Cursor& cursor, std::uint64_t count, std::vector<std::uint64_t>& offsets) {
+  if (count > cursor.remaining()) return damaged("more records than bytes");
+  offsets.reserve(count + 1);
+  std::uint64_t end = 0, data_bytes = 0, step = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!cursor.next(step)) return damaged("malformed record size");
+    data_bytes += static_cast<std::uint64_t>(unzigzag(step));  // may wrap: then it is too large
+    if (data_bytes > kMaxBytes || !advance(end, data_bytes + kRecordFramingBytes))
+      return damaged("impossible record size");
+    offsets.push_back(end);
+  }
+  return cursor.remaining() == 0 ? Status() : damaged("bytes after the last record");
+}
+
+}  // namespace
+
+std::uint64_t ShardIndex::record_at(std::uint64_t offset) const {
+  const auto after = std::upper_bound(offsets_.begin(), offsets_.end(), offset);
+  return static_cast<std::uint64_t>(after - offsets_.begin()) - 1;
+}
+
+// Checks that members and records make up the shard, and gives each member the records that begin in it.
+Status ShardIndex::complete() {
+  const ShardMember last = members_.empty() ? ShardMember{} : members_.back();
+  const std::uint64_t held = last.uncompressed_offset + last.uncompressed_bytes;
+  const std::uint64_t stored = last.compressed_offset + last.compressed_bytes;
+  if (compression_ != ShardCompression::kNone ? held != stream_bytes() || stored > shard_bytes_
+                                              : !members_.empty() || stream_bytes() != shard_bytes_) {
+    return Error{Code::kInvalidArgument,
+                 concat("shard index: ", members_.size(), " members of ", stored, " bytes, ", held,
+                        " uncompressed, do not make up a shard of ", shard_bytes_, " bytes with ",
+                        stream_bytes(), " bytes of records")};
+  }
+  if (compression_ == ShardCompression::kNone && stream_bytes() > 0) {
+    members_ = {ShardMember{.compressed_bytes = stream_bytes(), .uncompressed_bytes = stream_bytes()}};
+  }
+  const auto first_from = [this](std::uint64_t offset) {
+    const auto at = std::lower_bound(offsets_.begin(), offsets_.end() - 1, offset);
+    return static_cast<std::uint64_t>(at - offsets_.begin());
+  };
+  for (ShardMember& member : members_) {
+    member.first_record = first_from(member.uncompressed_offset);
+    member.record_count =
+        first_from(member.uncompressed_offset + member.uncompressed_bytes) - member.first_record;
+    member.begins_with_record = offsets_[member.first_record] == member.uncompressed_offset;
+  }
+  return {};
+}
+
+void ShardIndexBuilder::add_record(std::uint64_t data_bytes) {
+  index_.offsets_.push_back(index_.offsets_.back() + data_bytes + kRecordFramingBytes);
+}
+
+void ShardIndexBuilder::add_member(std::uint64_t compressed_bytes, std::uint64_t uncompressed_bytes) {
+  ShardMember member{.compressed_bytes = compressed_bytes, .uncompressed_bytes = uncompressed_bytes};
+  if (!index_.members_.empty()) {
+    const ShardMember& before = index_.members_.back();
+    member.compressed_offset = before.compressed_offset + before.compressed_bytes;
+    member.uncompressed_offset = before.uncompressed_offset + before.uncompressed_bytes;
+  }
+  index_.members_.push_back(member);
+}
+
+Result<ShardIndex> ShardIndexBuilder::finish(std::uint64_t shard_bytes, std::uint32_t shard_crc32c) && {
+  index_.shard_bytes_ = shard_bytes;
+  index_.shard_crc32c_ = shard_crc32c;
+  HEADRACE_CHECK(index_.complete());
+  return std::move(index_);
+}
+
+Result<ShardIndex> ShardIndex::parse(BytesView data) {
+  HEADRACE_CHECK(check_header(data));
+  ShardIndex index;
+  index.compression_ = static_cast<ShardCompression>(load_little_endian<std::uint32_t>(data.data() + 12));
+  index.shard_bytes_ = load_little_endian<std::uint64_t>(data.data() + 16);
+  index.shard_crc32c_ = load_little_endian<std::uint32_t>(data.data() + 24);
+  Cursor cursor{data.first(data.size() - kChecksumBytes), kHeaderBytes};
+  HEADRACE_CHECK(read_members(cursor, load_little_endian<std::uint32_t>(data.data() + 28), index.members_));
+  HEADRACE_CHECK(read_records(cursor, load_little_endian<std::uint64_t>(data.data() + 32), index.offsets_));
+  if (Status status = index.complete(); !status)
+    return Error{Code::kDataLoss, std::move(status).error().message};
+  return index;
+}
+
+Bytes ShardIndex::serialize() const {
+  const bool compressed = compression_ != ShardCompression::kNone;
+  Bytes out(kHeaderBytes);
+  std::copy(kMagic.begin(), kMagic.end(), reinterpret_cast<char*>(out.data()));
+  store_little_endian(out.data() + 8, kVersion);
+  store_little_endian(out.data() + 12, static_cast<std::uint32_t>(compression_));
+  store_little_endian(out.data() + 16, shard_bytes_);
+  store_little_endian(out.data() + 24, shard_crc32c_);
+  store_little_endian(out.data() + 28, static_cast<std::uint32_t>(compressed ? members_.size() : 0));
+  store_little_endian(out.data() + 32, record_count());
+  for (std::size_t i = 0; compressed && i < members_.size(); ++i) {
+    append_varint(out, members_[i].compressed_bytes);
+    append_varint(out, members_[i].uncompressed_bytes);
+  }
+  std::uint64_t before = 0;
+  for (std::uint64_t i = 0; i < record_count(); ++i) {
+    const std::uint64_t data_bytes = record_bytes(i) - kRecordFramingBytes;
+    append_varint(out, zigzag(static_cast<std::int64_t>(data_bytes - before)));
+    before = data_bytes;
+  }
+  append_little_endian(out, crc32c(out));
+  return out;
+}
+
+}  // namespace headrace
