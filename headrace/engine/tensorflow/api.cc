@@ -1,8 +1,13 @@
 #include "headrace/engine/tensorflow/api.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <mutex>
 
 #include "headrace/base/text.h"
@@ -26,9 +31,51 @@ Status check_version(const std::string& version, const std::string& library) {
                       " or newer, below 3: pip install --upgrade tensorflow-cpu")};
 }
 
+/// TensorFlow prints two lines of information while it is loaded, whatever its log level says. While this
+/// exists, standard error goes to memory; then what else was printed is passed on.
+class StandardErrorFilter {
+ public:
+  StandardErrorFilter() : held_(memfd_create("headrace-stderr", MFD_CLOEXEC)) {
+    if (held_ < 0) return;
+    original_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (original_ >= 0) dup2(held_, STDERR_FILENO);
+  }
+  ~StandardErrorFilter() {
+    if (original_ >= 0) {
+      dup2(original_, STDERR_FILENO);
+      pass_on();
+      close(original_);
+    }
+    if (held_ >= 0) close(held_);
+  }
+  StandardErrorFilter(const StandardErrorFilter&) = delete;
+  StandardErrorFilter& operator=(const StandardErrorFilter&) = delete;
+
+ private:
+  void pass_on() const {
+    std::string text(1 << 16, '\0');
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(held_, text.data(), text.size(), 0), 0)));
+    for (const std::string& line : split(text, '\n')) {
+      if (line.empty() || line.find("oneDNN custom operations") != std::string::npos ||
+          line.find("before absl::InitializeLog()") != std::string::npos) {
+        continue;
+      }
+      dprintf(original_, "%s\n", line.c_str());
+    }
+  }
+
+  int held_;
+  int original_ = -1;
+};
+
+void* open_quietly(const std::string& library) {
+  const StandardErrorFilter filter;
+  return dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 /// Never unloaded: TensorFlow's threads outlive any owner.
 Result<Api> open_library(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = open_quietly(library);
   if (handle == nullptr) {
     return Error{Code::kFailedPrecondition, concat("loading TensorFlow: ", dlerror())};
   }

@@ -150,10 +150,12 @@ TEST_F(TraceModel, AnArgumentMustBeJson) {
   EXPECT_THAT(model.error().message, testing::HasSubstr("a=x is not a JSON value"));
 }
 
-TEST_F(TraceModel, ADescriptionThatIsNotWholeIsDataLoss) {
+TEST_F(TraceModel, ADescriptionThatIsNotWholeIsAnError) {
   EXPECT_EQ(read_traced_model(root_ + "/nothing").error().code, Code::kNotFound);
   std::ofstream(root_ + "/model.json") << R"({"model": "m:f", "seed": 1})";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);
+  std::ofstream(root_ + "/model.json") << R"({"format": 2, "model": "m:f"})";
+  EXPECT_EQ(read_traced_model(root_).error().code, Code::kUnimplemented);
   std::ofstream(root_ + "/model.json") << R"({"model": )";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);
 }

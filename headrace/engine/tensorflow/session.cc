@@ -22,10 +22,18 @@ Bytes serialized_config(const ModelOptions& options) {
   return config;
 }
 
-/// RunOptions: timeout_in_ms = 2.
+/// With one inter-op thread, operations run in the calling thread: that saves 6 % of a small model's step.
+bool runs_in_caller(const ModelOptions& options) { return options.inter_op_threads == 1; }
+
+/// RunOptions: timeout_in_ms = 2, inter_op_thread_pool = 3 (−1: the caller's thread).
 Bytes serialized_run_options(const ModelOptions& options) {
   Bytes run_options;
-  WireWriter(run_options).varint(2, static_cast<std::uint64_t>(options.call_deadline.count()));
+  WireWriter writer(run_options);
+  if (runs_in_caller(options)) {
+    writer.varint(3, ~std::uint64_t{0});
+  } else {
+    writer.varint(2, static_cast<std::uint64_t>(options.call_deadline.count()));
+  }
   return run_options;
 }
 
@@ -35,6 +43,7 @@ Session::Session(const Api& api, std::string folder)
     : api_(api), folder_(std::move(folder)), graph_(api.TF_NewGraph(), {&api}) {}
 
 Session::~Session() {
+  watchdog_.reset();
   if (session_ == nullptr) return;
   const ApiStatus status(api_);  // nobody is left to hear of a failure
   api_.TF_CloseSession(session_, status.get());
@@ -64,6 +73,12 @@ Result<std::shared_ptr<Session>> Session::load(const Api& api, const std::string
   auto meta = parse_meta_graph({static_cast<const std::byte*>(meta_graph->data), meta_graph->length});
   if (!meta) return std::move(meta).error().in(doing);
   session->meta_ = std::move(*meta);
+  if (runs_in_caller(options)) {
+    session->watchdog_ = std::make_unique<Watchdog>(options.call_deadline, [raw = session.get()] {
+      const ApiStatus closing(raw->api_);
+      raw->api_.TF_CloseSession(raw->session_, closing.get());  // cancels what is running
+    });
+  }
   return session;
 }
 
@@ -83,13 +98,19 @@ Result<TF_Output> Session::find(std::string_view tensor) const {
 Status Session::run(std::string_view doing, std::span<const TF_Output> inputs,
                     std::span<TF_Tensor* const> values, std::span<const TF_Output> outputs,
                     std::span<TF_Tensor*> results, std::span<const TF_Operation* const> targets) const {
+  const Watchdog::Watch watch(watchdog_.get());
   const ApiStatus status(api_);
   const TF_Buffer options{run_options_.data(), run_options_.size(), nullptr};
   api_.TF_SessionRun(session_, &options, inputs.data(), values.data(), static_cast<int>(inputs.size()),
                      outputs.data(), results.data(), static_cast<int>(outputs.size()), targets.data(),
                      static_cast<int>(targets.size()), nullptr, status.get());
   if (api_.TF_GetCode(status.get()) == 0) return {};
-  return status.check(concat("running ", doing, " of ", folder_));
+  const std::string running = concat("running ", doing, " of ", folder_);
+  if (watchdog_ && watchdog_->has_expired()) {
+    return Error{Code::kDeadlineExceeded,
+                 concat(running, ": it took longer than its deadline and was stopped")};
+  }
+  return status.check(running);
 }
 
 StringTensor::StringTensor(const Api& api, std::span<const std::string_view> strings, const Shape& shape)

@@ -12,6 +12,7 @@
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/api.h"
 #include "headrace/engine/tensorflow/meta_graph.h"
+#include "headrace/engine/tensorflow/watchdog.h"
 
 namespace headrace::tensorflow {
 
@@ -32,6 +33,7 @@ class Session {
   /// "operation:index", or "operation". \error kDataLoss  the graph has no such operation
   Result<TF_Output> find(std::string_view tensor) const;
   /// Runs the graph once. Results are new tensors, of which the caller becomes the owner.
+  /// \error kDeadlineExceeded  a session of one inter-op thread is then closed for good
   Status run(std::string_view doing, std::span<const TF_Output> inputs, std::span<TF_Tensor* const> values,
              std::span<const TF_Output> outputs, std::span<TF_Tensor*> results,
              std::span<const TF_Operation* const> targets) const;
@@ -44,7 +46,8 @@ class Session {
   MetaGraph meta_;
   GraphHandle graph_;
   TF_Session* session_ = nullptr;
-  Bytes run_options_;  // a serialized RunOptions
+  Bytes run_options_;                   // a serialized RunOptions
+  std::unique_ptr<Watchdog> watchdog_;  // where calls run in their callers' threads
 };
 
 /// A tensor of strings that TensorFlow owns, with its strings; feeding takes a copy.

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr int kFormat = 1;                        // docs/formats/traced-model
 constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
 
 /// The process that traces: like ours, but deterministic, quiet, on the CPU, and with our package first.
@@ -163,6 +164,10 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
   std::ifstream file(model.description_file);
   if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
   const Json json = Json::parse(file, nullptr, false);
+  if (json.is_object() && json.value("format", Json(kFormat)) != kFormat) {
+    return Error{Code::kUnimplemented,
+                 concat(model.description_file, " is of another format: a newer Headrace wrote it")};
+  }
   try {
     read_description(json, model);
   } catch (const Json::exception& error) {

@@ -8,9 +8,12 @@ variables like the weights, so that a checkpoint holds everything a run continue
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import keras
 import tensorflow as tf
+
+from headrace._src import fused_adam
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +95,7 @@ def _concrete_functions(model: keras.Model, spec: Spec, metrics: list, all_varia
     gradient_specs = [
         tf.TensorSpec(v.shape, tf.as_dtype(v.dtype), name=f"gradient_{i}") for i, v in enumerate(trainable)
     ]
+    apply = functools.partial(fused_adam.apply, optimizer) if fused_adam.can_replace(optimizer) else optimizer.apply
     to_target = _class_index if takes_class_index(model) else _one_hot
 
     def evaluated(features, labels, weights, training):
@@ -105,23 +109,24 @@ def _concrete_functions(model: keras.Model, spec: Spec, metrics: list, all_varia
         with tf.GradientTape() as tape:
             loss, sums, _ = evaluated(features, labels, weights, training=True)
             scaled = optimizer.scale_loss(loss)
-        return loss, sums, tape.gradient(scaled, [v.value for v in trainable])
+        computed = tape.gradient(scaled, [v.value for v in trainable], unconnected_gradients="zero")
+        return loss, sums, [tf.convert_to_tensor(gradient) for gradient in computed]
 
     @tf.function(input_signature=batch)
     def train_step(features, labels, weights):
-        loss, sums, gradients = differentiated(features, labels, weights)
-        optimizer.apply(gradients, trainable)
+        loss, sums, computed = differentiated(features, labels, weights)
+        apply(computed, trainable)
         return {"loss": loss, "metrics": sums}
 
     @tf.function(input_signature=batch)
     def gradients(features, labels, weights):
         loss, sums, computed = differentiated(features, labels, weights)
-        named = {f"gradient_{i}": tf.convert_to_tensor(g) for i, g in enumerate(computed)}
+        named = {f"gradient_{i}": gradient for i, gradient in enumerate(computed)}
         return {"loss": loss, "metrics": sums, **named}
 
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
-        optimizer.apply(list(computed), trainable)
+        apply(list(computed), trainable)
         return {"iteration": tf.cast(optimizer.iterations.value, tf.int64)}
 
     @tf.function(input_signature=batch)
