@@ -85,7 +85,7 @@ BAD = {
     "a path of one machine": ("text", {"docs/a.md": "see /" + "work/main/dev\n"}),
     "a home folder": ("text", {"docs/a.md": "see /" + "root/.cache\n"}),
     "a folder outside the repository": ("text", {"docs/a.md": "see .." + "/shared/notes\n"}),
-    "a number of the tracker": ("text", {"docs/a.md": "as " + "issue 12 asks\n"}),
+    "a number of the tracker": ("text", {"docs/a.md": "as iss" + "ue 12 asks\n"}),
     "a registry's host": ("text", {"requirements.in": "--index-url https://" + "pypi" + ".org/simple\n"}),
 }
 

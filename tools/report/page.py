@@ -147,7 +147,10 @@ def answers(results: dict) -> str:
 
 
 def commands(results: dict) -> str:
-    lines = "\n".join(f"<div>{escape(command)}</div>" for command in results["commands"])
+    lines = "".join(
+        f"<div>{' '.join(f'<span>{escape(word)}</span>' for word in command.split())}</div>"
+        for command in results["commands"]
+    )
     return card("The same by hand", "every stage is a command of its own", f"<pre>{lines}</pre>", wide=True)
 
 
