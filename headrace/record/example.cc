@@ -134,6 +134,7 @@ void ExampleBuilder::write(const Entry& entry, Bytes& out) {
 }
 
 void ExampleBuilder::append_to(Bytes& out) {
+  if (entries_.empty()) return;
   std::size_t features_bytes = 0;
   for (Entry& entry : entries_) features_bytes += delimited_size(measure(entry));
   append_header(out, 1, features_bytes);

@@ -29,8 +29,8 @@ enum class FeatureType : std::uint8_t { kBytes = 1, kFloat32 = 2, kInt64 = 3 };
 std::string_view feature_type_name(FeatureType type);
 
 /// Serializes Examples, one after another. The bytes depend on the features alone, not on the order in which
-/// they were added: ascending by name, number lists packed, as protobuf's deterministic serialization writes.
-/// Borrows names and values until `append_to`. One thread at a time.
+/// they were added: ascending by name, number lists packed, as protobuf's deterministic serialization in C++
+/// writes. Borrows names and values until `append_to`. One thread at a time.
 class ExampleBuilder {
  public:
   /// A name that was added before is replaced.

@@ -1,0 +1,321 @@
+"""Record and codec formats against TensorFlow and TensorBoard, both ways, through headrace_record_probe."""
+
+import gzip
+import json
+import random
+import struct
+import subprocess
+import zlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+EXAMPLES = 10_000
+
+
+@pytest.fixture(scope="module")
+def probe(build):
+    """Runs the probe with JSON lines in and out."""
+
+    def run(*arguments, lines=(), check=True):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        done = subprocess.run([build / "bin" / "headrace_record_probe", *map(str, arguments)], input=text,
+                              capture_output=True, encoding="utf-8", timeout=300, check=False)
+        if check:
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()]
+        return done
+
+    return run
+
+
+# ---- Examples as plain data: {name: {"bytes": [hex] | "float32": [bits] | "int64": [value]}} ---------------
+
+def float_bits(value: float) -> int:
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+def random_feature(rng: random.Random) -> dict:
+    count = rng.choice([0, 1, 1, 2, 5, 40])
+    kind = rng.choice(["bytes", "float32", "int64"])
+    if kind == "bytes":
+        return {kind: [rng.randbytes(rng.randrange(30)).hex() for _ in range(count)]}
+    if kind == "float32":
+        special = [0.0, -0.0, float("inf"), float("-inf"), 1e-42]
+        values = [rng.choice(special) if rng.random() < 0.1 else rng.gauss(0, 100) for _ in range(count)]
+        return {kind: [float_bits(value) for value in values]}
+    special = [0, -1, 1, 2**63 - 1, -(2**63)]
+    return {kind: [rng.choice([*special, rng.randrange(-2**40, 2**40)]) for _ in range(count)]}
+
+
+def random_example(rng: random.Random) -> dict:
+    names = rng.sample(["a", "b", "label", "sentence", "text", "zürich", ""], rng.randrange(5))
+    return {name: random_feature(rng) for name in names}
+
+
+@pytest.fixture(scope="module")
+def examples():
+    rng = random.Random(44)
+    return [random_example(rng) for _ in range(EXAMPLES)]
+
+
+def from_tensorflow(example: "tf.train.Example") -> dict:
+    out = {}
+    for name, feature in example.features.feature.items():
+        kind = feature.WhichOneof("kind")
+        if kind == "bytes_list":
+            out[name] = {"bytes": [value.hex() for value in feature.bytes_list.value]}
+        elif kind == "float_list":
+            bits = np.asarray(feature.float_list.value, np.float32).view(np.uint32)
+            out[name] = {"float32": [int(value) for value in bits]}
+        elif kind == "int64_list":
+            out[name] = {"int64": list(feature.int64_list.value)}
+        else:
+            out[name] = None
+    return out
+
+
+def to_tensorflow(example: dict) -> "tf.train.Example":
+    out = tf.train.Example()
+    for name, values in example.items():
+        feature = out.features.feature[name]
+        ((kind, items),) = values.items()
+        if kind == "bytes":
+            feature.bytes_list.value.extend(bytes.fromhex(item) for item in items)
+            feature.bytes_list.SetInParent()
+        elif kind == "float32":
+            feature.float_list.value.extend(np.array(items, np.uint32).view(np.float32).tolist())
+            feature.float_list.SetInParent()
+        else:
+            feature.int64_list.value.extend(items)
+            feature.int64_list.SetInParent()
+    return out
+
+
+# ---- the wire format, written by hand: what TensorFlow itself does not write but every parser must read
+
+def varint(value: int) -> bytes:
+    value &= 2**64 - 1
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def unknown(rng: random.Random) -> bytes:
+    fields = [field(17, b"unknown"), varint(100 << 3) + varint(5), varint(9 << 3 | 5) + b"1234"]
+    return rng.choice([b"", b"", b"", *fields])
+
+
+def list_message(kind: str, items: list, rng: random.Random) -> bytes:
+    if kind == "bytes":
+        return b"".join(field(1, bytes.fromhex(item)) for item in items)
+    cut = rng.randrange(len(items) + 1)
+    out = b""
+    for part in (items[:cut], items[cut:]):
+        packed = rng.random() < 0.5
+        if kind == "float32":
+            out += field(1, struct.pack(f"<{len(part)}I", *part)) if packed else b"".join(
+                b"\x0d" + struct.pack("<I", item) for item in part)
+        else:
+            out += field(1, b"".join(map(varint, part))) if packed else b"".join(
+                b"\x08" + varint(item) for item in part)
+    return out
+
+
+def any_encoding(example: dict, rng: random.Random) -> bytes:
+    def entry(name: str, values: dict) -> bytes:
+        ((kind, items),) = values.items()
+        number = {"bytes": 1, "float32": 2, "int64": 3}[kind]
+        feature = unknown(rng) + field(number, list_message(kind, items, rng)) + unknown(rng)
+        # Not within the entry: Python's protobuf (upb) then drops it, C++'s does not.
+        return field(1, field(1, name.encode()) + field(2, feature))
+
+    names = list(example)
+    rng.shuffle(names)
+    features = b""
+    for name in names:
+        if rng.random() < 0.2:
+            features += entry(name, random_feature(rng))  # overridden: of equal names the last counts
+        features += unknown(rng) + entry(name, example[name])
+    return unknown(rng) + field(1, features) + unknown(rng)
+
+
+# ---- reading -----------------------------------------------------------------------------------------------
+
+def write_records(path, records, compression=""):
+    with tf.io.TFRecordWriter(str(path), compression) as writer:
+        for record in records:
+            writer.write(record)
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_reads_what_tensorflow_writes(probe, examples, tmp_path, compression):
+    path = tmp_path / "shard"
+    write_records(path, (to_tensorflow(example).SerializeToString() for example in examples), compression)
+    assert probe("read", path) == examples
+
+
+def test_reads_every_encoding_as_protobuf_does(probe, examples, tmp_path):
+    rng = random.Random(7)
+    records = [any_encoding(example, rng) for example in examples]
+    for record, example in zip(records, examples):
+        assert from_tensorflow(tf.train.Example.FromString(record)) == example
+    write_records(tmp_path / "shard", records)
+    assert probe("read", tmp_path / "shard") == examples
+
+
+def test_reads_multi_member_files(probe, examples, tmp_path):
+    write_records(tmp_path / "plain", (to_tensorflow(example).SerializeToString() for example in examples))
+    plain = (tmp_path / "plain").read_bytes()
+    cuts = sorted(random.Random(1).sample(range(len(plain)), 20))  # also within records
+    pieces = [plain[a:b] for a, b in zip([0, *cuts], [*cuts, len(plain)])]
+    (tmp_path / "gzip").write_bytes(b"".join(map(gzip.compress, pieces)) + bytes(100))
+    (tmp_path / "zlib").write_bytes(b"".join(map(zlib.compress, pieces)))
+    for name in ("gzip", "zlib"):
+        assert probe("read", tmp_path / name) == examples, name
+
+
+def test_decodes_columns_as_parse_example_does(probe, tmp_path):
+    rng = random.Random(3)
+    examples = []
+    for _ in range(EXAMPLES):
+        example = {"sentence": {"float32": [float_bits(rng.gauss(0, 1)) for _ in range(8)]},
+                   "label": {"int64": [rng.randrange(-2**62, 2**62) for _ in range(2)]},
+                   "text": {"bytes": [rng.randbytes(rng.randrange(20)).hex()]},
+                   "ragged": {"int64": [rng.randrange(-500, 500) for _ in range(rng.randrange(4))]},
+                   "other": random_feature(rng)}
+        for name in ("other", "ragged", "text"):
+            if rng.random() < 0.2:
+                del example[name]
+        examples.append(example)
+    records = [to_tensorflow(example).SerializeToString() for example in examples]
+    write_records(tmp_path / "shard", records, "GZIP")
+    columns = ["label:int64:2", "text:bytes:1", "sentence:float32:8", "ragged:int64"]
+    decoded = probe("read", tmp_path / "shard", *columns)
+    parsed = tf.io.parse_example(records, {
+        "label": tf.io.FixedLenFeature([2], tf.int64), "text": tf.io.FixedLenFeature([1], tf.string, [b""]),
+        "sentence": tf.io.FixedLenFeature([8], tf.float32), "ragged": tf.io.RaggedFeature(tf.int64)})
+    assert len(decoded) == EXAMPLES
+    assert [row["label"]["int64"] for row in decoded] == parsed["label"].numpy().tolist()
+    assert [row["ragged"]["int64"] for row in decoded] == parsed["ragged"].to_list()
+    assert [row["text"]["bytes"][0] for row in decoded] == [row[0].hex() for row in parsed["text"].numpy()]
+    sentences = np.array([row["sentence"]["float32"] for row in decoded], np.uint32)
+    assert np.array_equal(sentences, parsed["sentence"].numpy().view(np.uint32))
+
+
+def test_names_the_column_that_does_not_fit(probe, tmp_path):
+    short = to_tensorflow({"sentence": {"float32": [0] * 510}})
+    write_records(tmp_path / "shard", [short.SerializeToString()])
+    done = probe("read", tmp_path / "shard", "sentence:float32:512", check=False)
+    assert done.returncode == 1
+    assert 'feature "sentence": float32[512] is wanted, float32[510] was found' in done.stderr
+
+
+def test_a_damaged_file_is_an_error(probe, examples, tmp_path):
+    records = [to_tensorflow(example).SerializeToString() for example in examples[:100]]
+    write_records(tmp_path / "shard", records, "GZIP")
+    stored = (tmp_path / "shard").read_bytes()
+    plain = bytearray(gzip.decompress(stored))
+    plain[len(plain) // 2] ^= 4
+    damaged = {"cut": stored[:-20], "flipped": gzip.compress(bytes(plain)), "junk": stored + b"junk"}
+    for name, data in damaged.items():
+        (tmp_path / name).write_bytes(data)
+        assert probe("read", tmp_path / name, check=False).returncode == 1, name
+
+
+# ---- writing -----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(
+    ("compression", "member_records"), [("none", 1000), ("gzip", 100_000), ("gzip", 700)])
+def test_tensorflow_reads_what_is_written(probe, examples, tmp_path, compression, member_records):
+    path = tmp_path / "shard"
+    probe("write", path, compression, member_records, lines=examples)
+    dataset = tf.data.TFRecordDataset(str(path), "" if compression == "none" else "GZIP")
+    records = list(dataset.as_numpy_iterator())
+    assert [from_tensorflow(tf.train.Example.FromString(record)) for record in records] == examples
+    # The canonical form is protobuf's deterministic serialization (where no name begins another: Python's
+    # then puts the longer one first, C++'s the shorter one).
+    for record, example in zip(records, examples):
+        assert "" in example or record == to_tensorflow(example).SerializeToString(deterministic=True)
+
+
+def test_every_member_is_reached_through_the_index(probe, examples, tmp_path):
+    path = tmp_path / "shard"
+    probe("write", path, "gzip", 700, lines=examples)
+    (index,) = probe("index", path)
+    stored = path.read_bytes()
+    assert (index["records"], index["shard_bytes"]) == (EXAMPLES, len(stored))
+    assert len(index["members"]) == -(-EXAMPLES // 700)
+    whole = gzip.decompress(stored)
+    assert index["stream_bytes"] == len(whole)
+    for offset, size, plain_offset, plain_size, first_record, records in index["members"]:
+        content = zlib.decompress(stored[offset:offset + size], 31)
+        assert content == whole[plain_offset:plain_offset + plain_size]
+        assert (first_record % 700, records) == (0, min(700, EXAMPLES - first_record))
+
+
+# ---- events ------------------------------------------------------------------------------------------------
+
+def sample_graph() -> bytes:
+    with tf.Graph().as_default() as graph:
+        a = tf.constant([1.0, 2.0], name="weights")
+        tf.add(a, a, name="doubled")
+    return graph.as_graph_def().SerializeToString()
+
+
+def test_tensorboard_shows_the_events(probe, tmp_path):
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    summary = pytest.importorskip("tensorboard.plugins.histogram.summary_v2")
+    util = pytest.importorskip("tensorboard.util.tensor_util")
+    weights = np.random.default_rng(1).normal(size=5000).astype(np.float32)
+    name = tmp_path / "events.out.tfevents.1700000000.host.1"
+    scalars = [
+        {"kind": "scalar", "tag": "epoch_loss", "value": 1 / (step + 1), "step": step, "wall_time": 1e9 + step}
+        for step in range(100)]
+    histograms = [
+        {"kind": "histogram", "tag": "dense/kernel", "values": values, "step": step, "wall_time": 1e9}
+        for step, values in enumerate([weights.tolist(), [2.5] * 7])]
+    text = {"kind": "text", "tag": "model", "text": "**Dense** 256, grüße", "step": 3, "wall_time": 1e9}
+    graph = {"kind": "graph", "graph_def": sample_graph().hex(), "wall_time": 1e9}
+    begin = {"kind": "begin", "wall_time": 1e9}
+    probe("events", name, lines=[begin, graph, *scalars[:60], *histograms, text])
+    probe("events", f"{name}.000001", lines=[begin, *scalars[60:]])  # a later segment of the same log
+
+    shown = accumulators.EventAccumulator(str(tmp_path), size_guidance={accumulators.TENSORS: 0})
+    shown.Reload()
+    tags = shown.Tags()
+    assert sorted(tags["tensors"]) == ["dense/kernel", "epoch_loss", "model"]
+    events = shown.Tensors("epoch_loss")
+    assert [(event.step, event.wall_time) for event in events] == [(step, 1e9 + step) for step in range(100)]
+    values = [util.make_ndarray(event.tensor_proto).item() for event in events]
+    assert values == [np.float32(1 / (step + 1)).item() for step in range(100)]
+    for tag, plugin in {"epoch_loss": "scalars", "dense/kernel": "histograms", "model": "text"}.items():
+        assert shown.SummaryMetadata(tag).plugin_data.plugin_name == plugin
+    for event, data in zip(shown.Tensors("dense/kernel"), [weights, np.full(7, 2.5)], strict=True):
+        expected = util.make_ndarray(summary.histogram_pb("x", data).value[0].tensor)
+        found = util.make_ndarray(event.tensor_proto)
+        assert found.shape == (30, 3)
+        np.testing.assert_allclose(found[:, :2], expected[:, :2], rtol=1e-12, atol=1e-12)
+        assert np.abs(found[:, 2] - expected[:, 2]).sum() <= 2 and found[:, 2].sum() == data.size
+    (model,) = shown.Tensors("model")
+    assert util.make_ndarray(model.tensor_proto).item() == "**Dense** 256, grüße".encode()
+    assert tags["graph"]
+    assert [node.name for node in shown.Graph().node] == ["weights", "doubled"]
+
+
+def test_tensorflow_reads_the_events(probe, tmp_path):
+    name = tmp_path / "events.out.tfevents.1.host.1"
+    scalar = {"kind": "scalar", "tag": "loss", "value": 0.5, "step": 7, "wall_time": 6.5}
+    probe("events", name, lines=[{"kind": "begin", "wall_time": 5.5}, scalar])
+    first, second = tf.compat.v1.train.summary_iterator(str(name))
+    assert (first.file_version, first.wall_time, first.source_metadata.writer) == (
+        "brain.Event:2", 5.5, "headrace_record_probe")
+    assert (second.step, second.wall_time, second.summary.value[0].tag) == (7, 6.5, "loss")
+    assert tf.make_ndarray(second.summary.value[0].tensor) == np.float32(0.5)

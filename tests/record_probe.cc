@@ -1,0 +1,270 @@
+// What tests/python/test_record_tensorflow.py drives: the codecs of record/ and codec/ on files, JSON lines
+// on standard input and output. Floats travel as their 32 bits, bytes as hexadecimal digits.
+//
+//   headrace_record_probe read FILE [NAME:TYPE[:LENGTH] …]    with columns: through ExampleDecoder, else
+//   parse_example headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER headrace_record_probe index
+//   FILE                          the shard index of a file that `write` made beside it headrace_record_probe
+//   events FILE
+
+#include <bit>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/record/event.h"
+#include "headrace/record/example.h"
+#include "headrace/record/example_decoder.h"
+#include "headrace/record/index.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kLimitBytes = std::uint64_t{1} << 30;
+
+std::string to_hex(BytesView bytes) {
+  std::string out;
+  for (const std::byte byte : bytes) out += hex32(std::to_integer<std::uint32_t>(byte)).substr(6);
+  return out;
+}
+
+Bytes from_hex(const std::string& digits) {
+  Bytes out;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    out.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
+  }
+  return out;
+}
+
+Bytes read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return to_bytes(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+void write_file(const std::string& path, BytesView data) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+}
+
+Json show(const std::vector<BytesView>& values) {
+  Json list = Json::array();
+  for (const BytesView value : values) list.push_back(to_hex(value));
+  return {{"bytes", list}};
+}
+Json show(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float value : values) list.push_back(std::bit_cast<std::uint32_t>(value));
+  return {{"float32", list}};
+}
+Json show(const std::vector<std::int64_t>& values) { return {{"int64", values}}; }
+Json show(std::monostate) { return nullptr; }
+
+// The whole file uncompressed, by both decompressors, which must agree.
+Result<Bytes> uncompressed(const Bytes& stored) {
+  const Compression compression = sniff_compression(stored);
+  if (compression == Compression::kNone) return stored;
+  Bytes whole;
+  HEADRACE_CHECK(BufferInflater().all(stored, compression, whole, kLimitBytes));
+  Inflater inflater(compression);
+  Bytes streamed, piece(10'000);
+  for (BytesView rest = stored;;) {
+    HEADRACE_TRY(const InflateStep step, inflater.step(rest, piece));
+    rest = rest.subspan(step.consumed_bytes);
+    append(streamed, BytesView(piece).first(step.produced_bytes));
+    if (step.produced_bytes < piece.size()) break;
+  }
+  HEADRACE_CHECK(inflater.finish());
+  if (streamed != whole) return Error{Code::kInternal, "the decompressors disagree"};
+  return whole;
+}
+
+Result<Json> show_parsed(BytesView record) {
+  HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
+  Json out = Json::object();
+  for (const Feature& feature : features) {
+    out[feature.name] = std::visit([](const auto& values) { return show(values); }, feature.values);
+  }
+  return out;
+}
+
+// Columns with a buffer of one row each.
+struct Columns {
+  std::vector<Column> columns;
+  std::deque<std::vector<float>> floats;
+  std::deque<std::vector<std::int64_t>> integers;
+  std::deque<std::vector<BytesView>> texts;
+  std::vector<ColumnBuffer> buffers;
+
+  void add(const std::string& description) {
+    const std::vector<std::string> parts = split(description, ':');
+    Column column{parts[0], FeatureType::kBytes, std::nullopt, false};
+    if (parts[1] == "float32") column.type = FeatureType::kFloat32;
+    if (parts[1] == "int64") column.type = FeatureType::kInt64;
+    if (parts.size() > 2) column.length = *parse_number<std::uint32_t>(parts[2]);
+    const std::size_t length = column.length.value_or(0);
+    const auto bind = [&](auto& values) {
+      values.resize(length);
+      if (column.length) {
+        buffers.emplace_back(values.data());
+      } else {
+        buffers.emplace_back(&values);
+      }
+    };
+    if (column.type == FeatureType::kFloat32) bind(floats.emplace_back());
+    if (column.type == FeatureType::kInt64) bind(integers.emplace_back());
+    if (column.type == FeatureType::kBytes) bind(texts.emplace_back());
+    columns.push_back(std::move(column));
+  }
+
+  Result<Json> show_decoded(ExampleDecoder& decoder, BytesView record) {
+    HEADRACE_CHECK(decoder.decode(record, buffers, 0));
+    Json out = Json::object();
+    std::size_t next_float = 0, next_integer = 0, next_text = 0;
+    for (const Column& column : columns) {
+      const auto take = [&](auto& values) {
+        out[column.name] = show(values);
+        if (!column.length) values.clear();
+      };
+      if (column.type == FeatureType::kFloat32) take(floats[next_float++]);
+      if (column.type == FeatureType::kInt64) take(integers[next_integer++]);
+      if (column.type == FeatureType::kBytes) take(texts[next_text++]);
+    }
+    return out;
+  }
+};
+
+Status read(const std::vector<std::string>& arguments) {
+  HEADRACE_TRY(const Bytes stream, uncompressed(read_file(arguments.at(0))));
+  Columns columns;
+  for (std::size_t i = 1; i < arguments.size(); ++i) columns.add(arguments[i]);
+  HEADRACE_TRY(ExampleDecoder decoder, ExampleDecoder::create(columns.columns));
+  RecordScanner scanner(stream);
+  BytesView record;
+  ScanOutcome outcome = scanner.next(record);
+  for (; outcome == ScanOutcome::kRecord; outcome = scanner.next(record)) {
+    HEADRACE_TRY(const Json line,
+                 arguments.size() > 1 ? columns.show_decoded(decoder, record) : show_parsed(record));
+    std::cout << line << "\n";
+  }
+  if (outcome != ScanOutcome::kEnd) return scan_error(outcome, arguments[0], scanner.position(), 0);
+  return {};
+}
+
+void append_example(const Json& features, Bytes& stream) {
+  ExampleBuilder builder;
+  std::deque<std::string> names;
+  std::deque<std::vector<float>> floats;
+  std::deque<std::vector<std::int64_t>> integers;
+  std::deque<Bytes> texts;
+  std::deque<std::vector<BytesView>> lists;
+  for (const auto& [key, feature] : features.items()) {
+    const std::string& name = names.emplace_back(key);
+    const Json& values = feature.begin().value();
+    if (feature.begin().key() == "float32") {
+      auto& list = floats.emplace_back();
+      for (const Json& value : values) list.push_back(std::bit_cast<float>(value.get<std::uint32_t>()));
+      builder.add_floats(name, list);
+    } else if (feature.begin().key() == "int64") {
+      builder.add_int64s(name, integers.emplace_back(values.get<std::vector<std::int64_t>>()));
+    } else {
+      auto& list = lists.emplace_back();
+      for (const Json& value : values) list.push_back(texts.emplace_back(from_hex(value)));
+      builder.add_bytes_list(name, list);
+    }
+  }
+  const std::size_t offset = begin_record(stream);
+  builder.append_to(stream);
+  end_record(stream, offset);
+}
+
+Status write(const std::vector<std::string>& arguments) {
+  const bool gzip = arguments.at(1) == "gzip";
+  const auto member_records = *parse_number<std::uint64_t>(arguments.at(2));
+  HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(6));
+  ShardIndexBuilder index(gzip ? ShardCompression::kGzip : ShardCompression::kNone);
+  Bytes stored, stream;
+  const auto end_member = [&] {
+    if (gzip) {
+      index.add_member(compressor.append_member(stream, stored), stream.size());
+    } else {
+      append(stored, stream);
+    }
+    stream.clear();
+  };
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::size_t before = stream.size();
+    append_example(Json::parse(line), stream);
+    index.add_record(stream.size() - before - kRecordFramingBytes);
+    if (index.record_count() % member_records == 0) end_member();
+  }
+  if (!stream.empty()) end_member();
+  write_file(arguments.at(0), stored);
+  HEADRACE_TRY(const ShardIndex finished, std::move(index).finish(stored.size(), crc32c(stored)));
+  write_file(arguments.at(0) + ".index", finished.serialize());
+  return {};
+}
+
+Status show_index(const std::vector<std::string>& arguments) {
+  HEADRACE_TRY(const ShardIndex index, ShardIndex::parse(read_file(arguments.at(0) + ".index")));
+  Json members = Json::array();
+  for (const ShardMember& member : index.members()) {
+    members.push_back({member.compressed_offset, member.compressed_bytes, member.uncompressed_offset,
+                       member.uncompressed_bytes, member.first_record, member.record_count});
+  }
+  std::cout << Json{{"records", index.record_count()},
+                    {"stream_bytes", index.stream_bytes()},
+                    {"shard_bytes", index.shard_bytes()},
+                    {"members", members}}
+            << "\n";
+  return {};
+}
+
+Status events(const std::vector<std::string>& arguments) {
+  Bytes out;
+  EventEncoder encoder;
+  for (std::string line; std::getline(std::cin, line);) {
+    const Json event = Json::parse(line);
+    const std::string kind = event.at("kind");
+    const EventStamp stamp{event.at("wall_time"), event.value("step", std::int64_t{0})};
+    if (kind == "begin") encoder.begin_file(out, stamp.wall_time_s, "headrace_record_probe");
+    if (kind == "scalar") {
+      encoder.scalar(out, stamp, event.at("tag").get<std::string>(), event.at("value").get<float>());
+    }
+    if (kind == "histogram") {
+      encoder.histogram(out, stamp, event.at("tag").get<std::string>(),
+                        make_histogram(event.at("values").get<std::vector<float>>()));
+    }
+    if (kind == "text")
+      encoder.text(out, stamp, event.at("tag").get<std::string>(), event.at("text").get<std::string>());
+    if (kind == "graph") encoder.graph(out, stamp, from_hex(event.at("graph_def")));
+  }
+  write_file(arguments.at(0), out);
+  return {};
+}
+
+Status run(const std::string& command, const std::vector<std::string>& arguments) {
+  if (command == "read") return read(arguments);
+  if (command == "write") return write(arguments);
+  if (command == "index") return show_index(arguments);
+  if (command == "events") return events(arguments);
+  return Error{Code::kInvalidArgument, concat("no command '", command, "'")};
+}
+
+}  // namespace
+}  // namespace headrace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  std::ios::sync_with_stdio(false);
+  const headrace::Status status = headrace::run(argv[1], std::vector<std::string>(argv + 2, argv + argc));
+  if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return status ? 0 : 1;
+}
