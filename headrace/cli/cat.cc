@@ -12,7 +12,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   for (const std::string& url : arguments) {
     HEADRACE_TRY(const Location location, context.stores.open(url));
     HEADRACE_TRY(const ObjectInfo object, location.store->stat(location.key, context.call()));
-    HEADRACE_CHECK(read_in_pieces(location, object, context.call(),
+    HEADRACE_CHECK(read_in_pieces(*location.store, object, context.call(),
                                   [&](BytesView piece) { return context.console.result_bytes(piece); }));
   }
   return {};

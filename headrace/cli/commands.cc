@@ -7,6 +7,7 @@ extern const Command kCatCommand;
 extern const Command kCpCommand;
 extern const Command kRmCommand;
 extern const Command kStatCommand;
+extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
@@ -15,8 +16,8 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,    &kCpCommand,     &kRmCommand,       &kStatCommand,
+      &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand,
+      &kLsCommand,      &kCatCommand,    &kCpCommand,     &kRmCommand,       &kStatCommand,
   };
   return kCommands;
 }

@@ -66,7 +66,7 @@ Result<std::uint32_t> copy_object(CopyState& state, const Location& from, const 
     state.add(piece.size());
     return {};
   };
-  HEADRACE_CHECK(read_in_pieces(from, object, state.context.call(), take));
+  HEADRACE_CHECK(read_in_pieces(*from.store, object, state.context.call(), take));
   HEADRACE_CHECK(upload->commit());
   return crc;
 }

@@ -24,7 +24,7 @@ std::string two_columns(std::string left, std::string_view text) {
       column = 0;
     }
     const std::size_t gap = column < kLeftColumn ? kLeftColumn - column : 1;
-    out += std::string(gap, ' ') + word;
+    out.append(gap, ' ').append(word);
     column += gap + word.size();
   }
   return out + "\n";
@@ -56,7 +56,7 @@ std::string value_name(const Option& option) {
 std::string option_help(const Option& option) {
   std::string left = option.letter != 0 ? concat("  -", option.letter, ", --", option.name)
                                         : concat("      --", option.name);
-  if (option.type != OptionType::kFlag) left += " " + value_name(option);
+  if (option.type != OptionType::kFlag) left += concat(" ", value_name(option));
   std::vector<std::string> facts;
   if (!option.default_value.empty()) facts.push_back(concat("default ", option.default_value));
   if (const std::string range = allowed_range(option); !range.empty()) facts.push_back(range);
@@ -78,7 +78,7 @@ std::string usage(const Command& command) {
 
 std::string command_help(const Command& command) {
   std::string out = concat(usage(command), "\n\n", command.summary, ".\n");
-  if (!command.details.empty()) out += concat("\n", trim(command.details), "\n");
+  if (!command.details.empty()) out += concat("\n", command.details, "\n");
   if (!command.positionals.empty()) out += "\nArguments:\n";
   for (const Positional& positional : command.positionals) {
     out += two_columns(concat("  ", positional.name), positional.sentence);

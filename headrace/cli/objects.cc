@@ -54,21 +54,6 @@ bool is_manifest_key(std::string_view key) {
          key.find('/', at + kManifestPrefix.size()) == std::string_view::npos;
 }
 
-Status read_in_pieces(const Location& location, const ObjectInfo& object, const CallOptions& call,
-                      const std::function<Status(BytesView)>& visit) {
-  Bytes buffer(std::min<std::uint64_t>(kPieceBytes, object.size_bytes));
-  for (std::uint64_t offset = 0; offset < object.size_bytes;) {
-    HEADRACE_CHECK(check_stop(call.stop, concat("reading ", location.describe())));
-    const std::uint64_t wanted = std::min<std::uint64_t>(buffer.size(), object.size_bytes - offset);
-    const MutableBytesView piece = MutableBytesView(buffer).first(static_cast<std::size_t>(wanted));
-    HEADRACE_CHECK(read_exactly(*location.store, location.key, piece,
-                                {.offset_bytes = offset, .if_version = object.version, .call = call}));
-    HEADRACE_CHECK(visit(piece));
-    offset += wanted;
-  }
-  return {};
-}
-
 Status check_stop(const std::stop_token& stop, std::string_view doing) {
   if (!stop.stop_requested()) return {};
   return Error{Code::kCancelled, concat(doing, " was stopped")};

@@ -35,12 +35,6 @@ Result<Totals> total_below(const Location& folder, const CallOptions& call);
 /// Is it an object that publishes a folder: a manifest? Written last and removed first.
 bool is_manifest_key(std::string_view key);
 
-/// Reads an object, one version of it, front to back in pieces of at most `kPieceBytes`, and gives each to
-/// `visit`. \error kDataLoss  it ends early; kCancelled once `call.stop` is stopped; whatever `visit` returns
-Status read_in_pieces(const Location& location, const ObjectInfo& object, const CallOptions& call,
-                      const std::function<Status(BytesView)>& visit);
-inline constexpr std::size_t kPieceBytes = 8 << 20;
-
 /// kCancelled, where `stop` was stopped: for loops.
 Status check_stop(const std::stop_token& stop, std::string_view doing);
 

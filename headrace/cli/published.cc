@@ -20,7 +20,7 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
     return concat("has ", object->size_bytes, " bytes; ", part.size_bytes, " were published");
   }
   std::uint32_t crc = 0;
-  const Status read = read_in_pieces(location, *object, call, [&](BytesView piece) -> Status {
+  const Status read = read_in_pieces(*location.store, *object, call, [&](BytesView piece) -> Status {
     crc = crc32c(piece, crc);
     advance(piece.size());
     return {};

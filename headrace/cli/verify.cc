@@ -111,7 +111,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kVerifyCommand;
 const Command kVerifyCommand = {
     .name = "verify",
-    .summary = "Compare every published object with the size and checksum in its manifest",
+    .summary = "Compare what is published with the sizes and checksums in its manifest",
     .details =
         "Reads all parts that the latest manifest names, of the folder and of every published folder\n"
         "below it: a training run's checkpoints and export, for instance. Names each part that is\n"

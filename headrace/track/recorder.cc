@@ -123,7 +123,7 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
   }
   recorder.id_ = new_run_id(recorder.started_);
   recorder.start_ = std::move(start);
-  const Location object = recorder.root_.at(kRunsPrefix).at(concat(recorder.id_, "/start"));
+  const Location object = recorder.root_.at(concat(kRunsPrefix, recorder.id_, "/start"));
   const auto written =
       write_text(*object.store, object.key, serialize_run_start(recorder.id_, recorder.start_),
                  {.only_if_absent = true, .call = options.call});
@@ -153,7 +153,7 @@ Status RunRecorder::finish(const Status& outcome, RunEnd end) {
   const TimePoint ended = options_.now();
   end.ended = format_time_ms(ended);
   end.seconds = std::chrono::duration<double>(ended - started_).count();
-  const Location object = root_.at(kRunsPrefix).at(concat(id_, "/end"));
+  const Location object = root_.at(concat(kRunsPrefix, id_, "/end"));
   const auto written = write_text(*object.store, object.key, serialize_run_end(id_, end),
                                   {.only_if_absent = true, .call = {.deadline = options_.call.deadline}});
   if (!outcome) return outcome;

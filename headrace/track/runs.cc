@@ -14,7 +14,7 @@ constexpr std::uint64_t kRecordLimitBytes = 16 << 20;
 constexpr int kReaders = 8;
 
 Location object_of(const Location& root, std::string_view id, std::string_view name) {
-  return root.at(kRunsPrefix).at(concat(id, "/", name));
+  return root.at(concat(kRunsPrefix, id, "/", name));
 }
 
 }  // namespace

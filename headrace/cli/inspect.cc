@@ -1,0 +1,114 @@
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/inspection.h"
+#include "headrace/cli/objects.h"
+
+namespace headrace {
+namespace {
+
+constexpr Positional kPositionals[] = {
+    {.name = "URL",
+     .sentence = "A published folder, a folder that holds some, a TFRecord file, or a folder of "
+                 "TFRecord files that somebody else wrote."}};
+
+constexpr Option kOptions[] = {
+    {.name = "records",
+     .type = OptionType::kInteger,
+     .default_value = "3",
+     .unit = "records",
+     .sentence = "How many of the first records to show, of each split.",
+     .minimum = 0,
+     .maximum = 1000},
+    {.name = "no-checksums",
+     .type = OptionType::kFlag,
+     .sentence = "Do not read all parts of something published to compare checksums."},
+    {.name = "max-record",
+     .type = OptionType::kSize,
+     .default_value = "256MiB",
+     .unit = "SIZE",
+     .sentence = "Take larger records for damage.",
+     .minimum = 1024,
+     .maximum = 2147483648.0},
+    {.name = "jobs",
+     .type = OptionType::kInteger,
+     .default_value = "4",
+     .unit = "parts",
+     .sentence = "How many parts to compare at a time; each takes 8 MiB of memory.",
+     .minimum = 1,
+     .maximum = 64},
+};
+
+// One inspection, or those of all published folders below.
+Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
+                                            const InspectOptions& options) {
+  std::vector<Inspection> out;
+  HEADRACE_TRY(const auto published, read_published(location));
+  if (published) {
+    HEADRACE_TRY(Inspection inspection, inspect_published(context, *published, options));
+    out.push_back(std::move(inspection));
+    return out;
+  }
+  HEADRACE_TRY(const std::vector<Location> below, find_published(location, context.call()));
+  for (const Location& folder : below) {
+    HEADRACE_TRY(const auto inner, read_published(folder));
+    if (!inner) continue;
+    HEADRACE_TRY(Inspection inspection, inspect_published(context, *inner, options));
+    out.push_back(std::move(inspection));
+  }
+  if (!below.empty()) return out;
+  HEADRACE_TRY(Inspection inspection, inspect_foreign(context, location, options));
+  out.push_back(std::move(inspection));
+  return out;
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const auto object, find_object(location, context.call()));
+  if (!object) {
+    HEADRACE_TRY(const bool folder, is_folder(location, context.call()));
+    if (!folder) return nothing_at(location);
+  }
+  const InspectOptions options = {.first_records = static_cast<std::uint64_t>(values.integer("records")),
+                                  .record_limit_bytes = values.size_bytes("max-record"),
+                                  .compares_checksums = !values.flag("no-checksums"),
+                                  .jobs = static_cast<int>(values.integer("jobs"))};
+  HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, options));
+  std::size_t bad = 0;
+  nlohmann::json several = nlohmann::json::array();
+  for (const Inspection& inspection : inspections) {
+    for (const std::string& warning : inspection.warnings) context.console.warn(warning);
+    bad += inspection.bad ? inspection.bad->size() : 0;
+    if (context.console.json()) {
+      several.push_back(nlohmann::json::parse(inspection_to_json(inspection)));
+    } else {
+      context.console.result(inspection_to_text(inspection));
+    }
+  }
+  if (context.console.json())
+    context.console.result(several.size() == 1 ? several[0].dump()
+                                               : nlohmann::json({{"published", several}}).dump());
+  if (bad == 0) return {};
+  return Error{Code::kDataLoss,
+               concat(bad, " objects at ", location.describe(), " are bad; they are named above")};
+}
+
+}  // namespace
+
+extern const Command kInspectCommand;
+const Command kInspectCommand = {
+    .name = "inspect",
+    .summary = "Show what a data set, a model or a TFRecord file holds",
+    .details =
+        "Schema, records by split and label, sizes, whether the checksums are right, and the first\n"
+        "records. What has a manifest is shown by it. Other TFRecord files are read one by one, each\n"
+        "with the compression that it really has; a file that differs from the others is warned of.\n"
+        "\n"
+        "  headrace inspect s3://datasets/preprocessed-data\n"
+        "  headrace inspect ./shards/train-00000.tfrecord --records 10",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run};
+
+}  // namespace headrace

@@ -1,0 +1,140 @@
+#include "headrace/cli/inspection.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kShownValues = 4;
+constexpr std::size_t kShownCharacters = 70;
+
+std::string show_value(BytesView bytes) {
+  const std::string_view text = as_text(bytes);
+  if (!is_valid_utf8(text)) return concat("<", bytes.size(), " bytes>");
+  std::size_t end = std::min(text.size(), kShownCharacters);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return json(text.substr(0, end)).dump() + (end < text.size() ? concat("… ", text.size(), " bytes") : "");
+}
+template <typename Number>
+std::string show_value(Number number) {
+  return concat(number);
+}
+
+template <typename Value>
+std::string show_values(const std::vector<Value>& values) {
+  if (values.size() == 1) return show_value(values[0]);
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size() && i < kShownValues; ++i) {
+    out += (i > 0 ? ", " : "") + show_value(values[i]);
+  }
+  if (values.size() > kShownValues) out += concat(", … ", values.size(), " values");
+  return out + "]";
+}
+
+std::string show_values(std::monostate) { return "nothing"; }
+
+class Page {
+ public:
+  explicit Page(std::string title) : text_(std::move(title)) {}
+  // The name stands once, before the first of its lines.
+  void add(std::string_view name, std::string_view value) {
+    const std::string_view shown = name == last_ ? "" : name;
+    text_ += concat("\n  ", shown, std::string(kNameWidth - std::min(kNameWidth, shown.size()), ' '), value);
+    last_ = name;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static constexpr std::size_t kNameWidth = 12;
+  std::string text_;
+  std::string last_;
+};
+
+std::string show_counts(const std::map<std::string, std::uint64_t>& counts) {
+  std::string out;
+  for (const auto& [name, count] : counts) out += concat(out.empty() ? "" : ", ", count, " ", name);
+  return out;
+}
+
+void add_content(Page& page, const Inspection& inspection) {
+  for (const auto& [name, split] : inspection.splits) {
+    const std::string labels = show_counts(split.labels);
+    page.add("records", concat(name, ": ", split.records, labels.empty() ? "" : concat(" (", labels, ")")));
+  }
+  for (const auto& [name, shape] : inspection.features) page.add("features", concat(name, ": ", shape));
+  if (!inspection.labels.empty()) page.add("labels", join(inspection.labels, ", "));
+  if (!inspection.encoder.empty()) page.add("encoder", inspection.encoder);
+  if (!inspection.counts.empty()) page.add("counts", show_counts(inspection.counts));
+  if (!inspection.reasons.empty()) page.add("not written", show_counts(inspection.reasons));
+  if (!inspection.attributes_json.empty()) {
+    const json attributes = json::parse(inspection.attributes_json, nullptr, false);
+    for (const auto& [name, value] : attributes.items()) page.add(name, value.dump().substr(0, 200));
+  }
+}
+
+}  // namespace
+
+std::string describe_record(BytesView record) {
+  const auto features = parse_example(record);
+  if (!features) return concat("not a tf.Example (", record.size(), " bytes): ", features.error().message);
+  std::string out;
+  for (const Feature& feature : *features) {
+    out += concat(out.empty() ? "{" : ", ",
+                  json(feature.name).dump(-1, ' ', false, json::error_handler_t::replace), ": ",
+                  std::visit([](const auto& values) { return show_values(values); }, feature.values));
+  }
+  return out.empty() ? "{}" : out + "}";
+}
+
+std::string inspection_to_text(const Inspection& inspection) {
+  Page page(inspection.url);
+  page.add("kind", inspection.manifest > 0 ? concat(inspection.kind, ", manifest ", inspection.manifest,
+                                                    ", made by run ", inspection.created_by)
+                                           : concat(inspection.kind, ", not published by a manifest"));
+  add_content(page, inspection);
+  page.add("objects", concat(show_counts(inspection.objects), "; ", format_size(inspection.size_bytes)));
+  if (inspection.bad) {
+    page.add("checksums",
+             inspection.bad->empty() ? "all right" : concat(inspection.bad->size(), " objects are bad"));
+    for (const BadPart& part : *inspection.bad) page.add("BAD", concat(part.url, "  ", part.problem));
+  }
+  for (const std::string& record : inspection.first_records) page.add("first", record);
+  return page.text();
+}
+
+std::string inspection_to_json(const Inspection& inspection) {
+  json out = {{"url", inspection.url},
+              {"kind", inspection.kind},
+              {"manifest", inspection.manifest},
+              {"digest", inspection.digest},
+              {"created_by", inspection.created_by},
+              {"features", inspection.features},
+              {"labels", inspection.labels},
+              {"encoder", inspection.encoder},
+              {"counts", inspection.counts},
+              {"reasons", inspection.reasons},
+              {"objects", inspection.objects},
+              {"size_bytes", inspection.size_bytes},
+              {"warnings", inspection.warnings},
+              {"first_records", inspection.first_records},
+              {"splits", json::object()}};
+  for (const auto& [name, split] : inspection.splits) {
+    out["splits"][name] = {{"records", split.records}, {"labels", split.labels}};
+  }
+  if (!inspection.attributes_json.empty())
+    out["attributes"] = json::parse(inspection.attributes_json, nullptr, false);
+  if (inspection.bad) {
+    out["ok"] = inspection.bad->empty();
+    out["bad"] = json::array();
+    for (const BadPart& part : *inspection.bad) {
+      out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
+    }
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace headrace

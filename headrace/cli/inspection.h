@@ -1,0 +1,65 @@
+#pragma once
+
+/// \file What `inspect` finds out, published or not, and how it is shown.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/cli/command.h"
+#include "headrace/cli/published.h"
+#include "headrace/record/example.h"
+#include "headrace/record/manifest.h"
+
+namespace headrace {
+
+struct Inspection {
+  std::string url;
+  std::string kind;  // a manifest's kind; "TFRecord files" of a foreign data set
+  /// Of something published.
+  std::uint64_t manifest = 0;
+  std::string digest;
+  std::string created_by;
+  std::string attributes_json;  // of kinds other than "dataset"
+
+  std::map<std::string, SplitCounts> splits;
+  std::map<std::string, std::string> features;  // name → "float32[512]"
+  std::vector<std::string> labels;
+  std::string encoder;
+  std::map<std::string, std::uint64_t> counts;
+  std::map<std::string, std::uint64_t> reasons;
+
+  std::map<std::string, std::uint64_t> objects;  // role or compression → how many
+  std::uint64_t size_bytes = 0;
+  /// What the checksums of parts, or of records, say; none if they were not compared.
+  std::optional<std::vector<BadPart>> bad;
+  std::vector<std::string> warnings;
+  std::vector<std::string> first_records;  // each with its split, see `describe_record`
+};
+
+struct InspectOptions {
+  std::uint64_t first_records = 3;  // of each split
+  std::uint64_t record_limit_bytes = 0;
+  bool compares_checksums = true;
+  int jobs = 4;
+};
+
+/// Of a published folder: by its manifest. Reads all parts to compare checksums, and the first records.
+Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
+                                     const InspectOptions& options);
+
+/// Of TFRecord objects that no manifest describes: at `location`, or directly below it. Reads every record.
+/// A damaged object is reported in `bad`, and the others are read on. \error kInvalidArgument  none of them
+/// is a TFRecord file
+Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
+                                   const InspectOptions& options);
+
+/// Like {"id": "train/pos/0_9.txt", "label": [1, 0], "sentence": [0.12, -0.5, … 512 values]}; not JSON.
+std::string describe_record(BytesView record);
+
+std::string inspection_to_text(const Inspection& inspection);
+std::string inspection_to_json(const Inspection& inspection);
+
+}  // namespace headrace

@@ -1,0 +1,18 @@
+#pragma once
+
+/// \file Runs the body of a stage under a record of the run.
+
+#include <functional>
+#include <string_view>
+
+#include "headrace/cli/command.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace {
+
+/// Starts the record (parameters are the option values; versions and host are filled in), runs `body`, and
+/// finishes the record with its outcome, also when it failed or was stopped. Returns the outcome.
+Status record_run(CommandContext& context, std::string_view command, const Location& output,
+                  const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body);
+
+}  // namespace headrace
