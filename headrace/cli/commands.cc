@@ -2,6 +2,7 @@
 
 namespace headrace {
 
+extern const Command kPrepareCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
@@ -16,7 +17,7 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand,
+      &kPrepareCommand, &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand,
       &kLsCommand,      &kCatCommand,    &kCpCommand,     &kRmCommand,       &kStatCommand,
   };
   return kCommands;

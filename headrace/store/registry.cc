@@ -8,6 +8,7 @@
 #include "headrace/base/text.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/s3/s3_store.h"
 
 namespace headrace {
 namespace {
@@ -19,6 +20,11 @@ Result<std::unique_ptr<Store>> open_memory(const Url& url, const Environment&) {
   return make_memory_store(url.authority);
 }
 
+Result<std::unique_ptr<Store>> open_s3(const Url& url, const Environment& environment) {
+  HEADRACE_TRY(const S3Options options, s3_options_from(environment));
+  return open_s3_store(url.authority, options);
+}
+
 struct Driver {
   std::string_view scheme;
   OpenStore open;
@@ -28,6 +34,7 @@ struct Driver {
 constexpr Driver kDrivers[] = {
     {"file", open_file},
     {"memory", open_memory},
+    {"s3", open_s3},
 };
 
 }  // namespace

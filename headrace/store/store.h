@@ -161,6 +161,12 @@ struct ReadObject {
 /// The whole object. \error kResourceExhausted  it is larger than `limit_bytes`
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
+/// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
+/// and gives each to `visit`. \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped;
+/// whatever `visit` returns
+inline constexpr std::size_t kPieceBytes = 8 << 20;
+Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
+                      const std::function<Status(BytesView)>& visit);
 /// Exactly `target.size()` bytes. \error kDataLoss  the object ends before
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options);
 Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,

@@ -84,6 +84,15 @@ std::uint64_t EpochOrder::window_at(std::uint64_t position) const {
   return static_cast<std::uint64_t>(after - windows_.begin()) - 1;
 }
 
+void EpochOrder::fill_window_positions(std::uint64_t window, std::span<std::uint32_t> positions) const {
+  if (mode_ == ShuffleMode::kNone) {
+    std::iota(positions.begin(), positions.end(), 0U);
+    return;
+  }
+  const HashKey key = derive_order_key(seed_, "record", epoch_, window);
+  for (std::uint32_t i = 0; i < positions.size(); ++i) positions[permute(key, positions.size(), i)] = i;
+}
+
 OrderedRecord EpochOrder::at(std::uint64_t position) const {
   std::uint64_t record = position;
   if (mode_ == ShuffleMode::kExact) {

@@ -72,6 +72,11 @@ class EpochOrder {
   /// The window that holds a position. O(log windows). REQUIRES: position < record_count()
   std::uint64_t window_at(std::uint64_t position) const;
 
+  /// Fills `positions[r]` with the position, less the window's first, of record r of a window, its records
+  /// being numbered through its blocks in their permuted order: the inverse of `at`, for a whole window at
+  /// once. REQUIRES: positions.size() is the window's record count, below 2^32; mode is not kExact
+  void fill_window_positions(std::uint64_t window, std::span<std::uint32_t> positions) const;
+
   /// The record at a position. O(log windows + log blocks). REQUIRES: position < record_count()
   OrderedRecord at(std::uint64_t position) const;
 

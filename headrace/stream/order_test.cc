@@ -63,6 +63,26 @@ TEST(Order, AWindowNeedsItsOwnBlocksOnly) {
   }
 }
 
+TEST(Order, WindowPositionsAreTheInverse) {
+  std::mt19937_64 random(5);
+  const auto blocks = random_blocks(random, 50, 40);
+  for (const ShuffleMode mode : {ShuffleMode::kNone, ShuffleMode::kWindow}) {
+    const EpochOrder order(9, 2, blocks, mode, 3'000);
+    for (std::uint64_t w = 0; w < order.windows().size(); ++w) {
+      const EpochOrder::Window& window = order.windows()[w];
+      std::vector<std::uint32_t> positions(window.record_count);
+      order.fill_window_positions(w, positions);
+      std::uint64_t record = 0;
+      for (std::uint64_t b = 0; b < window.block_count; ++b) {
+        const std::uint64_t block = order.permuted_blocks()[window.first_block + b];
+        for (std::uint64_t i = 0; i < blocks[block].record_count; ++i, ++record) {
+          EXPECT_EQ(order.at(window.first_position + positions[record]), (OrderedRecord{block, i}));
+        }
+      }
+    }
+  }
+}
+
 TEST(Order, EpochsAndSeedsDiffer) {
   const std::vector<OrderBlock> blocks(20, {50, 5000});
   const auto first_records = [&](std::uint64_t seed, std::uint64_t epoch) {

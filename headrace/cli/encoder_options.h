@@ -1,0 +1,31 @@
+#pragma once
+
+/// \file The options by which commands choose a text encoder.
+
+#include <memory>
+
+#include "headrace/cli/command.h"
+#include "headrace/engine/encoders.h"
+
+namespace headrace {
+
+inline constexpr Option kEncoderOption = {
+    .name = "encoder",
+    .default_value = "use-multilingual-v3",
+    .sentence = "Text encoder: hash:N, use-multilingual-v3 or saved_model:URL."};
+inline constexpr Option kEncoderWeightsOption = {
+    .name = "encoder-weights",
+    .unit = "folder",
+    .sentence =
+        "Folder with the encoder's weights. Without it: HEADRACE_ENCODERS, else ~/.cache/headrace/encoders, "
+        "and in it the "
+        "encoder's name."};
+
+/// Where and how encoders of this process are made.
+EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder);
+
+/// The encoder that the two options above ask for.
+Result<std::shared_ptr<const TextEncoder>> encoder_from(const CommandContext& context,
+                                                        const OptionValues& values);
+
+}  // namespace headrace

@@ -1,0 +1,259 @@
+#include "headrace/prepare/prepare.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/io/digest.h"
+#include "headrace/io/parallel.h"
+#include "headrace/prepare/layout.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/configuration.h"
+
+namespace headrace {
+namespace {
+
+// All that one run of the stage works with.
+struct Job {
+  const Location& output;
+  const TextEncoder& encoder;
+  const PrepareOptions& options;
+  const PrepareProgress& progress;
+  const std::stop_token& stop;
+  SourceIdentity input;
+  std::string plan_digest;
+
+  std::string short_digest() const { return plan_digest.substr(0, 8); }
+  Location work_folder() const { return output.at(concat("_headrace/work/", short_digest())); }
+};
+
+Status remove_below(const Location& folder, const std::function<bool(std::string_view)>& wanted) {
+  const std::string prefix = folder.key.empty() ? "" : folder.key + "/";
+  std::vector<std::string> keys;
+  HEADRACE_CHECK(folder.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    if (wanted(std::string_view(object.key).substr(prefix.size()))) keys.push_back(object.key);
+    return true;
+  }));
+  return folder.store->remove_many(keys, {});
+}
+
+// Removes what Headrace wrote in the folder: `_headrace/` last, so that a killed removal can be told and
+// repeated.
+Status remove_dataset(const Location& output) {
+  const auto is_own = [](std::string_view name) {
+    return name.find('/') == std::string_view::npos &&
+           (name.ends_with(".tfrecord.gz") || name.ends_with(".tfrecord") || name.ends_with(".index") ||
+            name.starts_with("report-"));
+  };
+  HEADRACE_CHECK(remove_below(output.at("_headrace"),
+                              [](std::string_view name) { return name.starts_with("manifest-"); }));
+  HEADRACE_CHECK(remove_below(output, is_own));
+  return remove_below(output.at("_headrace"), [](std::string_view) { return true; });
+}
+
+std::vector<ShardTask> plan_tasks(const RecordSpool& spool, std::uint64_t shard_records) {
+  std::vector<ShardTask> tasks;
+  for (std::size_t split_index = 0; split_index < layout_splits().size(); ++split_index) {
+    const std::uint64_t records = spool.record_count(static_cast<int>(split_index));
+    const std::uint64_t shards = (records + shard_records - 1) / shard_records;
+    for (std::uint64_t number = 0; number < shards; ++number) {
+      const std::uint64_t first = number * shard_records;
+      tasks.push_back({static_cast<int>(split_index), layout_splits()[split_index], number, shards, first,
+                       std::min(shard_records, records - first)});
+    }
+  }
+  return tasks;
+}
+
+struct WrittenShards {
+  std::vector<ShardReceipt> receipts;  // in data-set order
+  std::uint64_t done_before = 0;
+};
+
+Result<WrittenShards> write_shards(const Job& job, const RecordSpool& spool,
+                                   const std::vector<ShardTask>& tasks) {
+  const ShardWriter writer(spool, job.encoder, job.options.format, job.output, job.work_folder(),
+                           job.plan_digest);
+  WrittenShards out;
+  out.receipts.resize(tasks.size());
+  std::uint64_t total = 0;
+  for (const ShardTask& task : tasks) total += task.record_count;
+  std::mutex mutex;
+  std::uint64_t done = 0;
+  HEADRACE_CHECK(parallel_for(job.options.workers, tasks.size(), [&](std::size_t i) -> Status {
+    if (job.stop.stop_requested())
+      return Error{Code::kCancelled, "preparing was stopped; the same command continues"};
+    HEADRACE_TRY(std::optional<ShardReceipt> receipt, writer.find_receipt(tasks[i]));
+    const bool was_done = receipt.has_value();
+    if (!was_done) {
+      HEADRACE_TRY(receipt, writer.write(tasks[i]));
+    }
+    out.receipts[i] = *std::move(receipt);
+    const std::lock_guard lock(mutex);
+    out.done_before += was_done ? 1 : 0;
+    done += tasks[i].record_count;
+    job.progress("writing", done, total, "records");
+    return {};
+  }));
+  return out;
+}
+
+// One JSON document a line, gzip.
+Result<ManifestPart> write_report(const Job& job, const std::vector<ReportLine>& lines) {
+  std::string text;
+  for (const ReportLine& line : lines) {
+    const nlohmann::json document = {{"id", line.id}, {"status", line.status}, {"reason", line.reason}};
+    text += document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  HEADRACE_TRY(const Bytes data, gzip_compress(as_bytes(text), 6));
+  const std::string name = concat("report-", job.short_digest(), ".jsonl.gz");
+  HEADRACE_CHECK(job.output.store->write(job.output.at(name).key, data, {}));
+  return ManifestPart{.key = name,
+                      .size_bytes = data.size(),
+                      .crc32c = crc32c(data),
+                      .role = "report",
+                      .records = lines.size()};
+}
+
+DatasetAttributes describe_dataset(const Job& job, const ExtractCounts& counts) {
+  DatasetAttributes out{
+      .compression = job.options.format.compression,
+      .compression_level =
+          job.options.format.compression == "none" ? 0 : job.options.format.compression_level,
+      .labels = layout_labels(),
+      .encoder = {job.encoder.name(), job.encoder.weights_digest(), job.encoder.dimension()},
+      .reasons = counts.reasons,
+      .seed = job.options.seed};
+  const auto label_count = static_cast<std::int64_t>(layout_labels().size());
+  out.features["sentence"] = {"float32", std::vector<std::int64_t>{job.encoder.dimension()}};
+  out.features["label"] = {"int64", std::vector<std::int64_t>{label_count}};
+  if (job.options.format.keep_text) {
+    out.features["text"] = {"bytes", std::vector<std::int64_t>{}};
+    out.features["id"] = {"bytes", std::vector<std::int64_t>{}};
+  }
+  out.counts = {{"in", counts.in},
+                {"written", counts.written},
+                {"rejected", counts.rejected},
+                {"dropped", counts.dropped},
+                {"ignored", counts.ignored}};
+  out.inputs = {{job.input.url, job.input.size_bytes, job.input.version}};
+  return out;
+}
+
+Result<PrepareResult> publish(const Job& job, std::string_view run_id, const Extracted& extracted,
+                              const WrittenShards& written) {
+  PrepareResult result{.attributes = describe_dataset(job, extracted.counts),
+                       .shards = written.receipts.size(),
+                       .shards_done_before = written.done_before,
+                       .text_bytes = extracted.counts.text_bytes};
+  Manifest manifest{.kind = "dataset", .created_by = std::string(run_id), .plan = job.plan_digest};
+  std::uint64_t records = 0;
+  for (const ShardReceipt& receipt : written.receipts) {
+    manifest.parts.push_back(receipt.shard);
+    manifest.parts.push_back(receipt.index);
+    result.shard_bytes += receipt.shard.size_bytes;
+    records += receipt.shard.records.value_or(0);
+    SplitCounts& split_counts = result.attributes.splits[receipt.shard.split];
+    split_counts.records += receipt.shard.records.value_or(0);
+    for (const auto& [label, count] : receipt.labels)
+      split_counts.labels[layout_labels()[static_cast<std::size_t>(label)]] += count;
+  }
+  if (records != extracted.counts.written) {
+    return Error{
+        Code::kInternal,
+        concat("the shards hold ", records, " records, but ", extracted.counts.written,
+               " were read; nothing was published. Run it again with --overwrite, and please report this")};
+  }
+  HEADRACE_TRY(const ManifestPart report, write_report(job, extracted.report));
+  manifest.parts.push_back(report);
+  manifest.attributes_json = dataset_attributes_to_json(result.attributes);
+  const std::string text = serialize_manifest(manifest);
+  result.manifest_number = 1;
+  result.manifest_digest = sha256_hex(as_bytes(text));
+  const auto created = create_numbered(*job.output.store, job.output.at(kManifestPrefix).key,
+                                       result.manifest_number, as_bytes(text));
+  // Another process that runs the same plan may have been faster; its manifest names the same bytes.
+  if (!created && created.error().code != Code::kAlreadyExists)
+    return created.error().in("publishing the data set");
+  HEADRACE_CHECK(remove_below(job.work_folder(), [](std::string_view) { return true; }));
+  return result;
+}
+
+// The result of an earlier run that got as far as publishing; none if none did.
+Result<std::optional<PrepareResult>> find_published(const Job& job) {
+  HEADRACE_TRY(const std::optional<NumberedObject> latest,
+               read_latest(*job.output.store, job.output.at(kManifestPrefix).key, kManifestLimitBytes));
+  if (!latest) return std::optional<PrepareResult>();
+  HEADRACE_TRY(const Manifest manifest, parse_manifest(latest->data));
+  if (manifest.plan != job.plan_digest) {
+    return Error{Code::kFailedPrecondition,
+                 concat(job.output.describe(),
+                        " holds a published data set of another plan; give another output, or --overwrite")};
+  }
+  PrepareResult result{
+      .manifest_number = latest->number, .manifest_digest = sha256_hex(latest->data), .was_published = true};
+  HEADRACE_TRY(result.attributes, parse_dataset_attributes(manifest.attributes_json));
+  for (const ManifestPart& part : manifest.parts) {
+    if (part.role != "shard") continue;
+    ++result.shards;
+    result.shard_bytes += part.size_bytes;
+  }
+  return std::optional(std::move(result));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> prepare_plan(const SourceIdentity& input, const TextEncoder& encoder,
+                                                const PrepareOptions& options) {
+  const ShardFormat& format = options.format;
+  return {{"stage", "prepare 1"},
+          {"input", input.url},
+          {"input size", concat(input.size_bytes)},
+          {"input version", input.version},
+          {"layout", options.layout},
+          {"encoder", encoder.name()},
+          {"encoder weights", encoder.weights_digest()},
+          {"shard-records", concat(options.shard_records)},
+          {"compression", format.compression},
+          {"compression-level", format.compression == "none" ? "" : concat(format.compression_level)},
+          {"compressor", format.compression == "none" ? "" : deflate_fingerprint()},
+          {"seed", concat(options.seed)},
+          {"text", format.keep_text ? "kept" : "left out"},
+          {"duplicates", options.extract.drop_duplicates ? "drop" : "keep"},
+          {"max-text", concat(options.extract.max_text_bytes)},
+          {"max-rejects", concat(options.extract.max_rejects)}};
+}
+
+Result<PrepareResult> prepare(const Location& input, const Location& output, const TextEncoder& encoder,
+                              const PrepareOptions& options, std::string_view run_id,
+                              const PrepareProgress& progress, const std::stop_token& stop) {
+  HEADRACE_TRY(SourceIdentity identity, identify_source(input));
+  Job job{output, encoder, options, progress, stop, std::move(identity), ""};
+  const Configuration plan = prepare_plan(job.input, encoder, options);
+  job.plan_digest = configuration_digest(plan);
+
+  if (options.overwrite) HEADRACE_CHECK(remove_dataset(output));
+  HEADRACE_CHECK(claim_configuration(output.at("_headrace/plan"), plan));
+  HEADRACE_TRY(std::optional<PrepareResult> published, find_published(job));
+  if (published) return *std::move(published);
+
+  HEADRACE_TRY(const std::unique_ptr<TextSource> source, open_source(input, job.input));
+  RecordSpool spool(job.work_folder(), options.seed, static_cast<int>(layout_splits().size()),
+                    options.memory_budget_bytes);
+  const auto reading = [&](std::uint64_t done, std::uint64_t total) {
+    progress("reading", done, total, "bytes");
+  };
+  HEADRACE_TRY(const Extracted extracted,
+               extract(*source, input.describe(), options.extract, spool, reading, stop));
+  HEADRACE_TRY(const WrittenShards written,
+               write_shards(job, spool, plan_tasks(spool, options.shard_records)));
+  return publish(job, run_id, extracted, written);
+}
+
+}  // namespace headrace

@@ -1,0 +1,216 @@
+#include "headrace/prepare/prepare.h"
+
+#include <atomic>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/store/memory/memory_store.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+// Forwards to another store; from the n-th changing call on, every call fails as if the process had died
+// there.
+class DyingStore final : public Store {
+ public:
+  DyingStore(std::shared_ptr<Store> store, int calls) : store_(std::move(store)), calls_left_(calls) {}
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (calls_left_ <= 0) return dead();
+    return store_->read_into(key, target, options);
+  }
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    if (calls_left_ <= 0) return dead();
+    return store_->stat(key, options);
+  }
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return store_->write(key, data, options);
+  }
+  Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return store_->start_upload(key, options);
+  }
+  Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
+    return store_->copy(from, to, options);
+  }
+  Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return store_->remove_many(keys, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    if (calls_left_ <= 0) return dead();
+    return store_->list(prefix, options, visit);
+  }
+  Capabilities capabilities() const override { return store_->capabilities(); }
+  std::string describe(std::string_view key) const override { return store_->describe(key); }
+
+ private:
+  static Error dead() { return {Code::kUnavailable, "the process is gone"}; }
+  std::shared_ptr<Store> store_;
+  std::atomic<int> calls_left_;
+};
+
+class Prepare : public testing::Test {
+ protected:
+  Prepare() : encoder(*make_hash_encoder(16)), store(make_memory_store("test")) {
+    for (const char* split_name : {"train", "test"}) {
+      for (int i = 0; i < 60; ++i) {
+        put(concat("raw/", split_name, i % 2 == 0 ? "/pos/" : "/neg/", i, "_7.txt"),
+            concat("text number ", i, " of ", split_name));
+      }
+    }
+    put("raw/README", "about it");
+    put("raw/train/unsup/0_0.txt", "no label");
+    options.shard_records = 7;
+    options.seed = 44;
+  }
+
+  void put(const std::string& key, std::string_view text) { ASSERT_TRUE(write_text(*store, key, text)); }
+
+  Location at(const std::string& key, std::shared_ptr<Store> through = nullptr) {
+    return {through ? through : store, key, Url{"memory", "test", key}};
+  }
+
+  Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
+                            std::shared_ptr<Store> through = nullptr) {
+    return prepare(at("raw"), at(output, std::move(through)), *encoder, with, "run-1", [](auto...) {}, {});
+  }
+
+  // Every object below, by its key without the folder, as its checksum.
+  std::map<std::string, std::uint32_t> content(const std::string& folder) {
+    std::map<std::string, std::uint32_t> out;
+    for (const ObjectInfo& object : *list_all(*store, folder + "/")) {
+      out[object.key.substr(folder.size() + 1)] = crc32c(read_object(*store, object.key, 1 << 30)->data);
+    }
+    return out;
+  }
+
+  std::shared_ptr<const TextEncoder> encoder;
+  std::shared_ptr<Store> store;
+  PrepareOptions options;
+};
+
+TEST_F(Prepare, PublishesEveryRecordOnceAndCountsTheRest) {
+  const auto result = run("data", options);
+  ASSERT_TRUE(result) << result.error().message;
+  const DatasetAttributes& attributes = result->attributes;
+  EXPECT_EQ(attributes.counts,
+            (std::map<std::string, std::uint64_t>{
+                {"in", 122}, {"written", 120}, {"rejected", 0}, {"dropped", 0}, {"ignored", 2}}));
+  EXPECT_EQ(attributes.splits.at("train").records, 60U);
+  EXPECT_EQ(attributes.splits.at("test").labels.at("neg"), 30U);
+  EXPECT_EQ(attributes.labels, (std::vector<std::string>{"pos", "neg"}));
+  EXPECT_EQ(result->shards, 18U);
+  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
+  ASSERT_TRUE(latest && *latest);
+  const auto manifest = parse_manifest((*latest)->data);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  const auto objects = content("data");
+  for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
+  // Nothing but the parts, the plan and the manifest is left.
+  EXPECT_EQ(objects.size(), manifest->parts.size() + 2);
+}
+
+TEST_F(Prepare, BytesDependNeitherOnWorkersNorOnMemory) {
+  ASSERT_TRUE(run("one", options));
+  const auto expected = content("one");
+  for (const int workers : {2, 7}) {
+    PrepareOptions other = options;
+    other.workers = workers;
+    other.memory_budget_bytes = 500;  // spills
+    ASSERT_TRUE(run(concat("with-", workers), other));
+    EXPECT_EQ(content(concat("with-", workers)), expected);
+  }
+}
+
+TEST_F(Prepare, AProcessThatDiesAnywhereIsContinuedToTheSameBytes) {
+  ASSERT_TRUE(run("whole", options));
+  const auto expected = content("whole");
+  int died = 0;
+  for (int calls = 1; calls < 200; ++calls) {
+    const std::string output = concat("dying-", calls);
+    if (run(output, options, std::make_shared<DyingStore>(store, calls))) break;
+    ++died;
+    EXPECT_FALSE(store->stat(output + "/_headrace/manifest-00000001", {}))
+        << "published although it died at call " << calls;
+    const auto result = run(output, options);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(content(output), expected) << "died at call " << calls;
+  }
+  EXPECT_GT(died, 40);
+}
+
+TEST_F(Prepare, WhatIsPublishedIsNotMadeAgainAndAnotherPlanIsRefused) {
+  ASSERT_TRUE(run("data", options));
+  const auto again = run("data", options);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->was_published);
+  options.seed = 45;
+  const auto other = run("data", options);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(other.error().message, HasSubstr("seed was 44 and is now 45"));
+  options.overwrite = true;
+  const auto anew = run("data", options);
+  ASSERT_TRUE(anew) << anew.error().message;
+  EXPECT_FALSE(anew->was_published);
+}
+
+TEST_F(Prepare, DuplicatesAreReportedOrDropped) {
+  put("raw/train/pos/900_9.txt", "text number 0 of train");
+  const auto reported = run("reported", options);
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->attributes.reasons.at("duplicate text, kept"), 1U);
+  EXPECT_EQ(reported->attributes.counts.at("written"), 121U);
+  options.extract.drop_duplicates = true;
+  const auto dropped = run("dropped", options);
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(dropped->attributes.counts.at("dropped"), 1U);
+  EXPECT_EQ(dropped->attributes.counts.at("written"), 120U);
+}
+
+TEST_F(Prepare, InvalidUtf8IsRepairedAndCounted) {
+  put("raw/test/neg/901_1.txt", "caf\xe9");
+  const auto result = run("data", options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->attributes.reasons.at("invalid UTF-8, replaced"), 1U);
+}
+
+TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
+  put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
+  options.extract.max_text_bytes = 1'000'000;
+  const auto result = run("data", options);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("train/pos/902_9.txt"));
+  EXPECT_THAT(result.error().message, HasSubstr("--max-rejects"));
+  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+  options.extract.max_rejects = 1;
+  options.overwrite = true;
+  const auto allowed = run("data", options);
+  ASSERT_TRUE(allowed) << allowed.error().message;
+  EXPECT_EQ(allowed->attributes.counts.at("rejected"), 1U);
+}
+
+TEST_F(Prepare, AnEmptySplitAndASingleClassAreRefused) {
+  const auto none = prepare(at("nothing"), at("data"), *encoder, options, "run", [](auto...) {}, {});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kNotFound);
+  put("half/train/pos/1_9.txt", "x");
+  const auto one_class = prepare(at("half"), at("data"), *encoder, options, "run", [](auto...) {}, {});
+  ASSERT_FALSE(one_class);
+  EXPECT_THAT(one_class.error().message, HasSubstr("only one class, pos"));
+  put("half/train/neg/1_1.txt", "y");
+  const auto no_test = prepare(at("half"), at("data2"), *encoder, options, "run", [](auto...) {}, {});
+  ASSERT_FALSE(no_test);
+  EXPECT_THAT(no_test.error().message, HasSubstr("the test split"));
+}
+
+}  // namespace
+}  // namespace headrace

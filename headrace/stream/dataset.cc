@@ -1,0 +1,161 @@
+#include "headrace/stream/dataset.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/numbered.h"
+#include "headrace/stream/foreign_shard.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 8 << 20;
+constexpr std::uint64_t kIndexLimitBytes = 1 << 30;
+constexpr int kOpenThreads = 8;  // requests for indexes at once
+
+// docs/formats/order.md: a block ends at the first member (gzip) or record (plain) at which it holds 8 MiB.
+void append_blocks(const ShardIndex& index, std::uint32_t shard, std::vector<DatasetBlock>& blocks) {
+  DatasetBlock block{.shard = shard};
+  const auto close = [&] {
+    if (block.record_count > 0) blocks.push_back(block);
+    block = {.shard = shard,
+             .first_record = block.first_record + block.record_count,
+             .first_member = block.first_member + block.member_count};
+  };
+  if (index.compression() == ShardCompression::kNone) {
+    for (std::uint64_t record = 0; record < index.record_count(); ++record) {
+      ++block.record_count;
+      block.size_bytes += index.record_bytes(record);
+      if (block.size_bytes >= kBlockBytes) close();
+    }
+    return close();
+  }
+  const std::vector<ShardMember>& members = index.members();
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    ++block.member_count;
+    block.record_count += members[m].record_count;
+    block.size_bytes += members[m].uncompressed_bytes;
+    const bool next_begins_anew = m + 1 == members.size() || members[m + 1].begins_with_record;
+    if (block.size_bytes >= kBlockBytes && next_begins_anew) close();
+  }
+  close();
+}
+
+}  // namespace
+
+class DatasetOpener {
+ public:
+  DatasetOpener(const Location& location, const DatasetOptions& options)
+      : options_(options), dataset_(new Dataset) {
+    dataset_->location_ = location;
+  }
+
+  Result<std::shared_ptr<const Dataset>> open() {
+    const Location& location = dataset_->location_;
+    HEADRACE_TRY(const std::optional<NumberedObject> latest,
+                 read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
+    HEADRACE_CHECK(latest ? open_published(*latest) : open_foreign());
+    for (std::size_t i = 0; i < dataset_->shards_.size(); ++i) {
+      append_blocks(dataset_->shards_[i].index, static_cast<std::uint32_t>(i), dataset_->blocks_);
+    }
+    for (const DatasetBlock& block : dataset_->blocks_) dataset_->record_count_ += block.record_count;
+    return std::shared_ptr<const Dataset>(std::move(dataset_));
+  }
+
+ private:
+  Status open_published(const NumberedObject& object) {
+    const std::string name = dataset_->location_.store->describe(object.object.key);
+    auto manifest = parse_manifest(object.data);
+    if (!manifest) return std::move(manifest).error().in(name);
+    if (manifest->kind != "dataset") {
+      return Error{Code::kInvalidArgument,
+                   concat(dataset_->location_.describe(), " is a ", manifest->kind, ", not a data set")};
+    }
+    HEADRACE_TRY(dataset_->attributes_, parse_dataset_attributes(manifest->attributes_json));
+    dataset_->digest_ = sha256_hex(object.data);
+    dataset_->split_ = options_.split;
+    std::vector<ManifestPart> parts;
+    for (const ManifestPart& part : manifest->parts) {
+      if (part.role == "shard" && part.split == options_.split) parts.push_back(part);
+    }
+    if (parts.empty()) return no_such_split();
+    dataset_->shards_.reserve(parts.size());
+    std::vector<Result<DatasetShard>> opened(parts.size(), Error{});
+    HEADRACE_CHECK(parallel_for(kOpenThreads, parts.size(), [&](std::size_t i) -> Status {
+      opened[i] = open_shard(parts[i]);
+      return opened[i] ? Status{} : Status(opened[i].error());
+    }));
+    for (Result<DatasetShard>& shard : opened) {
+      if (shard->lost)
+        dataset_->remarks_.push_back(concat(dataset_->location_.store->describe(shard->key),
+                                            " is missing or altered; its records are left out"));
+      dataset_->shards_.push_back(*std::move(shard));
+    }
+    return {};
+  }
+
+  Error no_such_split() const {
+    std::vector<std::string> names;
+    for (const auto& [name, counts] : dataset_->attributes_->splits) names.push_back(name);
+    return {Code::kNotFound, concat(dataset_->location_.describe(), " has no split ", options_.split,
+                                    "; it has ", join(names, ", "))};
+  }
+
+  Result<DatasetShard> open_shard(const ManifestPart& part) const {
+    const Location location = dataset_->location_.at(part.key);
+    const Location index_location = dataset_->location_.at(part.index);
+    HEADRACE_TRY(const ReadObject read,
+                 read_object(*index_location.store, index_location.key, kIndexLimitBytes, options_.call));
+    auto index = ShardIndex::parse(read.data);
+    if (!index) return std::move(index).error().in(index_location.describe());
+    DatasetShard shard{.key = location.key, .index = *std::move(index)};
+    if (shard.index.record_count() != part.records || shard.index.shard_crc32c() != part.crc32c) {
+      return Error{Code::kDataLoss,
+                   concat(index_location.describe(),
+                          " is the index of another shard; restore it, or prepare the data set anew")};
+    }
+    const auto object = location.store->stat(location.key, options_.call);
+    if (object && object->size_bytes == part.size_bytes) {
+      shard.version = object->version;
+      return shard;
+    }
+    if (!object && object.error().code != Code::kNotFound) return object.error();
+    shard.lost = true;
+    if (options_.on_corrupt == CorruptionPolicy::kSkipShard) return shard;
+    return Error{Code::kFailedPrecondition,
+                 concat(location.describe(),
+                        object ? concat(" has ", object->size_bytes, " bytes, but was published with ",
+                                        part.size_bytes)
+                               : std::string(" is missing"),
+                        ": restore it, prepare the data set anew, or leave its records out with --on-corrupt "
+                        "skip-shard")};
+  }
+
+  // Without a manifest: whatever lies at the location or below it, in the order of keys.
+  Status open_foreign() {
+    const Location& location = dataset_->location_;
+    HEADRACE_TRY(const std::vector<ObjectInfo> objects, find_foreign_shards(location, options_.call));
+    Sha256 digest;
+    for (const ObjectInfo& object : objects) {
+      digest.update(as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
+      auto index =
+          index_foreign_shard(location, object, options_.on_corrupt, options_.call, dataset_->remarks_);
+      if (!index) return index.error();
+      dataset_->shards_.push_back({.key = object.key, .version = object.version, .index = *std::move(index)});
+    }
+    dataset_->digest_ = hex(digest.finish());
+    return {};
+  }
+
+  const DatasetOptions& options_;
+  std::shared_ptr<Dataset> dataset_;
+};
+
+Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
+                                                     const DatasetOptions& options) {
+  return DatasetOpener(location, options).open();
+}
+
+}  // namespace headrace

@@ -1,0 +1,89 @@
+#pragma once
+
+/// \file A data set of TFRecord shards, opened: what is in it, and the blocks that its order is made of.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/record/index.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/registry.h"
+#include "headrace/stream/order.h"
+
+namespace headrace {
+
+/// What to do with a record that fails its checksum or cannot be decoded.
+enum class CorruptionPolicy : std::uint8_t {
+  kFail,
+  kSkipRecord,  // a hole in its batch: weight 0
+  kSkipShard,   // the rest of its block (see DatasetBlock) becomes holes; so does a shard that is missing or
+                // altered
+};
+
+/// One shard, at the version that was found when the data set was opened.
+struct DatasetShard {
+  std::string key;
+  Version version;
+  ShardIndex index;
+  /// Missing or altered, and to be skipped: all its records are holes.
+  bool lost = false;
+};
+
+/// A run of consecutive records of one shard that is read as a whole. docs/formats/order.md says where blocks
+/// end.
+struct DatasetBlock {
+  std::uint32_t shard = 0;
+  std::uint64_t first_record = 0;  // within the shard
+  std::uint64_t record_count = 0;
+  std::uint64_t size_bytes = 0;  // uncompressed, framed
+  /// Members that hold it; of a plain shard, the only one.
+  std::uint64_t first_member = 0;
+  std::uint64_t member_count = 0;
+};
+
+struct DatasetOptions {
+  std::string split = "train";  // of a published data set; foreign ones have no splits
+  CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  CallOptions call{};
+};
+
+/// Immutable once opened, hence thread-safe. Memory: the indexes, about 16 bytes a record.
+class Dataset {
+ public:
+  /// Opens what the latest manifest at `location` publishes; or, where there is none, the objects below it
+  /// (or the one object) as foreign TFRecord files, each sniffed for its compression and read once for its
+  /// index. \error kNotFound            nothing there, or no such split; the message lists those that are
+  /// \error kFailedPrecondition  a shard is missing or altered since it was published (skipped with
+  /// kSkipShard)
+  static Result<std::shared_ptr<const Dataset>> open(const Location& location, const DatasetOptions& options);
+
+  const Location& location() const { return location_; }
+  /// Of a published data set.
+  const std::optional<DatasetAttributes>& attributes() const { return attributes_; }
+  /// SHA-256 (hex) of the manifest; of a foreign data set: of its objects' keys, sizes and versions.
+  const std::string& digest() const { return digest_; }
+  const std::string& split() const { return split_; }
+  std::uint64_t record_count() const { return record_count_; }
+  const std::vector<DatasetShard>& shards() const { return shards_; }
+  const std::vector<DatasetBlock>& blocks() const { return blocks_; }
+  /// What was skipped or looks odd while it was opened; for people.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+ private:
+  friend class DatasetOpener;
+  Dataset() = default;
+
+  Location location_;
+  std::optional<DatasetAttributes> attributes_;
+  std::string digest_;
+  std::string split_;
+  std::uint64_t record_count_ = 0;
+  std::vector<DatasetShard> shards_;
+  std::vector<DatasetBlock> blocks_;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace headrace

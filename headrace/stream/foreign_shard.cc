@@ -1,0 +1,75 @@
+#include "headrace/stream/foreign_shard.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/record/tfrecord.h"
+#include "headrace/stream/tfrecord_object.h"
+
+namespace headrace {
+namespace {
+
+bool is_hidden(std::string_view key_below) {
+  const std::vector<std::string> segments = split(key_below, '/');
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const std::string& s) { return s.starts_with('.') || s.starts_with('_'); });
+}
+
+ShardCompression shard_compression(Compression compression) {
+  switch (compression) {
+    case Compression::kGzip:
+      return ShardCompression::kGzip;
+    case Compression::kZlib:
+      return ShardCompression::kZlib;
+    case Compression::kNone:
+      break;
+  }
+  return ShardCompression::kNone;
+}
+
+}  // namespace
+
+Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, const CallOptions& call) {
+  std::vector<ObjectInfo> objects;
+  if (!location.key.empty()) {
+    auto object = location.store->stat(location.key, call);
+    if (object) return std::vector<ObjectInfo>{*std::move(object)};
+    if (object.error().code != Code::kNotFound) return std::move(object).error();
+  }
+  const std::string prefix = location.key.empty() ? "" : location.key + "/";
+  HEADRACE_CHECK(location.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    if (!is_hidden(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
+    return true;
+  }));
+  if (objects.empty()) {
+    return Error{Code::kNotFound, concat("there is no data set at ", location.describe(),
+                                         ": neither a manifest nor TFRecord files")};
+  }
+  return objects;
+}
+
+Result<ShardIndex> index_foreign_shard(const Location& folder, const ObjectInfo& object,
+                                       CorruptionPolicy policy, const CallOptions& call,
+                                       std::vector<std::string>& remarks) {
+  const Location location{folder.store, object.key, folder.url};
+  std::vector<std::uint64_t> sizes;
+  TfrecordSummary summary;
+  const Status read = read_tfrecord(
+      location, object, kDefaultRecordLimitBytes, call, summary,
+      [&](BytesView record) { return sizes.push_back(record.size()), true; }, [](std::uint64_t) {});
+  if (!read) {
+    if (policy == CorruptionPolicy::kFail || read.error().code != Code::kDataLoss) return read.error();
+    remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before are used"));
+  }
+  ShardIndexBuilder builder(shard_compression(summary.compression));
+  std::uint64_t stream_bytes = 0;
+  for (const std::uint64_t size : sizes) {
+    builder.add_record(size);
+    stream_bytes += size + kRecordFramingBytes;
+  }
+  if (summary.compression != Compression::kNone && !sizes.empty())
+    builder.add_member(object.size_bytes, stream_bytes);
+  return std::move(builder).finish(object.size_bytes, 0);
+}
+
+}  // namespace headrace

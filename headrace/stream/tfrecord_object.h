@@ -1,0 +1,30 @@
+#pragma once
+
+/// \file Reads one TFRecord object from front to back, whoever wrote it.
+
+#include <cstdint>
+#include <functional>
+
+#include "headrace/store/registry.h"
+#include "headrace/codec/deflate.h"
+
+namespace headrace {
+
+struct TfrecordSummary {
+  Compression compression = Compression::kNone;
+  std::uint64_t records = 0;
+  std::uint64_t uncompressed_bytes = 0;
+};
+
+/// Calls `visit` with each record, decompressed and checked, until it returns false. The compression is found
+/// out from the object itself. Memory: the largest record and some megabytes; a record of more than
+/// `limit_bytes` is an error. `advance` is called with the bytes that were read from the store.
+/// `summary` says how far the reading came, also after an error.
+/// \error kDataLoss         damaged or cut short: names object, record and offset
+/// \error kInvalidArgument  the first bytes are those of no TFRecord file
+Status read_tfrecord(const Location& location, const ObjectInfo& object, std::uint64_t limit_bytes,
+                     const CallOptions& call, TfrecordSummary& summary,
+                     const std::function<bool(BytesView record)>& visit,
+                     const std::function<void(std::uint64_t)>& advance);
+
+}  // namespace headrace
