@@ -43,7 +43,7 @@ class Arrays {
     AlignedFloats out(parts.size() * size);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const BytesView data = get(parts[i], "<f4", {size}).data();
-      std::memcpy(out.data() + i * size, data.data(), data.size());
+      if (!data.empty()) std::memcpy(out.data() + i * size, data.data(), data.size());
     }
     return out;
   }
