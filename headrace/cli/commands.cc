@@ -17,8 +17,9 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand,
-      &kLsCommand,      &kCatCommand,    &kCpCommand,     &kRmCommand,       &kStatCommand,
+      &kPrepareCommand,  &kInspectCommand, &kVerifyCommand, &kRunsLsCommand,
+      &kRunsShowCommand, &kLineageCommand, &kLsCommand,     &kCatCommand,
+      &kCpCommand,       &kRmCommand,      &kStatCommand,
   };
   return kCommands;
 }

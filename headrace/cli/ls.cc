@@ -62,7 +62,9 @@ class ListingPrinter {
 
  private:
   Status write_json(const ObjectInfo& entry, const Totals& totals, bool counted) {
-    nlohmann::json out = {{"key", entry.key}, {"folder", entry.is_folder()}};
+    Url url = root_.url;
+    url.path = entry.key;
+    nlohmann::json out = {{"url", url.text()}, {"folder", entry.is_folder()}};
     if (counted) out["size_bytes"] = totals.bytes;
     if (entry.is_folder() && counted) out["objects"] = totals.objects;
     if (!entry.is_folder()) out["version"] = entry.version.token;
