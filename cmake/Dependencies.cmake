@@ -6,7 +6,6 @@ set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(GTest REQUIRED)
-find_package(CLI11 REQUIRED)
 
 function(headrace_static_package target header library)
   find_path(${target}_INCLUDE ${header} REQUIRED)
