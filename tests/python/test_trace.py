@@ -1,7 +1,4 @@
-"""The tracer, against Keras itself. Run with an interpreter that has TensorFlow:
-
-    PYTHONPATH=python python -m unittest tests/python/test_trace.py
-"""
+"""The tracer, against Keras itself: both train the same models on the same batches."""
 
 import contextlib
 import io
@@ -19,7 +16,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 import tensorflow as tf
-
 from headrace._src import fused_adam, sources, trace
 
 _ROWS, _FEATURES, _CLASSES = 32, 6, 3
@@ -40,7 +36,8 @@ _MODELS = """
         return compiled(features, classes, keras.optimizers.Adam(1e-2, clipnorm=0.5))
 
     def scheduled(features, classes):
-        return compiled(features, classes, keras.optimizers.Adam(keras.optimizers.schedules.ExponentialDecay(1e-2, 3, 0.5)))
+        rate = keras.optimizers.schedules.ExponentialDecay(1e-2, 3, 0.5)
+        return compiled(features, classes, keras.optimizers.Adam(rate))
 
     def normalized(features, classes):
         model = network(features, classes, keras.layers.BatchNormalization(), keras.layers.Dropout(0.5))
@@ -88,12 +85,26 @@ class _ModelsTest(unittest.TestCase):
         keras.utils.clear_session()
 
     def answer(self, model, classes=_CLASSES, features=_FEATURES, arguments=None):
-        spec = {"features": [features], "classes": classes, "label_dtype": "int64", "arguments": arguments or {}}
+        spec = {
+            "features": [features],
+            "classes": classes,
+            "label_dtype": "int64",
+            "arguments": arguments or {},
+        }
         (self.folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         output = self.folder / "out"
         with contextlib.redirect_stderr(io.StringIO()):
             return trace.answer(
-                ["--model", model, "--spec", str(self.folder / "spec.json"), "--seed", "5", "--output", str(output)]
+                [
+                    "--model",
+                    model,
+                    "--spec",
+                    str(self.folder / "spec.json"),
+                    "--seed",
+                    "5",
+                    "--output",
+                    str(output),
+                ]
             )
 
 
@@ -178,7 +189,10 @@ class TraceTest(_ModelsTest):
             with contextlib.redirect_stderr(io.StringIO()):
                 trace.trace("mine:normalized", spec, seed, self.folder / "out")
             reader = tf.train.load_checkpoint(str(self.folder / "out/saved_model/variables/variables"))
-            keys = [v["checkpoint_key"] for v in json.loads((self.folder / "out/model.json").read_text())["variables"]]
+            keys = [
+                v["checkpoint_key"]
+                for v in json.loads((self.folder / "out/model.json").read_text())["variables"]
+            ]
             return [reader.get_tensor(key).tolist() for key in keys]
 
         self.assertEqual(initial(1), initial(1))
@@ -234,7 +248,8 @@ class ErrorsTest(_ModelsTest):
 
     def test_a_model_that_does_not_fit_the_data(self):
         (self.folder / "fixed.py").write_text(
-            "import mine\ndef build():\n    return mine.compiled(5, 4)\n", encoding="utf-8")
+            "import mine\ndef build():\n    return mine.compiled(5, 4)\n", encoding="utf-8"
+        )
         self.assert_error("features", r"shape \(6,\) \(it wants \(5,\)\)", "fixed:build")
         self.assert_error("classes", "must have 3 units", "fixed:build", features=5)
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "headrace/base/text.h"
@@ -248,6 +249,35 @@ TEST(TracedModel, WithALearningRateOfZeroNoWeightMoves) {
   float stored = 1.0F;
   std::memcpy(&stored, after.at(shared->model.learning_rate).data(), sizeof stored);
   EXPECT_EQ(stored, 0.0F);
+}
+
+TEST(TracedModel, WithItsStateSavedInPlaceTensorFlowAndKerasReadIt) {
+  Trainer trainer;
+  trainer.train(0, 5);
+  const std::string folder = shared->folder + "/export";
+  fs::create_directories(folder);
+  fs::copy(shared->model.saved_model_folder + "/saved_model.pb", folder);
+  ASSERT_TRUE(trainer.model->save_state(folder + "/variables/variables"));
+  const Batch batch(16, 3);
+  std::ofstream(shared->folder + "/features", std::ios::binary)
+      .write(reinterpret_cast<const char*>(batch.features.get()), 16 * 512 * sizeof(float));
+  const auto child = run_child(
+      {shared->options.interpreter, HEADRACE_SOURCE_FOLDER "/headrace/engine/tensorflow/check_export.py",
+       folder, shared->folder + "/features"},
+      shared->environment.variables, {.deadline = std::chrono::minutes(2)});
+  ASSERT_TRUE(child) << child.error().message;
+  ASSERT_EQ(child->exit_status, 0) << child->error_tail;
+  const auto answer = nlohmann::json::parse(child->output);
+  const auto results = trainer.run("eval_step", batch, {"predictions"});
+  const auto predictions = results[0].values<float>();
+  for (std::size_t row = 0; row < 16; ++row) {
+    EXPECT_NEAR(answer["loaded"][row][0].get<float>(), predictions[row * 2], 1e-6F);
+    EXPECT_NEAR(answer["layer"][row][0].get<float>(), predictions[row * 2], 1e-6F);
+  }
+  const auto keys = answer["keys"].get<std::vector<std::string>>();
+  for (const TracedVariable& variable : shared->model.variables) {
+    EXPECT_THAT(keys, testing::Contains(variable.checkpoint_key));
+  }
 }
 
 TEST(TracedModel, IsTakenFromTheCacheUntilItsSourceChanges) {

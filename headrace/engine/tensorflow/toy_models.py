@@ -8,7 +8,7 @@ _BUCKETS, _DIMENSION = 64, 5
 
 
 class Encoder(tf.Module):
-    """Texts to vectors with the operations of a Universal Sentence Encoder: split, look up, sum, dense layer."""
+    """Texts to vectors with a Universal Sentence Encoder's operations: split, look up, sum, dense layer."""
 
     def __init__(self, seed):
         super().__init__()

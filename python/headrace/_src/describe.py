@@ -19,19 +19,30 @@ def _layer(layer: keras.layers.Layer) -> dict:
         output = _shape(layer.output.shape)
     except (AttributeError, ValueError):  # a layer that was never called symbolically, or has several outputs
         output = None
-    return {"name": layer.name, "type": type(layer).__name__, "output": output, "parameters": layer.count_params()}
+    return {
+        "name": layer.name,
+        "type": type(layer).__name__,
+        "output": output,
+        "parameters": layer.count_params(),
+    }
 
 
 def description(
     model: keras.Model, traced: signatures.TracedModel, variables: list[signatures.Variable]
 ) -> dict:
     return {
-        "versions": {"tensorflow": tf.__version__, "keras": keras.__version__, "python": platform.python_version()},
+        "versions": {
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+            "python": platform.python_version(),
+        },
         "metrics": traced.metric_names,
         "ignored_metrics": traced.ignored_metrics,
         "learning_rate": signatures.learning_rate_name(model),
         "optimizer": model.optimizer.name,
-        "loss": model.loss if isinstance(model.loss, str) else getattr(model.loss, "name", type(model.loss).__name__),
+        "loss": model.loss
+        if isinstance(model.loss, str)
+        else getattr(model.loss, "name", type(model.loss).__name__),
         "gradients": [v.path.replace("/", "__") for v in model.trainable_variables],
         "variables": [
             {

@@ -6,20 +6,25 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
+# What TensorFlow's kernel does not know.
+_OPTIONS = (
+    "amsgrad",
+    "weight_decay",
+    "use_ema",
+    "clipnorm",
+    "global_clipnorm",
+    "clipvalue",
+    "loss_scale_factor",
+    "gradient_accumulation_steps",
+)
+
 
 def can_replace(optimizer: keras.optimizers.Optimizer) -> bool:
-    """Whether the optimizer is plain Adam: TensorFlow's kernel knows none of Keras' options beside the rates."""
+    """Whether the optimizer is plain Adam over float32, with no option beside the rates. Built ones only."""
     return (
         type(optimizer) is keras.optimizers.Adam
-        and not optimizer.amsgrad
-        and not optimizer.weight_decay
-        and not optimizer.use_ema
-        and optimizer.clipnorm is None
-        and optimizer.global_clipnorm is None
-        and optimizer.clipvalue is None
-        and optimizer.loss_scale_factor is None
-        and optimizer.gradient_accumulation_steps is None
-        and all(variable.dtype == "float32" for variable in optimizer.variables if "iteration" not in variable.path)
+        and not any(getattr(optimizer, option, None) for option in _OPTIONS)
+        and all(slot.dtype == "float32" for slot in optimizer._momentums)
     )
 
 
@@ -29,7 +34,7 @@ def apply(optimizer: keras.optimizers.Adam, gradients: list, variables: list) ->
     step = tf.cast(optimizer.iterations.value + 1, tf.float32)
     beta_1, beta_2 = tf.constant(optimizer.beta_1, tf.float32), tf.constant(optimizer.beta_2, tf.float32)
     powers = tf.pow(beta_1, step), tf.pow(beta_2, step)
-    for gradient, variable in zip(gradients, variables):
+    for gradient, variable in zip(gradients, variables, strict=True):
         index = optimizer._get_variable_index(variable)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.value.handle,

@@ -85,54 +85,66 @@ class TracedModel(tf.Module):
         self.concrete_functions = _concrete_functions(model, spec, metrics, self.vars)
 
 
-def _concrete_functions(model: keras.Model, spec: Spec, metrics: list, all_variables: dict[str, tf.Variable]) -> dict:
-    optimizer = model.optimizer
-    trainable = model.trainable_variables
-    features_spec = tf.TensorSpec([None, *spec.features], tf.float32, name="features")
-    labels_spec = tf.TensorSpec([None, spec.classes], tf.as_dtype(spec.label_dtype), name="labels")
-    weights_spec = tf.TensorSpec([None], tf.float32, name="weights")
-    batch = [features_spec, labels_spec, weights_spec]
-    gradient_specs = [
-        tf.TensorSpec(v.shape, tf.as_dtype(v.dtype), name=f"gradient_{i}") for i, v in enumerate(trainable)
-    ]
-    apply = functools.partial(fused_adam.apply, optimizer) if fused_adam.can_replace(optimizer) else optimizer.apply
-    to_target = _class_index if takes_class_index(model) else _one_hot
+class _Computation:
+    """What the signatures have in common, as it is traced into each."""
 
-    def evaluated(features, labels, weights, training):
-        predictions = model(features, training=training)
-        target = to_target(labels)
-        loss = model.compute_loss(x=features, y=target, y_pred=predictions, sample_weight=weights)
-        return loss, _metric_sums(metrics, target, predictions), predictions
+    def __init__(self, model: keras.Model, metrics: list):
+        self.model, self.metrics = model, metrics
+        self.trainable = model.trainable_variables
+        self.to_target = _class_index if takes_class_index(model) else _one_hot
+        self.apply = model.optimizer.apply
+        if fused_adam.can_replace(model.optimizer):
+            self.apply = functools.partial(fused_adam.apply, model.optimizer)
 
-    def differentiated(features, labels, weights):
+    def evaluate(self, features, labels, weights, training):
+        predictions = self.model(features, training=training)
+        target = self.to_target(labels)
+        loss = self.model.compute_loss(x=features, y=target, y_pred=predictions, sample_weight=weights)
+        return loss, _metric_sums(self.metrics, target, predictions), predictions
+
+    def differentiate(self, features, labels, weights):
         features, labels, weights = _without_padding(features, labels, weights)
         with tf.GradientTape() as tape:
-            loss, sums, _ = evaluated(features, labels, weights, training=True)
-            scaled = optimizer.scale_loss(loss)
-        computed = tape.gradient(scaled, [v.value for v in trainable], unconnected_gradients="zero")
+            loss, sums, _ = self.evaluate(features, labels, weights, training=True)
+            scaled = self.model.optimizer.scale_loss(loss)
+        values = [variable.value for variable in self.trainable]
+        computed = tape.gradient(scaled, values, unconnected_gradients="zero")
         return loss, sums, [tf.convert_to_tensor(gradient) for gradient in computed]
+
+
+def _concrete_functions(
+    model: keras.Model, spec: Spec, metrics: list, all_variables: dict[str, tf.Variable]
+) -> dict:
+    computation = _Computation(model, metrics)
+    features_spec = tf.TensorSpec([None, *spec.features], tf.float32, name="features")
+    labels_spec = tf.TensorSpec([None, spec.classes], tf.as_dtype(spec.label_dtype), name="labels")
+    batch = [features_spec, labels_spec, tf.TensorSpec([None], tf.float32, name="weights")]
+    gradient_specs = [
+        tf.TensorSpec(variable.shape, tf.as_dtype(variable.dtype), name=f"gradient_{i}")
+        for i, variable in enumerate(computation.trainable)
+    ]
 
     @tf.function(input_signature=batch)
     def train_step(features, labels, weights):
-        loss, sums, computed = differentiated(features, labels, weights)
-        apply(computed, trainable)
+        loss, sums, computed = computation.differentiate(features, labels, weights)
+        computation.apply(computed, computation.trainable)
         return {"loss": loss, "metrics": sums}
 
     @tf.function(input_signature=batch)
     def gradients(features, labels, weights):
-        loss, sums, computed = differentiated(features, labels, weights)
+        loss, sums, computed = computation.differentiate(features, labels, weights)
         named = {f"gradient_{i}": gradient for i, gradient in enumerate(computed)}
         return {"loss": loss, "metrics": sums, **named}
 
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
-        apply(list(computed), trainable)
-        return {"iteration": tf.cast(optimizer.iterations.value, tf.int64)}
+        computation.apply(list(computed), computation.trainable)
+        return {"iteration": tf.cast(model.optimizer.iterations.value, tf.int64)}
 
     @tf.function(input_signature=batch)
     def eval_step(features, labels, weights):
         real = _without_padding(features, labels, weights)
-        loss, sums, predictions = evaluated(*real, training=False)
+        loss, sums, predictions = computation.evaluate(*real, training=False)
         return {"loss": loss, "metrics": sums, "predictions": predictions}
 
     @tf.function(input_signature=[features_spec])
@@ -143,18 +155,11 @@ def _concrete_functions(model: keras.Model, spec: Spec, metrics: list, all_varia
     def variables():
         return {name: tf.identity(value) for name, value in all_variables.items()}
 
-    traced = {
-        "train_step": train_step,
-        "gradients": gradients,
-        "apply_gradients": apply_gradients,
-        "eval_step": eval_step,
-        "predict": predict,
-        "serving_default": predict,
-        "variables": variables,
-    }
-    if _learning_rate_of(optimizer) is not None:
-        traced["set_learning_rate"] = _learning_rate_setter(optimizer)
-    return {name: function.get_concrete_function() for name, function in traced.items()}
+    traced = [train_step, gradients, apply_gradients, eval_step, predict, variables]
+    if _learning_rate_of(model.optimizer) is not None:
+        traced.append(_learning_rate_setter(model.optimizer))
+    concrete = {function.__name__: function.get_concrete_function() for function in traced}
+    return {**concrete, "serving_default": concrete["predict"]}
 
 
 def _learning_rate_of(optimizer: keras.optimizers.Optimizer):
@@ -196,7 +201,7 @@ def _without_padding(features, labels, weights):
         return [tf.boolean_mask(tensor, real) for tensor in (features, labels, weights)]
 
     kept = tf.cond(tf.reduce_all(weights > 0), lambda: [features, labels, weights], drop)
-    for tensor, original in zip(kept, (features, labels, weights)):
+    for tensor, original in zip(kept, (features, labels, weights), strict=True):
         tensor.set_shape(original.shape)
     return kept
 
@@ -214,4 +219,3 @@ def _metric_sums(metrics: list, target, predictions):
 def _sum_of_rows(values):
     axes = list(range(1, values.shape.rank))
     return tf.reduce_sum(tf.reduce_mean(values, axis=axes) if axes else values)
-

@@ -21,7 +21,9 @@ def split_model_name(name: str) -> tuple[str, str]:
     the path."""
     module, colon, function = name.rpartition(":")
     if not colon or not module or not function.isidentifier():
-        raise ModelError("name", f"'{name}' is not of the form MODULE:FUNCTION, as in headrace.models:dense_classifier")
+        raise ModelError(
+            "name", f"'{name}' is not of the form MODULE:FUNCTION, as in headrace.models:dense_classifier"
+        )
     if module.endswith(".py"):
         file = Path(module).resolve()
         if not file.is_file():
@@ -42,7 +44,9 @@ def _files_of(package: str, even_if_installed: bool) -> list[Path]:
         roots = [Path(spec.origin)]
     installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     if not even_if_installed:
-        roots = [root for root in roots if not any(root.is_relative_to(folder) for folder in installed if folder)]
+        roots = [
+            root for root in roots if not any(root.is_relative_to(folder) for folder in installed if folder)
+        ]
     return [file for root in roots for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))]
 
 
@@ -62,7 +66,7 @@ def _imports_of(source: bytes) -> set[str]:
 
 
 def source_digest(module: str) -> str:
-    """SHA-256 of the module's package, of this package, and of every module they import that is not installed."""
+    """SHA-256 of the module's package, of this one, and of all modules they import that are not installed."""
     own = {module.partition(".")[0], "headrace"}
     waiting, seen, files = sorted(own), set(own), 0
     digest = hashlib.sha256()

@@ -4,9 +4,10 @@
     python -m headrace._src.trace --model MODULE:FUNCTION --spec spec.json --seed 44 --output FOLDER
 
 The first prints what a trace depends on (no TensorFlow is imported: it takes a tenth of a second); the second
-writes FOLDER/saved_model/, FOLDER/graph.pb (a GraphDef to show) and, last, FOLDER/model.json (docs/formats/
-traced-model). The one line on standard output is JSON: the result, or {"error": {"kind", "message"}} with exit
-status 1. Everything else that is printed, by whatever is imported, goes to standard error.
+writes FOLDER/saved_model/, FOLDER/graph.pb (a GraphDef to show) and, last, FOLDER/model.json
+(docs/formats/traced-model). The one line on standard output is JSON: the result, or
+{"error": {"kind", "message"}} with exit status 1. Everything else that is printed, by whatever is imported,
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _load_function(name: str):
         if isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]:
             raise ModelError(
                 "import",
-                f"there is no Python module '{module_name}': run in the folder that holds it, or set PYTHONPATH",
+                f"there is no Python module '{module_name}': run where it lies, or set PYTHONPATH",
             ) from error
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
@@ -55,7 +56,9 @@ def _call(function, name: str, offered: dict, arguments: dict):
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     for argument in arguments:
         if argument not in parameters and not takes_any:
-            raise ModelError("argument", f"{name} takes no argument '{argument}'; it takes {', '.join(parameters)}")
+            raise ModelError(
+                "argument", f"{name} takes no argument '{argument}'; it takes {', '.join(parameters)}"
+            )
     passed = {key: value for key, value in offered.items() if key in parameters} | arguments
     try:
         return function(**passed)
@@ -72,8 +75,11 @@ def _check_compiled(model, name: str) -> None:
     if not isinstance(model, keras.Model):
         raise ModelError("type", f"{name} returned {type(model).__name__}, not a keras.Model")
     if not getattr(model, "compiled", False) or model.optimizer is None or model.loss is None:
-        raise ModelError("compile", f"{name} returned a model that is not compiled with an optimizer and a loss:"
-                         " call model.compile(optimizer=…, loss=…) before returning it")
+        raise ModelError(
+            "compile",
+            f"{name} returned a model that is not compiled with an optimizer and a loss:"
+            " call model.compile(optimizer=…, loss=…) before returning it",
+        )
 
 
 def _build(model, name: str, spec) -> None:
@@ -92,8 +98,10 @@ def _build(model, name: str, spec) -> None:
         got = getattr(predictions, "shape", type(predictions).__name__)
         got = tuple(got[1:]) if isinstance(got, tf.TensorShape) else got
         raise ModelError(
-            "classes", f"{name} gives outputs of shape {got}, but the data has {spec.classes} classes: "
-            f"the last layer must have {spec.classes} units")
+            "classes",
+            f"{name} gives outputs of shape {got}, but the data has {spec.classes} classes: "
+            f"the last layer must have {spec.classes} units",
+        )
     if not model.trainable_variables:
         raise ModelError("trainable", f"{name} has no trainable variables")
     model.optimizer.build(model.trainable_variables)
@@ -110,7 +118,9 @@ def _make_deterministic(seed: int) -> None:
     import tensorflow as tf
 
     if keras.backend.backend() != "tensorflow":
-        raise ModelError("backend", "Keras runs on another backend: unset KERAS_BACKEND, or set it to tensorflow")
+        raise ModelError(
+            "backend", "Keras runs on another backend: unset KERAS_BACKEND, or set it to tensorflow"
+        )
     keras.utils.set_random_seed(seed)
     tf.config.experimental.enable_op_determinism()
 
@@ -121,8 +131,9 @@ def trace(name: str, spec_data: dict, seed: int, output: Path) -> dict:
         import keras
         import tensorflow as tf
     except ImportError as error:
-        raise ModelError("tensorflow", f"{sys.executable} cannot import TensorFlow ({error}): "
-                         "pip install tensorflow-cpu") from error
+        raise ModelError(
+            "tensorflow", f"{sys.executable} cannot import TensorFlow ({error}): pip install tensorflow-cpu"
+        ) from error
     if int(keras.__version__.split(".")[0]) < 3:
         raise ModelError("keras", f"Keras {keras.__version__} is too old: pip install 'keras>=3'")
     from headrace._src import describe, signatures
@@ -142,8 +153,13 @@ def trace(name: str, spec_data: dict, seed: int, output: Path) -> dict:
     tf.saved_model.save(traced, str(saved_model), signatures=traced.concrete_functions)
     graph = traced.concrete_functions["train_step"].graph.as_graph_def(add_shapes=True)
     (output / "graph.pb").write_bytes(graph.SerializeToString(deterministic=True))
-    description = {"format": FORMAT_VERSION, "model": name, "seed": seed, "spec": spec_data,
-                   **describe.description(model, traced, variables)}
+    description = {
+        "format": FORMAT_VERSION,
+        "model": name,
+        "seed": seed,
+        "spec": spec_data,
+        **describe.description(model, traced, variables),
+    }
     (output / "model.json").write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     return description
 
@@ -173,7 +189,9 @@ def answer(arguments: list[str] | None) -> dict:
         return {"error": {"kind": error.kind, "message": str(error)}}
     except Exception as error:  # a model that TensorFlow cannot trace, a full disk: the caller reports it
         traceback.print_exc()
-        return {"error": {"kind": "trace", "message": f"tracing {options.model}: {type(error).__name__}: {error}"}}
+        return {
+            "error": {"kind": "trace", "message": f"tracing {options.model}: {type(error).__name__}: {error}"}
+        }
 
 
 def main() -> int:
