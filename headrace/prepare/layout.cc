@@ -21,8 +21,14 @@ bool is_left_by_a_file_system(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::string> layout_labels() { return {"pos", "neg"}; }
-std::vector<std::string> layout_splits() { return {"train", "test"}; }
+const std::vector<std::string>& layout_labels() {
+  static const std::vector<std::string> kLabels = {"pos", "neg"};
+  return kLabels;
+}
+const std::vector<std::string>& layout_splits() {
+  static const std::vector<std::string> kSplits = {"train", "test"};
+  return kSplits;
+}
 
 ClassifiedPath classify_aclimdb_path(std::string_view path) {
   const std::vector<std::string> segments = split(path, '/');

@@ -23,9 +23,9 @@ struct ClassifiedPath {
 };
 
 /// Class names of a layout, in the order of the one-hot positions: "pos" is [1,0].
-std::vector<std::string> layout_labels();
+const std::vector<std::string>& layout_labels();
 /// Splits that a layout fills.
-std::vector<std::string> layout_splits();
+const std::vector<std::string>& layout_splits();
 
 /// Stanford's Large Movie Review Dataset: aclImdb/{train,test}/{pos,neg}/ID_RATING.txt. Everything else it
 /// ships (unsup, vocabularies, URL lists, feature files, README) and what file systems leave (.DS_Store, ._x)

@@ -241,7 +241,11 @@ Result<PrepareResult> prepare(const Location& input, const Location& output, con
   if (options.overwrite) HEADRACE_CHECK(remove_dataset(output));
   HEADRACE_CHECK(claim_configuration(output.at("_headrace/plan"), plan));
   HEADRACE_TRY(std::optional<PrepareResult> published, find_published(job));
-  if (published) return *std::move(published);
+  if (published) {
+    // What a process left that died after publishing.
+    HEADRACE_CHECK(remove_below(job.work_folder(), [](std::string_view) { return true; }));
+    return *std::move(published);
+  }
 
   HEADRACE_TRY(const std::unique_ptr<TextSource> source, open_source(input, job.input));
   RecordSpool spool(job.work_folder(), options.seed, static_cast<int>(layout_splits().size()),

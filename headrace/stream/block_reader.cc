@@ -41,6 +41,18 @@ Status BlockReader::fetch(const DatasetBlock& block, const CallOptions& call) {
   return {};
 }
 
+// Fills `target`. A foreign file is one member to its index, but may be several.
+Status BlockReader::inflate_member(BytesView compressed, Compression compression, MutableBytesView target) {
+  while (!target.empty()) {
+    HEADRACE_TRY(const InflatedMember done, inflater_.member(compressed, compression, target));
+    compressed = compressed.subspan(done.compressed_bytes);
+    target = target.subspan(done.uncompressed_bytes);
+    if (compressed.empty() && !target.empty())
+      return Error{Code::kDataLoss, "the member is shorter than its index says"};
+  }
+  return {};
+}
+
 // Inflates fetched_ into inflated_, member by member; what could not be inflated is named in `damage`.
 void BlockReader::inflate(const DatasetBlock& block, std::vector<Damage>& damage) {
   const auto start = Clock::now();
@@ -54,13 +66,11 @@ void BlockReader::inflate(const DatasetBlock& block, std::vector<Damage>& damage
         BytesView(fetched_).subspan(member.compressed_offset - compressed_base, member.compressed_bytes);
     const MutableBytesView target =
         MutableBytesView(inflated_).subspan(member.uncompressed_offset - base, member.uncompressed_bytes);
-    auto done = inflater_.member(compressed, compression_of(shard.index.compression()), target);
-    if (done && done->uncompressed_bytes == member.uncompressed_bytes) continue;
-    Error error =
-        done ? Error{Code::kDataLoss, "the member is shorter than its index says"} : std::move(done).error();
+    Status status = inflate_member(compressed, compression_of(shard.index.compression()), target);
+    if (status) continue;
     damage.push_back({member.uncompressed_offset, member.uncompressed_offset + member.uncompressed_bytes,
-                      std::move(error).in(concat(dataset_.location().store->describe(shard.key), " at byte ",
-                                                 member.compressed_offset))});
+                      std::move(status).error().in(concat(dataset_.location().store->describe(shard.key),
+                                                          " at byte ", member.compressed_offset))});
   }
   stats_.inflated_bytes += inflated_.size();
   stats_.inflate_seconds += seconds_since(start);

@@ -1,0 +1,372 @@
+#include "headrace/stream/loader.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/record/example.h"
+#include "headrace/record/tfrecord.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint32_t kWidth = 8;
+
+// Record i of a data set: `x` = {i, i+0.5, …}, `y` = {i, -i}.
+Bytes example(std::uint64_t i) {
+  std::vector<float> x(kWidth);
+  for (std::uint32_t c = 0; c < kWidth; ++c) x[c] = static_cast<float>(i) + 0.5F * static_cast<float>(c);
+  const std::vector<std::int64_t> y = {static_cast<std::int64_t>(i), -static_cast<std::int64_t>(i)};
+  const std::string text = concat("text of record ", i, std::string(i % 50, '.'));
+  ExampleBuilder builder;
+  builder.add_floats("x", x);
+  builder.add_int64s("y", y);
+  builder.add_bytes("text", as_bytes(text));
+  Bytes out;
+  builder.append_to(out);
+  return out;
+}
+
+struct WrittenShard {
+  Bytes data;
+  ShardIndex index;
+};
+
+// A shard of records first … first+count−1, in gzip members of `member_records` (0: not compressed).
+WrittenShard make_shard(std::uint64_t first, std::uint64_t count, std::uint64_t member_records) {
+  ShardIndexBuilder builder(member_records == 0 ? ShardCompression::kNone : ShardCompression::kGzip);
+  Bytes data, member;
+  auto compressor = GzipCompressor::create(1);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Bytes record = example(first + i);
+    builder.add_record(record.size());
+    append_record(member_records == 0 ? data : member, record);
+    if (member_records != 0 && ((i + 1) % member_records == 0 || i + 1 == count)) {
+      builder.add_member(compressor->append_member(member, data), member.size());
+      member.clear();
+    }
+  }
+  auto index = std::move(builder).finish(data.size(), crc32c(data));
+  EXPECT_TRUE(index) << index.error().message;
+  return {std::move(data), *std::move(index)};
+}
+
+class LoaderTest : public testing::Test {
+ protected:
+  LoaderTest() : store(make_memory_store("test")), location{store, "data", Url{"memory", "test", "data"}} {}
+
+  // Publishes shards of the given numbers of records.
+  void publish(const std::vector<std::uint64_t>& shard_records, std::uint64_t member_records) {
+    Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
+    DatasetAttributes attributes{.compression = member_records == 0 ? "none" : "gzip", .labels = {"a", "b"}};
+    attributes.features = {{"x", {"float32", std::vector<std::int64_t>{kWidth}}},
+                           {"y", {"int64", std::vector<std::int64_t>{2}}}};
+    std::uint64_t first = 0;
+    for (std::size_t s = 0; s < shard_records.size(); ++s) {
+      const WrittenShard shard = make_shard(first, shard_records[s], member_records);
+      const std::string key = concat("train-", zero_padded(s, 5));
+      const Bytes index = shard.index.serialize();
+      ASSERT_TRUE(store->write("data/" + key, shard.data, {}));
+      ASSERT_TRUE(store->write("data/" + key + ".index", index, {}));
+      manifest.parts.push_back({.key = key,
+                                .size_bytes = shard.data.size(),
+                                .crc32c = crc32c(shard.data),
+                                .role = "shard",
+                                .split = "train",
+                                .records = shard_records[s],
+                                .index = key + ".index"});
+      first += shard_records[s];
+    }
+    attributes.splits["train"].records = first;
+    manifest.attributes_json = dataset_attributes_to_json(attributes);
+    ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
+  }
+
+  std::shared_ptr<const Dataset> open(CorruptionPolicy policy = CorruptionPolicy::kFail) {
+    auto dataset = Dataset::open(location, {.on_corrupt = policy});
+    EXPECT_TRUE(dataset) << dataset.error().message;
+    return dataset ? *dataset : nullptr;
+  }
+
+  LoaderOptions options() const {
+    LoaderOptions out;
+    out.columns = {{.name = "x", .type = FeatureType::kFloat32, .length = kWidth},
+                   {.name = "y", .type = FeatureType::kInt64, .length = 2}};
+    out.batch_size = 16;
+    out.seed = 44;
+    out.window_bytes = 4'000;
+    return out;
+  }
+
+  std::shared_ptr<Store> store;
+  Location location;
+};
+
+// The batches that are left, as the ids of their rows; −1 for a row of weight 0. Checks every value.
+std::vector<std::vector<std::int64_t>> drain(BatchLoader& loader) {
+  std::vector<std::vector<std::int64_t>> batches;
+  while (true) {
+    auto batch = loader.next();
+    if (!batch) {
+      ADD_FAILURE() << batch.error().message;
+      return batches;
+    }
+    if (!*batch) return batches;
+    std::vector<std::int64_t> ids((*batch)->records == 0 ? (*batch)->rows : 0, -1);
+    const auto* x = reinterpret_cast<const float*>((*batch)->column(0));
+    const auto* y = reinterpret_cast<const std::int64_t*>((*batch)->column(1));
+    for (std::uint64_t row = 0; row < (*batch)->rows; ++row) {
+      const std::int64_t id = y[2 * row];
+      if ((*batch)->records == 0) continue;  // zeros
+      EXPECT_EQ(y[2 * row + 1], -id);
+      for (std::uint32_t c = 0; c < kWidth; ++c)
+        EXPECT_EQ(x[row * kWidth + c], static_cast<float>(id) + 0.5F * static_cast<float>(c));
+      ids.push_back((*batch)->weights()[row] != 0 ? id : -1);
+    }
+    batches.push_back(ids);
+  }
+}
+
+std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const Dataset> dataset,
+                                                  const LoaderOptions& options) {
+  auto loader = BatchLoader::create(std::move(dataset), options);
+  EXPECT_TRUE(loader) << loader.error().message;
+  return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};
+}
+
+TEST_F(LoaderTest, GivesEveryRecordOncePerEpoch) {
+  for (const std::uint64_t member_records : {0, 7}) {
+    publish({50, 31, 1, 77}, member_records);
+    LoaderOptions with = options();
+    with.epochs = 3;
+    with.threads = 3;
+    const auto batches = batches_of(open(), with);
+    ASSERT_EQ(batches.size(), 30U);
+    std::map<std::int64_t, int> seen;
+    for (const auto& batch : batches) {
+      for (const std::int64_t id : batch) ++seen[id];
+    }
+    EXPECT_EQ(seen[-1], 3);  // 159 records in 10 batches of 16: one place a epoch is padding
+    seen.erase(-1);
+    EXPECT_EQ(seen.size(), 159U);
+    for (const auto& [id, times] : seen) EXPECT_EQ(times, 3) << id;
+  }
+}
+
+TEST_F(LoaderTest, OrderIsThatOfTheOrderFunctionWhateverTheThreads) {
+  publish({50, 31, 1, 77}, 7);
+  const auto dataset = open();
+  LoaderOptions with = options();
+  const auto expected = batches_of(dataset, with);
+  auto loader = BatchLoader::create(dataset, with);
+  ASSERT_TRUE(loader);
+  const std::vector<std::uint64_t> starts = {0, 50, 81, 82};
+  for (std::uint64_t b = 0; b < expected.size(); ++b) {
+    std::vector<std::int64_t> ids;
+    for (const RecordPlace& place : (*loader)->where(0, b)) {
+      const auto shard = static_cast<std::size_t>(place.object.back() - '0');
+      ids.push_back(static_cast<std::int64_t>(starts[shard] + place.record));
+    }
+    ids.resize(16, -1);
+    EXPECT_EQ(expected[b], ids);
+  }
+  for (const int threads : {2, 5}) {
+    with.threads = threads;
+    EXPECT_EQ(batches_of(dataset, with), expected);
+  }
+}
+
+TEST_F(LoaderTest, ResumesAtAnyBatchAtAnyWorldSize) {
+  publish({64, 64, 30}, 5);
+  const auto dataset = open();
+  LoaderOptions with = options();
+  with.epochs = 2;
+  with.threads = 2;
+  const auto expected = batches_of(dataset, with);
+  auto first = BatchLoader::create(dataset, with);
+  ASSERT_TRUE(first);
+  for (std::uint64_t start = 0; start <= expected.size(); ++start) {
+    const std::string state = (*first)->state(start / 10, start % 10);
+    EXPECT_LT(state.size(), 1000U);
+    const auto position = parse_loader_state(state, *dataset, with);
+    ASSERT_TRUE(position) << position.error().message;
+    const std::uint64_t world_size = 1 + start % 5;
+    std::vector<std::vector<std::int64_t>> joined(expected.size() - start);
+    for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+      LoaderOptions resumed = with;
+      resumed.first_epoch = position->epoch;
+      resumed.first_batch = position->batch;
+      resumed.rank = rank;
+      resumed.world_size = world_size;
+      const auto part = batches_of(dataset, resumed);
+      ASSERT_EQ(part.size(), joined.size());
+      for (std::size_t b = 0; b < part.size(); ++b)
+        joined[b].insert(joined[b].end(), part[b].begin(), part[b].end());
+    }
+    EXPECT_EQ(joined, std::vector(expected.begin() + static_cast<std::ptrdiff_t>(start), expected.end()))
+        << "from " << start;
+  }
+}
+
+TEST_F(LoaderTest, ARangeIsATrimmedDataSet) {
+  publish({50, 50}, 7);
+  const auto dataset = open();
+  LoaderOptions train = options(), validation = options();
+  train.range = RecordRange{0, 73};
+  validation.range = RecordRange{73, 27};
+  validation.shuffle = ShuffleMode::kNone;
+  std::set<std::int64_t> seen;
+  for (const LoaderOptions& part : {train, validation}) {
+    for (const auto& batch : batches_of(dataset, part)) seen.insert(batch.begin(), batch.end());
+  }
+  seen.erase(-1);
+  EXPECT_EQ(seen.size(), 100U);
+  EXPECT_EQ(batches_of(dataset, validation).front().front(), 73);
+}
+
+TEST_F(LoaderTest, DroppingTheRemainderGivesFullBatchesOnly) {
+  publish({50, 50}, 7);
+  LoaderOptions with = options();
+  with.drop_remainder = true;
+  with.epochs = 2;
+  const auto batches = batches_of(open(), with);
+  EXPECT_EQ(batches.size(), 12U);
+  for (const auto& batch : batches) EXPECT_EQ(std::count(batch.begin(), batch.end(), -1), 0);
+}
+
+TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
+  publish({50, 50}, 0);
+  const auto expected = batches_of(open(), options());
+  auto object = read_object(*store, "data/train-00000", 1 << 20);
+  ASSERT_TRUE(object);
+  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
+  object->data[index->record_offset(20) + 30] ^= std::byte{1};  // data of record 20
+  object->data[index->record_offset(33) + 2] ^= std::byte{1};   // length of record 33
+  ASSERT_TRUE(store->write("data/train-00000", object->data, {}));
+
+  auto failing = BatchLoader::create(open(), options());
+  ASSERT_TRUE(failing);
+  std::string message;
+  while (message.empty()) {
+    auto batch = (*failing)->next();
+    if (!batch) message = batch.error().message;
+    ASSERT_TRUE(!batch || *batch) << "the epoch ended without an error";
+  }
+  EXPECT_THAT(message, HasSubstr("memory://test/data/train-00000"));
+
+  LoaderOptions skipping = options();
+  skipping.on_corrupt = CorruptionPolicy::kSkipRecord;
+  auto loader = BatchLoader::create(open(), skipping);
+  ASSERT_TRUE(loader);
+  auto with_holes = expected;
+  for (auto& batch : with_holes) {
+    for (std::int64_t& id : batch) id = id == 20 || id == 33 ? -1 : id;
+  }
+  EXPECT_EQ(drain(**loader), with_holes);
+  EXPECT_EQ((*loader)->stats().corrupt_records, 2U);
+  EXPECT_EQ((*loader)->remarks().size(), 2U);
+}
+
+TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
+  publish({50, 50}, 10);
+  auto object = read_object(*store, "data/train-00001", 1 << 20);
+  const auto index = ShardIndex::parse(read_object(*store, "data/train-00001.index", 1 << 20)->data);
+  object->data[index->members()[2].compressed_offset + 40] ^= std::byte{4};
+  ASSERT_TRUE(store->write("data/train-00001", object->data, {}));
+  LoaderOptions skipping = options();
+  skipping.on_corrupt = CorruptionPolicy::kSkipRecord;
+  auto loader = BatchLoader::create(open(), skipping);
+  std::set<std::int64_t> seen;
+  for (const auto& batch : drain(**loader)) seen.insert(batch.begin(), batch.end());
+  seen.erase(-1);
+  EXPECT_EQ(seen.size(), 90U);
+  EXPECT_FALSE(seen.contains(70) || seen.contains(79));
+  EXPECT_TRUE(seen.contains(69) && seen.contains(80));
+}
+
+TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
+  publish({50, 50}, 7);
+  ASSERT_TRUE(remove_object(*store, "data/train-00001"));
+  const auto dataset = Dataset::open(location, {});
+  ASSERT_FALSE(dataset);
+  EXPECT_THAT(dataset.error().message, HasSubstr("memory://test/data/train-00001 is missing"));
+  LoaderOptions skipping = options();
+  skipping.on_corrupt = CorruptionPolicy::kSkipShard;
+  std::set<std::int64_t> seen;
+  for (const auto& batch : batches_of(open(CorruptionPolicy::kSkipShard), skipping))
+    seen.insert(batch.begin(), batch.end());
+  seen.erase(-1);
+  EXPECT_EQ(seen.size(), 50U);
+}
+
+TEST_F(LoaderTest, ForeignFilesAreReadEachAsItIs) {
+  ASSERT_TRUE(store->write("data/a", make_shard(0, 20, 6).data, {}));
+  ASSERT_TRUE(store->write("data/b", make_shard(20, 20, 0).data, {}));  // lacks the others' GZIP
+  ASSERT_TRUE(write_text(*store, "data/_SUCCESS", ""));
+  const auto dataset = open();
+  ASSERT_NE(dataset, nullptr);
+  EXPECT_EQ(dataset->record_count(), 40U);
+  std::set<std::int64_t> seen;
+  for (const auto& batch : batches_of(dataset, options())) seen.insert(batch.begin(), batch.end());
+  EXPECT_EQ(seen.size(), 41U);  // with −1
+}
+
+TEST_F(LoaderTest, SaysWhatDoesNotFit) {
+  publish({50}, 7);
+  const auto dataset = open();
+  const auto message = [&](const LoaderOptions& with) {
+    const auto loader = BatchLoader::create(dataset, with);
+    return loader ? std::string("made") : loader.error().message;
+  };
+  LoaderOptions with = options();
+  with.columns[0].name = "sentence";
+  EXPECT_THAT(message(with), HasSubstr("has no feature sentence; it has: x is float32[8], y is int64[2]"));
+  with = options();
+  with.columns[0].length = 9;
+  EXPECT_THAT(message(with), HasSubstr("x is float32[8]"));
+  with = options();
+  with.rank = 2, with.world_size = 2;
+  EXPECT_THAT(message(with), HasSubstr("rank 2"));
+  with = options();
+  with.memory_budget_bytes = 1000;
+  EXPECT_THAT(message(with), HasSubstr("memory budget is 1.0 kB"));
+  with = options();
+  with.range = RecordRange{0, 0};
+  EXPECT_THAT(message(with), HasSubstr("not one batch"));
+}
+
+TEST_F(LoaderTest, AStateOfAnotherDataSetIsRefused) {
+  publish({50}, 7);
+  const auto before = open();
+  const std::string state = (*BatchLoader::create(before, options()))->state(0, 1);
+  publish({51}, 7);
+  const auto position = parse_loader_state(state, *open(), options());
+  ASSERT_FALSE(position);
+  EXPECT_EQ(position.error().code, Code::kFailedPrecondition);
+  LoaderOptions other = options();
+  other.batch_size = 8;
+  EXPECT_THAT(parse_loader_state(state, *before, other).error().message,
+              HasSubstr("another batch_size: 16 there, 8 here"));
+}
+
+TEST_F(LoaderTest, EndsAtOnceWhenItIsNoLongerWanted) {
+  publish({500, 500, 500}, 7);
+  LoaderOptions with = options();
+  with.epochs = 1000;
+  with.threads = 3;
+  auto loader = BatchLoader::create(open(), with);
+  ASSERT_TRUE(loader);
+  Batch held = **(*loader)->next();
+  loader->reset();
+  EXPECT_EQ(held.rows, 16U);  // a batch outlives its loader
+}
+
+}  // namespace
+}  // namespace headrace

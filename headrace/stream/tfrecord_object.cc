@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/store/store.h"
 #include "headrace/record/tfrecord.h"
+#include "headrace/store/store.h"
 
 namespace headrace {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "headrace/store/registry.h"
 #include "headrace/codec/deflate.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 
