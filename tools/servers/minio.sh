@@ -73,7 +73,7 @@ running_pid() {
   local pid
   pid=$(cat "$1/minio.pid" 2>/dev/null) || return 1
   # Not some other program that got the number since.
-  tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -- "$1/data" || return 1
+  { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF -- "$1/data" || return 1
   echo "$pid"
 }
 
@@ -146,7 +146,7 @@ start() {
     grep -qi "address already in use\|port.*in use" "$dir/minio.log" || break
   done
   tail -n 5 "$dir/minio.log" >&2
-  fail "MinIO does not start; the log is $dir/minio.log"
+  fail "MinIO ($program) does not start; above is the end of its log, $dir/minio.log"
 }
 
 stop() {
