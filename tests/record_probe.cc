@@ -1,10 +1,10 @@
 // What tests/python/test_record_tensorflow.py drives: the codecs of record/ and codec/ on files, JSON lines
 // on standard input and output. Floats travel as their 32 bits, bytes as hexadecimal digits.
 //
-//   headrace_record_probe read FILE [NAME:TYPE[:LENGTH] …]    with columns: through ExampleDecoder, else
-//   parse_example headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER headrace_record_probe index
-//   FILE                          the shard index of a file that `write` made beside it headrace_record_probe
-//   events FILE
+//   headrace_record_probe read FILE [NAME:TYPE[:LENGTH] …]      columns: by ExampleDecoder
+//   headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER
+//   headrace_record_probe index FILE                            the index that `write` made beside the file
+//   headrace_record_probe events FILE
 
 #include <bit>
 #include <cstdio>

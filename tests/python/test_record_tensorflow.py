@@ -277,7 +277,7 @@ def test_tensorboard_shows_the_events(probe, tmp_path):
     weights = np.random.default_rng(1).normal(size=5000).astype(np.float32)
     name = tmp_path / "events.out.tfevents.1700000000.host.1"
     scalars = [
-        {"kind": "scalar", "tag": "epoch_loss", "value": 1 / (step + 1), "step": step, "wall_time": 1e9 + step}
+        {"kind": "scalar", "tag": "epoch_loss", "value": 1/(step + 1), "wall_time": 1e9 + step, "step": step}
         for step in range(100)]
     histograms = [
         {"kind": "histogram", "tag": "dense/kernel", "values": values, "step": step, "wall_time": 1e9}
