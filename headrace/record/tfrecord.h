@@ -75,8 +75,8 @@ class RecordScanner {
 };
 
 /// The first offset at or after `from` at which a record lies whole with both checksums right; the size of
-/// `stream` if there is none. Some 0.3 GB/s. A stream made to be slow is given up, as if there were none, once
-/// four times the rest of it has been checksummed.
+/// `stream` if there is none. Some 0.3 GB/s. A stream made to be slow is given up, as if there were none,
+/// once four times the rest of it has been checksummed.
 std::size_t find_record(BytesView stream, std::size_t from,
                         std::uint64_t limit_bytes = kDefaultRecordLimitBytes);
 

@@ -11,7 +11,8 @@ import zlib
 import pytest
 
 SECONDS = 120
-PROGRAMS = sorted(path.stem for path in (pathlib.Path(__file__).resolve().parents[2] / "fuzz").glob("fuzz_*.cc"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.cc"))
 
 # Inputs to start from, where chance would take long to find the way in.
 SEEDS = {
