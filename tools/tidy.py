@@ -256,10 +256,7 @@ def check_headers(tree: Tree) -> Iterator[Finding]:
         if "#pragma once" not in text:
             yield Finding(path, 1, "header", "begin with #pragma once")
         for line, _, name in includes(text):
-            allowed = (
-                not name or SYSTEM_HEADER.fullmatch(name) or (is_test(path) and TEST_HEADER.fullmatch(name))
-            )
-            if not allowed:
+            if name and not is_test(path) and not SYSTEM_HEADER.fullmatch(name):
                 yield Finding(path, line, "header", f"<{name}> is a third party's: include it in a .cc file")
 
 
