@@ -22,57 +22,71 @@ bool covers(std::string_view folder, std::string_view url) {
   return folder == url || lies_below(url, folder);
 }
 
-using Runs = std::vector<const RunRecord*>;
+// A run and its artifacts, put together once: the trees look at them again and again.
+struct Entry {
+  explicit Entry(const RunRecord& record)
+      : run(&record), inputs(record.inputs()), outputs(record.outputs()) {}
 
-bool started_before(const RunRecord* a, const RunRecord* b) {
-  return std::tie(a->start.started, a->id) < std::tie(b->start.started, b->id);
-}
+  bool made(std::string_view url) const {
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](const Artifact& output) { return covers(output.url, url); });
+  }
+  bool published(const std::string& digest) const {
+    return !digest.empty() && std::any_of(outputs.begin(), outputs.end(),
+                                          [&](const Artifact& output) { return output.digest == digest; });
+  }
+  // In whole or in part, or with what lies around it; not if it recorded another version.
+  bool read(const Artifact& artifact) const {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Artifact& input) {
+      const bool another_version = input.url == artifact.url && !input.digest.empty() &&
+                                   !artifact.digest.empty() && input.digest != artifact.digest;
+      return !another_version && (covers(artifact.url, input.url) || covers(input.url, artifact.url));
+    });
+  }
 
-bool made(const RunRecord& run, std::string_view url) {
-  const std::vector<Artifact> outputs = run.outputs();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const Artifact& output) { return covers(output.url, url); });
-}
+  const RunRecord* run;
+  std::vector<Artifact> inputs;
+  std::vector<Artifact> outputs;
+};
+using Entries = std::vector<const Entry*>;
 
-bool published(const RunRecord& run, const std::string& digest) {
-  const std::vector<Artifact> outputs = run.outputs();
-  return !digest.empty() && std::any_of(outputs.begin(), outputs.end(),
-                                        [&](const Artifact& output) { return output.digest == digest; });
+bool started_before(const Entry* a, const Entry* b) {
+  return std::tie(a->run->start.started, a->run->id) < std::tie(b->run->start.started, b->run->id);
 }
 
 // Of several runs that made the same thing, the one whose result stood in the end.
-const RunRecord* standing(const Runs& runs) {
-  const auto better = [](const RunRecord* a, const RunRecord* b) {
-    const bool a_finished = a->status() == RunStatus::kFinished;
-    const bool b_finished = b->status() == RunStatus::kFinished;
+const Entry* standing(const Entries& entries) {
+  const auto better = [](const Entry* a, const Entry* b) {
+    const bool a_finished = a->run->status() == RunStatus::kFinished;
+    const bool b_finished = b->run->status() == RunStatus::kFinished;
     return a_finished != b_finished ? b_finished : started_before(a, b);
   };
-  return *std::max_element(runs.begin(), runs.end(), better);
+  return *std::max_element(entries.begin(), entries.end(), better);
 }
 
 // Builds one of the two trees; remembers what stands in it.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const std::vector<RunRecord>& runs) : runs_(runs) {}
+  explicit TreeBuilder(const std::vector<Entry>& entries) : entries_(entries) {}
 
   // `reader`: the run through which we came; null at the root.
-  LineageNode upstream(Artifact artifact, const RunRecord* reader, int depth) {
-    LineageNode node = {.artifact = std::move(artifact)};
+  LineageNode upstream(const Artifact& artifact, const Entry* reader, int depth) {
+    LineageNode node = {.artifact = artifact};
     if (!enter(node, depth)) return node;
-    for (const RunRecord* run : makers(node.artifact, reader)) {
-      LineageStep step = {.run = *run};
-      for (Artifact& input : run->inputs()) step.nodes.push_back(upstream(std::move(input), run, depth + 1));
+    for (const Entry* maker : makers(artifact, reader)) {
+      LineageStep step = {.run = *maker->run};
+      for (const Artifact& input : maker->inputs) step.nodes.push_back(upstream(input, maker, depth + 1));
       node.steps.push_back(std::move(step));
     }
     return node;
   }
 
-  LineageNode downstream(Artifact artifact, int depth) {
-    LineageNode node = {.artifact = std::move(artifact)};
+  LineageNode downstream(const Artifact& artifact, int depth) {
+    LineageNode node = {.artifact = artifact};
     if (!enter(node, depth)) return node;
-    for (const RunRecord* run : readers(node.artifact)) {
-      LineageStep step = {.run = *run};
-      for (Artifact& output : run->outputs()) step.nodes.push_back(downstream(std::move(output), depth + 1));
+    for (const Entry* reader : readers(artifact)) {
+      LineageStep step = {.run = *reader->run};
+      for (const Artifact& output : reader->outputs) step.nodes.push_back(downstream(output, depth + 1));
       node.steps.push_back(std::move(step));
     }
     return node;
@@ -84,40 +98,35 @@ class TreeBuilder {
     return !node.repeated && depth < kMaximumDepth;
   }
 
-  Runs makers(const Artifact& artifact, const RunRecord* reader) const {
-    Runs by_digest;
-    Runs around;
-    std::map<std::string_view, Runs> below;  // by output
-    for (const RunRecord& run : runs_) {
-      if (&run == reader || (reader != nullptr && run.start.started > reader->start.started)) continue;
-      if (published(run, artifact.digest)) by_digest.push_back(&run);
-      if (made(run, artifact.url)) around.push_back(&run);
-      if (lies_below(run.start.output, artifact.url)) below[run.start.output].push_back(&run);
+  Entries makers(const Artifact& artifact, const Entry* reader) const {
+    Entries by_digest;
+    Entries around;
+    std::map<std::string_view, Entries> below;  // by output
+    for (const Entry& entry : entries_) {
+      const RunStart& start = entry.run->start;
+      if (&entry == reader || (reader != nullptr && start.started > reader->run->start.started)) continue;
+      if (entry.published(artifact.digest)) by_digest.push_back(&entry);
+      if (entry.made(artifact.url)) around.push_back(&entry);
+      if (lies_below(start.output, artifact.url)) below[start.output].push_back(&entry);
     }
     if (!by_digest.empty()) return {standing(by_digest)};
     if (!around.empty()) return {standing(around)};
-    Runs out;
-    for (const auto& [output, runs] : below) out.push_back(standing(runs));
+    Entries out;
+    for (const auto& [output, entries] : below) out.push_back(standing(entries));
     std::sort(out.begin(), out.end(), started_before);
     return out;
   }
 
-  Runs readers(const Artifact& artifact) const {
-    Runs out;
-    for (const RunRecord& run : runs_) {
-      const std::vector<Artifact> inputs = run.inputs();
-      const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Artifact& input) {
-        const bool another_version = input.url == artifact.url && !input.digest.empty() &&
-                                     !artifact.digest.empty() && input.digest != artifact.digest;
-        return !another_version && (covers(artifact.url, input.url) || covers(input.url, artifact.url));
-      });
-      if (reads && !made(run, artifact.url)) out.push_back(&run);
+  Entries readers(const Artifact& artifact) const {
+    Entries out;
+    for (const Entry& entry : entries_) {
+      if (entry.read(artifact) && !entry.made(artifact.url)) out.push_back(&entry);
     }
     std::sort(out.begin(), out.end(), started_before);
     return out;
   }
 
-  const std::vector<RunRecord>& runs_;
+  const std::vector<Entry>& entries_;
   std::set<std::string> seen_;
 };
 
@@ -158,19 +167,19 @@ Status RunCatalog::add(StoreRegistry& registry, const Location& root, const Call
 }
 
 Lineage RunCatalog::lineage(std::string_view url) const {
+  const std::vector<Entry> entries(runs_.begin(), runs_.end());
   Artifact artifact = {.url = std::string(url)};
-  const RunRecord* latest = nullptr;
-  for (const RunRecord& run : runs_) {
-    for (const std::vector<Artifact>& mentioned : {run.inputs(), run.outputs()}) {
-      for (const Artifact& other : mentioned) {
-        if (other.url == url && (latest == nullptr || started_before(latest, &run))) {
-          artifact.kind = other.kind;
-          latest = &run;
-        }
+  const Entry* latest = nullptr;  // that mentions it, and so knows its kind
+  for (const Entry& entry : entries) {
+    for (const std::vector<Artifact>* mentioned : {&entry.inputs, &entry.outputs}) {
+      for (const Artifact& other : *mentioned) {
+        if (other.url != url || (latest != nullptr && started_before(&entry, latest))) continue;
+        artifact.kind = other.kind;
+        latest = &entry;
       }
     }
   }
-  return {TreeBuilder(runs_).upstream(artifact, nullptr, 0), TreeBuilder(runs_).downstream(artifact, 0)};
+  return {TreeBuilder(entries).upstream(artifact, nullptr, 0), TreeBuilder(entries).downstream(artifact, 0)};
 }
 
 }  // namespace headrace

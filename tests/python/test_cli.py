@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import signal
 import struct
 import subprocess
@@ -283,6 +284,41 @@ def test_an_interrupt_stops_the_command_and_leaves_nothing_half_written(build, t
     copied = sorted((tmp_path / "copy").iterdir())
     assert 0 < len(copied) < 2000
     assert all(path.stat().st_size == 2000 and not path.name.startswith(".") for path in copied)
+
+
+def on_a_terminal(command: list, answer: bytes = b"") -> tuple[int, str]:
+    """Runs it with standard input and error on a terminal: exit code, and what the terminal showed."""
+    terminal, its_end = pty.openpty()
+    os.write(terminal, answer)
+    with subprocess.Popen(command, stdin=its_end, stdout=subprocess.DEVNULL, stderr=its_end) as process:
+        code = process.wait(timeout=30)
+    os.close(its_end)
+    shown = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            shown += piece
+    except OSError:  # the end, on Linux
+        pass
+    os.close(terminal)
+    return code, shown.decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "stays"), [(b"n\n", 1, True), (b"\n", 1, True), (b"y\n", 0, False)]
+)
+def test_rm_asks_on_a_terminal(build, dataset, answer, code, stays):
+    got, shown = on_a_terminal([build / "bin" / "headrace", "rm", "-r", dataset], answer)
+    assert "Remove 3 objects" in shown and "[y/N]" in shown
+    assert got == code
+    assert any(dataset.rglob("train-*")) == stays
+
+
+def test_progress_is_drawn_on_a_terminal_and_not_when_quiet(build, tmp_path):
+    (tmp_path / "big").write_bytes(bytes(30_000_000))
+    command = [build / "bin" / "headrace", "cp", tmp_path / "big", tmp_path / "copy"]
+    _, shown = on_a_terminal(command)
+    assert "\rcopying  30.0 MB of 30.0 MB  100 %" in shown
+    assert on_a_terminal([*command, "--quiet"]) == (0, "")
 
 
 # Published folders.
