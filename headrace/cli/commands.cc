@@ -3,6 +3,7 @@
 namespace headrace {
 
 extern const Command kPrepareCommand;
+extern const Command kTrainCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
@@ -17,9 +18,8 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand,  &kInspectCommand, &kVerifyCommand, &kRunsLsCommand,
-      &kRunsShowCommand, &kLineageCommand, &kLsCommand,     &kCatCommand,
-      &kCpCommand,       &kRmCommand,      &kStatCommand,
+      &kPrepareCommand, &kTrainCommand, &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand,
+      &kLineageCommand, &kLsCommand,    &kCatCommand,     &kCpCommand,     &kRmCommand,     &kStatCommand,
   };
   return kCommands;
 }

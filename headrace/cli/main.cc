@@ -2,10 +2,12 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/stop_on_signal.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not the process's end
   const auto environment = headrace::Environment::capture();
+  headrace::set_tensorflow_environment();  // while there is only this thread
   const headrace::StopOnSignal stop;
   return headrace::run_command_line({argv, argv + argc}, environment, stop.source());
 }

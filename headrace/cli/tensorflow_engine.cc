@@ -1,0 +1,36 @@
+#include "headrace/cli/tensorflow_engine.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+Result<OpenEngine> open_engine(const CommandContext& context) {
+  OpenEngine out;
+  HEADRACE_TRY(out.library, find_tensorflow("", context.environment));
+  HEADRACE_TRY(out.engine, open_tensorflow(out.library));
+  return out;
+}
+
+std::string temporary_folder(const Environment& environment) {
+  return concat(environment.get("TMPDIR").value_or("/tmp"), "/headrace-", ::getuid());
+}
+
+Result<TraceOptions> trace_options(const CommandContext& context, const OpenEngine& engine) {
+  TraceOptions options{.stop = context.stop};
+  HEADRACE_TRY(options.interpreter, find_interpreter(context.environment, engine.library.folder));
+  std::error_code ignored;
+  const std::string executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  HEADRACE_TRY(options.package_folder, find_python_package(executable));
+  const std::string home = context.environment.get("HOME").value_or(".");
+  options.cache_folder =
+      concat(context.environment.get("XDG_CACHE_HOME").value_or(home + "/.cache"), "/headrace/models");
+  const std::string version = engine.engine->version();
+  options.tensorflow_version = version.substr(version.rfind(' ') + 1);
+  return options;
+}
+
+}  // namespace headrace

@@ -1,0 +1,285 @@
+#include "headrace/train/train.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/record_run.h"
+#include "headrace/cli/tensorflow_engine.h"
+#include "headrace/train/export.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr Positional kPositionals[] = {
+    {.name = "DATA", .sentence = "Data set that headrace prepare published."},
+    {.name = "RUN", .sentence = "Folder for the run: checkpoints, events, the exported model."},
+};
+
+constexpr Option kOptions[] = {
+    {.name = "model",
+     .default_value = "headrace.models:dense_classifier",
+     .unit = "MODULE:FUNCTION",
+     .sentence = "Python function, or FILE.py:FUNCTION, that returns a compiled Keras model."},
+    {.name = "epochs",
+     .type = OptionType::kInteger,
+     .default_value = "10",
+     .unit = "epochs",
+     .sentence = "How often to go through the data.",
+     .minimum = 1},
+    {.name = "batch-size",
+     .type = OptionType::kInteger,
+     .default_value = "128",
+     .unit = "records",
+     .sentence = "Records in a step.",
+     .minimum = 1,
+     .maximum = 1'000'000},
+    {.name = "validation",
+     .type = OptionType::kNumber,
+     .default_value = "0.1",
+     .sentence = "Part of the records that is only evaluated on.",
+     .minimum = 0,
+     .maximum = 0.99},
+    {.name = "seed",
+     .type = OptionType::kInteger,
+     .default_value = "44",
+     .sentence = "Decides initial weights, dropout and the order of records.",
+     .minimum = 0},
+    {.name = "learning-rate",
+     .type = OptionType::kNumber,
+     .sentence = "Instead of the one the model was compiled with.",
+     .minimum = 0},
+    {.name = "steps",
+     .type = OptionType::kInteger,
+     .default_value = "0",
+     .unit = "steps",
+     .sentence = "Stop after so many steps in all; 0: after the epochs.",
+     .minimum = 0},
+    {.name = "early-stop",
+     .type = OptionType::kInteger,
+     .default_value = "0",
+     .unit = "epochs",
+     .sentence =
+         "Stop when the validation loss has not improved for so long, and export the best epoch; 0: never.",
+     .minimum = 0},
+    {.name = "init-from",
+     .unit = "RUN",
+     .sentence = "Begin with the weights of another run's last checkpoint."},
+    {.name = "name", .sentence = "Publish the result as the next version of the named model of this name."},
+    {.name = "split", .default_value = "train", .sentence = "Split of the data set to train on."},
+    {.name = "features", .default_value = "sentence", .sentence = "Feature that the model takes."},
+    {.name = "labels", .default_value = "label", .sentence = "Feature with the one-hot labels."},
+    {.name = "on-corrupt",
+     .default_value = "fail",
+     .sentence = "What to do with records that fail their checksum, and with missing shards.",
+     .choices = "fail|skip-record|skip-shard"},
+    {.name = "log-every",
+     .type = OptionType::kInteger,
+     .default_value = "100",
+     .unit = "steps",
+     .sentence = "How often to log the loss of a batch as an event; 0: only each epoch.",
+     .minimum = 0},
+    {.name = "memory",
+     .type = OptionType::kSize,
+     .default_value = "256MiB",
+     .unit = "bytes",
+     .sentence = "Memory for reading ahead.",
+     .minimum = 1'000'000},
+    {.name = "loader-threads",
+     .type = OptionType::kInteger,
+     .default_value = "1",
+     .unit = "threads",
+     .sentence = "Threads that read and decode records.",
+     .minimum = 1,
+     .maximum = 256},
+    {.name = "intra-op-threads",
+     .type = OptionType::kInteger,
+     .default_value = "1",
+     .unit = "threads",
+     .sentence = "Threads of one TensorFlow operation; small models are fastest with one.",
+     .minimum = 1,
+     .maximum = 1024},
+    {.name = "overwrite",
+     .type = OptionType::kFlag,
+     .sentence = "Remove what an earlier run left in RUN and start anew."},
+    kTrackOption,
+};
+
+CorruptionPolicy policy_from(const std::string& text) {
+  if (text == "skip-record") return CorruptionPolicy::kSkipRecord;
+  return text == "skip-shard" ? CorruptionPolicy::kSkipShard : CorruptionPolicy::kFail;
+}
+
+Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
+  TrainOptions options;
+  options.model = values.text("model");
+  options.split = values.text("split");
+  options.features = values.text("features");
+  options.labels = values.text("labels");
+  options.epochs = static_cast<std::uint64_t>(values.integer("epochs"));
+  options.batch_size = static_cast<std::uint64_t>(values.integer("batch-size"));
+  options.validation = values.number("validation");
+  options.seed = static_cast<std::uint64_t>(values.integer("seed"));
+  if (values.has("learning-rate")) options.learning_rate = values.number("learning-rate");
+  options.steps = static_cast<std::uint64_t>(values.integer("steps"));
+  options.early_stop = static_cast<std::uint64_t>(values.integer("early-stop"));
+  if (values.has("init-from")) {
+    HEADRACE_TRY(options.init_from, context.stores.open(values.text("init-from")));
+  }
+  options.on_corrupt = policy_from(values.text("on-corrupt"));
+  options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
+  options.memory_budget_bytes = values.size_bytes("memory");
+  options.loader_threads = static_cast<int>(values.integer("loader-threads"));
+  options.intra_op_threads = static_cast<int>(values.integer("intra-op-threads"));
+  options.overwrite = values.flag("overwrite");
+  return options;
+}
+
+std::string shown(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+std::string epoch_line(const EpochMetrics& metrics, std::uint64_t epochs) {
+  std::string line = concat("epoch ", metrics.epoch, "/", epochs, "  step ", metrics.step);
+  for (const auto& [name, value] : metrics.values) line += concat("  ", name, " ", shown(value));
+  return line;
+}
+
+json result_to_json(const Location& run, const TrainResult& result, double seconds,
+                    const std::optional<NamedVersion>& named) {
+  json document = {{"url", run.url.text()},
+                   {"export", run.at("export").url.text()},
+                   {"export_digest", result.export_digest},
+                   {"exported_epoch", result.exported_epoch},
+                   {"train_records", result.train_records},
+                   {"validation_records", result.validation_records},
+                   {"steps", result.steps},
+                   {"steps_done_now", result.steps_done_now},
+                   {"training_seconds", result.training_seconds},
+                   {"seconds", seconds},
+                   {"fetched_bytes", result.loader.fetched_bytes},
+                   {"inflated_bytes", result.loader.inflated_bytes},
+                   {"records_read", result.loader.records},
+                   {"corrupt_records", result.loader.corrupt_records},
+                   {"input_wait_seconds", result.loader.wait_seconds},
+                   {"stopped_early", result.stopped_early},
+                   {"was_finished", result.was_finished},
+                   {"model", result.model.model},
+                   {"optimizer", result.model.optimizer},
+                   {"loss", result.model.loss},
+                   {"parameters", result.model.parameters},
+                   {"versions", result.model.versions},
+                   {"history", json::array()},
+                   {"layers", json::array()}};
+  for (const EpochMetrics& metrics : result.history) {
+    json epoch = metrics.values;
+    epoch["epoch"] = metrics.epoch;
+    epoch["step"] = metrics.step;
+    document["history"].push_back(std::move(epoch));
+  }
+  for (const TracedLayer& layer : result.model.layers) {
+    json entry = {
+        {"name", layer.name}, {"type", layer.type}, {"parameters", layer.parameters}, {"output", nullptr}};
+    if (layer.output)
+      entry["output"] = std::vector<std::int64_t>(layer.output->sizes().begin(), layer.output->sizes().end());
+    document["layers"].push_back(std::move(entry));
+  }
+  if (named) document["named"] = {{"version", named->version}, {"url", named->folder.url.text()}};
+  return document;
+}
+
+void show(Console& console, const Location& run, const TrainResult& result, double seconds,
+          const std::optional<NamedVersion>& named) {
+  for (const std::string& remark : result.remarks) console.warn(remark);
+  if (result.loader.corrupt_records > 0)
+    console.warn(concat(result.loader.corrupt_records, " records were left out as corrupt"));
+  if (console.json()) {
+    console.result(result_to_json(run, result, seconds, named).dump());
+    return;
+  }
+  if (result.was_finished) {
+    console.result(concat(run.describe(), " was finished before; nothing to do"));
+  } else {
+    console.result(concat(run.describe(), " is trained: ", result.steps, " steps, ", shown(seconds), " s",
+                          result.stopped_early ? ", stopped early" : ""));
+  }
+  if (!result.history.empty())
+    console.result("  " + epoch_line(result.history[result.exported_epoch - 1], result.history.size()));
+  console.result(concat("  model: ", run.at("export").describe()));
+  if (named)
+    console.result(concat("  published as version ", named->version, ": ", named->folder.describe()));
+}
+
+Status train_recorded(CommandContext& context, const Location& data, const Location& run,
+                      const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
+  HEADRACE_TRY(const TrainOptions options, options_from(context, values));
+  HEADRACE_CHECK(recorder.add_input(data));
+  if (options.init_from) HEADRACE_CHECK(recorder.add_input(options.init_from->at("checkpoints")));
+  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
+  HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
+  const TrainEnvironment environment{*engine.engine, trace, context.environment,
+                                     temporary_folder(context.environment)};
+  const auto on_step = [&](const TrainProgress& at) {
+    context.console.progress("training", at.step, at.total_steps, "steps");
+  };
+  const auto on_epoch = [&](const EpochMetrics& metrics) {
+    context.console.note(epoch_line(metrics, options.epochs));
+  };
+  const auto start = std::chrono::steady_clock::now();
+  HEADRACE_TRY(const TrainResult result,
+               train(data, run, options, environment, recorder.run_id(), on_step, on_epoch, context.stop));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+
+  if (!result.history.empty()) end.metrics = result.history.back().values;
+  end.counts = {{"train_records", result.train_records},
+                {"validation_records", result.validation_records},
+                {"steps", result.steps},
+                {"corrupt_records", result.loader.corrupt_records}};
+  HEADRACE_CHECK(recorder.add_output(run.at("export")));
+  std::optional<NamedVersion> named;
+  if (values.has("name")) {
+    HEADRACE_TRY(named, publish_named_model(recorder.root(), values.text("name"), run.at("export"),
+                                            result.export_digest, recorder.run_id()));
+    HEADRACE_CHECK(recorder.add_output(named->folder));
+  }
+  show(context.console, run, result, seconds.count(), named);
+  return {};
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+  HEADRACE_TRY(const Location data, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
+  if (output.key.empty())
+    return Error{Code::kInvalidArgument,
+                 concat(arguments[1], " is the root of a store; name a folder in it")};
+  return record_run(context, "train", output, values, [&](RunRecorder& recorder, RunEnd& end) {
+    return train_recorded(context, data, output, values, recorder, end);
+  });
+}
+
+}  // namespace
+
+extern const Command kTrainCommand;
+const Command kTrainCommand = {
+    .name = "train",
+    .summary = "Train a Keras model on a prepared data set",
+    .details =
+        "Traces the model once with Python and runs it with TensorFlow from native code. Writes a checkpoint "
+        "and\n"
+        "events after each epoch, and at the end a SavedModel in RUN/export. Killed or stopped, the same "
+        "command\n"
+        "continues from the last checkpoint and gives the same weights, bit for bit.\n"
+        "\n"
+        "  headrace train s3://datasets/reviews s3://datasets/runs/imdb-1 --epochs 10\n"
+        "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop 3",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run};
+
+}  // namespace headrace

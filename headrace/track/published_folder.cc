@@ -1,0 +1,104 @@
+#include "headrace/track/published_folder.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kPartLimitBytes = std::uint64_t{16} << 30;
+
+Status download_part(const Location& object, const ManifestPart& part, const std::filesystem::path& target) {
+  std::error_code ignored;
+  std::filesystem::create_directories(target.parent_path(), ignored);
+  std::ofstream file(target, std::ios::binary | std::ios::trunc);
+  HEADRACE_TRY(const ObjectInfo found, object.store->stat(object.key, {}));
+  std::uint32_t crc = 0;
+  std::uint64_t size_bytes = 0;
+  HEADRACE_CHECK(read_in_pieces(*object.store, found, {}, [&](BytesView piece) -> Status {
+    crc = crc32c(piece, crc);
+    size_bytes += piece.size();
+    file.write(as_text(piece).data(), static_cast<std::streamsize>(piece.size()));
+    return file.good() ? Status{}
+                       : Status(Error{Code::kResourceExhausted,
+                                      concat("writing ", target.string(), " failed: is the disk full?")});
+  }));
+  file.close();
+  if (file.fail())
+    return Error{Code::kResourceExhausted, concat("writing ", target.string(), " failed: is the disk full?")};
+  if (crc == part.crc32c && size_bytes == part.size_bytes) return {};
+  return Error{Code::kDataLoss,
+               concat(object.describe(), " was altered since it was published (", size_bytes,
+                      " bytes, checksum ", hex32(crc), "; published with ", part.size_bytes, " and ",
+                      hex32(part.crc32c), "); restore it, or start the run anew with --overwrite")};
+}
+
+}  // namespace
+
+Result<std::optional<PublishedFolder>> read_published(const Location& folder) {
+  HEADRACE_TRY(const std::optional<NumberedObject> latest,
+               read_latest(*folder.store, folder.at(kManifestPrefix).key, kManifestLimitBytes));
+  if (!latest) return std::optional<PublishedFolder>();
+  auto manifest = parse_manifest(latest->data);
+  if (!manifest) return std::move(manifest).error().in(folder.store->describe(latest->object.key));
+  return std::optional(
+      PublishedFolder{folder, latest->number, sha256_hex(latest->data), *std::move(manifest)});
+}
+
+Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind) {
+  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder));
+  if (!published || published->manifest.kind == kind) return published;
+  return Error{Code::kInvalidArgument,
+               concat(folder.describe(), " holds a ", published->manifest.kind, ", not a ", kind)};
+}
+
+Status download_published(const PublishedFolder& published, std::string_view below,
+                          const std::string& target) {
+  std::uint64_t total = 0;
+  for (const ManifestPart& part : published.manifest.parts) {
+    if (!part.key.starts_with(below)) continue;
+    total += part.size_bytes;
+    if (total > kPartLimitBytes)
+      return Error{Code::kResourceExhausted,
+                   concat(published.folder.describe(), " is larger than ", format_size(kPartLimitBytes))};
+    // The key came from a store: it must not lead out of the target.
+    HEADRACE_CHECK(check_key(part.key));
+    HEADRACE_CHECK(download_part(published.folder.at(part.key), part,
+                                 std::filesystem::path(target) / part.key.substr(below.size())));
+  }
+  return {};
+}
+
+Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
+                                   std::string_view last, std::string_view role, Manifest manifest,
+                                   std::uint64_t number) {
+  const Location target = below.empty() ? folder : folder.at(below);
+  HEADRACE_TRY(const std::vector<StagedFile> files, upload_folder(source, *folder.store, target.key, last));
+  const std::size_t prefix = folder.key.empty() ? 0 : folder.key.size() + 1;
+  for (const StagedFile& file : files) {
+    manifest.parts.push_back({.key = file.key.substr(prefix),
+                              .size_bytes = file.size_bytes,
+                              .crc32c = file.crc32c,
+                              .role = std::string(role)});
+  }
+  const std::string text = serialize_manifest(manifest);
+  const std::string name = folder.at(kManifestPrefix).key;
+  const auto created = create_numbered(*folder.store, name, number, as_bytes(text));
+  if (created) return sha256_hex(as_bytes(text));
+  if (created.error().code != Code::kAlreadyExists) return created.error();
+  HEADRACE_TRY(const ReadObject there,
+               read_object(*folder.store, numbered_key(name, number), kManifestLimitBytes));
+  HEADRACE_TRY(const Manifest other, parse_manifest(there.data));
+  if (other.plan == manifest.plan) return sha256_hex(there.data);
+  return Error{Code::kAborted,
+               concat(folder.store->describe(there.object.key),
+                      " was published by another process in the meantime: is the same run being "
+                      "trained twice?")};
+}
+
+}  // namespace headrace

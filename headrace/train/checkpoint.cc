@@ -1,0 +1,131 @@
+#include "headrace/train/checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kKind = "checkpoint";
+constexpr std::string_view kFilePrefix = "variables";
+
+std::string step_folder(std::uint64_t step) { return concat("step-", zero_padded(step, 8)); }
+
+json metrics_to_json(const EpochMetrics& metrics) {
+  json out = {{"epoch", metrics.epoch}, {"step", metrics.step}};
+  for (const auto& [name, value] : metrics.values) out[name] = value;
+  return out;
+}
+
+EpochMetrics metrics_from_json(const json& from) {
+  EpochMetrics metrics;
+  for (const auto& [name, value] : from.items()) {
+    if (name == "epoch") {
+      metrics.epoch = value.get<std::uint64_t>();
+    } else if (name == "step") {
+      metrics.step = value.get<std::uint64_t>();
+    } else {
+      metrics.values[name] = value.get<double>();
+    }
+  }
+  return metrics;
+}
+
+std::string to_attributes(const RunState& state) {
+  json out = {{"epoch", state.epoch},
+              {"step", state.step},
+              {"state", state.loader_state},
+              {"finished", state.finished},
+              {"prefix", concat(step_folder(state.step), "/", kFilePrefix)},
+              {"history", json::array()}};
+  for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json(metrics));
+  return out.dump();
+}
+
+Result<RunState> from_attributes(const std::string& text, const std::string& where) {
+  try {
+    const json from = json::parse(text);
+    RunState state{.epoch = from.at("epoch").get<std::uint64_t>(),
+                   .step = from.at("step").get<std::uint64_t>(),
+                   .loader_state = from.at("state").get<std::string>()};
+    for (const json& metrics : from.at("history")) state.history.push_back(metrics_from_json(metrics));
+    state.finished = from.at("finished").get<bool>();
+    return state;
+  } catch (const std::exception& exception) {
+    return Error{Code::kDataLoss, concat("the checkpoint's manifest in ", where,
+                                         " is not as docs/formats/run-layout.md says: ", exception.what())};
+  }
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(const Location& run, std::string temporary_folder, std::string plan,
+                                 std::string run_id)
+    : folder_(run.at("checkpoints")),
+      temporary_folder_(std::move(temporary_folder)),
+      plan_(std::move(plan)),
+      run_id_(std::move(run_id)) {}
+
+Status CheckpointStore::restore(Model& model, const PublishedFolder& published) const {
+  HEADRACE_TRY(const RunState state, from_attributes(published.manifest.attributes_json, folder_.describe()));
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder_));
+  HEADRACE_CHECK(download_published(published, step_folder(state.step) + "/", staged.path()));
+  if (Status restored = model.restore_state(concat(staged.path(), "/", kFilePrefix)); !restored) {
+    return std::move(restored).error().in(
+        concat("restoring ", folder_.at(step_folder(state.step)).describe()));
+  }
+  return {};
+}
+
+Result<std::optional<RunState>> CheckpointStore::restore_latest(Model& model) const {
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kKind));
+  if (!latest) return std::optional<RunState>();
+  HEADRACE_CHECK(restore(model, *latest));
+  HEADRACE_TRY(RunState state, from_attributes(latest->manifest.attributes_json, folder_.describe()));
+  return std::optional(std::move(state));
+}
+
+Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
+  HEADRACE_TRY(const std::optional<std::uint64_t> latest,
+               latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
+  for (std::uint64_t number = latest.value_or(0); number > 0; --number) {
+    const std::string key = numbered_key(folder_.at(kManifestPrefix).key, number);
+    HEADRACE_TRY(const ReadObject read, read_object(*folder_.store, key, kManifestLimitBytes));
+    HEADRACE_TRY(PublishedFolder published, [&]() -> Result<PublishedFolder> {
+      HEADRACE_TRY(Manifest manifest, parse_manifest(read.data));
+      return PublishedFolder{folder_, number, sha256_hex(read.data), std::move(manifest)};
+    }());
+    HEADRACE_TRY(const RunState state,
+                 from_attributes(published.manifest.attributes_json, folder_.describe()));
+    if (state.epoch == epoch) return restore(model, published);
+  }
+  return Error{Code::kNotFound,
+               concat("there is no checkpoint of epoch ", epoch, " in ", folder_.describe())};
+}
+
+Status CheckpointStore::save(Model& model, const RunState& state) {
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder_));
+  HEADRACE_CHECK(model.save_state(concat(staged.path(), "/", kFilePrefix)));
+  HEADRACE_TRY(const std::optional<std::uint64_t> latest,
+               latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
+  Manifest manifest{.kind = std::string(kKind),
+                    .created_by = run_id_,
+                    .plan = plan_,
+                    .attributes_json = to_attributes(state)};
+  const auto published =
+      publish_folder(staged.path(), folder_, step_folder(state.step), concat(kFilePrefix, ".index"),
+                     "variables", std::move(manifest), latest.value_or(0) + 1);
+  return published ? Status{} : Status(published.error());
+}
+
+Result<std::string> CheckpointStore::latest_digest() const {
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kKind));
+  return latest ? latest->digest : std::string();
+}
+
+}  // namespace headrace

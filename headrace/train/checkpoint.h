@@ -1,0 +1,53 @@
+#pragma once
+
+/// \file Checkpoints of a run: a TensorFlow checkpoint, and where in the data it was taken, published as one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/engine/engine.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/train/train.h"
+
+namespace headrace {
+
+/// What a run continues from.
+struct RunState {
+  std::uint64_t epoch = 0;  // completed
+  std::uint64_t step = 0;   // completed in all
+  std::string loader_state;
+  std::vector<EpochMetrics> history;
+  /// Nothing more is to be trained: the last epoch is done, or training was stopped early.
+  bool finished = false;
+};
+
+class CheckpointStore {
+ public:
+  /// `run` is the run's folder; `temporary_folder` holds the files on their way. `plan` is the
+  /// configuration's digest.
+  CheckpointStore(const Location& run, std::string temporary_folder, std::string plan, std::string run_id);
+
+  /// The state of the latest checkpoint, after restoring the model's variables from it; none if there is
+  /// none.
+  Result<std::optional<RunState>> restore_latest(Model& model) const;
+
+  /// Saves and publishes the next one. Files of a process that died before publishing are written over.
+  Status save(Model& model, const RunState& state);
+
+  /// Restores the variables after epoch `epoch`. \error kNotFound  there is no such checkpoint
+  Status restore_epoch(Model& model, std::uint64_t epoch) const;
+
+  /// SHA-256 (hex) of the manifest of the latest checkpoint; empty if there is none.
+  Result<std::string> latest_digest() const;
+
+ private:
+  Status restore(Model& model, const PublishedFolder& published) const;
+
+  const Location folder_;
+  const std::string temporary_folder_;
+  const std::string plan_;
+  const std::string run_id_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file Event files of a run: one immutable segment for each epoch, named by the epoch, so that an epoch
+/// that is run again after a kill writes its own segment again and no event is there twice.
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headrace/record/event.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+class EventLog {
+ public:
+  /// `folder` is where TensorBoard looks for one curve, as "RUN/events/train". `writer` as in "headrace
+  /// 0.1.0".
+  EventLog(Location folder, std::string writer);
+
+  /// Starts the segment of epoch `epoch` (from 1).
+  void begin(std::uint64_t epoch, double wall_time_s);
+  void scalar(const EventStamp& stamp, std::string_view tag, float value);
+  void histogram(const EventStamp& stamp, std::string_view tag, std::span<const float> values);
+  void graph(const EventStamp& stamp, BytesView graph_def);
+  /// Writes the segment. Until then nothing of it is in the store.
+  Status end();
+
+ private:
+  const Location folder_;
+  const std::string writer_;
+  EventEncoder encoder_;
+  std::string name_;
+  Bytes segment_;
+};
+
+}  // namespace headrace

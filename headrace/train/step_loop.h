@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file Runs a model's signature over the batches of a loader and adds up what comes out.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/engine/engine.h"
+#include "headrace/stream/loader.h"
+
+namespace headrace {
+
+/// Sums over the batches of an epoch. Exact for metrics; the loss is the mean of the batches' means, weighted
+/// by rows.
+class MetricSums {
+ public:
+  /// `names` as in TracedModel::metric_names: the first counts rows.
+  explicit MetricSums(std::vector<std::string> names) : names_(std::move(names)), sums_(names_.size(), 0.0) {}
+  void add(double loss, std::span<const float> metrics);
+  std::uint64_t rows() const { return static_cast<std::uint64_t>(sums_.front()); }
+  /// "loss" and each metric, under `prefix`.
+  std::map<std::string, double> values(std::string_view prefix) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<double> sums_;
+  double loss_sum_ = 0;
+};
+
+/// A signature that takes features, labels and weights and gives loss and metrics. Not thread-safe.
+class StepCall {
+ public:
+  static Result<StepCall> prepare(Model& model, std::string_view signature, std::uint64_t features_width,
+                                  std::uint64_t labels_width);
+  /// Feeds the batch's own buffers. Gives the loss; adds to `sums`.
+  Result<float> run(const Batch& batch, MetricSums& sums);
+
+ private:
+  StepCall(std::unique_ptr<Call> call, std::uint64_t features_width, std::uint64_t labels_width)
+      : call_(std::move(call)), features_width_(features_width), labels_width_(labels_width) {}
+  std::unique_ptr<Call> call_;
+  std::uint64_t features_width_;
+  std::uint64_t labels_width_;
+};
+
+}  // namespace headrace

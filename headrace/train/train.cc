@@ -1,0 +1,396 @@
+#include "headrace/train/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headrace/base/text.h"
+#include "headrace/store/staging.h"
+#include "headrace/track/configuration.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/train/checkpoint.h"
+#include "headrace/train/event_log.h"
+#include "headrace/train/export.h"
+#include "headrace/train/step_loop.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kTraceKind = "trace";
+constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
+
+double wall_time_s(const Environment& environment) {
+  return std::chrono::duration<double>(environment.now().time_since_epoch()).count();
+}
+
+std::uint64_t width_of(const DatasetAttributes& attributes, const std::string& feature,
+                       std::uint64_t fallback) {
+  const auto found = attributes.features.find(feature);
+  if (found == attributes.features.end() || !found->second.shape || found->second.shape->size() != 1)
+    return fallback;
+  return static_cast<std::uint64_t>(found->second.shape->front());
+}
+
+// One run of the stage.
+class Training {
+ public:
+  Training(const Location& data, const Location& run, const TrainOptions& options,
+           const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
+           const OnEpoch& on_epoch, const std::stop_token& stop)
+      : data_(data),
+        run_(run),
+        options_(options),
+        environment_(environment),
+        run_id_(run_id),
+        on_step_(on_step),
+        on_epoch_(on_epoch),
+        stop_(stop),
+        train_events_(run.at("events/train"), "headrace"),
+        validation_events_(run.at("events/validation"), "headrace") {}
+
+  Result<TrainResult> run() {
+    HEADRACE_CHECK(open_data());
+    HEADRACE_TRY(const std::string init_digest, initial_checkpoint());
+    const Configuration configuration = describe(init_digest);
+    plan_ = configuration_digest(configuration);
+    if (options_.overwrite) HEADRACE_CHECK(remove_run());
+    HEADRACE_CHECK(claim_configuration(run_.at("_headrace/configuration"), configuration));
+    HEADRACE_CHECK(open_model());
+    checkpoints_.emplace(run_, environment_.temporary_folder, plan_, run_id_);
+    HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
+    if (state) {
+      state_ = *std::move(state);
+    } else {
+      HEADRACE_CHECK(initialize());
+    }
+    if (!state_.finished) HEADRACE_CHECK(train_epochs());
+    HEADRACE_CHECK(finish());
+    return std::move(result_);
+  }
+
+ private:
+  Status open_data() {
+    HEADRACE_TRY(dataset_, Dataset::open(data_, {.split = options_.split,
+                                                 .on_corrupt = options_.on_corrupt,
+                                                 .call = {.stop = stop_}}));
+    result_.remarks = dataset_->remarks();
+    if (!dataset_->attributes()) {
+      return Error{
+          Code::kInvalidArgument,
+          concat(data_.describe(),
+                 " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
+    }
+    const DatasetAttributes& attributes = *dataset_->attributes();
+    features_width_ = width_of(attributes, options_.features, 0);
+    labels_width_ = width_of(attributes, options_.labels, 0);
+    if (features_width_ == 0 || labels_width_ == 0) {
+      std::vector<std::string> names;
+      for (const auto& [name, schema] : attributes.features) names.push_back(name);
+      return Error{Code::kInvalidArgument, concat(data_.describe(), " has no vector ",
+                                                  features_width_ == 0 ? options_.features : options_.labels,
+                                                  "; its features are ", join(names, ", "))};
+    }
+    const std::uint64_t records = dataset_->record_count();
+    const auto tail =
+        static_cast<std::uint64_t>(std::ceil(options_.validation * static_cast<double>(records)));
+    train_range_ = {0, records - std::min(tail, records)};
+    validation_range_ = {train_range_.count, records - train_range_.count};
+    result_.train_records = train_range_.count;
+    result_.validation_records = validation_range_.count;
+    return {};
+  }
+
+  // Digest of the checkpoint that --init-from names; empty without it.
+  Result<std::string> initial_checkpoint() const {
+    if (!options_.init_from) return std::string();
+    HEADRACE_TRY(const std::string digest,
+                 CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "").latest_digest());
+    if (!digest.empty()) return digest;
+    return Error{Code::kNotFound, concat("--init-from ", options_.init_from->describe(),
+                                         ": there is no checkpoint of a run there")};
+  }
+
+  Configuration describe(const std::string& init_digest) const {
+    return {{"stage", "train 1"},
+            {"data", data_.url.text()},
+            {"data manifest", dataset_->digest()},
+            {"split", options_.split},
+            {"model", options_.model},
+            {"features", options_.features},
+            {"labels", options_.labels},
+            {"epochs", concat(options_.epochs)},
+            {"batch-size", concat(options_.batch_size)},
+            {"validation", concat(options_.validation)},
+            {"seed", concat(options_.seed)},
+            {"learning-rate", options_.learning_rate ? concat(*options_.learning_rate) : "as compiled"},
+            {"steps", concat(options_.steps)},
+            {"early-stop", concat(options_.early_stop)},
+            {"init-from", init_digest},
+            {"on-corrupt", concat(static_cast<int>(options_.on_corrupt))},
+            {"intra-op-threads", concat(options_.intra_op_threads)},
+            {"engine", environment_.engine.version()}};
+  }
+
+  Status remove_run() {
+    for (const char* part : {"export", "checkpoints", "events", "model", "_headrace"}) {
+      HEADRACE_TRY(const std::vector<ObjectInfo> objects, list_all(*run_.store, run_.at(part).key + "/"));
+      std::vector<std::string> keys;
+      for (const ObjectInfo& object : objects) keys.push_back(object.key);
+      HEADRACE_CHECK(run_.store->remove_many(keys, {}));
+    }
+    return {};
+  }
+
+  // The trace that the run was started with, or a new one, which is then kept with the run.
+  Status open_model() {
+    HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
+    staged_model_.emplace(std::move(staged));
+    const Location folder = run_.at("model");
+    HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder, kTraceKind));
+    if (!published) {
+      const TraceRequest request{.model = options_.model,
+                                 .features_shape = {static_cast<std::int64_t>(features_width_)},
+                                 .classes = static_cast<int>(labels_width_),
+                                 .label_type = DataType::kInt64,
+                                 .seed = options_.seed};
+      HEADRACE_TRY(const TracedModel traced,
+                   trace_model(request, environment_.trace, environment_.environment));
+      Manifest manifest{.kind = std::string(kTraceKind), .created_by = run_id_, .plan = plan_};
+      HEADRACE_CHECK(
+          publish_folder(traced.folder, folder, "", "model.json", "trace", std::move(manifest), 1));
+      HEADRACE_TRY(published, read_published(folder, kTraceKind));
+    }
+    HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
+    HEADRACE_TRY(result_.model, read_traced_model(staged_model_->path()));
+    const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
+    HEADRACE_TRY(model_, environment_.engine.load(result_.model.saved_model_folder, model_options));
+    return {};
+  }
+
+  Status initialize() {
+    if (options_.init_from) {
+      HEADRACE_TRY(const std::optional<RunState> before,
+                   CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "")
+                       .restore_latest(*model_));
+    }
+    if (!options_.learning_rate) return {};
+    if (result_.model.learning_rate.empty()) {
+      return Error{Code::kInvalidArgument, concat("--learning-rate: the optimizer of ", options_.model,
+                                                  " computes its learning rate by a schedule")};
+    }
+    HEADRACE_TRY(const std::unique_ptr<Call> call,
+                 model_->prepare("set_learning_rate", {"learning_rate"}, {"learning_rate"}));
+    const auto rate = static_cast<float>(*options_.learning_rate);
+    const TensorView view = TensorView::of(&rate, {});
+    Tensor now;
+    return call->run({&view, 1}, {&now, 1});
+  }
+
+  LoaderOptions loader_options(const RecordRange& range, ShuffleMode shuffle) const {
+    LoaderOptions out;
+    out.columns = {{.name = options_.features,
+                    .type = FeatureType::kFloat32,
+                    .length = static_cast<std::uint32_t>(features_width_)},
+                   {.name = options_.labels,
+                    .type = FeatureType::kInt64,
+                    .length = static_cast<std::uint32_t>(labels_width_)}};
+    out.batch_size = options_.batch_size;
+    out.shuffle = shuffle;
+    out.seed = options_.seed;
+    out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
+    out.range = range;
+    out.on_corrupt = options_.on_corrupt;
+    out.threads = options_.loader_threads;
+    out.memory_budget_bytes = options_.memory_budget_bytes;
+    out.stop = stop_;
+    return out;
+  }
+
+  Status train_epochs() {
+    LoaderOptions with = loader_options(train_range_, ShuffleMode::kWindow);
+    if (!state_.loader_state.empty()) {
+      HEADRACE_TRY(const LoaderPosition position, parse_loader_state(state_.loader_state, *dataset_, with));
+      with.first_epoch = position.epoch;
+      with.first_batch = position.batch;
+    }
+    HEADRACE_TRY(loader_, BatchLoader::create(dataset_, with));
+    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", features_width_, labels_width_));
+    while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
+    result_.loader = loader_->stats();
+    for (std::string& remark : loader_->remarks()) result_.remarks.push_back(std::move(remark));
+    return {};
+  }
+
+  std::uint64_t total_steps() const {
+    const std::uint64_t all = options_.epochs * loader_->batches_per_epoch();
+    return options_.steps == 0 ? all : std::min(all, options_.steps);
+  }
+
+  Status train_epoch(StepCall& step) {
+    const std::uint64_t epoch = state_.epoch + 1;
+    train_events_.begin(epoch, wall_time_s(environment_.environment));
+    MetricSums sums(result_.model.metric_names);
+    std::uint64_t batch_number = 0;
+    const auto start = Clock::now();
+    while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
+      if (stop_.stop_requested())
+        return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch,
+                                              "; the same command continues from its start")};
+      HEADRACE_TRY(const std::optional<Batch> batch, loader_->next());
+      if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
+      HEADRACE_TRY(const float loss, step.run(*batch, sums));
+      ++batch_number;
+      ++state_.step;
+      ++result_.steps_done_now;
+      if (!std::isfinite(loss)) return diverged(epoch, loss);
+      if (options_.log_every != 0 && state_.step % options_.log_every == 0) {
+        train_events_.scalar({wall_time_s(environment_.environment), static_cast<std::int64_t>(state_.step)},
+                             "batch_loss", loss);
+      }
+      on_step_({epoch, state_.step, total_steps()});
+    }
+    result_.training_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    return end_epoch(epoch, batch_number, sums);
+  }
+
+  Error diverged(std::uint64_t epoch, float loss) const {
+    const std::string kept = state_.epoch == 0
+                                 ? "no checkpoint was written yet"
+                                 : concat("the checkpoint after epoch ", state_.epoch, " is kept");
+    return {Code::kAborted,
+            concat("the loss became ", loss, " at step ", state_.step, " in epoch ", epoch, "; ", kept,
+                   ". Try a smaller --learning-rate, or look at the data with headrace inspect")};
+  }
+
+  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums) {
+    EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = sums.values("")};
+    HEADRACE_CHECK(validate(epoch, metrics));
+    HEADRACE_CHECK(write_events(epoch, metrics));
+    state_.epoch = epoch;
+    state_.loader_state = loader_->state(epoch - 1, batches);
+    state_.history.push_back(metrics);
+    state_.finished = epoch >= options_.epochs || state_.step >= total_steps() || stops_early();
+    HEADRACE_CHECK(checkpoints_->save(*model_, state_));
+    on_epoch_(metrics);
+    return {};
+  }
+
+  Status validate(std::uint64_t epoch, EpochMetrics& metrics) {
+    if (validation_range_.count == 0) return {};
+    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "eval_step", features_width_, labels_width_));
+    HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+                 BatchLoader::create(dataset_, loader_options(validation_range_, ShuffleMode::kNone)));
+    MetricSums sums(result_.model.metric_names);
+    while (true) {
+      HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
+      if (!batch) break;
+      HEADRACE_CHECK(step.run(*batch, sums));
+    }
+    metrics.values.merge(sums.values("val_"));
+    const EventStamp stamp{wall_time_s(environment_.environment), static_cast<std::int64_t>(epoch)};
+    validation_events_.begin(epoch, stamp.wall_time_s);
+    for (const auto& [name, value] : sums.values("epoch_"))
+      validation_events_.scalar(stamp, name, static_cast<float>(value));
+    return validation_events_.end();
+  }
+
+  Status write_events(std::uint64_t epoch, const EpochMetrics& metrics) {
+    const EventStamp stamp{wall_time_s(environment_.environment), static_cast<std::int64_t>(epoch)};
+    for (const auto& [name, value] : metrics.values) {
+      if (!name.starts_with("val_")) train_events_.scalar(stamp, "epoch_" + name, static_cast<float>(value));
+    }
+    HEADRACE_TRY(const auto variables, read_variables(*model_));
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      if (variable.role == "trainable" && found != variables.end())
+        train_events_.histogram(stamp, variable.name, found->second.values<float>());
+    }
+    if (epoch == 1) {
+      // The trace is kept with the run, so its files are objects too.
+      HEADRACE_TRY(const ReadObject graph,
+                   read_object(*run_.store, run_.at("model/graph.pb").key, kGraphLimitBytes));
+      train_events_.graph(stamp, graph.data);
+    }
+    return train_events_.end();
+  }
+
+  // Epoch (from 1) with the lowest validation loss; the last one without a validation part.
+  std::uint64_t best_epoch() const {
+    std::uint64_t best = state_.epoch;
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const EpochMetrics& metrics : state_.history) {
+      const auto found = metrics.values.find("val_loss");
+      if (found != metrics.values.end() && found->second < lowest)
+        lowest = found->second, best = metrics.epoch;
+    }
+    return best;
+  }
+
+  bool stops_early() {
+    if (options_.early_stop == 0 || validation_range_.count == 0) return false;
+    result_.stopped_early = state_.epoch - best_epoch() >= options_.early_stop;
+    return result_.stopped_early;
+  }
+
+  Status finish() {
+    const Location folder = run_.at("export");
+    result_.history = state_.history;
+    result_.steps = state_.step;
+    result_.exported_epoch = options_.early_stop == 0 ? state_.epoch : best_epoch();
+    HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(folder, "saved_model"));
+    if (published) {
+      result_.export_digest = published->digest;
+      result_.was_finished = result_.steps_done_now == 0;
+      return {};
+    }
+    if (result_.exported_epoch != state_.epoch)
+      HEADRACE_CHECK(checkpoints_->restore_epoch(*model_, result_.exported_epoch));
+    const DatasetAttributes& attributes = *dataset_->attributes();
+    const ExportDescription description{.labels = attributes.labels,
+                                        .encoder = attributes.encoder,
+                                        .features = options_.features,
+                                        .features_width = features_width_,
+                                        .label_feature = options_.labels,
+                                        .epoch = result_.exported_epoch,
+                                        .step = state_.step};
+    HEADRACE_TRY(result_.export_digest, export_model(*model_, result_.model, folder, description,
+                                                     environment_.temporary_folder, plan_, run_id_));
+    return {};
+  }
+
+  const Location& data_;
+  const Location& run_;
+  const TrainOptions& options_;
+  const TrainEnvironment& environment_;
+  const std::string run_id_;
+  const OnStep& on_step_;
+  const OnEpoch& on_epoch_;
+  const std::stop_token& stop_;
+
+  std::shared_ptr<const Dataset> dataset_;
+  std::uint64_t features_width_ = 0;
+  std::uint64_t labels_width_ = 0;
+  RecordRange train_range_;
+  RecordRange validation_range_;
+  std::string plan_;
+  std::optional<StagedFolder> staged_model_;
+  std::unique_ptr<Model> model_;
+  std::optional<CheckpointStore> checkpoints_;
+  std::unique_ptr<BatchLoader> loader_;
+  RunState state_;
+  EventLog train_events_;
+  EventLog validation_events_;
+  TrainResult result_;
+};
+
+}  // namespace
+
+Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
+                          const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
+                          const OnEpoch& on_epoch, const std::stop_token& stop) {
+  return Training(data, run, options, environment, run_id, on_step, on_epoch, stop).run();
+}
+
+}  // namespace headrace

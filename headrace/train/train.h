@@ -1,0 +1,96 @@
+#pragma once
+
+/// \file The train stage: a published data set and a traced model in, checkpoints, events and a SavedModel
+/// out. The layout of what it writes is docs/formats/run-layout.md.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/engine/engine.h"
+#include "headrace/engine/tensorflow/trace.h"
+#include "headrace/store/registry.h"
+#include "headrace/stream/loader.h"
+
+namespace headrace {
+
+struct TrainOptions {
+  std::string model = "headrace.models:dense_classifier";
+  std::string split = "train";
+  std::string features = "sentence";
+  std::string labels = "label";
+  std::uint64_t epochs = 10;
+  std::uint64_t batch_size = 128;
+  /// Part of the records that is only evaluated on, in [0, 1).
+  double validation = 0.1;
+  std::uint64_t seed = 44;
+  /// None: as the model was compiled.
+  std::optional<double> learning_rate{};
+  /// Stop after so many steps in all; 0: no bound.
+  std::uint64_t steps = 0;
+  /// Stop once the validation loss has not improved for so many epochs, and export the best; 0: never.
+  std::uint64_t early_stop = 0;
+  /// Begin with the variables of this run's latest checkpoint.
+  std::optional<Location> init_from{};
+  CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
+  std::uint64_t memory_budget_bytes = 256 << 20;
+  int loader_threads = 1;
+  int intra_op_threads = 1;
+  bool overwrite = false;
+};
+
+/// What the stage needs besides data; borrowed.
+struct TrainEnvironment {
+  Engine& engine;
+  const TraceOptions& trace;
+  const Environment& environment;
+  std::string temporary_folder;  // for files that TensorFlow reads and writes
+};
+
+/// Metrics of one completed epoch, by name: "loss", "accuracy", "val_loss" …
+struct EpochMetrics {
+  std::uint64_t epoch = 0;  // from 1
+  std::uint64_t step = 0;   // completed in all
+  std::map<std::string, double> values;
+};
+
+struct TrainProgress {
+  std::uint64_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint64_t total_steps = 0;
+};
+using OnStep = std::function<void(const TrainProgress&)>;
+using OnEpoch = std::function<void(const EpochMetrics&)>;
+
+struct TrainResult {
+  std::vector<EpochMetrics> history;
+  TracedModel model;
+  std::uint64_t train_records = 0;
+  std::uint64_t validation_records = 0;
+  std::uint64_t steps = 0;           // in all
+  std::uint64_t steps_done_now = 0;  // by this process
+  double training_seconds = 0;       // of those steps, input included
+  LoaderStats loader;
+  std::vector<std::string> remarks;
+  std::uint64_t exported_epoch = 0;
+  std::string export_digest;  // SHA-256 (hex) of the export's manifest
+  bool stopped_early = false;
+  bool was_finished = false;  // by an earlier process: nothing was done
+};
+
+/// Trains, or continues what an interrupted process left, to the same bytes as if it had never been
+/// interrupted. \error kFailedPrecondition  the run was started with another configuration (named), or data
+/// have changed \error kInvalidArgument     the model or the data do not fit each other \error kAborted the
+/// loss is not finite: training stops, the last checkpoint stays \error kCancelled           stopped; the
+/// same call continues from the last checkpoint
+Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
+                          const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
+                          const OnEpoch& on_epoch, const std::stop_token& stop);
+
+}  // namespace headrace
