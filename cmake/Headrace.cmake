@@ -11,7 +11,8 @@ set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=
 add_library(headrace_settings INTERFACE)
 target_include_directories(headrace_settings INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(headrace_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Werror=return-type -Werror=unused-result)
+  -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
+  -Werror=return-type -Werror=unused-result)
 if(HEADRACE_SANITIZE)
   set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
   set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")

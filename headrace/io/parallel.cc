@@ -27,7 +27,8 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
   };
 
   std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(std::max(threads, 1), count); ++i) helpers.emplace_back(work);
+  for (std::size_t i = 1; i < std::min<std::size_t>(std::max(threads, 1), count); ++i)
+    helpers.emplace_back(work);
   work();
   helpers.clear();
   return first_failure;

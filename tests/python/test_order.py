@@ -1,4 +1,4 @@
-"""docs/formats/order.md, implemented a second time from the page alone: both must give the published vectors."""
+"""docs/formats/order.md, implemented a second time from the page alone: both give its vectors."""
 
 import struct
 
@@ -11,7 +11,12 @@ def rotate(value: int, bits: int) -> int:
 
 def siphash(key: tuple[int, int], data: bytes) -> int:
     low, high = key
-    v = [low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D, low ^ 0x6C7967656E657261, high ^ 0x7465646279746573]
+    v = [
+        low ^ 0x736F6D6570736575,
+        high ^ 0x646F72616E646F6D,
+        low ^ 0x6C7967656E657261,
+        high ^ 0x7465646279746573,
+    ]
 
     def rounds(count: int) -> None:
         for _ in range(count):
@@ -59,7 +64,9 @@ def permute(key: tuple[int, int], n: int, i: int) -> int:
             return x
 
 
-def window_order(seed: int, epoch: int, blocks: list[tuple[int, int]], window_bytes: int) -> list[tuple[int, int]]:
+def window_order(
+    seed: int, epoch: int, blocks: list[tuple[int, int]], window_bytes: int
+) -> list[tuple[int, int]]:
     block_key = derive(seed, "block", epoch, 0)
     windows: list[list[int]] = []
     size = 0
@@ -89,5 +96,22 @@ def test_published_vectors() -> None:
     assert permute(key, 1_000_000_007, 123_456_789) == 890920872
     blocks = [(3, 300), (5, 500), (2, 200), (4, 400)]
     order = window_order(44, 1, blocks, 600)
-    assert [10 * block + record for block, record in order] == [13, 12, 14, 11, 1, 2, 0, 10, 33, 30, 31, 20, 32, 21]
-    assert sorted(order) == [(block, record) for block, (count, _) in enumerate(blocks) for record in range(count)]
+    assert [10 * block + record for block, record in order] == [
+        13,
+        12,
+        14,
+        11,
+        1,
+        2,
+        0,
+        10,
+        33,
+        30,
+        31,
+        20,
+        32,
+        21,
+    ]
+    assert sorted(order) == [
+        (block, record) for block, (count, _) in enumerate(blocks) for record in range(count)
+    ]

@@ -14,15 +14,16 @@ namespace headrace {
 namespace {
 
 // Sums are taken in sixteen lanes, whatever the width of the machine's vectors.
-typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float Lanes __attribute__((vector_size(64)));
+typedef float LanesInMemory __attribute__((vector_size(64), aligned(4), may_alias));
 constexpr std::size_t kLaneCount = 16;
 
-inline Lanes& lanes(float* at) { return *reinterpret_cast<Lanes*>(at); }
-inline const Lanes& lanes(const float* at) { return *reinterpret_cast<const Lanes*>(at); }
+inline Lanes load(const float* from) { return *reinterpret_cast<const LanesInMemory*>(from); }
+inline void store(float* to, Lanes values) { *reinterpret_cast<LanesInMemory*>(to) = values; }
 
-inline float sum_of_lanes(const Lanes& sums) {
+inline float sum_of_lanes(Lanes sums) {
   float sum[kLaneCount];
-  lanes(sum) = sums;
+  store(sum, sums);
   for (std::size_t width = kLaneCount / 2; width > 0; width /= 2) {
     for (std::size_t i = 0; i < width; ++i) sum[i] += sum[i + width];
   }
@@ -84,30 +85,30 @@ void dequantise(const std::uint8_t* codes, float scale, float low, std::size_t s
 void add_and_normalise(const float* bias, const LayerNorm& norm, std::size_t size, float* row) {
   Lanes sums = {};
   for (std::size_t i = 0; i < size; i += kLaneCount) {
-    if (bias != nullptr) lanes(row + i) += lanes(bias + i);
-    sums += lanes(row + i);
+    if (bias != nullptr) store(row + i, load(row + i) + load(bias + i));
+    sums += load(row + i);
   }
   const float mean = sum_of_lanes(sums) / static_cast<float>(size);
   Lanes squares = {};
   for (std::size_t i = 0; i < size; i += kLaneCount) {
-    const Lanes difference = lanes(row + i) - mean;
-    lanes(row + i) = difference;
+    const Lanes difference = load(row + i) - mean;
+    store(row + i, difference);
     squares += difference * difference;
   }
   const float variance = sum_of_lanes(squares) / static_cast<float>(size);
   const float scale = 1 / __builtin_sqrtf(variance + norm.epsilon);
   for (std::size_t i = 0; i < size; i += kLaneCount) {
-    lanes(row + i) = lanes(row + i) * scale * lanes(norm.gain + i) + lanes(norm.offset + i);
+    store(row + i, load(row + i) * scale * load(norm.gain + i) + load(norm.offset + i));
   }
 }
 
 void sum_relu_add(const float* const* parts, std::size_t count, const float* bias, const float* residual,
                   std::size_t size, float* out) {
   for (std::size_t i = 0; i < size; i += kLaneCount) {
-    Lanes sum = lanes(parts[0] + i);
-    for (std::size_t part = 1; part < count; ++part) sum += lanes(parts[part] + i);
-    sum += lanes(bias + i);
-    lanes(out + i) = (sum > 0 ? sum : Lanes{}) + lanes(residual + i);
+    Lanes sum = load(parts[0] + i);
+    for (std::size_t part = 1; part < count; ++part) sum += load(parts[part] + i);
+    sum += load(bias + i);
+    store(out + i, (sum > 0 ? sum : Lanes{}) + load(residual + i));
   }
 }
 

@@ -85,7 +85,7 @@ void Network::compute_distinct_tokens() {
   std::ranges::copy_if(rows_, std::back_inserter(distinct_),
                        [](std::int32_t token) { return token != kPadding; });
   std::ranges::sort(distinct_);
-  distinct_.erase(std::ranges::unique(distinct_).begin(), distinct_.end());
+  distinct_.erase(std::unique(distinct_.begin(), distinct_.end()), distinct_.end());
   place_.resize(rows_.size());
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const auto found = std::ranges::lower_bound(distinct_, rows_[row]);
