@@ -1,5 +1,5 @@
-# Third-party libraries, from Debian 12's packages, linked statically: TensorFlow's process exports other copies
-# of OpenSSL and zlib, and a dynamic reference would be bound to those. docs/decisions says why each is here.
+# Third-party libraries, from Debian 12's packages, linked statically: TensorFlow's process exports other
+# copies of OpenSSL and zlib, and a dynamic reference would be bound to those. Why each: docs/decisions.
 
 find_package(Threads REQUIRED)
 set(OPENSSL_USE_STATIC_LIBS TRUE)
