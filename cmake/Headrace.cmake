@@ -16,7 +16,8 @@ target_compile_options(headrace_settings INTERFACE
 if(HEADRACE_SANITIZE)
   set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
   set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
-  target_compile_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
+  target_compile_options(headrace_settings INTERFACE
+    -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE})
 endif()
 

@@ -69,7 +69,7 @@ void add_content(Page& page, const Inspection& inspection) {
   if (!inspection.labels.empty()) page.add("labels", join(inspection.labels, ", "));
   if (!inspection.encoder.empty()) page.add("encoder", inspection.encoder);
   if (!inspection.counts.empty()) page.add("counts", show_counts(inspection.counts));
-  if (!inspection.reasons.empty()) page.add("not written", show_counts(inspection.reasons));
+  if (!inspection.reasons.empty()) page.add("noted", show_counts(inspection.reasons));
   if (!inspection.attributes_json.empty()) {
     const json attributes = json::parse(inspection.attributes_json, nullptr, false);
     for (const auto& [name, value] : attributes.items()) page.add(name, value.dump().substr(0, 200));

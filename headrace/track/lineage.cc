@@ -28,7 +28,8 @@ struct Entry {
       : run(&record), inputs(record.inputs()), outputs(record.outputs()) {}
 
   bool made(std::string_view url) const {
-    return std::any_of(outputs.begin(), outputs.end(),
+    return covers(run->start.output, url) ||
+           std::any_of(outputs.begin(), outputs.end(),
                        [&](const Artifact& output) { return covers(output.url, url); });
   }
   bool published(const std::string& digest) const {

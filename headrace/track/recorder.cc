@@ -4,9 +4,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
-#include "headrace/record/manifest.h"
-#include "headrace/store/numbered.h"
+#include "headrace/track/published_folder.h"
 #include "headrace/track/runs.h"
 
 namespace headrace {
@@ -66,15 +64,12 @@ Result<std::string> find_unfinished(const Location& root, const RunStart& start,
 
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call) {
   Artifact artifact = {.url = location.url.text()};
-  const std::string prefix = location.at(kManifestPrefix).key;
-  HEADRACE_TRY(const auto published, read_latest(*location.store, prefix, kManifestLimitBytes));
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(location));
   if (published) {
-    auto manifest = parse_manifest(published->data);
-    if (!manifest) return std::move(manifest).error().in(location.describe());
-    artifact.kind = manifest->kind;
+    artifact.kind = published->manifest.kind;
     artifact.manifest = published->number;
-    artifact.digest = sha256_hex(published->data);
-    for (const ManifestPart& part : manifest->parts) artifact.size_bytes += part.size_bytes;
+    artifact.digest = published->digest;
+    for (const ManifestPart& part : published->manifest.parts) artifact.size_bytes += part.size_bytes;
     return artifact;
   }
   auto object = location.key.empty() ? Result<ObjectInfo>(Error{Code::kNotFound, ""})
