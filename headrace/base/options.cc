@@ -1,6 +1,7 @@
 #include "headrace/base/options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "headrace/base/text.h"
@@ -21,13 +22,17 @@ Error refuse(const Option& option, std::string_view text, std::string_view wante
   return {Code::kInvalidArgument, concat("--", option.name, " takes ", wanted, ", not \"", text, "\"")};
 }
 
-std::string range_of(const Option& option) {
-  const bool low = option.minimum != std::numeric_limits<double>::lowest();
-  const bool high = option.maximum != std::numeric_limits<double>::max();
-  if (low && high) return concat(" from ", option.minimum, " to ", option.maximum);
-  if (low) return concat(" of at least ", option.minimum);
-  if (high) return concat(" of at most ", option.maximum);
-  return "";
+// A limit as people write it: 1000000, not 1e+06.
+std::string limit_text(const Option& option, double limit) {
+  if (option.type == OptionType::kSize) return format_size(static_cast<std::uint64_t>(limit));
+  const bool whole = std::abs(limit) < 1e15 && limit == std::trunc(limit);
+  return whole ? concat(static_cast<std::int64_t>(limit)) : concat(limit);
+}
+
+// "a whole number from 1 to 64", "a size of at least 1.0 MB"
+std::string within_range(std::string_view what, const Option& option) {
+  const std::string range = allowed_range(option);
+  return concat(what, range.empty() ? "" : range.starts_with("from") ? " " : " of ", range);
 }
 
 bool is_numeric(OptionType type) {
@@ -35,6 +40,16 @@ bool is_numeric(OptionType type) {
 }
 
 }  // namespace
+
+std::string allowed_range(const Option& option) {
+  const bool low = option.minimum != std::numeric_limits<double>::lowest();
+  const bool high = option.maximum != std::numeric_limits<double>::max();
+  if (low && high)
+    return concat("from ", limit_text(option, option.minimum), " to ", limit_text(option, option.maximum));
+  if (low) return concat("at least ", limit_text(option, option.minimum));
+  if (high) return concat("at most ", limit_text(option, option.maximum));
+  return "";
+}
 
 OptionValues::OptionValues(std::span<const Option> table) : table_(table) {
   for (const Option& option : table) {
@@ -60,12 +75,12 @@ Status OptionValues::set(std::string_view name, std::string_view text) {
 
   if (option.type == OptionType::kInteger) {
     const auto number = parse_number<std::int64_t>(text);
-    if (!number) return refuse(option, text, concat("a whole number", range_of(option)));
+    if (!number) return refuse(option, text, within_range("a whole number", option));
     value.integer = *number;
     value.number = static_cast<double>(*number);
   } else if (option.type == OptionType::kNumber) {
     const auto number = parse_number<double>(text);
-    if (!number) return refuse(option, text, concat("a number", range_of(option)));
+    if (!number) return refuse(option, text, within_range("a number", option));
     value.number = *number;
   } else if (option.type == OptionType::kSize) {
     const auto size = parse_size_bytes(text);
@@ -76,7 +91,8 @@ Status OptionValues::set(std::string_view name, std::string_view text) {
     return refuse(option, text, "no value");
   }
   if (is_numeric(option.type) && !(value.number >= option.minimum && value.number <= option.maximum)) {
-    return refuse(option, text, concat("a number", range_of(option)));
+    return refuse(option, text,
+                  within_range(option.type == OptionType::kSize ? "a size" : "a number", option));
   }
   if (!option.choices.empty()) {
     const std::vector<std::string> choices = split(option.choices, '|');

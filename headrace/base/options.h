@@ -42,6 +42,9 @@ struct Option {
   char letter = 0;
 };
 
+/// "from 1 to 64", "at least 1", "at most 1.1 MB"; empty if any value will do.
+std::string allowed_range(const Option& option);
+
 /// Values of one table's options, checked. Asking for a name that the table lacks, or under another type, is
 /// a programming error and ends in std::logic_error.
 class OptionValues {

@@ -1,7 +1,6 @@
 #include "headrace/cli/help.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "headrace/base/text.h"
@@ -30,13 +29,22 @@ std::string two_columns(std::string left, std::string_view text) {
   return out + "\n";
 }
 
-std::string allowed_range(const Option& option) {
-  const bool low = option.minimum != std::numeric_limits<double>::lowest();
-  const bool high = option.maximum != std::numeric_limits<double>::max();
-  if (low && high) return concat(option.minimum, " to ", option.maximum);
-  if (low) return concat("at least ", option.minimum);
-  if (high) return concat("at most ", option.maximum);
-  return "";
+// Paragraphs, refitted to the width; lines that begin with a blank are examples and stay as they are.
+std::string fit_details(std::string_view details) {
+  std::string out;
+  std::size_t column = 0;  // of a paragraph's last line; 0: none is open
+  for (const std::string& line : split(details, '\n')) {
+    const bool verbatim = line.empty() || line.front() == ' ';
+    if (verbatim) out += concat(column > 0 ? "\n" : "", line, "\n");
+    if (verbatim) column = 0;
+    for (const std::string& word : verbatim ? std::vector<std::string>() : split(line, ' ')) {
+      const bool fits = column > 0 && column + 1 + word.size() <= kWidth;
+      if (column > 0) out += fits ? ' ' : '\n';
+      column = (fits ? column + 1 : 0) + word.size();
+      out += word;
+    }
+  }
+  return column > 0 ? out + "\n" : out;
 }
 
 std::string value_name(const Option& option) {
@@ -78,7 +86,7 @@ std::string usage(const Command& command) {
 
 std::string command_help(const Command& command) {
   std::string out = concat(usage(command), "\n\n", command.summary, ".\n");
-  if (!command.details.empty()) out += concat("\n", command.details, "\n");
+  if (!command.details.empty()) out += concat("\n", fit_details(command.details));
   if (!command.positionals.empty()) out += "\nArguments:\n";
   for (const Positional& positional : command.positionals) {
     out += two_columns(concat("  ", positional.name), positional.sentence);

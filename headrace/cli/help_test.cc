@@ -14,12 +14,12 @@ constexpr Option kOptions[] = {
      .unit = "records",
      .sentence = "Records in a batch.",
      .minimum = 1,
-     .maximum = 4096},
+     .maximum = 1e6},
     {.name = "compression", .default_value = "gzip", .sentence = "Of the shards.", .choices = "none|gzip"},
 };
 const Command kExample = {.name = "example",
                           .summary = "Do nothing",
-                          .details = "  headrace example s3://b/a",
+                          .details = "Does\nnothing.\n\n  headrace example s3://b/a\n  # and so on",
                           .positionals = kPositionals,
                           .options = kOptions};
 
@@ -27,9 +27,10 @@ TEST(Help, ShowsUsageUnitsDefaultsRangesAndChoices) {
   const std::string text = command_help(kExample);
   EXPECT_THAT(text, testing::StartsWith("headrace example FROM [OPTIONS]\n\nDo nothing.\n"));
   EXPECT_THAT(text, testing::HasSubstr("--batch-size records"));
-  EXPECT_THAT(text, testing::HasSubstr("(default 128; 1 to 4096)"));
+  EXPECT_THAT(text, testing::HasSubstr("(default 128; from 1 to 1000000)"));
   EXPECT_THAT(text, testing::HasSubstr("--compression none|gzip"));
-  EXPECT_THAT(text, testing::HasSubstr("  headrace example s3://b/a\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("\n\nDoes nothing.\n\n  headrace example s3://b/a\n  # and so on\n\nArg"));
 }
 
 TEST(Help, OfEveryCommandFitsATerminalAndIsComplete) {

@@ -16,7 +16,7 @@ std::string describe_schema(const FeatureSchema& schema) {
   return concat(schema.dtype, "[", join(sizes, ", "), "]");
 }
 
-Status read_attributes(const Publication& published, Inspection& inspection) {
+Status read_attributes(const PublishedFolder& published, Inspection& inspection) {
   if (published.manifest.kind != "dataset") {
     inspection.attributes_json = published.manifest.attributes_json;
     return {};
@@ -33,7 +33,7 @@ Status read_attributes(const Publication& published, Inspection& inspection) {
 }
 
 // The first records of the first shard of each split; a shard that cannot be read is left to the checksums.
-Status read_first_records(CommandContext& context, const Publication& published,
+Status read_first_records(CommandContext& context, const PublishedFolder& published,
                           const InspectOptions& options, Inspection& inspection) {
   std::set<std::string> splits;
   for (const ManifestPart& part : published.manifest.parts) {
@@ -57,7 +57,7 @@ Status read_first_records(CommandContext& context, const Publication& published,
 
 }  // namespace
 
-Result<Inspection> inspect_published(CommandContext& context, const Publication& published,
+Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
                                      const InspectOptions& options) {
   const Manifest& manifest = published.manifest;
   Inspection inspection = {.url = published.folder.url.text(),

@@ -47,7 +47,7 @@ struct InspectOptions {
 };
 
 /// Of a published folder: by its manifest. Reads all parts to compare checksums, and the first records.
-Result<Inspection> inspect_published(CommandContext& context, const Publication& published,
+Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
                                      const InspectOptions& options);
 
 /// Of TFRecord objects that no manifest describes: at `location`, or directly below it. Reads every record.

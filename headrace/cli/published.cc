@@ -3,9 +3,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/objects.h"
-#include "headrace/io/digest.h"
 #include "headrace/io/parallel.h"
-#include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
@@ -37,15 +35,6 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
 
 }  // namespace
 
-Result<std::optional<Publication>> read_publication(const Location& folder) {
-  HEADRACE_TRY(const auto latest,
-               read_latest(*folder.store, folder.at(kManifestPrefix).key, kManifestLimitBytes));
-  if (!latest) return std::optional<Publication>();
-  auto manifest = parse_manifest(latest->data);
-  if (!manifest) return std::move(manifest).error().in(folder.store->describe(latest->object.key));
-  return std::optional(Publication{folder, latest->number, sha256_hex(latest->data), std::move(*manifest)});
-}
-
 Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call) {
   std::vector<Location> folders;
   HEADRACE_CHECK(location.store->list(folder_prefix(location), {.call = call}, [&](const ObjectInfo& object) {
@@ -63,7 +52,7 @@ Result<std::vector<Location>> find_published(const Location& location, const Cal
   return folders;
 }
 
-Result<std::vector<BadPart>> verify_parts(const Publication& published, int jobs, const CallOptions& call,
+Result<std::vector<BadPart>> verify_parts(const PublishedFolder& published, int jobs, const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance) {
   const std::vector<ManifestPart>& parts = published.manifest.parts;
   std::vector<std::string> problems(parts.size());

@@ -1,27 +1,16 @@
 #pragma once
 
-/// \file Published folders, as `verify` and `inspect` see them: a manifest and the parts that it names.
+/// \file Published folders, as `verify` and `inspect` look at them: finding them, and comparing their parts.
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "headrace/cli/command.h"
-#include "headrace/record/manifest.h"
+#include "headrace/track/published_folder.h"
 
 namespace headrace {
-
-struct Publication {
-  Location folder;
-  std::uint64_t number = 0;  // of the manifest
-  std::string digest;        // SHA-256 of its bytes
-  Manifest manifest;
-};
-
-/// The latest manifest of the folder; none if it has none. \error kDataLoss  the manifest is damaged
-Result<std::optional<Publication>> read_publication(const Location& folder);
 
 /// Every folder at or below `location` that has a manifest, in the order of keys. Lists all that lies there.
 Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call);
@@ -34,7 +23,7 @@ struct BadPart {
 /// Reads every part and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the bytes
 /// that were read, from any thread. Returns what is bad, in the manifest's order; an error only where nothing
 /// can be said: the store fails, or `call.stop` was stopped.
-Result<std::vector<BadPart>> verify_parts(const Publication& published, int jobs, const CallOptions& call,
+Result<std::vector<BadPart>> verify_parts(const PublishedFolder& published, int jobs, const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance);
 
 }  // namespace headrace

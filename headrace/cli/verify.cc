@@ -25,7 +25,7 @@ constexpr Option kOptions[] = {
 };
 
 struct Verdict {
-  std::vector<Publication> folders;
+  std::vector<PublishedFolder> folders;
   std::vector<BadPart> bad;
   std::uint64_t parts = 0;
   std::uint64_t bytes = 0;
@@ -35,7 +35,7 @@ struct Verdict {
 Status read_manifests(const Location& location, const CallOptions& call, Verdict& verdict) {
   HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
   for (const Location& folder : folders) {
-    auto published = read_publication(folder);
+    auto published = read_published(folder);
     if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
     if (!published) {
       verdict.bad.push_back({folder.describe(), published.error().message});
@@ -55,7 +55,7 @@ void show(Console& console, const Verdict& verdict) {
                 {"size_bytes", verdict.bytes},
                 {"published", json::array()},
                 {"bad", json::array()}};
-    for (const Publication& folder : verdict.folders) {
+    for (const PublishedFolder& folder : verdict.folders) {
       out["published"].push_back({{"url", folder.folder.url.text()},
                                   {"kind", folder.manifest.kind},
                                   {"manifest", folder.number},
@@ -67,7 +67,7 @@ void show(Console& console, const Verdict& verdict) {
     console.result(out.dump(-1, ' ', false, json::error_handler_t::replace));
     return;
   }
-  for (const Publication& folder : verdict.folders) {
+  for (const PublishedFolder& folder : verdict.folders) {
     console.result(concat(folder.folder.describe(), "  ", folder.manifest.kind, ", manifest ", folder.number,
                           ", ", folder.manifest.parts.size(), " parts"));
   }
@@ -90,7 +90,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                                          "nothing to compare with")};
   }
   std::atomic<std::uint64_t> done = 0;
-  for (const Publication& folder : verdict.folders) {
+  for (const PublishedFolder& folder : verdict.folders) {
     HEADRACE_TRY(const auto bad, verify_parts(folder, static_cast<int>(options.integer("jobs")),
                                               context.call(), [&](std::uint64_t bytes) {
                                                 context.console.progress("verifying", done += bytes,
