@@ -7,6 +7,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/cli/record_run.h"
+#include "headrace/store/layers/stoppable.h"
 #include "headrace/store/url.h"
 
 namespace headrace {
@@ -137,8 +138,9 @@ void show(Console& console, const Location& output, const PrepareResult& result,
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
-  HEADRACE_TRY(const Location input, context.stores.open(arguments[0]));
+  HEADRACE_TRY(Location input, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
+  input = make_stoppable(std::move(input), context.stop);
   if (output.key.empty())
     return Error{Code::kInvalidArgument,
                  concat(arguments[1], " is the root of a store; name a folder in it")};
@@ -148,8 +150,9 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
     const auto progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t total,
                               std::string_view unit) { context.console.progress(stage, done, total, unit); };
     const auto start = std::chrono::steady_clock::now();
-    HEADRACE_TRY(const PrepareResult result, prepare(input, output, *encoder, options_from(values),
-                                                     recorder.run_id(), progress, context.stop));
+    HEADRACE_TRY(const PrepareResult result,
+                 prepare(input, make_stoppable(output, context.stop), *encoder, options_from(values),
+                         recorder.run_id(), progress, context.stop));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     end.counts = result.attributes.counts;
     end.counts["shards"] = result.shards;

@@ -34,10 +34,14 @@ Status record_run(CommandContext& context, std::string_view command, const Locat
                  .parameters = parameters_of(values)};
   start.versions["headrace"] = HEADRACE_VERSION;
   start.host = {{"cores", concat(std::thread::hardware_concurrency())}, {"processor", processor_name()}};
-  const RecorderOptions options{.root_url = values.text("track"), .now = context.environment.now};
+  const RecorderOptions options{
+      .root_url = values.text("track"), .now = context.environment.now, .call = context.call()};
   HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(context.stores, output, std::move(start), options));
   RunEnd end;
-  const Status outcome = body(recorder, end);
+  Status outcome = body(recorder, end);
+  if (!outcome && outcome.error().code == Code::kCancelled) {
+    outcome = Error{Code::kCancelled, concat(outcome.error().message, "; the same command continues")};
+  }
   return recorder.finish(outcome, std::move(end));
 }
 

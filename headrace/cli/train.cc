@@ -8,6 +8,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
+#include "headrace/store/layers/stoppable.h"
 #include "headrace/train/export.h"
 
 namespace headrace {
@@ -128,7 +129,8 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   options.steps = static_cast<std::uint64_t>(values.integer("steps"));
   options.early_stop = static_cast<std::uint64_t>(values.integer("early-stop"));
   if (values.has("init-from")) {
-    HEADRACE_TRY(options.init_from, context.stores.open(values.text("init-from")));
+    HEADRACE_TRY(Location before, context.stores.open(values.text("init-from")));
+    options.init_from = make_stoppable(std::move(before), context.stop);
   }
   options.on_corrupt = policy_from(values.text("on-corrupt"));
   options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
@@ -232,8 +234,8 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
     context.console.note(epoch_line(metrics, options.epochs));
   };
   const auto start = std::chrono::steady_clock::now();
-  HEADRACE_TRY(const TrainResult result,
-               train(data, run, options, environment, recorder.run_id(), on_step, on_epoch, context.stop));
+  HEADRACE_TRY(const TrainResult result, train(data, make_stoppable(run, context.stop), options, environment,
+                                               recorder.run_id(), on_step, on_epoch, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   if (!result.history.empty()) end.metrics = result.history.back().values;
@@ -253,7 +255,8 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
-  HEADRACE_TRY(const Location data, context.stores.open(arguments[0]));
+  HEADRACE_TRY(Location data, context.stores.open(arguments[0]));
+  data = make_stoppable(std::move(data), context.stop);
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   if (output.key.empty())
     return Error{Code::kInvalidArgument,

@@ -135,8 +135,7 @@ Result<Extracted> extract(TextSource& source, std::string_view source_name, cons
   Extraction extraction(source_name, options, spool);
   while (true) {
     if (stop.stop_requested())
-      return Error{Code::kCancelled,
-                   concat("reading ", source_name, " was stopped; the same command continues")};
+      return Error{Code::kCancelled, concat("reading ", source_name, " was stopped")};
     HEADRACE_TRY(const std::optional<SourceEntry> entry, source.next());
     if (!entry) return extraction.finish();
     HEADRACE_CHECK(extraction.take(source, *entry));

@@ -87,8 +87,7 @@ Result<WrittenShards> write_shards(const Job& job, const RecordSpool& spool,
   std::mutex mutex;
   std::uint64_t done = 0;
   HEADRACE_CHECK(parallel_for(job.options.workers, tasks.size(), [&](std::size_t i) -> Status {
-    if (job.stop.stop_requested())
-      return Error{Code::kCancelled, "preparing was stopped; the same command continues"};
+    if (job.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
     HEADRACE_TRY(std::optional<ShardReceipt> receipt, writer.find_receipt(tasks[i]));
     const bool was_done = receipt.has_value();
     if (!was_done) {

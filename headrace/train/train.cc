@@ -236,8 +236,7 @@ class Training {
     const auto start = Clock::now();
     while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
       if (stop_.stop_requested())
-        return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch,
-                                              "; the same command continues from its start")};
+        return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
       HEADRACE_TRY(const std::optional<Batch> batch, loader_->next());
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
       HEADRACE_TRY(const float loss, step.run(*batch, sums));

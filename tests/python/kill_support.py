@@ -1,0 +1,80 @@
+"""For tests that kill the command: small archives, killing after a delay, what a folder holds."""
+
+import io
+import os
+import pathlib
+import random
+import subprocess
+import tarfile
+from collections.abc import Iterator
+
+WORDS = [f"word{i}" for i in range(400)]
+
+
+def reviews(count: int, seed: int = 1) -> dict[str, bytes]:
+    """Names and texts of an archive of the aclImdb layout: one in five is of the test split."""
+    draw = random.Random(seed)
+    entries = {}
+    for i in range(count):
+        label, word, rating = ("pos", "great", 8) if i % 2 else ("neg", "awful", 2)
+        split = "test" if i % 5 == 0 else "train"
+        text = " ".join([*draw.choices(WORDS, k=60), word])
+        entries[f"aclImdb/{split}/{label}/{i}_{rating}.txt"] = text.encode()
+    return entries
+
+
+def write_archive(path: pathlib.Path, entries: dict[str, bytes]) -> pathlib.Path:
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name, data in entries.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return path
+
+
+def objects_below(folder: pathlib.Path) -> dict[str, bytes]:
+    """Key and content of every object that a file store has there. What a killed write left is none."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith(".headrace-write-")
+    }
+
+
+class Killer:
+    """Kills one command again and again; repeats it until it ends by itself now and then.
+
+    The delays are uniform over the time that an undisturbed run takes. `seed` repeats a run of the test as
+    far as the machine allows.
+    """
+
+    def __init__(self, command: list[str], seed: int, run_seconds: float, environment: dict[str, str]):
+        print(f"seed {seed}")
+        self.command = command
+        self.environment = {**os.environ, **environment}
+        self.run_seconds = run_seconds
+        self.draw = random.Random(seed)
+
+    def run_once(self) -> bool:
+        """Starts the command and kills it after a random time; whether it was still running."""
+        process = subprocess.Popen(
+            self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        try:
+            _, errors = process.communicate(timeout=self.draw.uniform(0, self.run_seconds))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, errors = process.communicate()
+        assert process.returncode in (0, -9), errors.decode()
+        return process.returncode == -9
+
+    def kill(self, kills: int) -> Iterator[bool]:
+        """Until the command was killed `kills` times and has ended by itself after that: True for each
+        kill, False for each end. Whoever asks removes what a run that has ended left, to begin anew."""
+        killed = 0
+        while True:
+            was_killed = self.run_once()
+            killed += was_killed
+            yield was_killed
+            if killed >= kills and not was_killed:
+                return
