@@ -4,39 +4,39 @@
 #include <archive_entry.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "headrace/base/text.h"
+#include "headrace/codec/archive/archive_input.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 20;
-
 class LibarchiveReader final : public ArchiveReader {
  public:
   LibarchiveReader(Store& store, ObjectInfo object, CallOptions options)
-      : store_(store),
-        object_(std::move(object)),
-        options_(std::move(options)),
-        buffer_(kBufferBytes),
+      : name_(store.describe(object.key)),
+        input_(store, std::move(object), std::move(options)),
         archive_(archive_read_new()) {}
   ~LibarchiveReader() override { archive_read_free(archive_); }
 
   Status open() {
-    if (object_.size_bytes == 0)
-      return Error{Code::kInvalidArgument, concat(name(), " is empty: no archive")};
-    archive_read_support_filter_gzip(archive_);
+    if (input_.object().size_bytes == 0)
+      return Error{Code::kInvalidArgument, concat(name_, " is empty: no archive")};
+    HEADRACE_CHECK(input_.open());
     archive_read_support_filter_bzip2(archive_);
     archive_read_support_filter_xz(archive_);
     archive_read_support_filter_zstd(archive_);
     archive_read_support_format_tar(archive_);
     archive_read_support_format_zip(archive_);
+    // Reads past a tar's end mark to the end of the input, where compressions keep their checksums.
+    archive_read_set_format_option(archive_, "tar", "read_concatenated_archives", "1");
     archive_read_set_callback_data(archive_, this);
     archive_read_set_read_callback(archive_, &LibarchiveReader::read_callback);
-    archive_read_set_seek_callback(archive_, &LibarchiveReader::seek_callback);
-    archive_read_set_skip_callback(archive_, &LibarchiveReader::skip_callback);
+    if (!input_.is_gzip()) {
+      archive_read_set_seek_callback(archive_, &LibarchiveReader::seek_callback);
+      archive_read_set_skip_callback(archive_, &LibarchiveReader::skip_callback);
+    }
     if (archive_read_open1(archive_) != ARCHIVE_OK)
       return failure(Code::kInvalidArgument, "it is no tar or zip archive, or damaged at its start");
     return {};
@@ -80,14 +80,14 @@ class LibarchiveReader final : public ArchiveReader {
       const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
       if (end > limit_bytes) {
         return Error{Code::kResourceExhausted,
-                     concat(last_path_, " in ", name(), " is larger than ", format_size(limit_bytes))};
+                     concat(last_path_, " in ", name_, " is larger than ", format_size(limit_bytes))};
       }
       target.resize(start + static_cast<std::size_t>(offset), '\0');
       target.append(static_cast<const char*>(block), size);
     }
   }
 
-  std::uint64_t consumed_bytes() const override { return position_; }
+  std::uint64_t consumed_bytes() const override { return input_.position(); }
 
  private:
   static EntryKind kind_of(archive_entry* entry) {
@@ -97,79 +97,75 @@ class LibarchiveReader final : public ArchiveReader {
     return archive_entry_filetype(entry) == AE_IFREG ? EntryKind::kFile : EntryKind::kOther;
   }
 
-  std::string name() const { return store_.describe(object_.key); }
-
-  Error failure(Code code, std::string_view what) {
-    if (!store_failure_) return store_failure_.error();
-    const char* reason = archive_error_string(archive_);
-    std::string message =
-        concat("reading ", name(), ": ", what, " (", reason == nullptr ? "no reason given" : reason,
-               ", at byte ", position_, " of ", object_.size_bytes);
-    if (!last_path_.empty()) message += concat(", after entry ", replace_invalid_utf8(last_path_).text);
-    return {code, message + "); fetch the archive again and compare its checksum"};
+  std::string after() const {
+    return last_path_.empty() ? "" : concat(", after entry ", replace_invalid_utf8(last_path_).text);
   }
 
-  // libarchive takes the end of input for the end of a plain tar; its two closing zero blocks tell a cut one.
+  Error failure(Code code, std::string_view what) {
+    if (!input_failure_) return describe(input_failure_.error());
+    const char* reason = archive_error_string(archive_);
+    return {code, concat("reading ", name_, ": ", what, " (", reason == nullptr ? "no reason given" : reason,
+                         ", at byte ", input_.position(), " of ", input_.object().size_bytes, after(),
+                         "); fetch the archive again and compare its checksum")};
+  }
+
+  // Damage is the archive's; any other failure is the store's, which says itself what it was doing.
+  Error describe(const Error& error) const {
+    if (error.code != Code::kDataLoss) return error;
+    return {error.code, concat("reading ", name_, ": the archive is damaged or cut (", error.message, after(),
+                               "); fetch the archive again and compare its checksum")};
+  }
+
+  // libarchive takes the end of input for the end of a tar; its two closing zero blocks tell a cut one.
   Status check_end() {
-    const bool plain_tar = archive_filter_count(archive_) == 1 &&
-                           (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
-    if (!plain_tar) return {};
-    std::array<std::byte, 512> tail{};
-    if (object_.size_bytes >= tail.size()) {
-      HEADRACE_CHECK(read_exactly(store_, object_.key, tail,
-                                  {.offset_bytes = object_.size_bytes - tail.size(),
-                                   .if_version = object_.version,
-                                   .call = options_}));
-      if (std::all_of(tail.begin(), tail.end(), [](std::byte b) { return b == std::byte{0}; })) return {};
-    }
+    if (Status drained = input_.drain(); !drained) return describe(drained.error());
+    const bool checks_itself = archive_filter_count(archive_) > 1 ||
+                               (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_TAR;
+    if (checks_itself) return {};
+    HEADRACE_TRY(const bool has_end_mark, input_.ends_in_zeros());
+    if (has_end_mark) return {};
     return Error{Code::kDataLoss,
-                 concat("reading ", name(), ": the archive has no end mark after entry ",
+                 concat("reading ", name_, ": the archive has no end mark after entry ",
                         replace_invalid_utf8(last_path_).text, ": it was cut; fetch it again")};
   }
 
   static la_ssize_t read_callback(archive* handle, void* self, const void** block) {
     auto& reader = *static_cast<LibarchiveReader*>(self);
-    auto read = reader.store_.read_into(
-        reader.object_.key, reader.buffer_,
-        {.offset_bytes = reader.position_, .if_version = reader.object_.version, .call = reader.options_});
-    if (!read) {
-      archive_set_error(handle, EIO, "the store failed");
-      reader.store_failure_ = std::move(read).error();
+    auto piece = reader.input_.next();
+    if (!piece) {
+      archive_set_error(handle, EIO, "the input failed");
+      reader.input_failure_ = std::move(piece).error();
       return ARCHIVE_FATAL;
     }
-    reader.position_ += read->bytes_read;
-    *block = reader.buffer_.data();
-    return static_cast<la_ssize_t>(read->bytes_read);
+    *block = piece->data();
+    return static_cast<la_ssize_t>(piece->size());
   }
 
   static la_int64_t skip_callback(archive*, void* self, la_int64_t request) {
-    auto& reader = *static_cast<LibarchiveReader*>(self);
-    const std::uint64_t left = reader.object_.size_bytes - reader.position_;
+    ArchiveInput& input = static_cast<LibarchiveReader*>(self)->input_;
+    const std::uint64_t left = input.object().size_bytes - input.position();
     const std::uint64_t step = std::min(left, static_cast<std::uint64_t>(std::max<la_int64_t>(request, 0)));
-    reader.position_ += step;
+    input.seek(input.position() + step);
     return static_cast<la_int64_t>(step);
   }
 
   static la_int64_t seek_callback(archive*, void* self, la_int64_t offset, int whence) {
-    auto& reader = *static_cast<LibarchiveReader*>(self);
-    const auto size = static_cast<la_int64_t>(reader.object_.size_bytes);
+    ArchiveInput& input = static_cast<LibarchiveReader*>(self)->input_;
+    const auto size = static_cast<la_int64_t>(input.object().size_bytes);
     const la_int64_t base = whence == SEEK_SET   ? 0
-                            : whence == SEEK_CUR ? static_cast<la_int64_t>(reader.position_)
+                            : whence == SEEK_CUR ? static_cast<la_int64_t>(input.position())
                                                  : size;
     if (offset < -base || offset > size - base) return ARCHIVE_FATAL;
-    reader.position_ = static_cast<std::uint64_t>(base + offset);
-    return static_cast<la_int64_t>(reader.position_);
+    input.seek(static_cast<std::uint64_t>(base + offset));
+    return static_cast<la_int64_t>(input.position());
   }
 
-  Store& store_;
-  const ObjectInfo object_;
-  const CallOptions options_;
-  Bytes buffer_;
+  const std::string name_;
+  ArchiveInput input_;
   archive* archive_;
   archive_entry* current_ = nullptr;
   std::string last_path_;
-  std::uint64_t position_ = 0;
-  Status store_failure_;  // an error once the store has failed in a callback
+  Status input_failure_;  // an error once the input has failed in a callback
 };
 
 }  // namespace

@@ -116,8 +116,8 @@ const std::vector<Item> kItems = {{"./a/one.txt", "first"},
                                   {"a/link", "", "/etc/passwd"},
                                   {"../up", "x"}};
 
-// "path=data" of every file, or the error's message.
-std::vector<std::string> read_all(const Bytes& data) {
+// What every entry is, and the error's message if there was one. Appends the entries' data to `content`.
+std::vector<std::string> read_all(const Bytes& data, std::string* content = nullptr) {
   const auto store = make_memory_store("test");
   EXPECT_TRUE(store->write("archive", data, {}));
   std::vector<std::string> seen;
@@ -130,6 +130,7 @@ std::vector<std::string> read_all(const Bytes& data) {
     std::string text;
     const Status status = (*reader)->read_data(text, 1 << 20);
     if (!status) return seen.push_back("error: " + status.error().message), seen;
+    if (content != nullptr) *content += text;
     seen.push_back(concat((*entry)->path,
                           (*entry)->kind == EntryKind::kLink ? " is a link" : concat(" has ", text.size())));
   }
@@ -160,6 +161,32 @@ TEST(ArchiveReader, ACutArchiveIsAnErrorWhereverItIsCut) {
           << "cut at " << size << ": " << seen.back();
     }
   }
+}
+
+TEST(ArchiveReader, AnAlteredByteNeverPassesForContent) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += std::to_string(i * i % 977);
+  const Bytes tar = make_tar({{"a/text", text}, {"a/end", "."}});
+  for (const Bytes& archive : {gzip(tar), bzip2(tar), xz(tar)}) {
+    int errors = 0;
+    for (std::size_t i = 12; i < archive.size(); i += 1 + archive.size() / 199) {
+      Bytes altered = archive;
+      altered[i] ^= std::byte{0x10};
+      std::string content;
+      const bool failed =
+          read_all(altered, &content).back().find("memory://test/archive") != std::string::npos;
+      errors += failed ? 1 : 0;
+      EXPECT_TRUE(failed || content == text + ".") << "byte " << i;
+    }
+    EXPECT_GT(errors, 150);
+  }
+}
+
+TEST(ArchiveReader, ATarThatWasCutBeforeItWasCompressedIsTold) {
+  Bytes tar = make_tar(kItems);
+  tar.resize(tar.size() - 1024);
+  for (const Bytes& archive : {tar, gzip(tar)})
+    EXPECT_NE(read_all(archive).back().find("no end mark"), std::string::npos);
 }
 
 TEST(ArchiveReader, WhatIsNoArchiveIsNamed) {

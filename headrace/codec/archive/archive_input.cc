@@ -1,0 +1,85 @@
+#include "headrace/codec/archive/archive_input.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 20;
+
+bool begins_gzip(BytesView head) {
+  return head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
+}
+
+}  // namespace
+
+ArchiveInput::ArchiveInput(Store& store, ObjectInfo object, CallOptions options)
+    : store_(store), object_(std::move(object)), options_(std::move(options)), buffer_(kBufferBytes) {}
+
+Status ArchiveInput::open() {
+  HEADRACE_TRY(const BytesView head, read());
+  if (begins_gzip(head)) {
+    inflater_.emplace(Compression::kGzip);
+    inflated_.resize(kBufferBytes);
+    compressed_ = head;
+  } else {
+    position_ = 0;
+  }
+  return {};
+}
+
+Result<BytesView> ArchiveInput::read() {
+  HEADRACE_TRY(
+      const ReadResult read,
+      store_.read_into(object_.key, buffer_,
+                       {.offset_bytes = position_, .if_version = object_.version, .call = options_}));
+  position_ += read.bytes_read;
+  return BytesView(buffer_).first(read.bytes_read);
+}
+
+Result<BytesView> ArchiveInput::next() {
+  if (!inflater_) return read();
+  while (true) {
+    if (compressed_.empty() && position_ < object_.size_bytes) {
+      HEADRACE_TRY(compressed_, read());
+    }
+    HEADRACE_TRY(const InflateStep step, inflater_->step(compressed_, inflated_));
+    compressed_ = compressed_.subspan(step.consumed_bytes);
+    const BytesView piece = BytesView(inflated_).first(step.produced_bytes);
+    remember_tail(piece);
+    if (!piece.empty()) return piece;
+    if (compressed_.empty() && position_ >= object_.size_bytes) {
+      HEADRACE_CHECK(inflater_->finish());
+      return piece;
+    }
+  }
+}
+
+void ArchiveInput::remember_tail(BytesView piece) {
+  append(tail_, piece.last(std::min(piece.size(), kTailBytes)));
+  if (tail_.size() > kTailBytes)
+    tail_.erase(tail_.begin(), tail_.end() - static_cast<std::ptrdiff_t>(kTailBytes));
+}
+
+Status ArchiveInput::drain() {
+  while (is_gzip()) {
+    HEADRACE_TRY(const BytesView piece, next());
+    if (piece.empty()) break;
+  }
+  return {};
+}
+
+Result<bool> ArchiveInput::ends_in_zeros() {
+  if (!is_gzip() && object_.size_bytes >= kTailBytes) {
+    tail_.resize(kTailBytes);
+    HEADRACE_CHECK(read_exactly(
+        store_, object_.key, tail_,
+        {.offset_bytes = object_.size_bytes - kTailBytes, .if_version = object_.version, .call = options_}));
+  }
+  return tail_.size() == kTailBytes &&
+         std::ranges::all_of(tail_, [](std::byte b) { return b == std::byte{0}; });
+}
+
+}  // namespace headrace

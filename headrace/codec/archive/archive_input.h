@@ -1,0 +1,60 @@
+#pragma once
+
+/// \file The bytes of an archive object, without gzip around them.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "headrace/codec/deflate.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// Reads one version of an object front to back, and takes gzip off: libarchive would not compare the CRC-32
+/// that ends a gzip member, so that an altered text would pass for a good one. Other compressions check
+/// themselves and are left to libarchive. Memory: one buffer of 1 MiB, two for gzip. One thread at a time.
+class ArchiveInput {
+ public:
+  /// Borrows the store.
+  ArchiveInput(Store& store, ObjectInfo object, CallOptions options);
+
+  /// Looks at the first bytes. Call once, before all else.
+  Status open();
+
+  /// The next piece, valid until the next call; empty at the end. \error kDataLoss  gzip data are damaged or
+  /// cut: the message names the offset
+  Result<BytesView> next();
+
+  /// Reads what is left, so that the checksums at the end are compared.
+  Status drain();
+
+  /// Whether the last 512 bytes, as `next` gives them, are zero: a tar ends so. Call after `drain`.
+  Result<bool> ends_in_zeros();
+
+  bool is_gzip() const { return inflater_.has_value(); }
+
+  /// Without gzip: where the next piece begins. May be moved.
+  std::uint64_t position() const { return position_; }
+  void seek(std::uint64_t position) { position_ = position; }
+
+  const ObjectInfo& object() const { return object_; }
+
+ private:
+  static constexpr std::size_t kTailBytes = 512;
+
+  Result<BytesView> read();
+  void remember_tail(BytesView piece);
+
+  Store& store_;
+  const ObjectInfo object_;
+  const CallOptions options_;
+  Bytes buffer_;
+  std::uint64_t position_ = 0;
+  std::optional<Inflater> inflater_;
+  BytesView compressed_;  // in `buffer_`, not inflated yet
+  Bytes inflated_;
+  Bytes tail_;
+};
+
+}  // namespace headrace
