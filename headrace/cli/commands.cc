@@ -4,6 +4,8 @@ namespace headrace {
 
 extern const Command kPrepareCommand;
 extern const Command kTrainCommand;
+extern const Command kEvaluateCommand;
+extern const Command kPredictCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
@@ -18,8 +20,9 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand, &kInspectCommand, &kVerifyCommand, &kRunsLsCommand, &kRunsShowCommand,
-      &kLineageCommand, &kLsCommand,    &kCatCommand,     &kCpCommand,     &kRmCommand,     &kStatCommand,
+      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
+      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
+      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,
   };
   return kCommands;
 }

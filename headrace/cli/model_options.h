@@ -1,0 +1,25 @@
+#pragma once
+
+/// \file Options that the commands over a trained model share.
+
+#include "headrace/cli/command.h"
+#include "headrace/stream/dataset.h"
+
+namespace headrace {
+
+inline constexpr Option kSplitOption = {
+    .name = "split", .default_value = "test", .sentence = "Split of the data set."};
+inline constexpr Option kOnCorruptOption = {
+    .name = "on-corrupt",
+    .default_value = "fail",
+    .sentence = "What to do with records that fail their checksum, and with missing shards.",
+    .choices = "fail|skip-record|skip-shard"};
+
+/// What --on-corrupt asks for.
+inline CorruptionPolicy corruption_policy(const OptionValues& values) {
+  const std::string& text = values.text("on-corrupt");
+  if (text == "skip-record") return CorruptionPolicy::kSkipRecord;
+  return text == "skip-shard" ? CorruptionPolicy::kSkipShard : CorruptionPolicy::kFail;
+}
+
+}  // namespace headrace

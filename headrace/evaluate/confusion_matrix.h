@@ -1,0 +1,49 @@
+#pragma once
+
+/// \file Counts of right and wrong answers of a classifier, and what is computed from them.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace headrace {
+
+/// Of one class. A quotient whose divisor is 0 counts as 0, as in scikit-learn (zero_division=0).
+struct ClassScores {
+  double precision = 0;       // right of those predicted
+  double recall = 0;          // right of those that are
+  double f1 = 0;              // harmonic mean of both
+  std::uint64_t support = 0;  // those that are
+};
+
+/// Rows are the true classes, columns the predicted ones. Exact at any number of records.
+class ConfusionMatrix {
+ public:
+  explicit ConfusionMatrix(std::size_t classes) : classes_(classes), counts_(classes * classes) {}
+
+  /// REQUIRES: both are less than `classes()`
+  void add(std::size_t truth, std::size_t predicted) { ++counts_[truth * classes_ + predicted]; }
+
+  std::size_t classes() const { return classes_; }
+  std::uint64_t count(std::size_t truth, std::size_t predicted) const {
+    return counts_[truth * classes_ + predicted];
+  }
+  std::uint64_t records() const;
+  /// Right of all; 0 without records.
+  double accuracy() const;
+  ClassScores scores(std::size_t label) const;
+
+ private:
+  std::size_t classes_;
+  std::vector<std::uint64_t> counts_;
+};
+
+/// Index of the highest score, of equal ones the first; none if there is no score or one is not finite.
+std::optional<std::size_t> highest(std::span<const float> scores);
+
+/// The class of a one-hot row: one value is 1, the others are 0; none if it is not so.
+std::optional<std::size_t> one_hot_class(std::span<const std::int64_t> row);
+
+}  // namespace headrace

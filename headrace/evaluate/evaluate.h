@@ -1,0 +1,34 @@
+#pragma once
+
+/// \file The evaluate stage: an exported model and a split of a data set in, loss, accuracy and the confusion
+/// matrix out.
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "headrace/evaluate/evaluation.h"
+#include "headrace/evaluate/exported_model.h"
+#include "headrace/stream/loader.h"
+
+namespace headrace {
+
+struct EvaluateOptions {
+  std::string split = "test";
+  std::uint64_t batch_size = 512;
+  CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  std::uint64_t memory_budget_bytes = 256 << 20;
+};
+
+/// Records done, and their total.
+using OnRecords = std::function<void(std::uint64_t, std::uint64_t)>;
+
+/// Runs the model's eval_step over every record of the split once, in data-set order; the batches' own
+/// buffers are fed. The loss is the mean of the batches' means, weighted by their records.
+/// \error as `check_dataset`, Dataset::open and BatchLoader say; kInvalidArgument  a label that is not
+/// one-hot, or a model that gives something else than one score a class; kCancelled  stopped
+Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,
+                            const OnRecords& on_records, const std::stop_token& stop);
+
+}  // namespace headrace

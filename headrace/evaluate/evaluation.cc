@@ -1,0 +1,61 @@
+#include "headrace/evaluate/evaluation.h"
+
+#include <nlohmann/json.hpp>
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+
+json confusion_to_json(const Evaluation& evaluation) {
+  json counts = json::array();
+  for (std::size_t truth = 0; truth < evaluation.confusion.classes(); ++truth) {
+    json row = json::array();
+    for (std::size_t predicted = 0; predicted < evaluation.confusion.classes(); ++predicted)
+      row.push_back(evaluation.confusion.count(truth, predicted));
+    counts.push_back(std::move(row));
+  }
+  return {{"labels", evaluation.labels}, {"counts", std::move(counts)}};
+}
+
+json classes_to_json(const Evaluation& evaluation) {
+  json out = json::array();
+  for (std::size_t label = 0; label < evaluation.confusion.classes(); ++label) {
+    const ClassScores scores = evaluation.confusion.scores(label);
+    out.push_back({{"label", evaluation.labels[label]},
+                   {"precision", scores.precision},
+                   {"recall", scores.recall},
+                   {"f1", scores.f1},
+                   {"support", scores.support}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id) {
+  json out = {
+      {"format", "headrace.evaluation"},
+      {"version", kVersion},
+      {"run_id", run_id},
+      {"model", evaluation.model.url},
+      {"model_digest", evaluation.model.digest},
+      {"data", evaluation.data.url},
+      {"data_digest", evaluation.data.digest},
+      {"split", evaluation.split},
+      {"records", evaluation.confusion.records()},
+      {"corrupt_records", evaluation.corrupt_records},
+      {"metrics", evaluation.metrics},
+      {"accuracy", evaluation.confusion.accuracy()},
+      {"labels", evaluation.labels},
+      {"confusion", confusion_to_json(evaluation)},
+      {"classes", classes_to_json(evaluation)},
+  };
+  const auto loss = evaluation.metrics.find("loss");
+  out["loss"] = loss == evaluation.metrics.end() ? json() : json(loss->second);
+  return out.dump();
+}
+
+}  // namespace headrace

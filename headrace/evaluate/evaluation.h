@@ -1,0 +1,37 @@
+#pragma once
+
+/// \file What an evaluation found. Format of the object: docs/formats/evaluation.md.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/evaluate/confusion_matrix.h"
+
+namespace headrace {
+
+/// A published folder, as results name it.
+struct EvaluatedInput {
+  std::string url;
+  std::string digest;  // SHA-256 (hex) of its manifest
+};
+
+struct Evaluation {
+  EvaluatedInput model;
+  EvaluatedInput data;
+  std::string split;
+  std::vector<std::string> labels;
+  ConfusionMatrix confusion{0};
+  /// "loss", and the metrics that the model was compiled with, over all records.
+  std::map<std::string, double> metrics;
+  std::uint64_t corrupt_records = 0;  // left out
+  std::vector<std::string> remarks;   // for people
+};
+
+/// Canonical JSON: keys sorted, no white space, no newline. Numbers that JSON lacks become null.
+/// `run_id` names the run that evaluated.
+std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id);
+
+}  // namespace headrace

@@ -1,0 +1,44 @@
+#pragma once
+
+/// \file The predict stage: an exported model's answers to every record of a split, as objects in a store.
+/// Format of what it writes: docs/formats/predictions.md.
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/evaluate/evaluate.h"
+#include "headrace/evaluate/exported_model.h"
+
+namespace headrace {
+
+struct PredictOptions {
+  std::string split = "test";
+  std::uint64_t batch_size = 512;  // records given to the model at once
+  CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  /// Shards that are worked on at once. The result does not depend on it.
+  int workers = 1;
+  bool overwrite = false;
+};
+
+struct PredictResult {
+  std::uint64_t records = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t shard_bytes = 0;
+  std::uint64_t corrupt_records = 0;  // left out
+  std::vector<std::string> remarks;   // the first hundred, for people
+  bool was_published = false;         // by an earlier process: nothing was done
+};
+
+/// One object for each shard of the split, then the manifest. Interrupted, the same call writes the same
+/// bytes under the same names again. Memory: for each worker a block of the data set and a batch.
+/// \error kFailedPrecondition  `output` was begun with another model, other data or other options: the
+///                             message names them; kInvalidArgument  it holds something else
+/// \error as `check_dataset`, Dataset::open and Predictor say; kCancelled  stopped
+Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
+                              const PredictOptions& options, std::string_view run_id,
+                              const OnRecords& on_records, const std::stop_token& stop);
+
+}  // namespace headrace

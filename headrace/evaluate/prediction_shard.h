@@ -1,0 +1,42 @@
+#pragma once
+
+/// \file Writes one object of predictions: JSON Lines, gzip. Format: docs/formats/predictions.md.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headrace/codec/deflate.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+/// "predictions-00003-of-00007.jsonl.gz"
+std::string prediction_shard_name(std::size_t number, std::size_t count);
+
+/// Equal lines give equal bytes. Memory: a member of 1 MiB, and what the upload holds. Not thread-safe.
+class PredictionShard {
+ public:
+  /// Nothing is visible before `finish`; what lies under that name is replaced then.
+  static Result<PredictionShard> start(const Location& folder, std::string name);
+
+  /// `line` without a newline.
+  Status add(std::string_view line);
+  /// Makes the object visible; gives what the manifest says of it. Call once.
+  Result<ManifestPart> finish();
+
+ private:
+  PredictionShard(std::string name, std::unique_ptr<Upload> upload, GzipCompressor compressor)
+      : upload_(std::move(upload)), compressor_(std::move(compressor)) {
+    part_.key = std::move(name);
+  }
+  Status end_member();
+
+  std::unique_ptr<Upload> upload_;
+  GzipCompressor compressor_;
+  std::string member_;
+  ManifestPart part_{.role = "predictions", .records = 0};
+};
+
+}  // namespace headrace
