@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not the process's end
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
   const auto environment = headrace::Environment::capture();
   headrace::set_tensorflow_environment();  // while there is only this thread
   const headrace::StopOnSignal stop;

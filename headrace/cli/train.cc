@@ -222,7 +222,10 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
                       const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
   HEADRACE_TRY(const TrainOptions options, options_from(context, values));
   HEADRACE_CHECK(recorder.add_input(data));
-  if (options.init_from) HEADRACE_CHECK(recorder.add_input(options.init_from->at("checkpoints")));
+  if (options.init_from) {
+    if (Status known = recorder.add_input(options.init_from->at("checkpoints")); !known)
+      return std::move(known).error().in("--init-from");
+  }
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
   const TrainEnvironment environment{*engine.engine, trace, context.environment,

@@ -15,6 +15,14 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+Error with_advice(Error error) {
+  if (error.code == Code::kDataLoss)
+    error.message +=
+        "; restore the shard, prepare the data set anew, or leave such records out with --on-corrupt "
+        "skip-record";
+  return error;
+}
+
 }  // namespace
 
 Status check_memory_budget(const Dataset& dataset, const LoaderOptions& options,
@@ -172,7 +180,7 @@ Status Pipeline::decode_block(const Task& task, BlockReader& reader, ExampleDeco
     if (data)
       error = std::move(error).in(concat("record ", block.first_record + record, " of ",
                                          dataset_.location().store->describe(shard.key)));
-    if (options_.on_corrupt == CorruptionPolicy::kFail) return error;
+    if (options_.on_corrupt == CorruptionPolicy::kFail) return with_advice(std::move(error));
     note(error);
     return {};
   };

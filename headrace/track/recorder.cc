@@ -84,7 +84,9 @@ Result<Artifact> describe_artifact(const Location& location, const CallOptions& 
   bool is_folder = false;
   HEADRACE_CHECK(location.store->list(location.key.empty() ? "" : location.key + "/", {.call = call},
                                       [&](const ObjectInfo&) { return !(is_folder = true); }));
-  if (!is_folder) return Error{Code::kNotFound, concat("there is nothing at ", location.describe())};
+  if (!is_folder)
+    return Error{Code::kNotFound,
+                 concat("there is nothing at ", location.describe(), "; check the URL with headrace ls")};
   artifact.kind = "folder";
   return artifact;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "headrace/base/text.h"
+#include "headrace/store/numbered.h"
 #include "headrace/store/staging.h"
 #include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
@@ -17,6 +18,7 @@ namespace headrace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Variables = std::map<std::string, Tensor>;
 
 constexpr std::string_view kTraceKind = "trace";
 constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
@@ -72,16 +74,17 @@ class Training {
 
  private:
   Status open_data() {
-    HEADRACE_TRY(dataset_, Dataset::open(data_, {.split = options_.split,
-                                                 .on_corrupt = options_.on_corrupt,
-                                                 .call = {.stop = stop_}}));
-    result_.remarks = dataset_->remarks();
-    if (!dataset_->attributes()) {
+    HEADRACE_TRY(const auto published, latest_number(*data_.store, data_.at(kManifestPrefix).key));
+    if (!published) {
       return Error{
           Code::kInvalidArgument,
           concat(data_.describe(),
                  " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
     }
+    HEADRACE_TRY(dataset_, Dataset::open(data_, {.split = options_.split,
+                                                 .on_corrupt = options_.on_corrupt,
+                                                 .call = {.stop = stop_}}));
+    result_.remarks = dataset_->remarks();
     const DatasetAttributes& attributes = *dataset_->attributes();
     features_width_ = width_of(attributes, options_.features, 0);
     labels_width_ = width_of(attributes, options_.labels, 0);
@@ -174,6 +177,7 @@ class Training {
       HEADRACE_TRY(const std::optional<RunState> before,
                    CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "")
                        .restore_latest(*model_));
+      HEADRACE_CHECK(check_restored_shapes());
     }
     if (!options_.learning_rate) return {};
     if (result_.model.learning_rate.empty()) {
@@ -186,6 +190,21 @@ class Training {
     const TensorView view = TensorView::of(&rate, {});
     Tensor now;
     return call->run({&view, 1}, {&now, 1});
+  }
+
+  // TensorFlow restores a variable of any shape.
+  Status check_restored_shapes() {
+    HEADRACE_TRY(const auto variables, read_variables(*model_));
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      if (found == variables.end() || variable.shape.accepts(found->second.shape())) continue;
+      return Error{Code::kInvalidArgument,
+                   concat("--init-from ", options_.init_from->describe(), ": its variable ", variable.name,
+                          " has shape ", found->second.shape().text(), ", but that of ", options_.model,
+                          " on these data has ", variable.shape.text(),
+                          "; give a run with the same model on the same kind of features")};
+    }
+    return {};
   }
 
   LoaderOptions loader_options(const RecordRange& range, ShuffleMode shuffle) const {
@@ -219,6 +238,7 @@ class Training {
     HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", features_width_, labels_width_));
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
+    result_.loader.corrupt_records += validation_corrupt_records_;
     for (std::string& remark : loader_->remarks()) result_.remarks.push_back(std::move(remark));
     return {};
   }
@@ -243,7 +263,7 @@ class Training {
       ++batch_number;
       ++state_.step;
       ++result_.steps_done_now;
-      if (!std::isfinite(loss)) return diverged(epoch, loss);
+      if (!std::isfinite(loss)) return diverged(epoch, concat("the loss became ", loss));
       if (options_.log_every != 0 && state_.step % options_.log_every == 0) {
         train_events_.scalar({wall_time_s(environment_.environment), static_cast<std::int64_t>(state_.step)},
                              "batch_loss", loss);
@@ -254,19 +274,21 @@ class Training {
     return end_epoch(epoch, batch_number, sums);
   }
 
-  Error diverged(std::uint64_t epoch, float loss) const {
+  Error diverged(std::uint64_t epoch, std::string_view what) const {
     const std::string kept = state_.epoch == 0
                                  ? "no checkpoint was written yet"
                                  : concat("the checkpoint after epoch ", state_.epoch, " is kept");
     return {Code::kAborted,
-            concat("the loss became ", loss, " at step ", state_.step, " in epoch ", epoch, "; ", kept,
+            concat(what, " at step ", state_.step, " in epoch ", epoch, "; ", kept,
                    ". Try a smaller --learning-rate, or look at the data with headrace inspect")};
   }
 
   Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums) {
     EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = sums.values("")};
     HEADRACE_CHECK(validate(epoch, metrics));
-    HEADRACE_CHECK(write_events(epoch, metrics));
+    HEADRACE_TRY(const Variables variables, read_variables(*model_));
+    HEADRACE_CHECK(check_finite(metrics, variables));
+    HEADRACE_CHECK(write_events(epoch, metrics, variables));
     state_.epoch = epoch;
     state_.loader_state = loader_->state(epoch - 1, batches);
     state_.history.push_back(metrics);
@@ -287,6 +309,10 @@ class Training {
       if (!batch) break;
       HEADRACE_CHECK(step.run(*batch, sums));
     }
+    validation_corrupt_records_ += loader->stats().corrupt_records;
+    if (epoch == 1) {
+      for (std::string& remark : loader->remarks()) result_.remarks.push_back(std::move(remark));
+    }
     metrics.values.merge(sums.values("val_"));
     const EventStamp stamp{wall_time_s(environment_.environment), static_cast<std::int64_t>(epoch)};
     validation_events_.begin(epoch, stamp.wall_time_s);
@@ -295,12 +321,29 @@ class Training {
     return validation_events_.end();
   }
 
-  Status write_events(std::uint64_t epoch, const EpochMetrics& metrics) {
+  // The loss of a step is computed before its update: what the last update of an epoch did shows only here.
+  Status check_finite(const EpochMetrics& metrics, const Variables& variables) const {
+    const auto loss = metrics.values.find("val_loss");
+    if (loss != metrics.values.end() && !std::isfinite(loss->second))
+      return diverged(metrics.epoch, concat("the validation loss became ", loss->second));
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      const bool is_weight = variable.role == "trainable" && found != variables.end() &&
+                             found->second.type() == DataType::kFloat32;
+      if (!is_weight) continue;
+      for (const float value : found->second.values<float>()) {
+        if (!std::isfinite(value))
+          return diverged(metrics.epoch, concat(variable.name, " came to hold ", value));
+      }
+    }
+    return {};
+  }
+
+  Status write_events(std::uint64_t epoch, const EpochMetrics& metrics, const Variables& variables) {
     const EventStamp stamp{wall_time_s(environment_.environment), static_cast<std::int64_t>(epoch)};
     for (const auto& [name, value] : metrics.values) {
       if (!name.starts_with("val_")) train_events_.scalar(stamp, "epoch_" + name, static_cast<float>(value));
     }
-    HEADRACE_TRY(const auto variables, read_variables(*model_));
     for (const TracedVariable& variable : result_.model.variables) {
       const auto found = variables.find(variable.name);
       if (variable.role == "trainable" && found != variables.end())
@@ -378,6 +421,7 @@ class Training {
   std::unique_ptr<Model> model_;
   std::optional<CheckpointStore> checkpoints_;
   std::unique_ptr<BatchLoader> loader_;
+  std::uint64_t validation_corrupt_records_ = 0;
   RunState state_;
   EventLog train_events_;
   EventLog validation_events_;

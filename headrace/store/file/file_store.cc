@@ -54,6 +54,9 @@ Error system_error(int number, std::string_view doing) {
     case ENOSPC:
     case EDQUOT:
       return with(Code::kResourceExhausted, "; free some space, then run the same command again");
+    case EFBIG:
+      return with(Code::kResourceExhausted,
+                  "; raise the limit of file sizes (ulimit -f), or use another file system");
     case EMFILE:
     case ENFILE:
       return with(Code::kResourceExhausted, "; raise the limit of open files (ulimit -n)");
