@@ -132,7 +132,7 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                  .metrics = evaluator.metrics(),
                  .corrupt_records = loader->stats().corrupt_records,
                  .remarks = dataset->remarks()};
-  for (std::string& remark : loader->remarks()) out.remarks.push_back(std::move(remark));
+  for (std::string& remark : loader->remarks()) add_remark(out.remarks, std::move(remark));
   return out;
 }
 

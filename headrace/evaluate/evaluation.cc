@@ -8,6 +8,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr std::size_t kRemarks = 100;
 
 json confusion_to_json(const Evaluation& evaluation) {
   json counts = json::array();
@@ -34,6 +35,11 @@ json classes_to_json(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+void add_remark(std::vector<std::string>& remarks, std::string remark) {
+  if (remarks.size() >= kRemarks || (!remarks.empty() && remarks.back() == remark)) return;
+  remarks.push_back(std::move(remark));
+}
 
 std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id) {
   json out = {

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::string_view kKind = "predictions";
 constexpr std::string_view kIdFeature = "id";
-constexpr std::size_t kRemarks = 100;
 
 // The columns to decode; the record's id where the data set has it.
 std::vector<Column> columns_of(const ExportAttributes& attributes, const Dataset& dataset) {
@@ -102,7 +101,7 @@ class ShardJob {
       if (options_.on_corrupt == CorruptionPolicy::kFail) return Status(std::move(error));
       skipping = options_.on_corrupt == CorruptionPolicy::kSkipShard;
       ++outcome_.corrupt_records;
-      if (outcome_.remarks.size() < kRemarks) outcome_.remarks.push_back(std::move(error).message);
+      add_remark(outcome_.remarks, std::move(error.message));
       return Status{};
     });
   }
@@ -225,9 +224,7 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
     result.records += shards[i].part.records.value_or(0);
     result.shard_bytes += shards[i].part.size_bytes;
     result.corrupt_records += shards[i].corrupt_records;
-    for (std::string& remark : shards[i].remarks) {
-      if (result.remarks.size() < kRemarks) result.remarks.push_back(std::move(remark));
-    }
+    for (std::string& remark : shards[i].remarks) add_remark(result.remarks, std::move(remark));
     on_records(result.records, dataset->record_count());
     return {};
   }));

@@ -1,0 +1,160 @@
+#include "headrace/evaluate/evaluate.h"
+
+#include <limits>
+
+#include "headrace/evaluate/tiny_run_test.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+class Evaluate : public TinyRun {
+ protected:
+  Evaluate() { publish_export("run/export"); }
+
+  Result<Evaluation> run(const EvaluateOptions& options = {}) {
+    const ExportedModel model = open_model();
+    return evaluate(model, at("data"), options, [](std::uint64_t, std::uint64_t) {}, {});
+  }
+  std::string error_of(const EvaluateOptions& options = {}) {
+    const auto result = run(options);
+    EXPECT_FALSE(result);
+    return result ? "" : result.error().message;
+  }
+};
+
+TEST_F(Evaluate, CountsAnswersAndWeighsLossesByRecords) {
+  // Batches of 2, 2 and 1: their losses are 2, 3 and 10.
+  publish_data({{tiny_record(0, 0, 1), tiny_record(0, 1, 3), tiny_record(1, 1, 3)},
+                {tiny_record(1, 1, 3), tiny_record(1, 0, 10)}},
+               attributes());
+  const auto result = run({.batch_size = 2});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->confusion.count(0, 0), 1);
+  EXPECT_EQ(result->confusion.count(0, 1), 1);
+  EXPECT_EQ(result->confusion.count(1, 0), 1);
+  EXPECT_EQ(result->confusion.count(1, 1), 2);
+  EXPECT_DOUBLE_EQ(result->metrics.at("loss"), (1 + 3 + 3 + 3 + 10) / 5.0);
+  EXPECT_DOUBLE_EQ(result->metrics.at("accuracy"), 0.6);
+  EXPECT_DOUBLE_EQ(result->confusion.accuracy(), 0.6);
+}
+
+TEST_F(Evaluate, DoesNotDependOnTheBatchSize) {
+  std::vector<TinyRecord> records;
+  for (int i = 0; i < 100; ++i) records.push_back(tiny_record(i % 2, i % 3 == 0 ? 1 : 0, 1));
+  publish_data({records}, attributes());
+  const auto small = run({.batch_size = 7}), large = run({.batch_size = 1000});
+  ASSERT_TRUE(small && large);
+  EXPECT_EQ(evaluation_to_json(*small, "r"), evaluation_to_json(*large, "r"));
+}
+
+TEST_F(Evaluate, LeavesCorruptRecordsOutWhenAsked) {
+  publish_data({{tiny_record(0, 0), tiny_record(1, 1)}, {tiny_record(0, 1)}}, attributes());
+  auto shard = read_object(*store, "data/test-00000", 1 << 20);
+  ASSERT_TRUE(shard);
+  shard->data[shard->data.size() / 2] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/test-00000", shard->data, {}));
+  EXPECT_THAT(error_of(), HasSubstr("memory://test/data/test-00000"));
+  const auto result = run({.on_corrupt = CorruptionPolicy::kSkipRecord});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->corrupt_records, 2);
+  EXPECT_EQ(result->confusion.records(), 1);
+  EXPECT_EQ(result->confusion.count(0, 1), 1);
+  EXPECT_EQ(result->remarks.size(), 1) << "the same remark for both records";
+}
+
+TEST_F(Evaluate, FailsWhereNoRecordIsLeft) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  ASSERT_TRUE(remove_object(*store, "data/test-00000"));
+  EXPECT_THAT(error_of({.on_corrupt = CorruptionPolicy::kSkipShard}), HasSubstr("no record of split test"));
+}
+
+TEST_F(Evaluate, NamesTheRecordWhoseLabelIsNotOneHot) {
+  TinyRecord odd = tiny_record(0, 0);
+  odd.label = {1, 1};
+  publish_data({{tiny_record(0, 0)}, {tiny_record(0, 0), odd}}, attributes());
+  EXPECT_THAT(error_of(), HasSubstr("y of record 1 of memory://test/data/test-00001 is not one-hot"));
+}
+
+TEST_F(Evaluate, RefusesPredictionsThatAreNotFinite) {
+  TinyRecord odd = tiny_record(0, 0);
+  odd.features[1] = std::numeric_limits<float>::quiet_NaN();
+  publish_data({{odd}}, attributes());
+  EXPECT_THAT(error_of(), HasSubstr("not finite"));
+}
+
+TEST_F(Evaluate, RefusesDataOfAnotherShapeEncoderOrClasses) {
+  DatasetAttributes wide = attributes();
+  wide.features["x"].shape = {5};
+  publish_data({{tiny_record(0, 0)}}, wide);
+  EXPECT_THAT(error_of(), HasSubstr("takes x as float32[3], but memory://test/data has it as float32[5]"));
+
+  DatasetAttributes other_encoder = attributes();
+  other_encoder.encoder.weights_digest = "v";
+  publish_data({{tiny_record(0, 0)}}, other_encoder);
+  EXPECT_THAT(error_of(), HasSubstr("hash:3 (weights w), but memory://test/data was prepared with hash:3 "
+                                    "(weights v)"));
+
+  DatasetAttributes swapped = attributes();
+  swapped.labels = {"neg", "pos"};
+  publish_data({{tiny_record(0, 0)}}, swapped);
+  EXPECT_THAT(error_of(), HasSubstr("tells apart pos, neg, but the classes of memory://test/data are neg"));
+}
+
+TEST_F(Evaluate, IsStoppedByItsToken) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  const ExportedModel model = open_model();
+  std::stop_source stop;
+  stop.request_stop();
+  const auto result = evaluate(
+      model, at("data"), {}, [](std::uint64_t, std::uint64_t) {}, stop.get_token());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kCancelled);
+}
+
+class OpenExportedModel : public TinyRun {
+ protected:
+  Error error_of(const std::string& run) {
+    auto model = open_exported_model(at(run), engine, temporary_folder);
+    EXPECT_FALSE(model);
+    return model ? Error{} : model.error();
+  }
+};
+
+TEST_F(OpenExportedModel, TakesARunOrAVersionOfANamedModel) {
+  publish_export("run/export");
+  publish_export("models/imdb/3");
+  EXPECT_EQ(open_model("run").folder.url.text(), "memory://test/run/export");
+  EXPECT_EQ(open_model("models/imdb/3").folder.url.text(), "memory://test/models/imdb/3");
+  EXPECT_EQ(open_model("run").attributes.labels, (std::vector<std::string>{"pos", "neg"}));
+}
+
+TEST_F(OpenExportedModel, TellsARunThatIsNotFinishedFromNone) {
+  EXPECT_EQ(error_of("run").code, Code::kNotFound);
+  ASSERT_TRUE(write_text(*store, "run/_headrace/configuration", "{}"));
+  EXPECT_EQ(error_of("run").code, Code::kFailedPrecondition);
+  EXPECT_THAT(error_of("run").message, HasSubstr("its training has not finished"));
+}
+
+TEST_F(OpenExportedModel, RefusesADataSetAndAnAlteredFile) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  EXPECT_THAT(error_of("data").message, HasSubstr("holds a dataset"));
+  publish_export("run/export");
+  ASSERT_TRUE(write_text(*store, "run/export/saved_model.pb", "A graph"));
+  EXPECT_EQ(error_of("run").code, Code::kDataLoss);
+}
+
+TEST_F(OpenExportedModel, RefusesAManifestWithoutWhatItNeeds) {
+  publish("run/export", {.kind = "saved_model", .created_by = "r", .plan = "p", .attributes_json = "{}"});
+  EXPECT_EQ(error_of("run").code, Code::kDataLoss);
+  for (const char* features : {R"([1])", R"({})", R"({"x": {"shape": []}})", R"({"x": {"shape": [0]}})"}) {
+    const std::string json =
+        concat(R"({"labels": ["a", "b"], "metrics": ["examples"], "label_feature": "y", "features": )",
+               features, R"(, "encoder": {"name": "", "weights_digest": "", "dimension": 0}})");
+    EXPECT_FALSE(parse_export_attributes(json)) << features;
+  }
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,164 @@
+#include "headrace/evaluate/predict.h"
+
+#include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/evaluate/predictor.h"
+#include "headrace/evaluate/tiny_run_test.h"
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Predict : public TinyRun {
+ protected:
+  Predict() { publish_export("run/export"); }
+
+  Result<PredictResult> run(const PredictOptions& options = {}, const std::string& to = "to") {
+    const ExportedModel model = open_model();
+    return predict(model, at("data"), at(to), options, "id", [](std::uint64_t, std::uint64_t) {}, {});
+  }
+  std::string lines(const std::string& key) {
+    const auto object = read_object(*store, key, 1 << 20);
+    EXPECT_TRUE(object) << object.error().message;
+    Bytes out;
+    EXPECT_TRUE(BufferInflater().all(object->data, Compression::kGzip, out, 1 << 20));
+    return to_string(out);
+  }
+  std::map<std::string, std::string> objects(const std::string& below) {
+    std::map<std::string, std::string> out;
+    const auto found = list_all(*store, below);
+    for (const ObjectInfo& object : *found)
+      out[object.key.substr(below.size())] = to_string(read_object(*store, object.key, 1 << 20)->data);
+    return out;
+  }
+};
+
+TEST_F(Predict, WritesALineForEachRecordInTheirOrder) {
+  publish_data({{tiny_record(0, 0), tiny_record(0, 1)}, {tiny_record(1, 1)}}, attributes());
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->records, 3);
+  EXPECT_EQ(lines("to/predictions-00000-of-00002.jsonl.gz"),
+            "{\"id\":\"a0\",\"label\":\"pos\",\"probabilities\":{\"pos\":0.75,\"neg\":0.25}}\n"
+            "{\"id\":\"a1\",\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+  EXPECT_EQ(lines("to/predictions-00001-of-00002.jsonl.gz"),
+            "{\"id\":\"a2\",\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+}
+
+TEST_F(Predict, PublishesWhatItWrote) {
+  publish_data({{tiny_record(0, 0), tiny_record(0, 1)}, {tiny_record(1, 1)}}, attributes());
+  ASSERT_TRUE(run());
+  const auto published = read_published(at("to"), "predictions");
+  ASSERT_TRUE(published && *published);
+  const std::vector<ManifestPart>& parts = (*published)->manifest.parts;
+  ASSERT_EQ(parts.size(), 2);
+  for (const ManifestPart& part : parts) {
+    const auto object = read_object(*store, "to/" + part.key, 1 << 20);
+    ASSERT_TRUE(object);
+    EXPECT_EQ(part.size_bytes, object->data.size());
+    EXPECT_EQ(part.crc32c, crc32c(object->data));
+  }
+  EXPECT_EQ(parts[0].records, 2);
+  EXPECT_EQ(nlohmann::json::parse((*published)->manifest.attributes_json)["records"], 3);
+}
+
+TEST_F(Predict, GivesTheSameBytesOnAnyNumberOfWorkersAndAfterAnInterruption) {
+  std::vector<std::vector<TinyRecord>> shards(5);
+  for (int i = 0; i < 50; ++i) shards[i / 10].push_back(tiny_record(0, i % 3 == 0 ? 1 : 0));
+  publish_data(shards, attributes());
+  ASSERT_TRUE(run({.batch_size = 4, .workers = 1}, "one"));
+  ASSERT_TRUE(run({.batch_size = 4, .workers = 3}, "three"));
+  EXPECT_EQ(objects("one"), objects("three"));
+
+  const auto before = objects("one");
+  ASSERT_TRUE(remove_object(*store, "one/_headrace/manifest-00000001"));
+  ASSERT_TRUE(remove_object(*store, "one/predictions-00004-of-00005.jsonl.gz"));
+  ASSERT_TRUE(write_text(*store, "one/predictions-00003-of-00005.jsonl.gz", "half"));
+  ASSERT_TRUE(run({.batch_size = 4}, "one"));
+  EXPECT_EQ(objects("one"), before);
+}
+
+TEST_F(Predict, DoesNothingWhereItWasDoneAndRefusesAnotherConfiguration) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  ASSERT_TRUE(run());
+  const auto again = run();
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->was_published);
+  EXPECT_EQ(again->records, 1);
+
+  publish_data({{tiny_record(0, 1)}, {tiny_record(0, 1)}}, attributes());
+  const auto other = run();
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(other.error().message, HasSubstr("data manifest"));
+  const auto anew = run({.overwrite = true});
+  ASSERT_TRUE(anew) << anew.error().message;
+  EXPECT_FALSE(anew->was_published);
+  EXPECT_EQ(objects("to/predictions-").size(), 2);
+}
+
+TEST_F(Predict, NeverTouchesAFolderThatHoldsSomethingElse) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  const auto before = objects("");
+  const auto result = run({.overwrite = true}, "data");
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("holds a dataset"));
+  EXPECT_EQ(objects(""), before);
+}
+
+TEST_F(Predict, LeavesOutALostShardWhenAsked) {
+  publish_data({{tiny_record(0, 0)}, {tiny_record(0, 1)}}, attributes());
+  ASSERT_TRUE(remove_object(*store, "data/test-00000"));
+  ASSERT_FALSE(run());
+  EXPECT_TRUE(objects("to/predictions-").empty());
+  const auto result = run({.on_corrupt = CorruptionPolicy::kSkipShard});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->corrupt_records, 1);
+  EXPECT_EQ(lines("to/predictions-00000-of-00002.jsonl.gz"), "");
+  EXPECT_THAT(lines("to/predictions-00001-of-00002.jsonl.gz"), HasSubstr("a1"));
+}
+
+TEST_F(Predict, ClassifiesForeignRecordsWithoutIds) {
+  publish_data({{tiny_record(0, 1)}}, attributes());
+  ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));
+  ASSERT_TRUE(remove_object(*store, "data/test-00000.index"));
+  const auto result = run();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(lines("to/predictions-00000-of-00001.jsonl.gz"),
+            "{\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+}
+
+TEST_F(Predict, GivesEachTextTheScoresOfItsOwnVector) {
+  const auto encoder = make_hash_encoder(kTinyWidth);
+  ASSERT_TRUE(encoder);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 20; ++i) texts.push_back(concat("text number ", i));
+  const ExportedModel model = open_model();
+  const auto scores = predict_texts(model, **encoder, texts, 3);
+  ASSERT_TRUE(scores) << scores.error().message;
+  ASSERT_EQ(scores->size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::vector<float> vector(kTinyWidth);
+    const std::string_view text = texts[i];
+    ASSERT_TRUE((*encoder)->encode({&text, 1}, vector));
+    EXPECT_THAT((*scores)[i], ElementsAre(vector[0], vector[1]));
+  }
+}
+
+TEST_F(Predict, RefusesAnEncoderWithOtherWeights) {
+  const auto encoder = make_hash_encoder(kTinyWidth);
+  const Status checked = check_encoder(open_model().attributes, **encoder);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("hash:3 (weights w)"));
+  EXPECT_THAT(checked.error().message, HasSubstr((*encoder)->weights_digest().substr(0, 16)));
+}
+
+TEST(PredictionToJson, WritesShortNumbersAndValidUtf8) {
+  EXPECT_EQ(prediction_to_json({"a", "b"}, std::vector{0.1F, 0.9F}, {{"text", "x\xff\"\n"}}),
+            "{\"text\":\"x\xEF\xBF\xBD\\\"\\n\",\"label\":\"b\",\"probabilities\":{\"a\":0.1,\"b\":0.9}}");
+}
+
+}  // namespace
+}  // namespace headrace
