@@ -1,5 +1,7 @@
 #include "headrace/evaluate/predict.h"
 
+#include <nlohmann/json.hpp>
+
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/evaluate/tiny_run_test.h"

@@ -2,9 +2,7 @@
 
 /// \file For tests: a run and a data set in a memory store, and an engine whose model is known.
 
-#include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -115,13 +113,10 @@ class TinyRun : public testing::Test {
                        .size_bytes = graph.size(),
                        .crc32c = crc32c(as_bytes(graph)),
                        .role = "model"}};
-    manifest.attributes_json = nlohmann::json{
-        {"labels", {"pos", "neg"}},
-        {"encoder", {{"name", encoder}, {"weights_digest", "w"}, {"dimension", kTinyWidth}}},
-        {"features", {{"x", {{"dtype", "float32"}, {"shape", {kTinyWidth}}}}}},
-        {"label_feature", "y"},
-        {"metrics",
-         {"examples", "accuracy"}}}.dump();
+    manifest.attributes_json =
+        concat(R"({"labels": ["pos", "neg"], "label_feature": "y", "metrics": ["examples", "accuracy"],)",
+               R"("encoder": {"name": ")", encoder, R"(", "weights_digest": "w", "dimension": 3},)",
+               R"("features": {"x": {"dtype": "float32", "shape": [3]}}})");
     publish(folder, manifest);
   }
 
