@@ -23,9 +23,21 @@ SHARD_RECORDS = 500
 
 
 def build() -> pathlib.Path:
-    commands = [["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                 "-DHEADRACE_BENCH=ON", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"],
-                ["cmake", "--build", BUILD, "--target", "headrace_bench_read_batches"]]
+    commands = [
+        [
+            "cmake",
+            "-S",
+            ROOT,
+            "-B",
+            BUILD,
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DHEADRACE_BENCH=ON",
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
+        ],
+        ["cmake", "--build", BUILD, "--target", "headrace_bench_read_batches"],
+    ]
     for command in commands:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return BUILD / "bin" / "headrace_bench_read_batches"
@@ -41,15 +53,21 @@ def headrace(program: pathlib.Path, folder: pathlib.Path, cores: list[int], thre
     command = [*pinned, program, "read", f"file://{folder}", "2", str(threads)]
     done = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     # The first epoch of a process pays for its memory; tf.data has had a turn before it is measured, too.
-    return {"records": done["records"], "cpu_s": done["cpu_s"][1], "wall_s": done["wall_s"][1],
-            "anonymous_kib": done["anonymous_kib"]}
+    return {
+        "records": done["records"],
+        "cpu_s": done["cpu_s"][1],
+        "wall_s": done["wall_s"][1],
+        "anonymous_kib": done["anonymous_kib"],
+    }
 
 
 def peers(folder: pathlib.Path) -> dict:
     import tensorflow as tf
 
-    features = {"sentence": tf.io.FixedLenFeature([512], tf.float32),
-                "label": tf.io.FixedLenFeature([2], tf.int64)}
+    features = {
+        "sentence": tf.io.FixedLenFeature([512], tf.float32),
+        "label": tf.io.FixedLenFeature([2], tf.int64),
+    }
     tune = tf.data.AUTOTUNE
     files = str(folder / "*.tfrecord.gz")
 
@@ -84,8 +102,11 @@ def measure(run) -> dict:
     before, start = os.times(), time.monotonic()
     records = run()
     after = os.times()
-    return {"records": records, "cpu_s": after.user + after.system - before.user - before.system,
-            "wall_s": time.monotonic() - start}
+    return {
+        "records": records,
+        "cpu_s": after.user + after.system - before.user - before.system,
+        "wall_s": time.monotonic() - start,
+    }
 
 
 def take_turns(program: pathlib.Path, folder: pathlib.Path, cores: list[int], repeats: int) -> dict:
@@ -140,7 +161,8 @@ def summarise(one: dict, two: dict, small: dict, large: dict) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", type=pathlib.Path, help="where to write all values")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--records", type=int, default=20_000)
@@ -160,8 +182,12 @@ def main() -> None:
             "small": headrace(program, data, arguments.cores, 1),
             "large": headrace(program, more, arguments.cores, 1),
         }
-    report = {"processor": processor(), "load_average": os.getloadavg(), "summary": summarise(**raw),
-              "raw": raw}
+    report = {
+        "processor": processor(),
+        "load_average": os.getloadavg(),
+        "summary": summarise(**raw),
+        "raw": raw,
+    }
     for name, value in report["summary"].items():
         print(f"{name:60} {value:.4g}")
     if arguments.json:

@@ -1,0 +1,152 @@
+"""What the programs of bench/ share: building, pinning, CPU time and memory of a process, the machine, results.
+
+A result file holds `machine`, `summary` (name → number; a name that ends with "(must be >= 10)" states its
+requirement), `peers` (the same names → the figure it was compared with, in words) and `raw`, every value.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "bench"
+DATA = BUILD / "data"
+SYNTHETIC_SEED = 44
+MEMORY_SAMPLE_S = 0.02
+
+
+def build(target: str) -> pathlib.Path:
+    """A program of bench/CMakeLists.txt."""
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DHEADRACE_BENCH=ON", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    configure = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *options]
+    for command in (configure, ["cmake", "--build", BUILD, "--target", target]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return BUILD / "bin" / target
+
+
+def headrace() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("HEADRACE_BUILD", ROOT / "build" / "release")) / "bin" / "headrace"
+
+
+def archive(records: int) -> pathlib.Path:
+    """An archive of synthetic texts of aclImdb's lengths; made once."""
+    target = DATA / f"reviews-{records}.tar.gz"
+    if not target.exists():
+        DATA.mkdir(parents=True, exist_ok=True)
+        arguments = [target, "--synthetic", str(records), "--seed", str(SYNTHETIC_SEED)]
+        subprocess.run(
+            [sys.executable, ROOT / "tools" / "reviews.py", *arguments], check=True, stdout=sys.stderr
+        )
+    return target
+
+
+def cores() -> list[int]:
+    """Two cores; the first is the one of figures per CPU-second."""
+    return sorted(os.sched_getaffinity(0))[:2]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A process that has ended: user and system seconds of it and its children, and the most RssAnon of it
+    alone, looked at every 20 ms (0 if it was not asked for)."""
+
+    output: str
+    cpu_s: float
+    wall_s: float
+    anonymous_bytes: int
+
+
+def run(command: list, on: list[int], watch_memory: bool = False) -> Done:
+    """Runs on these cores. What it writes to standard error is shown if it fails."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            ["taskset", "-c", ",".join(map(str, on)), *map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        )
+        most = _watch(process.pid) if watch_memory else 0
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall_s = time.monotonic() - start
+        if process.returncode:
+            errors.seek(0)
+            raise SystemExit(f"bench: {command[0]} {command[1]} failed:\n{errors.read()}")
+        output.seek(0)
+        return Done(output.read(), usage.ru_utime + usage.ru_stime, wall_s, most)
+
+
+def _watch(pid: int) -> int:
+    most = 0
+    while True:
+        lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+        kib = next((int(line.split()[1]) for line in lines if line.startswith("RssAnon:")), None)
+        if kib is None:  # it has ended, and nobody has waited for it yet
+            return most
+        most = max(most, kib * 1024)
+        time.sleep(MEMORY_SAMPLE_S)
+
+
+def machine() -> dict:
+    """Of the machine and the programs, what a figure depends on."""
+    fields = dict(
+        line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+    )
+    named = {name.strip(): value.strip() for name, value in fields.items()}
+    keys = ("vendor_id", "cpu family", "model", "model name", "cpu MHz", "cache size")
+    packages = ("tensorflow-cpu", "tensorflow", "keras", "numpy")
+    memory = pathlib.Path("/proc/meminfo").read_text().split("\n")[0].split()[1]
+    return {
+        "processor": ", ".join(f"{key} {named[key]}" for key in keys if key in named),
+        "instructions": " ".join(
+            flag for flag in named.get("flags", "").split() if flag.startswith(("avx", "sse4"))
+        ),
+        "cores": os.cpu_count(),
+        "memory_gib": round(int(memory) / (1 << 20), 1),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in packages if _installed(name)},
+        "load_average": os.getloadavg(),
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+    }
+
+
+def _installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def median(values) -> float:
+    return statistics.median(list(values))
+
+
+def arguments_of(document: str, repeats: int) -> argparse.ArgumentParser:
+    """The arguments that every program has."""
+    parser = argparse.ArgumentParser(
+        description=document, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=pathlib.Path, help="where to write all values")
+    parser.add_argument("--repeats", type=int, default=repeats)
+    return parser
+
+
+def report(target: pathlib.Path | None, summary: dict, raw: dict, peers: dict | None = None, **more) -> None:
+    for name, value in summary.items():
+        print(f"{name:80} {value if isinstance(value, str) else format(value, '.4g')}")
+    if target:
+        document = {"machine": machine(), "summary": summary, "peers": peers or {}, **more, "raw": raw}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(document, indent=1) + "\n")
