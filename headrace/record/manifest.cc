@@ -91,7 +91,9 @@ Result<Manifest> parse_manifest(BytesView data) {
     const std::string stored = document.at(kChecksumKey).get<std::string>();
     document.erase(kChecksumKey);
     if (hex32(crc32c(as_bytes(canonical(document)))) != stored) {
-      return Error{Code::kDataLoss, "the manifest's checksum does not match: it was altered or damaged"};
+      return Error{Code::kDataLoss,
+                   "the manifest's checksum does not match: it was altered or damaged; restore it from a "
+                   "copy, or make the folder anew with --overwrite"};
     }
     Manifest manifest;
     manifest.kind = document.at("kind").get<std::string>();

@@ -482,15 +482,13 @@ def test_a_file_that_may_not_grow(fails, headrace, archive, dataset, tmp_path):
 
 
 @pytest.mark.slow
-def test_temporary_files_that_find_no_room(fails, headrace, dataset, tmp_path):
+def test_a_run_whose_files_may_not_grow(fails, headrace, dataset, tmp_path):
     headrace(*train(dataset, tmp_path / "warm"))
-    fails(
-        *train(dataset, tmp_path / "run"),
-        words=[str(tmp_path), "writing"],
-        preexec_fn=limit_files_to(20_000),
-        env={"TMPDIR": str(tmp_path / "tmp")},
-    )
+    words = [f"writing file://{tmp_path}/run/", "ulimit -f"]
+    env = {"TMPDIR": str(tmp_path / "tmp")}
+    fails(*train(dataset, tmp_path / "run"), words=words, preexec_fn=limit_files_to(20_000), env=env)
     assert not list((tmp_path / "tmp").rglob("headrace-staged-*"))
+    headrace(*train(dataset, tmp_path / "run"))
 
 
 def test_a_disk_that_is_full(build, archive, tmp_path):
