@@ -1,0 +1,310 @@
+"""What training leaves, read by those it is for: TensorFlow, Keras and TensorBoard; and evaluate and predict,
+against Keras on the same weights and records."""
+
+import functools
+import gzip
+import itertools
+import json
+import os
+import pathlib
+import sys
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import kill_support
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from test_cli import sealed
+
+from headrace import models
+
+WIDTH = 64
+EPOCHS = 3
+LABELS = ["pos", "neg"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environment(tmp_path_factory):
+    """The interpreter that has TensorFlow, and a cache of traced models for all tests here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADRACE_PYTHON", sys.executable)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def job(headrace, tmp_path_factory, environment):
+    """A store after prepare, train, evaluate and predict; what the commands answered is in job.json."""
+    folder = tmp_path_factory.mktemp("store")
+    kill_support.write_archive(folder / "raw.tar.gz", kill_support.reviews(900))
+    stages = {
+        "prepare": [folder / "raw.tar.gz", folder / "data", "--encoder", f"hash:{WIDTH}"]
+        + ["--shard-records", "100"],
+        "train": [folder / "data", folder / "run", "--epochs", EPOCHS, "--batch-size", "32"]
+        + ["--validation", "0.2", "--log-every", "5", "--name", "tiny"],
+        "evaluate": [folder / "run", "--data", folder / "data", "--batch-size", "50"],
+        "predict": [folder / "run", "--data", folder / "data", "--to", folder / "answers"],
+    }
+    answers = {name: json.loads(headrace(name, *words, "--json").stdout) for name, words in stages.items()}
+    (folder / "job.json").write_text(json.dumps(answers))
+    return folder
+
+
+@functools.cache
+def answer(folder: pathlib.Path, stage: str) -> dict:
+    return json.loads((folder / "job.json").read_text())[stage]
+
+
+def manifest(folder: pathlib.Path) -> dict:
+    return json.loads(sorted((folder / "_headrace").glob("manifest-*"))[-1].read_text())
+
+
+@functools.cache
+def test_records(folder: pathlib.Path) -> dict[str, np.ndarray]:
+    """The test split in its order: sentence, label, id, text."""
+    parts = manifest(folder / "data")["parts"]
+    shards = [str(folder / "data" / part["key"]) for part in parts if part.get("split") == "test"]
+    spec = {
+        "sentence": tf.io.FixedLenFeature([WIDTH], tf.float32),
+        "label": tf.io.FixedLenFeature([len(LABELS)], tf.int64),
+        "id": tf.io.FixedLenFeature([], tf.string),
+        "text": tf.io.FixedLenFeature([], tf.string),
+    }
+    # TFRecordDataset reads several files one after another.
+    records = list(tf.data.TFRecordDataset(shards, "GZIP").as_numpy_iterator())
+    return {name: value.numpy() for name, value in tf.io.parse_example(records, spec).items()}
+
+
+test_records.__test__ = False
+
+
+def saved_predictions(folder: pathlib.Path) -> list[dict]:
+    files = sorted((folder / "answers").glob("predictions-*.jsonl.gz"))
+    return [json.loads(line) for file in files for line in gzip.decompress(file.read_bytes()).splitlines()]
+
+
+def probabilities(predictions: list[dict]) -> np.ndarray:
+    return np.array([[row["probabilities"][label] for label in LABELS] for row in predictions], "float32")
+
+
+@functools.cache
+def keras_model(folder: pathlib.Path) -> keras.Model:
+    """The model's own Python function, with the weights of the last checkpoint."""
+    prefix = manifest(folder / "run" / "checkpoints")["attributes"]["prefix"]
+    checkpoint = tf.train.load_checkpoint(str(folder / "run" / "checkpoints" / prefix))
+    model = models.dense_classifier(features=WIDTH, classes=len(LABELS))
+    for variable in model.weights:
+        if "seed_generator" not in variable.path:
+            key = f"vars/{variable.path.replace('/', '__')}/.ATTRIBUTES/VARIABLE_VALUE"
+            variable.assign(checkpoint.get_tensor(key))
+    return model
+
+
+# Checkpoints
+
+
+def test_every_checkpoint_is_read_by_tensorflow(job):
+    described = json.loads((job / "run" / "model" / "model.json").read_text())
+    steps = [epoch["step"] for epoch in answer(job, "train")["history"]]
+    for step in steps:
+        folder = job / "run" / "checkpoints" / f"step-{step:08}"
+        checkpoint = tf.train.load_checkpoint(str(folder / "variables"))
+        shapes = checkpoint.get_variable_to_shape_map()
+        for variable in described["variables"]:
+            assert shapes[variable["checkpoint_key"]] == variable["shape"], variable["name"]
+        (iteration,) = (v for v in described["variables"] if v["name"].endswith("iteration"))
+        assert checkpoint.get_tensor(iteration["checkpoint_key"]) == step
+    assert len(steps) == EPOCHS
+
+
+def test_each_epoch_changed_the_weights(job):
+    key = "vars/dense_classifier__dense__kernel/.ATTRIBUTES/VARIABLE_VALUE"
+    prefixes = sorted((job / "run" / "checkpoints").glob("step-*/variables.index"))
+    kernels = [tf.train.load_checkpoint(str(prefix.with_suffix(""))).get_tensor(key) for prefix in prefixes]
+    assert len(kernels) == EPOCHS
+    for before, after in itertools.pairwise(kernels):
+        assert np.abs(after - before).max() > 1e-4
+
+
+# The export
+
+
+def test_the_export_answers_as_keras_does_with_the_checkpoint(job):
+    sentences = test_records(job)["sentence"]
+    expected = keras_model(job).predict(sentences, verbose=0)
+    exported = tf.saved_model.load(str(job / "run" / "export"))
+    for name in ("predict", "serving_default"):
+        given = exported.signatures[name](features=tf.constant(sentences))["predictions"]
+        np.testing.assert_allclose(given, expected, atol=1e-6)
+
+
+def test_keras_takes_the_export_as_a_layer(job):
+    sentences = test_records(job)["sentence"]
+    layer = keras.layers.TFSMLayer(str(job / "run" / "export"), call_endpoint="serving_default")
+    expected = keras_model(job).predict(sentences, verbose=0)
+    np.testing.assert_allclose(layer(sentences)["predictions"], expected, atol=1e-6)
+
+
+def test_the_exports_training_goes_on_in_tensorflow(job):
+    exported = tf.saved_model.load(str(job / "run" / "export"))
+    step = exported.signatures["train_step"]
+    records = test_records(job)
+    feed = {
+        "features": tf.constant(records["sentence"]),
+        "labels": tf.constant(records["label"]),
+        "weights": tf.ones([len(records["label"])]),
+    }
+    losses = [float(step(**feed)["loss"]) for _ in range(30)]
+    assert np.mean(losses[-5:]) < np.mean(losses[:5])
+
+
+def test_the_named_version_is_the_same_model(headrace, job):
+    sentence = "what a great film"
+    for run in ("run", "models/tiny/1"):
+        done = headrace("predict", job / run, "--text", sentence, "--json")
+        if run == "run":
+            expected = json.loads(done.stdout)["predictions"]
+        assert json.loads(done.stdout)["predictions"] == expected
+    versions = tf.saved_model.load(str(job / "models" / "tiny" / "1"))
+    assert "serving_default" in versions.signatures
+
+
+# Events
+
+
+def events(job: pathlib.Path, name: str) -> EventAccumulator:
+    """TensorBoard's view of one folder of events, with nothing sampled away."""
+    return EventAccumulator(str(job / "run" / "events" / name), {"tensors": 0}).Reload()
+
+
+def values_of(read: EventAccumulator, plugin: str, tag: str) -> list[tuple[int, np.ndarray]]:
+    """Step and value of each event of a tag, which belongs to that dashboard."""
+    assert read.SummaryMetadata(tag).plugin_data.plugin_name == plugin
+    return [(event.step, tf.make_ndarray(event.tensor_proto)) for event in read.Tensors(tag)]
+
+
+def test_tensorboard_shows_the_curves(job):
+    history = answer(job, "train")["history"]
+    for folder, prefix in (("train", ""), ("validation", "val_")):
+        read = events(job, folder)
+        for metric in ("loss", "accuracy"):
+            curve = values_of(read, "scalars", f"epoch_{metric}")
+            assert curve == [
+                (epoch["epoch"], pytest.approx(epoch[prefix + metric], rel=1e-6)) for epoch in history
+            ]
+
+
+def test_tensorboard_shows_losses_within_epochs(job):
+    steps = [step for step, _ in values_of(events(job, "train"), "scalars", "batch_loss")]
+    assert steps == list(range(5, answer(job, "train")["steps"] + 1, 5))
+
+
+def test_tensorboard_shows_weights(job):
+    read = events(job, "train")
+    described = json.loads((job / "run" / "model" / "model.json").read_text())
+    trainable = [variable for variable in described["variables"] if variable["role"] == "trainable"]
+    assert trainable
+    for variable in trainable:
+        histograms = values_of(read, "histograms", variable["name"])
+        assert [step for step, _ in histograms] == list(range(1, EPOCHS + 1))
+        for _, buckets in histograms:
+            assert buckets[:, 2].sum() == np.prod(variable["shape"])
+    key = "vars/dense_classifier__dense__kernel/.ATTRIBUTES/VARIABLE_VALUE"
+    (*_, last) = sorted((job / "run" / "checkpoints").glob("step-*/variables.index"))
+    kernel = tf.train.load_checkpoint(str(last.with_suffix(""))).get_tensor(key)
+    _, buckets = values_of(read, "histograms", "dense_classifier__dense__kernel")[-1]
+    assert (buckets[0, 0], buckets[-1, 1]) == (kernel.min(), kernel.max())
+
+
+def test_tensorboard_shows_the_graph(job):
+    graph = tf.compat.v1.GraphDef.FromString(events(job, "train").Graph().SerializeToString())
+    functions = [node for function in graph.library.function for node in function.node_def]
+    assert any(node.op == "MatMul" for node in [*graph.node, *functions])
+
+
+# Evaluate and predict
+
+
+def test_evaluate_measures_what_keras_measures(job):
+    records = test_records(job)
+    loss, accuracy = keras_model(job).evaluate(
+        records["sentence"], records["label"], batch_size=50, verbose=0
+    )
+    evaluated = answer(job, "evaluate")
+    assert evaluated["records"] == len(records["label"])
+    assert evaluated["loss"] == pytest.approx(loss, rel=1e-5)
+    assert evaluated["accuracy"] == evaluated["metrics"]["accuracy"] == pytest.approx(accuracy)
+    assert accuracy > 0.6, "nothing was learnt, so little was tested"
+
+
+def test_evaluate_counts_what_predict_answers(job):
+    truth = test_records(job)["label"].argmax(1)
+    predicted = probabilities(saved_predictions(job)).argmax(1)
+    counts = np.zeros((2, 2), int)
+    np.add.at(counts, (truth, predicted), 1)
+    evaluated = answer(job, "evaluate")
+    assert evaluated["confusion"] == {"labels": LABELS, "counts": counts.tolist()}
+    for i, row in enumerate(evaluated["classes"]):
+        assert row["label"] == LABELS[i]
+        assert row["support"] == counts[i].sum()
+        assert row["precision"] == pytest.approx(counts[i, i] / counts[:, i].sum())
+        assert row["recall"] == pytest.approx(counts[i, i] / counts[i].sum())
+        assert row["f1"] == pytest.approx(2 * counts[i, i] / (counts[i].sum() + counts[:, i].sum()))
+
+
+def test_the_evaluation_is_kept_with_the_run(headrace, job):
+    evaluated = answer(job, "evaluate")
+    (kept,) = (job / "run" / "evaluations").glob("*.json")
+    assert json.loads(kept.read_text()).items() <= evaluated.items()
+    assert evaluated["url"] == f"file://{kept}"
+    lineage = json.loads(headrace("lineage", kept, "--json").stdout)
+    assert f"file://{job}/run/export" in json.dumps(lineage)
+    assert f"file://{job}/data" in json.dumps(lineage)
+
+
+def test_predict_answers_to_a_data_set_as_keras_does(headrace, job):
+    records = test_records(job)
+    predictions = saved_predictions(job)
+    assert [row["id"].encode() for row in predictions] == records["id"].tolist()
+    expected = keras_model(job).predict(records["sentence"], verbose=0)
+    np.testing.assert_allclose(probabilities(predictions), expected, atol=1e-6)
+    assert [LABELS.index(row["label"]) for row in predictions] == expected.argmax(1).tolist()
+    assert "as published" in headrace("verify", job / "answers").stdout
+
+
+def test_predict_answers_to_texts_as_to_their_records(headrace, job):
+    texts = [text.decode() for text in test_records(job)["text"]][:30]
+    words = ["--text", texts[0], "--text", "-", "--text", texts[29]]
+    done = headrace("predict", job / "run", *words, "--json", input="\n".join(texts[1:29]) + "\n")
+    predictions = json.loads(done.stdout)["predictions"]
+    assert [row["text"] for row in predictions] == texts
+    expected = probabilities(saved_predictions(job)[:30])
+    np.testing.assert_allclose(probabilities(predictions), expected, atol=1e-6)
+
+
+def test_predict_shows_people_a_line_for_each_text(headrace, job):
+    done = headrace("predict", job / "run", "--text", "a great film", "--text", "")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    label, share, text = lines[0].split(maxsplit=2)
+    assert label in LABELS
+    assert 0.5 <= float(share) <= 1
+    assert text == "a great film"
+
+
+def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):
+    headrace("cp", "--recursive", f"file://{job}/run/export", f"file://{tmp_path}/other/export")
+    published = tmp_path / "other" / "export" / "_headrace" / "manifest-00000001"
+    document = json.loads(published.read_text())
+    del document["zz_crc32c"]
+    real = document["attributes"]["encoder"]["weights_digest"]
+    document["attributes"]["encoder"]["weights_digest"] = "f" * 64
+    published.write_bytes(sealed(document))
+    done = headrace("predict", tmp_path / "other", "--text", "x", check=False)
+    assert done.returncode == 1
+    assert real[:16] in done.stderr
+    assert "ffffffffffffffff" in done.stderr
