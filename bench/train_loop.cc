@@ -1,0 +1,124 @@
+/// How fast is the native training loop fed from shards, beside the same loop on one batch that lies in
+/// memory?
+///
+///   headrace_bench_train_loop MODEL_FOLDER DATA_URL EPOCHS
+///
+/// MODEL_FOLDER is the traced SavedModel of a run, RUN/model/saved_model. Epochs of as many steps on one
+/// cached batch, then epochs from shards; the first of each is not measured. Writes JSON to standard output:
+/// steps of an epoch, wall seconds of each, and anonymous memory before the first batch was read and at the
+/// end. bench/train_loop.py pins it and runs the peers beside it.
+
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/store/registry.h"
+#include "headrace/train/step_loop.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint32_t kFeatures = 512;
+constexpr std::uint32_t kClasses = 2;
+constexpr std::uint64_t kBatchSize = 128;
+
+double wall_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::uint64_t anonymous_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::strtoull(line.c_str() + 8, nullptr, 10);
+  }
+  return 0;
+}
+
+/// Wall seconds of each epoch but the first; the loader goes on through all of them, as in training.
+Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<const Dataset>& dataset,
+                                        std::uint64_t epochs, MetricSums& sums) {
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create(dataset, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
+                                                         {"label", FeatureType::kInt64, kClasses}},
+                                             .batch_size = kBatchSize,
+                                             .seed = 44,
+                                             .epochs = epochs + 1}));
+  std::vector<double> seconds;
+  for (std::uint64_t epoch = 0; epoch <= epochs; ++epoch) {
+    const double start = wall_seconds();
+    for (std::uint64_t i = 0; i < loader->batches_per_epoch(); ++i) {
+      HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
+      if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
+      HEADRACE_CHECK(step.run(*batch, sums));
+    }
+    if (epoch > 0) seconds.push_back(wall_seconds() - start);
+  }
+  return seconds;
+}
+
+Result<std::vector<double>> from_memory(StepCall& step, const Batch& batch, std::uint64_t steps,
+                                        std::uint64_t epochs, MetricSums& sums) {
+  std::vector<double> seconds;
+  for (std::uint64_t epoch = 0; epoch <= epochs; ++epoch) {
+    const double start = wall_seconds();
+    for (std::uint64_t i = 0; i < steps; ++i) HEADRACE_CHECK(step.run(batch, sums));
+    if (epoch > 0) seconds.push_back(wall_seconds() - start);
+  }
+  return seconds;
+}
+
+Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, std::uint64_t& steps) {
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create(dataset, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
+                                                         {"label", FeatureType::kInt64, kClasses}},
+                                             .batch_size = kBatchSize}));
+  steps = loader->batches_per_epoch();
+  HEADRACE_TRY(std::optional<Batch> batch, loader->next());
+  if (!batch) return Error{Code::kInvalidArgument, "the data set is empty"};
+  return *std::move(batch);
+}
+
+Status run(const std::string& model_folder, const std::string& data, std::uint64_t epochs) {
+  const Environment environment = Environment::capture();
+  StoreRegistry registry(environment);
+  HEADRACE_TRY(const Location folder, registry.open(data));
+  HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
+  HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));
+  HEADRACE_TRY(const std::unique_ptr<Model> model, engine->load(model_folder, {}));
+  HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", kFeatures, kClasses));
+  const std::uint64_t before_kib = anonymous_kib();
+
+  HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset, Dataset::open(folder, {}));
+  std::uint64_t steps = 0;
+  HEADRACE_TRY(const Batch cached, first_batch(dataset, steps));
+  MetricSums sums({"examples", "accuracy"});
+  HEADRACE_TRY(const std::vector<double> cached_s, from_memory(step, cached, steps, epochs, sums));
+  HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, epochs, sums));
+  std::cout << nlohmann::json{{"steps", steps},
+                              {"shards_s", shards_s},
+                              {"cached_s", cached_s},
+                              {"anonymous_before_kib", before_kib},
+                              {"anonymous_kib", anonymous_kib()}}
+            << "\n";
+  return {};
+}
+
+}  // namespace
+}  // namespace headrace
+
+int main(int argc, char** argv) {
+  const auto epochs = headrace::parse_number<std::uint64_t>(argc == 4 ? argv[3] : "");
+  if (!epochs || *epochs == 0) return 2;
+  headrace::set_tensorflow_environment();
+  const headrace::Status status = headrace::run(argv[1], argv[2], *epochs);
+  if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
+  return status ? 0 : 1;
+}
