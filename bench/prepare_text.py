@@ -3,10 +3,11 @@
 
     ./dev bench prepare_text --json bench/results/2026-01-31/prepare_text.json
 
-`headrace prepare --encoder hash:512 --workers 1` counts whole: from start to exit, encoding included. The script
-counts from after its imports. Its features are Headrace's own: what it takes for a cheap embedding of its own is
-measured and stated apart. Headrace is run at every compression level; the fastest whose shards are at most 1.10
-(1.01) times as large as the script's is measured again, in turns with the script. Sizes are those of the shards.
+`headrace prepare --encoder hash:512 --workers 1` counts whole: from start to exit, encoding included. The
+script counts from after its imports. Its features are Headrace's own: what it takes for a cheap embedding of
+its own is measured and stated apart. Headrace is run at every compression level; the fastest whose shards are
+at most 1.10 (1.01) times as large as the script's is measured again, in turns with the script. Sizes are
+those of the shards.
 """
 
 import json

@@ -4,54 +4,45 @@ best way of tf.data (batch, then parse_example). Examples per second of CPU time
 taking turns; then wall time on two cores, and the anonymous memory at ten times the data.
 
     ./dev bench read_batches --json bench/results/2026-01-31/read_batches.json
+
+Twice: with the shards of `headrace prepare --encoder hash:512`, and with vectors as a neural encoder has
+them, whose floats hardly shrink, so that inflating them is most of the work for everyone.
 """
 
-import argparse
 import json
 import os
 import pathlib
-import platform
-import statistics
-import subprocess
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build" / "bench"
+import measuring
+
 BATCH = 128
 SHARD_RECORDS = 500
+RECORDS = 50_000
 
 
-def build() -> pathlib.Path:
-    commands = [
-        [
-            "cmake",
-            "-S",
-            ROOT,
-            "-B",
-            BUILD,
-            "-G",
-            "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release",
-            "-DHEADRACE_BENCH=ON",
-            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-        ],
-        ["cmake", "--build", BUILD, "--target", "headrace_bench_read_batches"],
+def write_hashed(folder: pathlib.Path) -> pathlib.Path:
+    archive = measuring.archive(RECORDS)
+    command = [
+        measuring.headrace(),
+        "prepare",
+        f"file://{archive}",
+        f"file://{folder}",
+        "--encoder",
+        "hash:512",
     ]
-    for command in commands:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return BUILD / "bin" / "headrace_bench_read_batches"
+    measuring.run(command, measuring.cores())
+    return folder
 
 
-def processor() -> str:
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+def write_dense(program: pathlib.Path, folder: pathlib.Path, records: int) -> pathlib.Path:
+    measuring.run([program, "write", f"file://{folder}", records, SHARD_RECORDS], measuring.cores())
+    return folder
 
 
-def headrace(program: pathlib.Path, folder: pathlib.Path, cores: list[int], threads: int) -> dict:
-    pinned = ["taskset", "-c", ",".join(map(str, cores))]
-    command = [*pinned, program, "read", f"file://{folder}", "2", str(threads)]
-    done = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+def headrace(program: pathlib.Path, folder: pathlib.Path, cores: list[int]) -> dict:
+    done = json.loads(measuring.run([program, "read", f"file://{folder}", 2, len(cores)], cores).output)
     # The first epoch of a process pays for its memory; tf.data has had a turn before it is measured, too.
     return {
         "records": done["records"],
@@ -61,15 +52,15 @@ def headrace(program: pathlib.Path, folder: pathlib.Path, cores: list[int], thre
     }
 
 
-def peers(folder: pathlib.Path) -> dict:
+def tf_data(folder: pathlib.Path) -> dict:
     import tensorflow as tf
 
     features = {
         "sentence": tf.io.FixedLenFeature([512], tf.float32),
         "label": tf.io.FixedLenFeature([2], tf.int64),
     }
+    files = str(folder / "train-*.tfrecord.gz")
     tune = tf.data.AUTOTUNE
-    files = str(folder / "*.tfrecord.gz")
 
     def shards() -> "tf.data.Dataset":
         names = tf.data.Dataset.list_files(files, shuffle=True, seed=44)
@@ -84,48 +75,46 @@ def peers(folder: pathlib.Path) -> dict:
         return parsed["sentence"], parsed["label"]
 
     def drain(dataset: "tf.data.Dataset") -> int:
-        def count(before: "tf.Tensor", batch: tuple) -> "tf.Tensor":
-            return before + tf.shape(batch[0], tf.int64)[0]
+        def count(total: "tf.Tensor", sentence: "tf.Tensor", _: "tf.Tensor") -> "tf.Tensor":
+            return total + tf.shape(sentence, tf.int64)[0]
 
-        return int(dataset.reduce(tf.constant(0, tf.int64), count).numpy())
+        zero = tf.constant(0, tf.int64)
+        return int(dataset.reduce(zero, lambda total, batch: count(total, *batch)).numpy())
 
-    def tutorial() -> int:
-        return drain(shards().map(parse, num_parallel_calls=tune).batch(BATCH).prefetch(tune))
-
-    def batched() -> int:
-        return drain(shards().batch(BATCH).map(parse_batch, num_parallel_calls=tune).prefetch(tune))
-
-    return {"tutorial": tutorial, "batched": batched}
-
-
-def measure(run) -> dict:
-    before, start = os.times(), time.monotonic()
-    records = run()
-    after = os.times()
     return {
-        "records": records,
-        "cpu_s": after.user + after.system - before.user - before.system,
-        "wall_s": time.monotonic() - start,
+        "tutorial": lambda: drain(shards().map(parse, num_parallel_calls=tune).batch(BATCH).prefetch(tune)),
+        "batched": lambda: drain(
+            shards().batch(BATCH).map(parse_batch, num_parallel_calls=tune).prefetch(tune)
+        ),
     }
 
 
+def timed(run) -> dict:
+    before, start = os.times(), time.monotonic()
+    records = run()
+    after = os.times()
+    cpu_s = after.user + after.system - before.user - before.system
+    return {"records": records, "cpu_s": cpu_s, "wall_s": time.monotonic() - start}
+
+
 def take_turns(program: pathlib.Path, folder: pathlib.Path, cores: list[int], repeats: int) -> dict:
-    # TensorFlow sizes its thread pools when it is imported: each set of cores is a process of its own.
     os.sched_setaffinity(0, cores)
-    pipelines = peers(folder)
+    pipelines = tf_data(folder)
     for run in pipelines.values():
         run()
-    raw = {name: [] for name in ("headrace", *pipelines)}
+    raw: dict = {name: [] for name in ("headrace", *pipelines)}
     for _ in range(repeats):
-        raw["headrace"].append(headrace(program, folder, cores, len(cores)))
+        raw["headrace"].append(headrace(program, folder, cores))
         for name, run in pipelines.items():
-            raw[name].append(measure(run))
-    counts = {entry["records"] for entries in raw.values() for entry in entries}
-    assert len(counts) == 1, f"not all read the same: {counts}"
+            raw[name].append(timed(run))
+    assert len({entry["records"] for entries in raw.values() for entry in entries}) == 1, (
+        "not all read the same"
+    )
     return raw
 
 
 def in_child(program: pathlib.Path, folder: pathlib.Path, cores: list[int], repeats: int) -> dict:
+    """TensorFlow sizes its thread pools when it is imported: each set of cores is a process of its own."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -142,57 +131,55 @@ def in_child(program: pathlib.Path, folder: pathlib.Path, cores: list[int], repe
 
 
 def rate(entries: list[dict], clock: str) -> float:
-    return statistics.median(entry["records"] / entry[clock] for entry in entries)
+    return measuring.median(entry["records"] / entry[clock] for entry in entries)
 
 
-def summarise(one: dict, two: dict, small: dict, large: dict) -> dict:
-    out = {}
-    for name in one:
-        out[f"{name}: examples per CPU-second, one core"] = rate(one[name], "cpu_s")
-        out[f"{name}: examples per second, two cores, wall"] = rate(two[name], "wall_s")
-    for name in ("tutorial", "batched"):
-        need = " (must be >= 10)" if name == "tutorial" else ""
-        ratio = rate(one["headrace"], "cpu_s") / rate(one[name], "cpu_s")
-        out[f"headrace over {name}, one core{need}"] = ratio
-    out["anonymous memory, MB"] = small["anonymous_kib"] * 1.024e-3
-    out["anonymous memory at 10 times the data, MB (must be <= 300)"] = large["anonymous_kib"] * 1.024e-3
-    return out
+def summarise(raw: dict) -> tuple[dict, dict]:
+    summary, peers = {}, {}
+    for kind in ("hash:512", "dense vectors"):
+        one, two = raw[kind]["one"], raw[kind]["two"]
+        for name in one:
+            summary[f"{kind}, {name}: examples per CPU-second, one core"] = rate(one[name], "cpu_s")
+            summary[f"{kind}, {name}: examples per second, two cores, wall"] = rate(two[name], "wall_s")
+        mine, tutorial, batched = (rate(one[name], "cpu_s") for name in ("headrace", "tutorial", "batched"))
+        key = f"read {kind}, over the tutorial's tf.data, one core (must be >= 10)"
+        summary[key] = mine / tutorial
+        peers[key] = f"{tutorial:,.0f} examples/CPU-s; Headrace {mine:,.0f}"
+        summary[f"{kind}, over tf.data at its best, one core"] = mine / batched
+    small, large = raw["small"]["anonymous_kib"], raw["large"]["anonymous_kib"]
+    summary["reading, anonymous memory, MB"] = small * 1.024e-3
+    summary["reading ten times the data, anonymous memory, MB (must be <= 300)"] = large * 1.024e-3
+    return summary, peers
+
+
+def measure(records: int, repeats: int) -> dict:
+    program, cores = measuring.build("headrace_bench_read_batches"), measuring.cores()
+    measuring.DATA.mkdir(parents=True, exist_ok=True)
+    raw: dict = {}
+    with tempfile.TemporaryDirectory(dir=measuring.DATA) as name:
+        folder = pathlib.Path(name)
+        data = {
+            "hash:512": write_hashed(folder / "hashed"),
+            "dense vectors": write_dense(program, folder / "dense", records),
+        }
+        for kind, shards in data.items():
+            raw[kind] = {
+                "one": in_child(program, shards, cores[:1], repeats),
+                "two": in_child(program, shards, cores, repeats),
+            }
+        raw["small"] = headrace(program, folder / "dense", cores[:1])
+        raw["large"] = headrace(program, write_dense(program, folder / "more", 10 * records), cores[:1])
+    return raw
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=pathlib.Path, help="where to write all values")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--records", type=int, default=20_000)
-    parser.add_argument("--cores", type=int, nargs=2, default=sorted(os.sched_getaffinity(0))[:2])
-    parser.add_argument("--program", type=pathlib.Path, help="a built headrace_bench_read_batches")
+    parser = measuring.arguments_of(__doc__, repeats=7)
+    parser.add_argument("--records", type=int, default=20_000, help="with dense vectors")
     arguments = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    program = arguments.program or build()
-    with tempfile.TemporaryDirectory() as folder:
-        data, more = pathlib.Path(folder, "data"), pathlib.Path(folder, "more")
-        for target, records in ((data, arguments.records), (more, 10 * arguments.records)):
-            command = [program, "write", f"file://{target}", str(records), str(SHARD_RECORDS)]
-            subprocess.run(command, check=True)
-        raw = {
-            "one": in_child(program, data, arguments.cores[:1], arguments.repeats),
-            "two": in_child(program, data, arguments.cores, arguments.repeats),
-            "small": headrace(program, data, arguments.cores, 1),
-            "large": headrace(program, more, arguments.cores, 1),
-        }
-    report = {
-        "processor": processor(),
-        "load_average": os.getloadavg(),
-        "summary": summarise(**raw),
-        "raw": raw,
-    }
-    for name, value in report["summary"].items():
-        print(f"{name:60} {value:.4g}")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    raw = measure(arguments.records, arguments.repeats)
+    summary, peers = summarise(raw)
+    measuring.report(arguments.json, summary, raw, peers)
 
 
 if __name__ == "__main__":

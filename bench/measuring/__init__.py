@@ -1,4 +1,5 @@
-"""What the programs of bench/ share: building, pinning, CPU time and memory of a process, the machine, results.
+"""What the programs of bench/ share: building, pinning, CPU time and memory of a process, the machine,
+results.
 
 A result file holds `machine`, `summary` (name → number; a name that ends with "(must be >= 10)" states its
 requirement), `peers` (the same names → the figure it was compared with, in words) and `raw`, every value.

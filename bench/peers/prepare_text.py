@@ -1,5 +1,5 @@
-"""Preparation as the well-known tutorial writes it: a tar archive of reviews becomes GZIP TFRecord shards of 500,
-one text after the other. Measured by bench/prepare_text.py; prints a JSON line for each repeat.
+"""Preparation as the well-known tutorial writes it: a tar archive of reviews becomes GZIP TFRecord shards of
+500, one text after the other. Measured by bench/prepare_text.py; prints a JSON line for each repeat.
 
     python prepare_text.py ARCHIVE VECTORS OUT REPEATS
 
@@ -58,7 +58,7 @@ def make_example(name: str, label: str, text: bytes, vector: np.ndarray) -> tf.t
 
 
 def prepare(archive: str, vectors: dict[str, np.ndarray], out: pathlib.Path) -> tuple[int, float]:
-    """Records written, and the CPU seconds that `embed` took."""
+    """Shards written, and the CPU seconds that `embed` took."""
     writer, records, shard, current, embedding_s = None, 0, 0, None, 0.0
     for name, split, label, text in read_reviews(archive):
         if writer is None or records == SHARD_RECORDS or split != current:
