@@ -75,7 +75,8 @@ def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
 
 
-@pytest.mark.parametrize("texts", ["snippets", "multilingual", "odd", "long"])
+@pytest.mark.parametrize("texts", [pytest.param("snippets", marks=pytest.mark.slow), "multilingual", "odd",
+                                   pytest.param("long", marks=pytest.mark.slow)])
 def test_vectors_are_those_of_the_package(texts, encode, reference, request):
     named = {"odd": ODD_TEXTS, "long": LONG_TEXTS}
     texts = named[texts] if texts in named else request.getfixturevalue(texts)
