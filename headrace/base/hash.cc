@@ -58,6 +58,16 @@ std::uint64_t siphash(const HashKey& key, BytesView data) {
   return state.finish();
 }
 
+std::uint64_t siphash_padded(const HashKey& key, BytesView data) {
+  SipState state(key);
+  const std::uint64_t last = static_cast<std::uint64_t>(data.size()) << 56;
+  const std::byte* at = data.data();
+  for (std::size_t words = data.size() / 8; words > 0; --words, at += 8)
+    state.absorb(load_little_endian<std::uint64_t>(at));
+  state.absorb(last | load_little_endian<std::uint64_t>(at));
+  return state.finish();
+}
+
 std::uint64_t siphash(const HashKey& key, std::uint64_t value) {
   SipState state(key);
   state.absorb(value);

@@ -16,6 +16,8 @@ struct HashKey {
 
 /// SipHash-2-4 of `data` under `key`.
 std::uint64_t siphash(const HashKey& key, BytesView data);
+/// The same of a short text, twice as fast. REQUIRES: eight zero bytes follow `data`.
+std::uint64_t siphash_padded(const HashKey& key, BytesView data);
 /// SipHash-2-4 of the eight little-endian bytes of `value` under `key`.
 std::uint64_t siphash(const HashKey& key, std::uint64_t value);
 

@@ -33,6 +33,15 @@ TEST(SipHash, OfAnIntegerIsThatOfItsBytes) {
             siphash(kReferenceKey, BytesView(bytes)));
 }
 
+TEST(SipHash, OfPaddedBytesIsThatOfTheBytes) {
+  Bytes input(40);
+  for (std::size_t size = 0; size <= 32; ++size) {
+    EXPECT_EQ(siphash_padded(kReferenceKey, BytesView(input).first(size)),
+              siphash(kReferenceKey, BytesView(input).first(size)));
+    input[size] = static_cast<std::byte>(0x81 + size);
+  }
+}
+
 TEST(HashSet, KnowsWhatWasInserted) {
   HashSet set;
   std::unordered_set<std::uint64_t> expected;

@@ -50,13 +50,14 @@ Status RecordSpool::add(int split, int label, std::string_view id, std::string_v
   if (id.size() > 0xffff)
     return Error{Code::kInvalidArgument,
                  concat("the id is longer than 65,535 bytes: ", id.substr(0, 100), "…")};
-  if (!seen_ids_.insert(siphash({seed_, kOrderKey}, as_bytes(id)))) {
+  const std::uint64_t order = siphash({seed_, kOrderKey}, as_bytes(id));
+  if (!seen_ids_.insert(order)) {
     return Error{Code::kAlreadyExists, concat("the id ", id, " occurs twice")};
   }
   if (arena_.size() + id.size() + text.size() > memory_budget_bytes_ && !pending_.empty())
     HEADRACE_CHECK(seal_segment(true));
   Key key;
-  key.order = siphash({seed_, kOrderKey}, as_bytes(id));
+  key.order = order;
   key.tie = siphash({seed_, kTieKey}, as_bytes(id));
   key.offset_bytes = arena_.size();
   key.text_size_bytes = static_cast<std::uint32_t>(text.size());

@@ -52,7 +52,7 @@ class HashEncoder final : public TextEncoder {
     bool first = true;
     std::uint64_t previous = 0;
     for_each_hash_token(text, [&](std::string_view token) {
-      const std::uint64_t hash = siphash(kKey, as_bytes(token));
+      const std::uint64_t hash = siphash_padded(kKey, as_bytes(token));
       add(hash);
       if (!first) add(bigram_hash(previous, hash));
       previous = hash, first = false;

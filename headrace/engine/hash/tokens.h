@@ -3,9 +3,12 @@
 /// \file How `hash:N` cuts a text into tokens (docs/formats/hash-encoder.md, "Tokens").
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
+#include "headrace/base/bytes.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -19,8 +22,9 @@ CharacterClass hash_character_class(char32_t code_point);
 /// Longer tokens are cut into pieces of at most this many bytes.
 inline constexpr std::size_t kMaxTokenBytes = 64;
 
-/// Calls `token(std::string_view)` for each token, lower-cased, in order; the view is valid during the call.
-/// Constant memory, linear time; any bytes are allowed, ill-formed ones separate like U+FFFD.
+/// Calls `token(std::string_view)` for each token, lower-cased, in order; the view is valid during the call,
+/// and eight zero bytes follow it. Constant memory, linear time; any bytes are allowed, ill-formed ones
+/// separate like U+FFFD.
 template <typename Function>
 void for_each_hash_token(std::string_view text, Function&& token);
 
@@ -32,21 +36,71 @@ inline constexpr auto kWordCharacters = [] {
   for (char c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = c;
   return table;
 }();
+
+struct WordStart {
+  std::uint64_t lower;  // the letters and digits before the first other character, lower-cased; then zeros
+  std::size_t count;    // of them
+};
+
+/// Looks at eight characters at once: the high bit of each byte says what it is.
+inline WordStart word_start(std::uint64_t characters) {
+  constexpr std::uint64_t kEach = 0x0101010101010101U, kHigh = 0x80 * kEach;
+  const auto at_least = [](std::uint64_t bytes, unsigned char c) { return bytes + (0x80 - c) * kEach; };
+  const std::uint64_t ascii = characters & ~kHigh, folded = ascii | 0x20 * kEach;
+  const std::uint64_t letters = at_least(folded, 'a') & ~at_least(folded, 'z' + 1) & ~characters & kHigh;
+  const std::uint64_t digits = at_least(ascii, '0') & ~at_least(ascii, '9' + 1) & ~characters & kHigh;
+  const std::uint64_t others = ~(letters | digits) & kHigh;
+  const std::uint64_t before_others = ((others & -others) >> 7) - 1;
+  return {(characters | letters >> 2) & before_others,
+          static_cast<std::size_t>(std::countr_zero(others)) / 8};
+}
+
+/// A token that grows; eight zero bytes follow it at any time. Each part is stored as it will be loaded to be
+/// hashed: a load that spans two stores waits for both.
+class PaddedToken {
+ public:
+  std::size_t size() const { return size_; }
+  std::string_view text() const { return {bytes_.data(), size_}; }
+  void clear() { pad(size_ = 0); }
+  void append(const WordStart& start) {
+    std::memcpy(bytes_.data() + size_, &start.lower, 8);
+    pad(size_ + 8);
+    size_ += start.count;
+  }
+  void append(std::string_view character) {
+    character.copy(bytes_.data() + size_, character.size());
+    pad(size_ += character.size());
+  }
+
+ private:
+  void pad(std::size_t at) { std::memset(bytes_.data() + at, 0, 8); }
+
+  std::array<char, kMaxTokenBytes + 16> bytes_{};
+  std::size_t size_ = 0;
+};
 }  // namespace hash_internal
 
 template <typename Function>
 void for_each_hash_token(std::string_view text, Function&& token) {
-  std::array<char, kMaxTokenBytes> word;
-  std::size_t size = 0;
+  hash_internal::PaddedToken word;
   const auto finish = [&] {
-    if (size > 0) token(std::string_view(word.data(), size));
-    size = 0;
+    if (word.size() > 0) token(word.text());
+    word.clear();
   };
   for (std::size_t at = 0; at < text.size();) {
+    if (text.size() - at >= 8) {
+      const auto start =
+          hash_internal::word_start(load_little_endian<std::uint64_t>(as_bytes(text).data() + at));
+      if (word.size() + start.count <= kMaxTokenBytes) {
+        word.append(start);
+        at += start.count;
+        if (start.count == 8) continue;
+      }
+    }
     const auto byte = static_cast<unsigned char>(text[at]);
     if (const char lower = hash_internal::kWordCharacters[byte]; lower != 0) {
-      if (size == word.size()) finish();
-      word[size++] = lower;
+      if (word.size() == kMaxTokenBytes) finish();
+      word.append(std::string_view(&lower, 1));
       ++at;
       continue;
     }
@@ -57,11 +111,8 @@ void for_each_hash_token(std::string_view text, Function&& token) {
     }
     const Utf8Character character = first_utf8_character(text.substr(at));
     const CharacterClass kind = hash_character_class(character.code_point);
-    if (kind != CharacterClass::kWord || size + character.length > word.size()) finish();
-    if (kind != CharacterClass::kSeparator) {
-      text.copy(word.data() + size, character.length, at);
-      size += character.length;
-    }
+    if (kind != CharacterClass::kWord || word.size() + character.length > kMaxTokenBytes) finish();
+    if (kind != CharacterClass::kSeparator) word.append(text.substr(at, character.length));
     if (kind == CharacterClass::kAlone) finish();
     at += character.length;
   }

@@ -46,5 +46,22 @@ TEST(HashTokens, AreCutAtSixtyFourBytesBetweenCharacters) {
   EXPECT_THAT(tokens(std::string(63, 'x') + "яb"), ElementsAre(std::string(63, 'x'), "яb"));
 }
 
+TEST(HashTokens, DoNotDependOnWhereTheyBegin) {
+  const std::string words = "@AZ[`az{/09:Zebra1234567 \xd0\xb6Q\x80\xffUnconstitutionally,x";
+  const std::vector<std::string> expected = tokens(words);
+  EXPECT_THAT(expected, ElementsAre("az", "az", "09", "zebra1234567", "жq", "unconstitutionally", "x"));
+  for (std::size_t spaces = 1; spaces < 10; ++spaces) {
+    EXPECT_EQ(tokens(std::string(spaces, ' ') + words), expected);
+    EXPECT_EQ(tokens(words + std::string(spaces, ' ')), expected);
+  }
+}
+
+TEST(HashTokens, AreFollowedByEightZeroBytes) {
+  const std::string text = "a bcdefgh ijklmnopq " + std::string(64, 'r') + " жж 日";
+  for_each_hash_token(text, [](std::string_view token) {
+    EXPECT_EQ(std::string_view(token.end(), 8), std::string_view("\0\0\0\0\0\0\0\0", 8)) << token;
+  });
+}
+
 }  // namespace
 }  // namespace headrace
