@@ -20,8 +20,14 @@ def probe(build):
 
     def run(*arguments, lines=(), check=True):
         text = "".join(json.dumps(line) + "\n" for line in lines)
-        done = subprocess.run([build / "bin" / "headrace_record_probe", *map(str, arguments)], input=text,
-                              capture_output=True, encoding="utf-8", timeout=300, check=False)
+        done = subprocess.run(
+            [build / "bin" / "headrace_record_probe", *map(str, arguments)],
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
         if check:
             assert done.returncode == 0, done.stderr
             return [json.loads(line) for line in done.stdout.splitlines()]
@@ -31,6 +37,7 @@ def probe(build):
 
 
 # ---- Examples as plain data: {name: {"bytes": [hex] | "float32": [bits] | "int64": [value]}} ---------------
+
 
 def float_bits(value: float) -> int:
     return struct.unpack("<I", struct.pack("<f", value))[0]
@@ -46,7 +53,7 @@ def random_feature(rng: random.Random) -> dict:
         values = [rng.choice(special) if rng.random() < 0.1 else rng.gauss(0, 100) for _ in range(count)]
         return {kind: [float_bits(value) for value in values]}
     special = [0, -1, 1, 2**63 - 1, -(2**63)]
-    return {kind: [rng.choice([*special, rng.randrange(-2**40, 2**40)]) for _ in range(count)]}
+    return {kind: [rng.choice([*special, rng.randrange(-(2**40), 2**40)]) for _ in range(count)]}
 
 
 def random_example(rng: random.Random) -> dict:
@@ -95,6 +102,7 @@ def to_tensorflow(example: dict) -> "tf.train.Example":
 
 # ---- the wire format, written by hand: what TensorFlow itself does not write but every parser must read
 
+
 def varint(value: int) -> bytes:
     value &= 2**64 - 1
     out = bytearray()
@@ -121,11 +129,17 @@ def list_message(kind: str, items: list, rng: random.Random) -> bytes:
     for part in (items[:cut], items[cut:]):
         packed = rng.random() < 0.5
         if kind == "float32":
-            out += field(1, struct.pack(f"<{len(part)}I", *part)) if packed else b"".join(
-                b"\x0d" + struct.pack("<I", item) for item in part)
+            out += (
+                field(1, struct.pack(f"<{len(part)}I", *part))
+                if packed
+                else b"".join(b"\x0d" + struct.pack("<I", item) for item in part)
+            )
         else:
-            out += field(1, b"".join(map(varint, part))) if packed else b"".join(
-                b"\x08" + varint(item) for item in part)
+            out += (
+                field(1, b"".join(map(varint, part)))
+                if packed
+                else b"".join(b"\x08" + varint(item) for item in part)
+            )
     return out
 
 
@@ -149,6 +163,7 @@ def any_encoding(example: dict, rng: random.Random) -> bytes:
 
 # ---- reading -----------------------------------------------------------------------------------------------
 
+
 def write_records(path, records, compression=""):
     with tf.io.TFRecordWriter(str(path), compression) as writer:
         for record in records:
@@ -165,7 +180,7 @@ def test_reads_what_tensorflow_writes(probe, examples, tmp_path, compression):
 def test_reads_every_encoding_as_protobuf_does(probe, examples, tmp_path):
     rng = random.Random(7)
     records = [any_encoding(example, rng) for example in examples]
-    for record, example in zip(records, examples):
+    for record, example in zip(records, examples, strict=True):
         assert from_tensorflow(tf.train.Example.FromString(record)) == example
     write_records(tmp_path / "shard", records)
     assert probe("read", tmp_path / "shard") == examples
@@ -175,7 +190,7 @@ def test_reads_multi_member_files(probe, examples, tmp_path):
     write_records(tmp_path / "plain", (to_tensorflow(example).SerializeToString() for example in examples))
     plain = (tmp_path / "plain").read_bytes()
     cuts = sorted(random.Random(1).sample(range(len(plain)), 20))  # also within records
-    pieces = [plain[a:b] for a, b in zip([0, *cuts], [*cuts, len(plain)])]
+    pieces = [plain[a:b] for a, b in zip([0, *cuts], [*cuts, len(plain)], strict=True)]
     (tmp_path / "gzip").write_bytes(b"".join(map(gzip.compress, pieces)) + bytes(100))
     (tmp_path / "zlib").write_bytes(b"".join(map(zlib.compress, pieces)))
     for name in ("gzip", "zlib"):
@@ -186,11 +201,13 @@ def test_decodes_columns_as_parse_example_does(probe, tmp_path):
     rng = random.Random(3)
     examples = []
     for _ in range(EXAMPLES):
-        example = {"sentence": {"float32": [float_bits(rng.gauss(0, 1)) for _ in range(8)]},
-                   "label": {"int64": [rng.randrange(-2**62, 2**62) for _ in range(2)]},
-                   "text": {"bytes": [rng.randbytes(rng.randrange(20)).hex()]},
-                   "ragged": {"int64": [rng.randrange(-500, 500) for _ in range(rng.randrange(4))]},
-                   "other": random_feature(rng)}
+        example = {
+            "sentence": {"float32": [float_bits(rng.gauss(0, 1)) for _ in range(8)]},
+            "label": {"int64": [rng.randrange(-(2**62), 2**62) for _ in range(2)]},
+            "text": {"bytes": [rng.randbytes(rng.randrange(20)).hex()]},
+            "ragged": {"int64": [rng.randrange(-500, 500) for _ in range(rng.randrange(4))]},
+            "other": random_feature(rng),
+        }
         for name in ("other", "ragged", "text"):
             if rng.random() < 0.2:
                 del example[name]
@@ -199,9 +216,15 @@ def test_decodes_columns_as_parse_example_does(probe, tmp_path):
     write_records(tmp_path / "shard", records, "GZIP")
     columns = ["label:int64:2", "text:bytes:1", "sentence:float32:8", "ragged:int64"]
     decoded = probe("read", tmp_path / "shard", *columns)
-    parsed = tf.io.parse_example(records, {
-        "label": tf.io.FixedLenFeature([2], tf.int64), "text": tf.io.FixedLenFeature([1], tf.string, [b""]),
-        "sentence": tf.io.FixedLenFeature([8], tf.float32), "ragged": tf.io.RaggedFeature(tf.int64)})
+    parsed = tf.io.parse_example(
+        records,
+        {
+            "label": tf.io.FixedLenFeature([2], tf.int64),
+            "text": tf.io.FixedLenFeature([1], tf.string, [b""]),
+            "sentence": tf.io.FixedLenFeature([8], tf.float32),
+            "ragged": tf.io.RaggedFeature(tf.int64),
+        },
+    )
     assert len(decoded) == EXAMPLES
     assert [row["label"]["int64"] for row in decoded] == parsed["label"].numpy().tolist()
     assert [row["ragged"]["int64"] for row in decoded] == parsed["ragged"].to_list()
@@ -232,8 +255,10 @@ def test_a_damaged_file_is_an_error(probe, examples, tmp_path):
 
 # ---- writing -----------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize(
-    ("compression", "member_records"), [("none", 1000), ("gzip", 100_000), ("gzip", 700)])
+    ("compression", "member_records"), [("none", 1000), ("gzip", 100_000), ("gzip", 700)]
+)
 def test_tensorflow_reads_what_is_written(probe, examples, tmp_path, compression, member_records):
     path = tmp_path / "shard"
     probe("write", path, compression, member_records, lines=examples)
@@ -242,7 +267,7 @@ def test_tensorflow_reads_what_is_written(probe, examples, tmp_path, compression
     assert [from_tensorflow(tf.train.Example.FromString(record)) for record in records] == examples
     # The canonical form is protobuf's deterministic serialization (where no name begins another: Python's
     # then puts the longer one first, C++'s the shorter one).
-    for record, example in zip(records, examples):
+    for record, example in zip(records, examples, strict=True):
         assert "" in example or record == to_tensorflow(example).SerializeToString(deterministic=True)
 
 
@@ -256,12 +281,13 @@ def test_every_member_is_reached_through_the_index(probe, examples, tmp_path):
     whole = gzip.decompress(stored)
     assert index["stream_bytes"] == len(whole)
     for offset, size, plain_offset, plain_size, first_record, records in index["members"]:
-        content = zlib.decompress(stored[offset:offset + size], 31)
-        assert content == whole[plain_offset:plain_offset + plain_size]
+        content = zlib.decompress(stored[offset : offset + size], 31)
+        assert content == whole[plain_offset : plain_offset + plain_size]
         assert (first_record % 700, records) == (0, min(700, EXAMPLES - first_record))
 
 
 # ---- events ------------------------------------------------------------------------------------------------
+
 
 def sample_graph() -> bytes:
     with tf.Graph().as_default() as graph:
@@ -277,11 +303,19 @@ def test_tensorboard_shows_the_events(probe, tmp_path):
     weights = np.random.default_rng(1).normal(size=5000).astype(np.float32)
     name = tmp_path / "events.out.tfevents.1700000000.host.1"
     scalars = [
-        {"kind": "scalar", "tag": "epoch_loss", "value": 1/(step + 1), "wall_time": 1e9 + step, "step": step}
-        for step in range(100)]
+        {
+            "kind": "scalar",
+            "tag": "epoch_loss",
+            "value": 1 / (step + 1),
+            "wall_time": 1e9 + step,
+            "step": step,
+        }
+        for step in range(100)
+    ]
     histograms = [
         {"kind": "histogram", "tag": "dense/kernel", "values": values, "step": step, "wall_time": 1e9}
-        for step, values in enumerate([weights.tolist(), [2.5] * 7])]
+        for step, values in enumerate([weights.tolist(), [2.5] * 7])
+    ]
     text = {"kind": "text", "tag": "model", "text": "**Dense** 256, grüße", "step": 3, "wall_time": 1e9}
     graph = {"kind": "graph", "graph_def": sample_graph().hex(), "wall_time": 1e9}
     begin = {"kind": "begin", "wall_time": 1e9}
@@ -298,7 +332,9 @@ def test_tensorboard_shows_the_events(probe, tmp_path):
     assert values == [np.float32(1 / (step + 1)).item() for step in range(100)]
     for tag, plugin in {"epoch_loss": "scalars", "dense/kernel": "histograms", "model": "text"}.items():
         assert shown.SummaryMetadata(tag).plugin_data.plugin_name == plugin
-    for event, data in zip(shown.Tensors("dense/kernel"), [weights, np.full(7, 2.5)], strict=True):
+    for event, data in zip(
+        shown.Tensors("dense/kernel"), [weights, np.full(7, 2.5)], strict=True, strict=True
+    ):
         expected = util.make_ndarray(summary.histogram_pb("x", data).value[0].tensor)
         found = util.make_ndarray(event.tensor_proto)
         assert found.shape == (30, 3)
@@ -316,6 +352,9 @@ def test_tensorflow_reads_the_events(probe, tmp_path):
     probe("events", name, lines=[{"kind": "begin", "wall_time": 5.5}, scalar])
     first, second = tf.compat.v1.train.summary_iterator(str(name))
     assert (first.file_version, first.wall_time, first.source_metadata.writer) == (
-        "brain.Event:2", 5.5, "headrace_record_probe")
+        "brain.Event:2",
+        5.5,
+        "headrace_record_probe",
+    )
     assert (second.step, second.wall_time, second.summary.value[0].tag) == (7, 6.5, "loss")
     assert tf.make_ndarray(second.summary.value[0].tensor) == np.float32(0.5)

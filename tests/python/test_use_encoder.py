@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 import reviews
 
-INSTRUCTION_SETS = {"portable": set(), "avx2": {"avx2", "fma"},
-                    "avx512": {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}}
+INSTRUCTION_SETS = {
+    "portable": set(),
+    "avx2": {"avx2", "fma"},
+    "avx512": {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"},
+}
 
 
 @pytest.fixture(scope="module")
 def weights() -> pathlib.Path:
     cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    return pathlib.Path(os.environ.get("HEADRACE_USE_WEIGHTS")
-                        or pathlib.Path(cache) / "headrace/encoders/use-multilingual-v3")
+    return pathlib.Path(
+        os.environ.get("HEADRACE_USE_WEIGHTS")
+        or pathlib.Path(cache) / "headrace/encoders/use-multilingual-v3"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +32,13 @@ def encode(build, weights):
 
     def run(texts: list[bytes], *options: str) -> np.ndarray:
         frames = b"".join(struct.pack("<I", len(text)) + text for text in texts)
-        done = subprocess.run([build / "bin" / "headrace_encode_probe", "use", weights, *options], input=frames,
-                              capture_output=True, timeout=300, check=False)
+        done = subprocess.run(
+            [build / "bin" / "headrace_encode_probe", "use", weights, *options],
+            input=frames,
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr.decode()
         return np.frombuffer(done.stdout, np.float32).reshape(len(texts), 512)
 
@@ -63,20 +73,50 @@ def multilingual(root) -> list[bytes]:
 
 
 ODD_TEXTS = [
-    b"", b" ", "\u3000\u00a0\t\n".encode(), b"\x00", b"\x01\x02", b"\xff\xfe", b"caf\xe9 cr\xe8me", b"\xe2\x96", b"\xed\xa0\x80 x",
-    b"\xf0\x9f\x98 cut", "\u2581".encode(), "a \u2581 b \u2581\u2581".encode(), b"<s> </s> <unk>", "ﬁ ① ½ Å ﷺ Ｗ".encode(),
-    "e\u0301 vs \u00e9".encode(), "😀👩‍👩‍👧🏳️‍🌈".encode(), b"x" * 1000, ("\u0301" * 300).encode(), b"no spaces" * 500,
-    b"1234567890 3.14159 $5,000.00", "ZERO\u200bWIDTH\ufeff".encode(), "混ぜた text и ещё עברית".encode()]
-LONG_TEXTS = [b"The quick brown fox jumps over the lazy dog. " * 2223, b"a" * 100_000,
-              "Съешь ещё этих мягких французских булок. ".encode() * 1400, "日本語の長い文章です。".encode() * 3100]
+    b"",
+    b" ",
+    "\u3000\u00a0\t\n".encode(),
+    b"\x00",
+    b"\x01\x02",
+    b"\xff\xfe",
+    b"caf\xe9 cr\xe8me",
+    b"\xe2\x96",
+    b"\xed\xa0\x80 x",
+    b"\xf0\x9f\x98 cut",
+    "\u2581".encode(),
+    "a \u2581 b \u2581\u2581".encode(),
+    b"<s> </s> <unk>",
+    "ﬁ ① ½ Å ﷺ Ｗ".encode(),
+    "e\u0301 vs \u00e9".encode(),
+    "😀👩‍👩‍👧🏳️‍🌈".encode(),
+    b"x" * 1000,
+    ("\u0301" * 300).encode(),
+    b"no spaces" * 500,
+    b"1234567890 3.14159 $5,000.00",
+    "ZERO\u200bWIDTH\ufeff".encode(),
+    "混ぜた text и ещё עברית".encode(),
+]
+LONG_TEXTS = [
+    b"The quick brown fox jumps over the lazy dog. " * 2223,
+    b"a" * 100_000,
+    "Съешь ещё этих мягких французских булок. ".encode() * 1400,
+    "日本語の長い文章です。".encode() * 3100,
+]
 
 
 def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
 
 
-@pytest.mark.parametrize("texts", [pytest.param("snippets", marks=pytest.mark.slow), "multilingual", "odd",
-                                   pytest.param("long", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param("snippets", marks=pytest.mark.slow),
+        "multilingual",
+        "odd",
+        pytest.param("long", marks=pytest.mark.slow),
+    ],
+)
 def test_vectors_are_those_of_the_package(texts, encode, reference, request):
     named = {"odd": ODD_TEXTS, "long": LONG_TEXTS}
     texts = named[texts] if texts in named else request.getfixturevalue(texts)
