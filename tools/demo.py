@@ -123,13 +123,15 @@ def train(job: Job, anew: list[str]) -> tuple[Stage, dict]:
     options += ["--validation", "0.1", "--seed", SEED]
     result = job.stage("train", f"{job.store}/preprocessed-data", f"{job.store}/runs/imdb-1", *options, *anew)
     records = result["train_records"] * len(result["history"])
-    return Stage("train", records, result["wall_seconds"], size_bytes=result.get("read_bytes")), result
+    return Stage("train", records, result["wall_seconds"], size_bytes=result["fetched_bytes"]), result
 
 
 def evaluate(job: Job) -> tuple[Stage, dict]:
     options = ["--data", f"{job.store}/preprocessed-data", "--split", "test"]
     result = job.stage("evaluate", f"{job.store}/runs/imdb-1", *options)
-    return Stage("evaluate", result["records"], result["wall_seconds"]), result
+    return Stage(
+        "evaluate", result["records"], result["wall_seconds"], size_bytes=result["fetched_bytes"]
+    ), result
 
 
 def predict(job: Job) -> tuple[Stage, list[dict]]:
@@ -139,7 +141,8 @@ def predict(job: Job) -> tuple[Stage, list[dict]]:
         {**answer, "expected": SENTENCES[sentence]}
         for sentence, answer in zip(SENTENCES, result["predictions"], strict=True)
     ]
-    return Stage("predict", len(answers), result["wall_seconds"]), answers
+    size_bytes = sum(len(sentence.encode()) for sentence in SENTENCES)
+    return Stage("predict", len(answers), result["wall_seconds"], size_bytes=size_bytes), answers
 
 
 def print_table(stages: list[Stage], accuracy: float) -> None:

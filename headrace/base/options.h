@@ -52,8 +52,9 @@ class OptionValues {
   /// The table must outlive the values; defaults are filled in.
   explicit OptionValues(std::span<const Option> table);
 
-  /// Sets one from its text. \error kInvalidArgument  unknown name (the nearest is suggested), wrong type, or
-  /// out of range: the message says what is allowed
+  /// Sets one from its text.
+  /// \error kInvalidArgument  unknown name (the nearest is suggested), wrong type, or out of range: the
+  ///                          message says what is allowed
   Status set(std::string_view name, std::string_view text);
 
   std::span<const Option> table() const { return table_; }

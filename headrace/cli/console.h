@@ -38,8 +38,9 @@ class Console {
 
   /// A line of the result; the newline is added.
   void result(std::string_view line);
-  /// Bytes of the result, as they are. \error kCancelled  nobody reads any more
-  /// \error kUnknown  standard output cannot be written; the message has the system's reason
+  /// Bytes of the result, as they are.
+  /// \error kCancelled  nobody reads any more
+  /// \error kUnknown    standard output cannot be written; the message has the system's reason
   Status result_bytes(BytesView bytes);
 
   /// A remark for people; not part of the result.
@@ -57,7 +58,8 @@ class Console {
   /// Asks a person to answer y or n. REQUIRES: can_ask()
   bool confirm(std::string_view question);
 
-  /// Ends the progress line and hands everything to the system. \error as `result_bytes`, of anything printed
+  /// Ends the progress line and hands everything to the system.
+  /// \error as `result_bytes`, of anything printed
   Status flush();
 
  private:

@@ -1,6 +1,5 @@
 #include "headrace/evaluate/evaluate.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
@@ -37,12 +36,6 @@ constexpr Option kOptions[] = {
     kTrackOption,
 };
 
-std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", value);
-  return text;
-}
-
 std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
@@ -50,9 +43,9 @@ std::string padded(const std::string& text, std::size_t width) {
 void show_table(Console& console, const Evaluation& evaluation) {
   std::size_t width = 9;
   for (const std::string& label : evaluation.labels) width = std::max(width, label.size());
-  for (const auto& [name, value] : evaluation.metrics) console.result(concat("  ", name, " ", fixed(value)));
+  for (const auto& [name, value] : evaluation.metrics) console.result(concat("  ", name, " ", shown(value)));
   if (!evaluation.metrics.contains("accuracy"))
-    console.result(concat("  accuracy ", fixed(evaluation.confusion.accuracy())));
+    console.result(concat("  accuracy ", shown(evaluation.confusion.accuracy())));
 
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string out = "  ";
@@ -63,7 +56,7 @@ void show_table(Console& console, const Evaluation& evaluation) {
   line({"", "precision", "recall", "f1", "records"});
   for (std::size_t label = 0; label < evaluation.labels.size(); ++label) {
     const ClassScores scores = evaluation.confusion.scores(label);
-    line({evaluation.labels[label], fixed(scores.precision), fixed(scores.recall), fixed(scores.f1),
+    line({evaluation.labels[label], shown(scores.precision), shown(scores.recall), shown(scores.f1),
           concat(scores.support)});
   }
   console.result("\n  true class by row, predicted class by column:");
@@ -88,11 +81,12 @@ void show(Console& console, const Location& run, const Evaluation& evaluation, c
     document["run"] = run.url.text();
     document["url"] = written.url.text();
     document["seconds"] = seconds;
+    document["fetched_bytes"] = evaluation.fetched_bytes;
     console.result(document.dump());
     return;
   }
   console.result(concat(evaluation.model.url, " on split ", evaluation.split, " of ", evaluation.data.url,
-                        ": ", evaluation.confusion.records(), " records, ", fixed(seconds), " s"));
+                        ": ", evaluation.confusion.records(), " records, ", shown(seconds), " s"));
   show_table(console, evaluation);
   console.result(concat("\n  written to ", written.describe()));
 }
@@ -105,8 +99,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
                                 .memory_budget_bytes = values.size_bytes("memory")};
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(make_stoppable(run, context.stop), *engine.engine,
-                                   temporary_folder(context.environment)));
+               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   HEADRACE_CHECK(recorder.add_input(model.folder));
   HEADRACE_CHECK(recorder.add_input(data));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
@@ -116,6 +109,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   HEADRACE_TRY(const Evaluation evaluation, evaluate(model, data, options, on_records, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
+  end.versions = {{"engine", engine.engine->version()}};
   end.metrics = evaluation.metrics;
   end.metrics["accuracy"] = evaluation.confusion.accuracy();
   end.counts = {{"records", evaluation.confusion.records()}, {"corrupt_records", evaluation.corrupt_records}};
@@ -132,7 +126,8 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   if (!values.has("data"))
     return Error{Code::kInvalidArgument, "--data is missing: the URL of the data set to evaluate on"};
-  HEADRACE_TRY(const Location run, context.stores.open(arguments[0]));
+  HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
+  run = make_stoppable(std::move(run), context.stop);
   HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
   data = make_stoppable(std::move(data), context.stop);
   return record_run(context, "evaluate", run.at("evaluations"), values,

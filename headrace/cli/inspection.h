@@ -51,8 +51,8 @@ Result<Inspection> inspect_published(CommandContext& context, const PublishedFol
                                      const InspectOptions& options);
 
 /// Of TFRecord objects that no manifest describes: at `location`, or directly below it. Reads every record.
-/// A damaged object is reported in `bad`, and the others are read on. \error kInvalidArgument  none of them
-/// is a TFRecord file
+/// A damaged object is reported in `bad`, and the others are read on.
+/// \error kInvalidArgument  none of them is a TFRecord file
 Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
                                    const InspectOptions& options);
 

@@ -1,6 +1,9 @@
 #pragma once
 
-/// \file Options that the commands over a trained model share.
+/// \file Options that the commands over data sets and models share.
+
+#include <cstdio>
+#include <string>
 
 #include "headrace/cli/command.h"
 #include "headrace/stream/dataset.h"
@@ -20,6 +23,13 @@ inline CorruptionPolicy corruption_policy(const OptionValues& values) {
   const std::string& text = values.text("on-corrupt");
   if (text == "skip-record") return CorruptionPolicy::kSkipRecord;
   return text == "skip-shard" ? CorruptionPolicy::kSkipShard : CorruptionPolicy::kFail;
+}
+
+/// For people: four decimals.
+inline std::string shown(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
 }
 
 }  // namespace headrace

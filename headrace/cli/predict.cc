@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -72,10 +71,9 @@ class Answers {
       print((any_ ? ",\n" : "\n") + prediction_to_json(labels_, scores, {{"text", text}}));
     } else {
       const std::size_t best = highest(scores).value_or(0);
-      char share[16];
-      std::snprintf(share, sizeof share, "%.4f", static_cast<double>(scores[best]));
       const std::string& label = labels_[best];
-      console_.result(concat(label, std::string(label_width_ - label.size() + 2, ' '), share, "  ", text));
+      console_.result(
+          concat(label, std::string(label_width_ - label.size() + 2, ' '), shown(scores[best]), "  ", text));
     }
     any_ = true;
   }
@@ -107,8 +105,7 @@ Status answer(const ExportedModel& model, const TextEncoder& encoder, std::span<
 Status predict_given_texts(CommandContext& context, const Location& run, const OptionValues& values) {
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(make_stoppable(run, context.stop), *engine.engine,
-                                   temporary_folder(context.environment)));
+               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   const std::string& name = model.attributes.encoder.name;
   if (name.empty())
     return Error{Code::kInvalidArgument, concat("the model in ", model.folder.describe(),
@@ -164,8 +161,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
                                .overwrite = values.flag("overwrite")};
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(make_stoppable(run, context.stop), *engine.engine,
-                                   temporary_folder(context.environment)));
+               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   HEADRACE_CHECK(recorder.add_input(model.folder));
   HEADRACE_CHECK(recorder.add_input(data));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
@@ -175,6 +171,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   HEADRACE_TRY(const PredictResult result, predict(model, data, make_stoppable(output, context.stop), options,
                                                    recorder.run_id(), on_records, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  end.versions = {{"engine", engine.engine->version()}};
   end.counts = {
       {"records", result.records}, {"shards", result.shards}, {"corrupt_records", result.corrupt_records}};
   HEADRACE_CHECK(recorder.add_output(output));
@@ -183,7 +180,8 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
-  HEADRACE_TRY(const Location run, context.stores.open(arguments[0]));
+  HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
+  run = make_stoppable(std::move(run), context.stop);
   if (values.has("text") == values.has("data"))
     return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
   if (values.has("text")) return predict_given_texts(context, run, values);

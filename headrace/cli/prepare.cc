@@ -154,6 +154,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                  prepare(input, make_stoppable(output, context.stop), *encoder, options_from(values),
                          recorder.run_id(), progress, context.stop));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    end.versions = {{"encoder", concat(encoder->name(), " ", encoder->weights_digest())}};
     end.counts = result.attributes.counts;
     end.counts["shards"] = result.shards;
     HEADRACE_CHECK(recorder.add_output(output));

@@ -84,7 +84,7 @@ std::string run_page(const RunRecord& run) {
     add_facts(page, "counts", run.end->counts, pair_of_texts);
   }
   add_facts(page, "parameters", run.start.parameters, pair_of_texts);
-  add_facts(page, "versions", run.start.versions, pair_of_texts);
+  add_facts(page, "versions", run.versions(), pair_of_texts);
   add_facts(page, "host", run.start.host, pair_of_texts);
   return page;
 }

@@ -33,12 +33,12 @@ constexpr Option kLsOptions[] = {
 constexpr Positional kShowPositionals[] = {
     {.name = "URL", .sentence = "As for runs ls."},
     {.name = "RUN",
-     .sentence = "Id of a run, or its beginning. Without it: the newest run.",
+     .sentence =
+         "Id of a run, or its beginning. Without it: the newest run that wrote to URL, else below it.",
      .required = false},
 };
 
-Result<RunList> runs_at(CommandContext& context, const std::string& url, std::size_t limit) {
-  HEADRACE_TRY(const Location location, context.stores.open(url));
+Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit) {
   // The root may be the URL itself: ask as for something in it.
   HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
   HEADRACE_TRY(RunList list, list_runs(root, limit, context.call()));
@@ -56,9 +56,18 @@ Result<RunList> runs_at(CommandContext& context, const std::string& url, std::si
   return list;
 }
 
+// The newest one that wrote to the URL itself, else the newest that wrote below it.
+// REQUIRES: there are runs, oldest first
+const RunRecord& newest_run(const std::vector<RunRecord>& runs, const std::string& url) {
+  const auto found =
+      std::find_if(runs.rbegin(), runs.rend(), [&](const RunRecord& run) { return run.start.output == url; });
+  return found == runs.rend() ? runs.back() : *found;
+}
+
 Status list(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   HEADRACE_TRY(const RunList found,
-               runs_at(context, arguments[0], static_cast<std::size_t>(options.integer("limit"))));
+               runs_at(context, location, static_cast<std::size_t>(options.integer("limit"))));
   if (context.console.json()) {
     json out = json::array();
     for (const RunRecord& run : found.runs) out.push_back(json::parse(run_to_json(run)));
@@ -70,8 +79,10 @@ Status list(CommandContext& context, const std::vector<std::string>& arguments, 
 }
 
 Status show(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
-  HEADRACE_TRY(const RunList found, runs_at(context, arguments[0], kMaximumRuns));
-  const std::string wanted = arguments.size() > 1 ? arguments[1] : found.runs.back().id;
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const RunList found, runs_at(context, location, kMaximumRuns));
+  const std::string wanted =
+      arguments.size() > 1 ? arguments[1] : newest_run(found.runs, location.url.text()).id;
   std::vector<const RunRecord*> matching;
   for (const RunRecord& run : found.runs) {
     if (run.id.starts_with(wanted)) matching.push_back(&run);

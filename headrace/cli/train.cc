@@ -2,10 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
-
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
 #include "headrace/store/layers/stoppable.h"
@@ -74,10 +73,7 @@ constexpr Option kOptions[] = {
     {.name = "split", .default_value = "train", .sentence = "Split of the data set to train on."},
     {.name = "features", .default_value = "sentence", .sentence = "Feature that the model takes."},
     {.name = "labels", .default_value = "label", .sentence = "Feature with the one-hot labels."},
-    {.name = "on-corrupt",
-     .default_value = "fail",
-     .sentence = "What to do with records that fail their checksum, and with missing shards.",
-     .choices = "fail|skip-record|skip-shard"},
+    kOnCorruptOption,
     {.name = "log-every",
      .type = OptionType::kInteger,
      .default_value = "100",
@@ -110,11 +106,6 @@ constexpr Option kOptions[] = {
     kTrackOption,
 };
 
-CorruptionPolicy policy_from(const std::string& text) {
-  if (text == "skip-record") return CorruptionPolicy::kSkipRecord;
-  return text == "skip-shard" ? CorruptionPolicy::kSkipShard : CorruptionPolicy::kFail;
-}
-
 Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
   TrainOptions options;
   options.model = values.text("model");
@@ -132,19 +123,13 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
     HEADRACE_TRY(Location before, context.stores.open(values.text("init-from")));
     options.init_from = make_stoppable(std::move(before), context.stop);
   }
-  options.on_corrupt = policy_from(values.text("on-corrupt"));
+  options.on_corrupt = corruption_policy(values);
   options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
   options.memory_budget_bytes = values.size_bytes("memory");
   options.loader_threads = static_cast<int>(values.integer("loader-threads"));
   options.intra_op_threads = static_cast<int>(values.integer("intra-op-threads"));
   options.overwrite = values.flag("overwrite");
   return options;
-}
-
-std::string shown(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", value);
-  return text;
 }
 
 std::string epoch_line(const EpochMetrics& metrics, std::uint64_t epochs) {
@@ -241,6 +226,7 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
                                                recorder.run_id(), on_step, on_epoch, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
+  end.versions = result.model.versions;
   if (!result.history.empty()) end.metrics = result.history.back().values;
   end.counts = {{"train_records", result.train_records},
                 {"validation_records", result.validation_records},

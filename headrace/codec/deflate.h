@@ -49,7 +49,8 @@ class GzipCompressor {
   std::unique_ptr<State> state_;
 };
 
-/// One member that holds `data`. \error kInvalidArgument  the level is out of range
+/// One member that holds `data`.
+/// \error kInvalidArgument  the level is out of range
 Result<Bytes> gzip_compress(BytesView data, int level);
 
 /// What the bytes of a compressed shard depend on besides data and level: "libdeflate 1.14". Part of a plan.
@@ -114,7 +115,8 @@ class Inflater {
   /// \error kResourceExhausted  more than `limit_bytes` came out
   Result<InflateStep> step(BytesView input, MutableBytesView output);
 
-  /// Call at the end of the input, when `step` produces no more. \error kDataLoss  the stream was cut short
+  /// Call at the end of the input, when `step` produces no more.
+  /// \error kDataLoss  the stream was cut short
   Status finish() const;
 
   /// Members that have ended so far.

@@ -43,9 +43,9 @@ class Call {
   virtual ~Call() = default;
   /// Runs once. Inputs and outputs are in the order given to `prepare`. Inputs aligned to kTensorAlignment
   /// are read in place, not copied; they are borrowed until this returns. Blocks for at most the call
-  /// deadline. \error kInvalidArgument   a type or shape that the signature does not take; the message names
-  /// the input \error kDeadlineExceeded  the engine was stopped; the model's state is then undefined: restore
-  /// it
+  /// deadline.
+  /// \error kInvalidArgument   a type or shape that the signature does not take; the message names the input
+  /// \error kDeadlineExceeded  the engine was stopped; the model's state is then undefined: restore it
   virtual Status run(std::span<const TensorView> inputs, std::span<Tensor> outputs) = 0;
 };
 
@@ -83,12 +83,14 @@ class Engine {
   virtual ~Engine() = default;
   /// "tensorflow 2.21.0".
   virtual std::string version() const = 0;
-  /// \error kNotFound  no model in the folder; \error kInvalidArgument  not one that this engine can load
+  /// \error kNotFound         no model in the folder
+  /// \error kInvalidArgument  not one that this engine can load
   virtual Result<std::unique_ptr<Model>> load(const std::string& folder, const ModelOptions& options) = 0;
 };
 
 /// The current values of the model's variables, by name: the outputs of its signature "variables", which
-/// every model that Headrace traces has. \error kNotFound  another model
+/// every model that Headrace traces has.
+/// \error kNotFound  another model
 Result<std::map<std::string, Tensor>> read_variables(Model& model);
 
 }  // namespace headrace

@@ -131,6 +131,7 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                  .confusion = evaluator.confusion(),
                  .metrics = evaluator.metrics(),
                  .corrupt_records = loader->stats().corrupt_records,
+                 .fetched_bytes = loader->stats().fetched_bytes,
                  .remarks = dataset->remarks()};
   for (std::string& remark : loader->remarks()) add_remark(out.remarks, std::move(remark));
   return out;

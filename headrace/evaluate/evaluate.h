@@ -27,7 +27,7 @@ using OnRecords = std::function<void(std::uint64_t, std::uint64_t)>;
 /// Runs the model's eval_step over every record of the split once, in data-set order; the batches' own
 /// buffers are fed. The loss is the mean of the batches' means, weighted by their records.
 /// \error as `check_dataset`, Dataset::open and BatchLoader say; kInvalidArgument  a label that is not
-/// one-hot, or a model that gives something else than one score a class; kCancelled  stopped
+///        one-hot, or a model that gives something else than one score a class; kCancelled  stopped
 Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,
                             const OnRecords& on_records, const std::stop_token& stop);
 

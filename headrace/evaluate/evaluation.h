@@ -27,6 +27,7 @@ struct Evaluation {
   /// "loss", and the metrics that the model was compiled with, over all records.
   std::map<std::string, double> metrics;
   std::uint64_t corrupt_records = 0;  // left out
+  std::uint64_t fetched_bytes = 0;    // from the store
   std::vector<std::string> remarks;   // for people
 };
 

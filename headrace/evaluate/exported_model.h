@@ -51,7 +51,8 @@ Status check_encoder(const ExportAttributes& attributes, const TextEncoder& enco
 
 /// Are the records of `dataset` what the model was trained on: the feature's type and width, the encoder that
 /// made it, the class names? Data without a manifest pass: what is wrong with them shows at the first record.
-/// \error kInvalidArgument     another shape, or other classes; \error kFailedPrecondition  another encoder
+/// \error kInvalidArgument     another shape, or other classes
+/// \error kFailedPrecondition  another encoder
 Status check_dataset(const ExportedModel& model, const Dataset& dataset);
 
 }  // namespace headrace

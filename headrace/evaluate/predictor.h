@@ -24,7 +24,8 @@ class Predictor {
  public:
   static Result<Predictor> create(const ExportedModel& model);
   /// `rows` rows of the model's features → `rows` rows of one score a class. Features aligned to
-  /// kTensorAlignment are not copied. \error kInvalidArgument  as `check_predictions`
+  /// kTensorAlignment are not copied.
+  /// \error kInvalidArgument  as `check_predictions`
   Result<Tensor> run(const float* features, std::uint64_t rows);
 
  private:

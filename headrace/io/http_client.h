@@ -42,12 +42,14 @@ class HttpClient {
   /// Sends one request and reads the whole answer. Any status is a success. A repeatable request is sent a
   /// second time, on a new connection, if a kept connection was closed before any byte of the answer; after
   /// any error, whether the server acted on the request is unknown. Error messages name method and endpoint,
-  /// never header fields, target or body. \error kUnavailable         no connection, or it was lost before
-  /// the end of the answer \error kDeadlineExceeded    no progress for `stall_timeout` \error kCancelled
-  /// `stop` was requested \error kUnauthenticated     the server's certificate is not accepted \error
-  /// kFailedPrecondition  the certificate authorities cannot be read \error kDataLoss            the answer
-  /// is malformed or longer than there is room for \error kInvalidArgument     the request itself: a control
-  /// character in method, target or a header field
+  /// never header fields, target or body.
+  /// \error kUnavailable         no connection, or it was lost before the end of the answer
+  /// \error kDeadlineExceeded    no progress for `stall_timeout`
+  /// \error kCancelled           `stop` was requested
+  /// \error kUnauthenticated     the server's certificate is not accepted
+  /// \error kFailedPrecondition  the certificate authorities cannot be read
+  /// \error kDataLoss            the answer is malformed or longer than there is room for
+  /// \error kInvalidArgument     the request itself: a control character in method, target or a header field
   Result<HttpResponse> perform(const HttpRequest& request);
 
  private:

@@ -17,9 +17,9 @@ class HttpConnection {
   HttpConnection(std::unique_ptr<ByteStream> stream, const HttpLimits& limits);
 
   /// Sends the request and reads the whole answer. An answer that comes before the request is sent in full
-  /// ends the sending. 408 and every other status is a success here. \error kUnavailable  the connection was
-  /// lost; kDataLoss  the answer is malformed or longer than there is
-  ///        room for; kDeadlineExceeded, kCancelled
+  /// ends the sending. 408 and every other status is a success here.
+  /// \error kUnavailable  the connection was lost; kDataLoss  the answer is malformed or longer than there is
+  ///                      room for; kDeadlineExceeded, kCancelled
   Result<HttpResponse> exchange(const HttpRequest& request, IoWait& wait);
 
   /// The last exchange left the connection at the start of the next answer.

@@ -44,8 +44,8 @@ struct HttpEndpoint {
 };
 
 /// "http://host", "https://host:port/base", "http://[::1]:9000". Text without "://" gets
-/// `tls_without_scheme`. \error kInvalidArgument  another scheme, user-info, query or fragment, no host, no
-/// port number
+/// `tls_without_scheme`.
+/// \error kInvalidArgument  another scheme, user-info, query or fragment, no host, no port number
 Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without_scheme = true);
 
 struct HttpRequest {

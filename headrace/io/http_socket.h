@@ -36,8 +36,8 @@ class IoWait {
   IoWait(std::chrono::milliseconds stall_timeout, std::stop_token stop);
 
   /// Blocks until `fd` shows one of `events` (poll(2): POLLIN, POLLOUT), an error or a hang-up; returns what
-  /// it shows. `at_most` shortens this one wait: then 0 is returned in the end, not an error. \error
-  /// kDeadlineExceeded, kCancelled
+  /// it shows. `at_most` shortens this one wait: then 0 is returned in the end, not an error.
+  /// \error kDeadlineExceeded, kCancelled
   Result<short> poll(int fd, short events, std::optional<std::chrono::milliseconds> at_most = std::nullopt);
 
   /// A phase is over: the time starts anew.

@@ -47,7 +47,7 @@ struct Extracted {
 
 /// Fills and finishes `spool`. `progress` gets the bytes consumed and the total.
 /// \error kInvalidArgument  a split or a class without records, or more rejects than allowed; names the first
-/// one
+///                          one
 Result<Extracted> extract(TextSource& source, std::string_view source_name, const ExtractOptions& options,
                           RecordSpool& spool,
                           const std::function<void(std::uint64_t, std::uint64_t)>& progress,

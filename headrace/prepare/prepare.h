@@ -46,7 +46,8 @@ struct PrepareResult {
 };
 
 /// Runs the stage, or what an interrupted run of the same plan left to do. `run_id` names this run in the
-/// manifest. \error kFailedPrecondition  the output was started with another plan: the differences are named
+/// manifest.
+/// \error kFailedPrecondition  the output was started with another plan: the differences are named
 /// \error kInvalidArgument     the input is not fit: see `extract`
 Result<PrepareResult> prepare(const Location& input, const Location& output, const TextEncoder& encoder,
                               const PrepareOptions& options, std::string_view run_id,

@@ -29,7 +29,8 @@ class RecordSpool {
   RecordSpool(Location work_folder, std::uint64_t seed, int split_count, std::uint64_t memory_budget_bytes);
   ~RecordSpool();
 
-  /// Not thread-safe. \error kAlreadyExists  the id was added before (nothing is added)
+  /// Not thread-safe.
+  /// \error kAlreadyExists  the id was added before (nothing is added)
   Status add(int split, int label, std::string_view id, std::string_view text);
   /// Ends adding; needed before the rest.
   Status finish();

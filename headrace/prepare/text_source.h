@@ -39,7 +39,8 @@ struct SourceIdentity {
 };
 
 /// An object is taken for an archive, a prefix with objects below it for a folder (its identity is a digest
-/// over the keys, sizes and versions below). \error kNotFound  neither is there
+/// over the keys, sizes and versions below).
+/// \error kNotFound  neither is there
 Result<SourceIdentity> identify_source(const Location& location);
 
 Result<std::unique_ptr<TextSource>> open_source(const Location& location, const SourceIdentity& identity);

@@ -47,9 +47,10 @@ class ExampleDecoder {
 
   /// Decodes one record into row `row` of `buffers`, one for each column and of its type. No allocation but
   /// what ragged columns grow by (at most 16 times the record). After an error, the row's fixed values are
-  /// unspecified and ragged columns are as before. \error kDataLoss         not a tf.Example \error
-  /// kInvalidArgument  a feature is absent, of another type or another length: names the column, what is
-  ///                          wanted and what was found; or a buffer that does not fit its column
+  /// unspecified and ragged columns are as before.
+  /// \error kDataLoss         not a tf.Example
+  /// \error kInvalidArgument  a feature is absent, of another type or another length: names the column, what
+  ///                          is wanted and what was found; or a buffer that does not fit its column
   Status decode(BytesView record, std::span<const ColumnBuffer> buffers, std::size_t row);
 
  private:

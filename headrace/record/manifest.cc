@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/record/sealed_json.h"
 
 namespace headrace {
 namespace {
@@ -12,7 +12,6 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "headrace.manifest";
 constexpr int kVersion = 1;
-constexpr const char* kChecksumKey = "zz_crc32c";
 
 std::string canonical(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -71,12 +70,11 @@ std::string serialize_manifest(const Manifest& manifest) {
       {"plan", manifest.plan}, {"attributes", json::parse(manifest.attributes_json, nullptr, false)}};
   document["parts"] = json::array();
   for (const ManifestPart& part : manifest.parts) document["parts"].push_back(part_to_json(part));
-  document[kChecksumKey] = hex32(crc32c(as_bytes(canonical(document))));
-  return canonical(document);
+  return seal_json(canonical(document));
 }
 
 Result<Manifest> parse_manifest(BytesView data) {
-  json document = json::parse(as_text(data), nullptr, false);
+  const json document = json::parse(as_text(data), nullptr, false);
   if (!document.is_object())
     return Error{Code::kDataLoss, "the manifest is not a JSON object; it was cut or overwritten"};
   if (document.value("format", json()) != kFormat)
@@ -88,9 +86,7 @@ Result<Manifest> parse_manifest(BytesView data) {
                    concat("the manifest has version ", version, "; this Headrace reads up to ", kVersion,
                           ": install a newer one")};
     }
-    const std::string stored = document.at(kChecksumKey).get<std::string>();
-    document.erase(kChecksumKey);
-    if (hex32(crc32c(as_bytes(canonical(document)))) != stored) {
+    if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,
                    "the manifest's checksum does not match: it was altered or damaged; restore it from a "
                    "copy, or make the folder anew with --overwrite"};

@@ -25,8 +25,8 @@ std::string numbered_key(std::string_view prefix, std::uint64_t number);
 /// The highest number present below `prefix`; none if there is none.
 Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix);
 
-/// The object with the highest number; none if there is none. \error kResourceExhausted  larger than
-/// `limit_bytes`
+/// The object with the highest number; none if there is none.
+/// \error kResourceExhausted  larger than `limit_bytes`
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
                                                   std::uint64_t limit_bytes);
 

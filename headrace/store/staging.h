@@ -56,16 +56,18 @@ struct DownloadOptions {
 };
 
 /// Copies every object below `folder_key` ("" for all) into `folder`, which must exist, each from one
-/// version. Returns them in the order of their keys. \error kNotFound           there are none \error
-/// kResourceExhausted  they are larger than the limit, or the disk is full
+/// version. Returns them in the order of their keys.
+/// \error kNotFound           there are none
+/// \error kResourceExhausted  they are larger than the limit, or the disk is full
 Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view folder_key,
                                                 const std::string& folder,
                                                 const DownloadOptions& options = {});
 
 /// Writes every file below `folder` to `folder_key`, in the order of their names; the one named `last`
 /// (relative to `folder`, "" for none) after all others, so that who waits for it finds a whole folder.
-/// Returns them in the order written. Symbolic links and special files are refused. \error kNotFound `folder`
-/// or `last` is not there \error kInvalidArgument  a file's name is no key
+/// Returns them in the order written. Symbolic links and special files are refused.
+/// \error kNotFound         `folder` or `last` is not there
+/// \error kInvalidArgument  a file's name is no key
 Result<std::vector<StagedFile>> upload_folder(const std::string& folder, Store& store,
                                               std::string_view folder_key, std::string_view last = {},
                                               const WriteOptions& options = {});

@@ -110,9 +110,10 @@ class Store {
   virtual ~Store() = default;
 
   /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short
-  /// count means the end of the object. \error kNotFound            no such object: an ordinary answer, never
-  /// retried \error kFailedPrecondition  `if_version` no longer holds \error kOutOfRange          the offset
-  /// lies past the end (the end itself is allowed: zero bytes)
+  /// count means the end of the object.
+  /// \error kNotFound            no such object: an ordinary answer, never retried
+  /// \error kFailedPrecondition  `if_version` no longer holds
+  /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
   virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) = 0;
 
@@ -124,14 +125,16 @@ class Store {
   virtual Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) = 0;
 
   /// Writes a whole object, atomically: readers see the old one or the new one. Borrows `data` until it
-  /// returns. \error kAlreadyExists       `only_if_absent`, and it is there \error kFailedPrecondition
-  /// `if_version` no longer holds
+  /// returns.
+  /// \error kAlreadyExists       `only_if_absent`, and it is there
+  /// \error kFailedPrecondition  `if_version` no longer holds
   virtual Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) = 0;
 
   /// For objects that do not fit in memory.
   virtual Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) = 0;
 
-  /// Copies within the store, atomically as `write`. \error kNotFound  no source
+  /// Copies within the store, atomically as `write`.
+  /// \error kNotFound  no source
   virtual Result<ObjectInfo> copy(std::string_view from, std::string_view to,
                                   const WriteOptions& options) = 0;
 
@@ -158,16 +161,18 @@ struct ReadObject {
   Bytes data;
   ObjectInfo object;
 };
-/// The whole object. \error kResourceExhausted  it is larger than `limit_bytes`
+/// The whole object.
+/// \error kResourceExhausted  it is larger than `limit_bytes`
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
-/// and gives each to `visit`. \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped;
-/// whatever `visit` returns
+/// and gives each to `visit`.
+/// \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped; whatever `visit` returns
 inline constexpr std::size_t kPieceBytes = 8 << 20;
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit);
-/// Exactly `target.size()` bytes. \error kDataLoss  the object ends before
+/// Exactly `target.size()` bytes.
+/// \error kDataLoss  the object ends before
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options);
 Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,
                               const WriteOptions& options = {});

@@ -29,7 +29,7 @@ class BlockReader {
   using Visit = std::function<Status(std::uint64_t record, const Result<BytesView>& data)>;
 
   /// \error as `visit` says; what is wrong with single records goes to `visit`, what is wrong with the store
-  /// comes back
+  ///        comes back
   Status read(const DatasetBlock& block, const CallOptions& call, const Visit& visit);
 
   const BlockReadStats& stats() const { return stats_; }

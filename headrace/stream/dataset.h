@@ -55,9 +55,10 @@ class Dataset {
  public:
   /// Opens what the latest manifest at `location` publishes; or, where there is none, the objects below it
   /// (or the one object) as foreign TFRecord files, each sniffed for its compression and read once for its
-  /// index. \error kNotFound            nothing there, or no such split; the message lists those that are
+  /// index.
+  /// \error kNotFound            nothing there, or no such split; the message lists those that are
   /// \error kFailedPrecondition  a shard is missing or altered since it was published (skipped with
-  /// kSkipShard)
+  ///                             kSkipShard)
   static Result<std::shared_ptr<const Dataset>> open(const Location& location, const DatasetOptions& options);
 
   const Location& location() const { return location_; }

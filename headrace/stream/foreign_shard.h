@@ -11,12 +11,13 @@ namespace headrace {
 
 /// The object at the location, or the objects below it, but for those under "_headrace/" and names that begin
 /// with
-/// '.' or '_'. Ascending by key. \error kNotFound  there are none
+/// '.' or '_'. Ascending by key.
+/// \error kNotFound  there are none
 Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, const CallOptions& call);
 
 /// Reads the object once. Its compression is found out from its first bytes. A compressed one is one member.
-/// Damage ends its records there, or is an error, as the policy says. \error kDataLoss, kInvalidArgument
-/// damaged, or no TFRecord file
+/// Damage ends its records there, or is an error, as the policy says.
+/// \error kDataLoss, kInvalidArgument  damaged, or no TFRecord file
 Result<ShardIndex> index_foreign_shard(const Location& folder, const ObjectInfo& object,
                                        CorruptionPolicy policy, const CallOptions& call,
                                        std::vector<std::string>& remarks);

@@ -67,16 +67,18 @@ struct RecordPlace {
 /// One consumer at a time; its threads end when it goes, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument    a column that the schema lacks or has otherwise (both are named), or rank ≥
-  /// world size \error kResourceExhausted  the budget is smaller than two windows need; the message says how
-  /// much they need \error kFailedPrecondition no records
+  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), or rank ≥
+  ///                             world size
+  /// \error kResourceExhausted   the budget is smaller than two windows need; the message says how much they
+  ///                             need
+  /// \error kFailedPrecondition  no records
   static Result<std::unique_ptr<BatchLoader>> create(std::shared_ptr<const Dataset> dataset,
                                                      LoaderOptions options);
   virtual ~BatchLoader() = default;
 
   /// The next batch; none after the last epoch. The batch's buffer is used again once it is gone: at most
-  /// those of two windows are filled at a time. \error kDataLoss  corrupt data under CorruptionPolicy::kFail;
-  /// names object, record and offset
+  /// those of two windows are filled at a time.
+  /// \error kDataLoss  corrupt data under CorruptionPolicy::kFail; names object, record and offset
   virtual Result<std::optional<Batch>> next() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
@@ -93,8 +95,8 @@ class BatchLoader {
 };
 
 /// The position in a state; the state must be of this data set and these options.
-/// \error kFailedPrecondition  it is of another: the message says what differs. \error kDataLoss  it is
-/// damaged
+/// \error kFailedPrecondition  it is of another: the message says what differs.
+/// \error kDataLoss            it is damaged
 struct LoaderPosition {
   std::uint64_t epoch = 0;
   std::uint64_t batch = 0;

@@ -20,13 +20,16 @@ struct PublishedFolder {
   Manifest manifest;
 };
 
-/// The latest manifest of a folder; none if nothing is published there. \error kDataLoss  it is damaged
+/// The latest manifest of a folder; none if nothing is published there.
+/// \error kDataLoss  it is damaged
 Result<std::optional<PublishedFolder>> read_published(const Location& folder);
-/// The same, of one kind. \error kInvalidArgument  it is of another kind
+/// The same, of one kind.
+/// \error kInvalidArgument  it is of another kind
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind);
 
 /// Copies the local files of one published folder in, checking size and checksum of every part. `below`
-/// selects parts whose key begins with it, and is cut off. \error kDataLoss  a part is missing or altered
+/// selects parts whose key begins with it, and is cut off.
+/// \error kDataLoss  a part is missing or altered
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target);
 

@@ -5,8 +5,8 @@
 ///   HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(registry, output, std::move(run_start), options));
 ///   HEADRACE_CHECK(recorder.add_input(data));
 ///   RunEnd end;
-///   const Status outcome = train(…, recorder.run_id(), end);    // fills end.metrics, end.counts,
-///   end.outputs return recorder.finish(outcome, std::move(end));
+///   const Status outcome = train(…, recorder.run_id(), end);    // fills end.metrics, end.counts
+///   return recorder.finish(outcome, std::move(end));
 
 #include <chrono>
 #include <functional>
@@ -24,7 +24,8 @@ namespace headrace {
 inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
 
 /// What to record of the object or folder at `location`: of a folder, its latest manifest (read whole, to
-/// digest it); of an object, size and version. \error kNotFound  nothing is there
+/// digest it); of an object, size and version.
+/// \error kNotFound  nothing is there
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call = {});
 
 /// The folder whose _headrace/runs/ records runs with that output: the nearest one from the output's parent
@@ -65,8 +66,8 @@ class RunRecorder {
   Status add_output(const Location& output);
 
   /// Creates the run's `end` object, with the status that `outcome` means (kCancelled: stopped), and returns
-  /// `outcome`; or why the record could not be written, where the outcome was good. `end` needs metrics and
-  /// counts; inputs and outputs are added to those recorded before. Is written even after a stop was asked
+  /// `outcome`; or why the record could not be written, where the outcome was good. `end` needs metrics,
+  /// counts and versions; inputs and outputs are added to those recorded before. Is written even after a stop was asked
   /// for. Call once.
   Status finish(const Status& outcome, RunEnd end);
 

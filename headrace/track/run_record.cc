@@ -4,8 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/record/sealed_json.h"
 #include "headrace/track/redact.h"
 
 namespace headrace {
@@ -16,11 +16,6 @@ using nlohmann::json;
 constexpr std::string_view kStartFormat = "headrace.run.start";
 constexpr std::string_view kEndFormat = "headrace.run.end";
 constexpr int kVersion = 1;
-constexpr const char* kChecksumKey = "zz_crc32c";
-
-std::string canonical(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
 
 void redact_texts(json& value) {
   if (value.is_string()) value = redact_secrets(value.get<std::string>());
@@ -34,8 +29,7 @@ std::string seal(json document, std::string_view format, std::string_view run_id
   document["format"] = format;
   document["version"] = kVersion;
   document["run"] = run_id;
-  document[kChecksumKey] = hex32(crc32c(as_bytes(canonical(document))));
-  return canonical(document);
+  return seal_json(document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 Result<json> unseal(BytesView data, std::string_view format) {
@@ -48,9 +42,7 @@ Result<json> unseal(BytesView data, std::string_view format) {
                  concat("the ", format, " has version ", version.dump(), "; this Headrace reads up to ",
                         kVersion, ": install a newer one")};
   }
-  const json stored = document.value(kChecksumKey, json());
-  document.erase(kChecksumKey);
-  if (stored != hex32(crc32c(as_bytes(canonical(document)))))
+  if (!is_sealed_json(as_text(data)))
     return Error{Code::kDataLoss, concat("the checksum of the ", format, " does not match: it was altered")};
   return document;
 }
@@ -130,6 +122,12 @@ std::vector<Artifact> RunRecord::inputs() const {
   return out;
 }
 
+std::map<std::string, std::string> RunRecord::versions() const {
+  std::map<std::string, std::string> out = start.versions;
+  if (end) out.insert(end->versions.begin(), end->versions.end());
+  return out;
+}
+
 std::vector<Artifact> RunRecord::outputs() const {
   if (end && !end->outputs.empty()) return end->outputs;
   if (status() == RunStatus::kFinished || start.output.empty()) return {};
@@ -162,6 +160,7 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end) {
                {"outputs", artifacts_to_json(end.outputs)},
                {"metrics", std::move(metrics)},
                {"counts", end.counts},
+               {"versions", end.versions},
                {"ended", end.ended},
                {"seconds", number_to_json(end.seconds)}},
               kEndFormat, id);
@@ -191,6 +190,7 @@ Result<RunEnd> parse_run_end(BytesView data) {
                   .inputs = artifacts_from_json(from.at("inputs")),
                   .outputs = artifacts_from_json(from.at("outputs")),
                   .counts = from.at("counts").get<std::map<std::string, std::uint64_t>>(),
+                  .versions = from.at("versions").get<std::map<std::string, std::string>>(),
                   .ended = from.at("ended").get<std::string>(),
                   .seconds = number_from_json(from.at("seconds"))};
     for (const auto& [name, number] : from.at("metrics").items())

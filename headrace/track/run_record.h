@@ -34,7 +34,7 @@ struct RunStart {
   std::vector<std::string> command_line;  // from the program's name on
   /// Option → value as text. Values of options only, never of the environment.
   std::map<std::string, std::string> parameters;
-  /// "headrace" → "0.1.0"; stages add theirs: "tensorflow", an encoder, an archive library.
+  /// "headrace" → "0.1.0".
   std::map<std::string, std::string> versions;
   /// "cores", "processor" and the like.
   std::map<std::string, std::string> host;
@@ -64,6 +64,8 @@ struct RunEnd {
   std::vector<Artifact> outputs{};
   std::map<std::string, double> metrics{};        // final ones: "accuracy"
   std::map<std::string, std::uint64_t> counts{};  // "records", "rejected"
+  /// Of what the stage used: "tensorflow", "engine", "encoder".
+  std::map<std::string, std::string> versions{};
   std::string ended{};
   double seconds = 0;  // from start to end, by the wall clock
 };
@@ -77,6 +79,8 @@ struct RunRecord {
   RunStatus status() const { return end ? end->status : RunStatus::kUnfinished; }
   /// All inputs, in the order in which they became known.
   std::vector<Artifact> inputs() const;
+  /// Those known at the start and at the end.
+  std::map<std::string, std::string> versions() const;
   /// What it published; of a run that did not finish and recorded none, the folder it was writing to.
   std::vector<Artifact> outputs() const;
 };

@@ -50,7 +50,7 @@ TEST(RunRecordFormat, IsByteForByteAsItsPageShows) {
             R"("format":"headrace.run.end","inputs":[],"metrics":{"accuracy":0.75},)"
             R"("outputs":[{"digest":"","kind":"folder","manifest":0,"size_bytes":0,)"
             R"("url":"s3://datasets/runs/imdb-1","version":""}],"run":"20261121-032600-1f2e3d4c",)"
-            R"("seconds":2.5,"status":"finished","version":1,"zz_crc32c":"23e9364e"})"
+            R"("seconds":2.5,"status":"finished","version":1,"versions":{},"zz_crc32c":"414a8482"})"
             "\n");
 }
 

@@ -35,7 +35,8 @@ class CheckpointStore {
   /// Saves and publishes the next one. Files of a process that died before publishing are written over.
   Status save(Model& model, const RunState& state);
 
-  /// Restores the variables after epoch `epoch`. \error kNotFound  there is no such checkpoint
+  /// Restores the variables after epoch `epoch`.
+  /// \error kNotFound  there is no such checkpoint
   Status restore_epoch(Model& model, std::uint64_t epoch) const;
 
   /// SHA-256 (hex) of the manifest of the latest checkpoint; empty if there is none.

@@ -35,8 +35,8 @@ struct NamedVersion {
 };
 
 /// Publishes an export as the next version of models/`name` below `root`, and points the alias "latest" to
-/// it. A run that has published this export before gets that version again. \error kInvalidArgument  not a
-/// name ([A-Za-z0-9._-], up to 128)
+/// it. A run that has published this export before gets that version again.
+/// \error kInvalidArgument  not a name ([A-Za-z0-9._-], up to 128)
 Result<NamedVersion> publish_named_model(const Location& root, std::string_view name,
                                          const Location& exported, std::string_view digest,
                                          std::string_view run_id);

@@ -85,10 +85,11 @@ struct TrainResult {
 };
 
 /// Trains, or continues what an interrupted process left, to the same bytes as if it had never been
-/// interrupted. \error kFailedPrecondition  the run was started with another configuration (named), or data
-/// have changed \error kInvalidArgument     the model or the data do not fit each other \error kAborted the
-/// loss is not finite: training stops, the last checkpoint stays \error kCancelled           stopped; the
-/// same call continues from the last checkpoint
+/// interrupted.
+/// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed
+/// \error kInvalidArgument     the model or the data do not fit each other
+/// \error kAborted             the loss is not finite: training stops, the last checkpoint stays
+/// \error kCancelled           stopped; the same call continues from the last checkpoint
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
                           const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
                           const OnEpoch& on_epoch, const std::stop_token& stop);

@@ -332,9 +332,7 @@ def test_tensorboard_shows_the_events(probe, tmp_path):
     assert values == [np.float32(1 / (step + 1)).item() for step in range(100)]
     for tag, plugin in {"epoch_loss": "scalars", "dense/kernel": "histograms", "model": "text"}.items():
         assert shown.SummaryMetadata(tag).plugin_data.plugin_name == plugin
-    for event, data in zip(
-        shown.Tensors("dense/kernel"), [weights, np.full(7, 2.5)], strict=True, strict=True
-    ):
+    for event, data in zip(shown.Tensors("dense/kernel"), [weights, np.full(7, 2.5)], strict=True):
         expected = util.make_ndarray(summary.histogram_pb("x", data).value[0].tensor)
         found = util.make_ndarray(event.tensor_proto)
         assert found.shape == (30, 3)

@@ -22,8 +22,8 @@ class ArchiveInput {
   /// Looks at the first bytes. Call once, before all else.
   Status open();
 
-  /// The next piece, valid until the next call; empty at the end. \error kDataLoss  gzip data are damaged or
-  /// cut: the message names the offset
+  /// The next piece, valid until the next call; empty at the end.
+  /// \error kDataLoss  gzip data are damaged or cut: the message names the offset
   Result<BytesView> next();
 
   /// Reads what is left, so that the checksums at the end are compared.

@@ -31,7 +31,8 @@ class ArchiveReader {
   /// \error kDataLoss  the archive is damaged or cut; the message names it, the entry before and the offset
   virtual Result<std::optional<ArchiveEntry>> next() = 0;
 
-  /// Appends the entry's data to `target`. \error kResourceExhausted  it is larger than `limit_bytes`
+  /// Appends the entry's data to `target`.
+  /// \error kResourceExhausted  it is larger than `limit_bytes`
   virtual Status read_data(std::string& target, std::uint64_t limit_bytes) = 0;
 
   /// Bytes of the archive object read so far, for progress.

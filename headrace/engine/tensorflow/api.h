@@ -80,8 +80,7 @@ struct Api {
 
 /// Loads the library, once for the life of the process. Thread-safe.
 /// \error kFailedPrecondition  `set_tensorflow_environment` was not called, another library is loaded
-/// already, or
-///                             this one cannot be loaded, lacks a function or is too old
+///                             already, or this one cannot be loaded, lacks a function or is too old
 Result<const Api*> load_api(const std::string& library);
 
 /// Marks that the environment is set; see `set_tensorflow_environment`.

@@ -31,8 +31,9 @@ struct ChildResult {
 
 /// Starts `arguments[0]` (a path) with this environment, in this process's working folder and in a process
 /// group of its own, with no standard input. Blocks until it has ended; none of its group is left running
-/// after an error. \error kNotFound           it cannot be started \error kDeadlineExceeded, kCancelled,
-/// kResourceExhausted  it was killed: time, `stop`, too much output
+/// after an error.
+/// \error kNotFound  it cannot be started
+/// \error kDeadlineExceeded, kCancelled, kResourceExhausted  it was killed: time, `stop`, too much output
 Result<ChildResult> run_child(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string, std::less<>>& environment,
                               const ChildLimits& limits);

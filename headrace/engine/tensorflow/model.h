@@ -11,7 +11,8 @@
 
 namespace headrace::tensorflow {
 
-/// Loads the graph with the tag "serve" and its variables. \error as `Engine::load`
+/// Loads the graph with the tag "serve" and its variables.
+/// \error as `Engine::load`
 Result<std::unique_ptr<Model>> load_model(const Api& api, const std::string& folder,
                                           const ModelOptions& options);
 

@@ -30,7 +30,8 @@ class Session {
   const std::string& folder() const { return folder_; }
   const MetaGraph& meta() const { return meta_; }
 
-  /// "operation:index", or "operation". \error kDataLoss  the graph has no such operation
+  /// "operation:index", or "operation".
+  /// \error kDataLoss  the graph has no such operation
   Result<TF_Output> find(std::string_view tensor) const;
   /// Runs the graph once. Results are new tensors, of which the caller becomes the owner.
   /// \error kDeadlineExceeded  a session of one inter-op thread is then closed for good

@@ -29,7 +29,8 @@ struct TensorFlowLibrary {
 Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment);
 
 /// The interpreter that goes with a TensorFlow: HEADRACE_PYTHON, else that of the wheel's own environment,
-/// else python3 on PATH. \error kNotFound
+/// else python3 on PATH.
+/// \error kNotFound
 Result<std::string> find_interpreter(const Environment& environment, const std::string& tensorflow_folder);
 
 /// Loads the library, 0.4 to 1 s the first time; a process has one TensorFlow, and keeps it.

@@ -90,19 +90,21 @@ struct TracedModel {
 };
 
 /// The folder whose `headrace` is the Python package that belongs to this executable: <its folder>/../python,
-/// or <its folder>/../lib/headrace/python. \error kNotFound
+/// or <its folder>/../lib/headrace/python.
+/// \error kNotFound
 Result<std::string> find_python_package(const std::string& executable);
 
 /// Traces the model, or finds the trace in the cache (0.1 s against 4 to 15). The interpreter runs in this
 /// process's working folder, whose modules it finds; `environment` is passed on to it. Safe to call from
-/// several processes at once: an entry of the cache appears whole, and the first one stays. \error
-/// kInvalidArgument    the model's fault: does not import, is not compiled, does not fit the data, … \error
-/// kFailedPrecondition the interpreter's: no TensorFlow, another version of it \error kDeadlineExceeded,
-/// kCancelled
+/// several processes at once: an entry of the cache appears whole, and the first one stays.
+/// \error kInvalidArgument  the model's fault: does not import, is not compiled, does not fit the data, …
+/// \error kFailedPrecondition  the interpreter's: no TensorFlow, another version of it
+/// \error kDeadlineExceeded, kCancelled
 Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
                                 const Environment& environment);
 
-/// Reads a trace's description. \error kNotFound, kDataLoss
+/// Reads a trace's description.
+/// \error kNotFound, kDataLoss
 Result<TracedModel> read_traced_model(const std::string& folder);
 
 }  // namespace headrace

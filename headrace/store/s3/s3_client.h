@@ -49,8 +49,8 @@ class S3Client {
   /// the caller understands (404, 412, …). Repeats, with backoff and within call.deadline, after lost
   /// connections, 500, 502, 503, 504, 429 and the like; follows a bucket to its region; corrects a wrong
   /// clock once. A 200 with an error in its body counts as that error. So every request here must be safe to
-  /// repeat, given `maybe_done_before`. \error as HttpClient::perform, naming the object, the endpoint and
-  /// where that was configured
+  /// repeat, given `maybe_done_before`.
+  /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured
   Result<S3Answer> perform(const S3Request& request);
 
   /// The error that an answer stands for, in words that say what to do.
