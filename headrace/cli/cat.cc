@@ -9,6 +9,8 @@ constexpr Positional kPositionals[] = {
     {.name = "URL", .sentence = "An object; several are written one after another.", .repeated = true}};
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+  if (context.console.json())
+    return Error{Code::kInvalidArgument, "cat writes the bytes of objects as they are; it has no --json"};
   for (const std::string& url : arguments) {
     HEADRACE_TRY(const Location location, context.stores.open(url));
     HEADRACE_TRY(const ObjectInfo object, location.store->stat(location.key, context.call()));

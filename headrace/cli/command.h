@@ -60,6 +60,9 @@ struct Command {
   /// `arguments` holds the positionals that were given: as many as `positionals` allows.
   Status (*run)(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& options);
+  /// What one option's table row cannot say: options that need or exclude one another. Its error is that of
+  /// a wrong command line.
+  Status (*check)(const OptionValues& options) = nullptr;
 };
 
 /// For stages: where the record of the run goes; see docs/formats/run-record.md.

@@ -123,9 +123,13 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   return {};
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status check(const OptionValues& values) {
   if (!values.has("data"))
     return Error{Code::kInvalidArgument, "--data is missing: the URL of the data set to evaluate on"};
+  return {};
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
   run = make_stoppable(std::move(run), context.stop);
   HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
@@ -150,6 +154,7 @@ const Command kEvaluateCommand = {
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",
     .positionals = kPositionals,
     .options = kOptions,
-    .run = run};
+    .run = run,
+    .check = check};
 
 }  // namespace headrace

@@ -113,7 +113,10 @@ std::string overview(std::span<const Command* const> commands, std::string_view 
     if (!group.empty() && !command->name.starts_with(concat(group, " "))) continue;
     out += two_columns(concat("  ", command->name), command->summary);
   }
-  return out + "\nheadrace help COMMAND shows what a command does, with examples.\n";
+  return out +
+         "\nheadrace help COMMAND shows what a command does, with examples.\n"
+         "Credentials and servers come from AWS_* and S3_*; HEADRACE_PYTHON names the Python with "
+         "TensorFlow.\n";
 }
 
 }  // namespace headrace

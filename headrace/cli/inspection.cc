@@ -10,14 +10,21 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kShownValues = 4;
-constexpr std::size_t kShownCharacters = 70;
+constexpr std::size_t kShownBytes = 70;
+constexpr std::size_t kShownAttributeBytes = 200;
+
+// At most so many bytes, cut between characters.
+std::string_view beginning(std::string_view utf8, std::size_t bytes) {
+  std::size_t end = std::min(utf8.size(), bytes);
+  while (end < utf8.size() && end > 0 && (static_cast<unsigned char>(utf8[end]) & 0xc0) == 0x80) --end;
+  return utf8.substr(0, end);
+}
 
 std::string show_value(BytesView bytes) {
   const std::string_view text = as_text(bytes);
   if (!is_valid_utf8(text)) return concat("<", bytes.size(), " bytes>");
-  std::size_t end = std::min(text.size(), kShownCharacters);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return json(text.substr(0, end)).dump() + (end < text.size() ? concat("… ", text.size(), " bytes") : "");
+  const std::string_view begin = beginning(text, kShownBytes);
+  return json(begin).dump() + (begin.size() < text.size() ? concat("… ", text.size(), " bytes") : "");
 }
 template <typename Number>
 std::string show_value(Number number) {
@@ -49,7 +56,7 @@ class Page {
   const std::string& text() const { return text_; }
 
  private:
-  static constexpr std::size_t kNameWidth = 12;
+  static constexpr std::size_t kNameWidth = 15;
   std::string text_;
   std::string last_;
 };
@@ -72,7 +79,11 @@ void add_content(Page& page, const Inspection& inspection) {
   if (!inspection.reasons.empty()) page.add("noted", show_counts(inspection.reasons));
   if (!inspection.attributes_json.empty()) {
     const json attributes = json::parse(inspection.attributes_json, nullptr, false);
-    for (const auto& [name, value] : attributes.items()) page.add(name, value.dump().substr(0, 200));
+    for (const auto& [name, value] : attributes.items()) {
+      const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+      const std::string_view begin = beginning(text, kShownAttributeBytes);
+      page.add(name, concat(begin, begin.size() < text.size() ? "…" : ""));
+    }
   }
 }
 

@@ -179,14 +179,18 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   return {};
 }
 
+Status check(const OptionValues& values) {
+  if (values.has("text") == values.has("data"))
+    return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
+  if (values.has("data") && !values.has("to"))
+    return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
+  return {};
+}
+
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
   run = make_stoppable(std::move(run), context.stop);
-  if (values.has("text") == values.has("data"))
-    return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
   if (values.has("text")) return predict_given_texts(context, run, values);
-  if (!values.has("to"))
-    return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
   HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
   data = make_stoppable(std::move(data), context.stop);
   HEADRACE_TRY(const Location output, context.stores.open(values.text("to")));
@@ -215,6 +219,7 @@ const Command kPredictCommand = {
         "s3://datasets/answers",
     .positionals = kPositionals,
     .options = kOptions,
-    .run = run};
+    .run = run,
+    .check = check};
 
 }  // namespace headrace

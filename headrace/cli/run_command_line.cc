@@ -49,6 +49,12 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
         line->command == nullptr ? overview(all_commands(), line->help_topic) : command_help(*line->command);
     return finish(console, console.result_bytes(as_bytes(text)));
   }
+  if (line->command->check != nullptr) {
+    if (const Status fits = line->command->check(line->options); !fits) {
+      console.error(fits.error().message);
+      return kWrongCommandLine;
+    }
+  }
   StoreRegistry stores(environment);
   CommandContext context{environment, stores, console, arguments, stop.get_token()};
   return finish(console, line->command->run(context, line->arguments, line->options));

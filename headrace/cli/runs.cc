@@ -31,7 +31,7 @@ constexpr Option kLsOptions[] = {
 };
 
 constexpr Positional kShowPositionals[] = {
-    {.name = "URL", .sentence = "As for runs ls."},
+    {.name = "URL", .sentence = "What the run wrote, or a folder above it."},
     {.name = "RUN",
      .sentence =
          "Id of a run, or its beginning. Without it: the newest run that wrote to URL, else below it.",

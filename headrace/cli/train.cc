@@ -243,6 +243,13 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
   return {};
 }
 
+Status check(const OptionValues& values) {
+  if (values.integer("early-stop") > 0 && values.number("validation") == 0)
+    return Error{Code::kInvalidArgument,
+                 "--early-stop looks at the validation loss: give a --validation above 0"};
+  return {};
+}
+
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   HEADRACE_TRY(Location data, context.stores.open(arguments[0]));
   data = make_stoppable(std::move(data), context.stop);
@@ -272,6 +279,7 @@ const Command kTrainCommand = {
         "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop 3",
     .positionals = kPositionals,
     .options = kOptions,
-    .run = run};
+    .run = run,
+    .check = check};
 
 }  // namespace headrace

@@ -100,10 +100,12 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   }
   show(context.console, verdict);
   if (verdict.bad.empty()) return {};
-  return Error{Code::kDataLoss,
-               concat(verdict.bad.size(), " of ", verdict.parts, " parts below ", location.describe(),
-                      " are bad: make them again with the command that made them (headrace lineage ",
-                      arguments[0], " shows it), or restore them from a copy")};
+  return Error{
+      Code::kDataLoss,
+      concat(
+          verdict.bad.size(), " bad parts or manifests below ", location.describe(), ", of ", verdict.parts,
+          " parts that could be compared: make them again with the command that made them (headrace lineage ",
+          arguments[0], " shows it), or restore them from a copy")};
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ class RunRecorder {
 
   /// Creates the run's `end` object, with the status that `outcome` means (kCancelled: stopped), and returns
   /// `outcome`; or why the record could not be written, where the outcome was good. `end` needs metrics,
-  /// counts and versions; inputs and outputs are added to those recorded before. Is written even after a stop was asked
-  /// for. Call once.
+  /// counts and versions; inputs and outputs are added to those recorded before. Is written even after a
+  /// stop was asked for. Call once.
   Status finish(const Status& outcome, RunEnd end);
 
  private:
