@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/record/example.h"
@@ -124,7 +125,8 @@ Result<std::optional<ShardReceipt>> ShardWriter::find_receipt(const ShardTask& t
   if (!read && read.error().code == Code::kNotFound) return std::optional<ShardReceipt>();
   if (!read) return read.error();
   try {
-    const json document = json::parse(as_text(read->data));
+    const std::string_view text = as_text(read->data);
+    const json document = check_json_depth(text) ? json::parse(text) : json();
     ShardReceipt receipt{.shard = part_from_json(document.at("shard")),
                          .index = part_from_json(document.at("index"))};
     for (const auto& [label, count] : document.at("labels").items())

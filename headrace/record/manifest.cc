@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
 
@@ -74,6 +75,7 @@ std::string serialize_manifest(const Manifest& manifest) {
 }
 
 Result<Manifest> parse_manifest(BytesView data) {
+  HEADRACE_CHECK(check_json_depth(as_text(data)));
   const json document = json::parse(as_text(data), nullptr, false);
   if (!document.is_object())
     return Error{Code::kDataLoss, "the manifest is not a JSON object; it was cut or overwritten"};

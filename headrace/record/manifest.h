@@ -35,14 +35,15 @@ struct Manifest {
   std::string created_by;  // run id
   std::string plan;        // digest of what determines the content
   std::vector<ManifestPart> parts;
-  /// A JSON object, whose keys depend on the kind; never empty.
+  /// A JSON object, whose keys depend on the kind; never empty. Of a parsed manifest: no deeper than
+  /// kJsonDepthLimit.
   std::string attributes_json = "{}";
 };
 
 /// The object's bytes: canonical, so equal manifests are equal bytes.
 std::string serialize_manifest(const Manifest& manifest);
 
-/// \error kDataLoss         not JSON, a wrong checksum, or a field missing or of another type
+/// \error kDataLoss         not JSON or nested beyond kJsonDepthLimit, a wrong checksum, or a field missing or of another type
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
 

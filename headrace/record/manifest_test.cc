@@ -1,5 +1,8 @@
 #include "headrace/record/manifest.h"
 
+#include "headrace/base/text.h"
+#include "headrace/record/sealed_json.h"
+
 namespace headrace {
 namespace {
 
@@ -55,6 +58,18 @@ TEST(Manifest, EveryFlippedBitIsNoticed) {
         EXPECT_EQ(serialize_manifest(*parsed), text) << "bit " << bit << " of byte " << i;
       }
     }
+  }
+}
+
+TEST(Manifest, WhatNestsWithoutEndIsRefused) {
+  const std::string deep = concat(std::string(200'000, '['), std::string(200'000, ']'));
+  for (const std::string& text : {deep, concat(R"({"format":)", deep, "}"),
+                                  seal_json(concat(R"({"attributes":)", deep,
+                                                   R"(,"created_by":"","format":"headrace.manifest","kind":"",)"
+                                                   R"("parts":[],"plan":"","version":1})", "\n"))}) {
+    const auto parsed = parse_manifest(as_bytes(text));
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().code, Code::kDataLoss);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
 #include "headrace/stream/pipeline.h"
@@ -172,7 +173,7 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::shared_ptr<const D
 
 Result<LoaderPosition> parse_loader_state(std::string_view state, const Dataset& dataset,
                                           const LoaderOptions& options) {
-  const json document = json::parse(state, nullptr, false);
+  const json document = check_json_depth(state) ? json::parse(state, nullptr, false) : json();
   if (!document.is_object() || !document.contains("epoch") || !document["epoch"].is_number_unsigned() ||
       !document.contains("batch") || !document["batch"].is_number_unsigned()) {
     return Error{Code::kDataLoss, "the loader's state is damaged"};

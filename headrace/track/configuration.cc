@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
 
@@ -43,7 +44,8 @@ Result<Claim> claim_configuration(const Location& object, const Configuration& c
   if (created) return Claim::kFresh;
   if (created.error().code != Code::kAlreadyExists) return created.error();
   HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
-  const json before = json::parse(as_text(read.data), nullptr, false);
+  const std::string_view text = as_text(read.data);
+  const json before = check_json_depth(text) ? json::parse(text, nullptr, false) : json();
   Configuration previous;
   if (!before.is_object())
     return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};

@@ -17,6 +17,16 @@ TEST(Configuration, TheSameContinuesAndAnotherIsRefusedByName) {
       << other.error().message;
 }
 
+TEST(Configuration, OneThatNestsWithoutEndIsDamaged) {
+  StoreRegistry stores{Environment{}};
+  const Location object = *stores.open("memory://test/run/_headrace/configuration");
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  ASSERT_TRUE(write_text(*object.store, object.key, R"({"seed":)" + deep + "}"));
+  const auto claimed = claim_configuration(object, {{"seed", "44"}});
+  ASSERT_FALSE(claimed);
+  EXPECT_EQ(claimed.error().code, Code::kDataLoss);
+}
+
 TEST(Configuration, DigestDependsOnTheContentAlone) {
   EXPECT_EQ(configuration_digest({{"a", "1"}, {"b", "2"}}), configuration_digest({{"b", "2"}, {"a", "1"}}));
   EXPECT_NE(configuration_digest({{"a", "1"}}), configuration_digest({{"a", "2"}}));

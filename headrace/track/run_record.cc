@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
 #include "headrace/track/redact.h"
@@ -33,6 +34,7 @@ std::string seal(json document, std::string_view format, std::string_view run_id
 }
 
 Result<json> unseal(BytesView data, std::string_view format) {
+  HEADRACE_CHECK(check_json_depth(as_text(data)));
   json document = json::parse(as_text(data), nullptr, false);
   if (!document.is_object() || document.value("format", json()) != format)
     return Error{Code::kDataLoss, concat("the object is no ", format, "; it was cut or overwritten")};

@@ -82,6 +82,15 @@ TEST(RunRecordFormat, RefusesDamageAndNewerVersions) {
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
 }
 
+TEST(RunRecordFormat, RefusesWhatNestsWithoutEnd) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& text : {deep, R"({"format":)" + deep + "}", R"({"version":)" + deep + "}"}) {
+    const auto refused = parse_run_start(as_bytes(text));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  }
+}
+
 TEST(RunRecordFormat, HoldsNoSecretFromAnywhere) {
   RunStart start = example_start();
   start.command_line = {"headrace", "train", "--api-token", "hunter2", "--url=https://me:hunter2@host/a"};

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/child_process.h"
 #include "headrace/io/digest.h"
@@ -163,7 +164,10 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
   model.description_file = folder + "/model.json";
   std::ifstream file(model.description_file);
   if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
-  const Json json = Json::parse(file, nullptr, false);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (Status depth = check_json_depth(text); !depth)
+    return std::move(depth).error().in(model.description_file);
+  const Json json = Json::parse(text, nullptr, false);
   if (json.is_object() && json.value("format", Json(kFormat)) != kFormat) {
     return Error{Code::kUnimplemented,
                  concat(model.description_file, " is of another format: a newer Headrace wrote it")};
