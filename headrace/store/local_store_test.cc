@@ -34,6 +34,15 @@ INSTANTIATE_TEST_SUITE_P(File, StoreConformance,
                              "file", [] { return make_file_store(scratch->new_root()); }}),
                          driver_name);
 
+std::vector<std::string> keys_below(Store& store, std::string_view prefix, const ListOptions& options) {
+  std::vector<std::string> keys;
+  EXPECT_TRUE(store.list(prefix, options, [&](const ObjectInfo& object) {
+    keys.push_back(object.key);
+    return true;
+  }));
+  return keys;
+}
+
 TEST(FileStore, ShowsNeitherUnfinishedWritesNorEmptyFolders) {
   const std::string root = scratch->new_root();
   const auto store = make_file_store(root);
@@ -44,6 +53,21 @@ TEST(FileStore, ShowsNeitherUnfinishedWritesNorEmptyFolders) {
   ASSERT_TRUE(objects);
   ASSERT_EQ(objects->size(), 1U);
   EXPECT_EQ(objects->front().key, "object");
+}
+
+TEST(FileStore, ListsLinksToFilesAndFollowsNoLinkToAFolder) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  ASSERT_TRUE(write_text(*store, "important/file", "x"));
+  ASSERT_TRUE(write_text(*store, "d/file", "x"));
+  std::filesystem::create_symlink("../important", root + "/d/elsewhere");
+  std::filesystem::create_symlink(".", root + "/d/loop");
+  std::filesystem::create_symlink("../important/file", root + "/d/linked");
+  EXPECT_THAT(keys_below(*store, "d/", {}), testing::ElementsAre("d/file", "d/linked"));
+  EXPECT_THAT(keys_below(*store, "d/", {.collapse_folders = true}),
+              testing::ElementsAre("d/file", "d/linked"));
+  EXPECT_THAT(keys_below(*store, "d/elsewhere/", {}), testing::ElementsAre("d/elsewhere/file"))
+      << "the caller names it";
 }
 
 TEST(FileStore, SaysWhatToDoWhenAFolderIsAFile) {

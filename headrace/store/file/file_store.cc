@@ -108,6 +108,21 @@ int make_folders(const std::string& folder) {
   return ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST ? 0 : errno;
 }
 
+enum class EntryKind { kObject, kFolder, kNeither };
+
+// A link to a file is an object. A link to a folder is nothing: to follow it would list, and let `rm -r`
+// remove, what lies outside of the folder that was named, or go round for ever.
+EntryKind kind_of(const std::string& folder, const dirent& entry) {
+  if (entry.d_type == DT_REG) return EntryKind::kObject;
+  if (entry.d_type == DT_DIR) return EntryKind::kFolder;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return EntryKind::kNeither;
+  const std::string path = concat(folder, "/", entry.d_name);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return EntryKind::kFolder;
+  const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return is_file ? EntryKind::kObject : EntryKind::kNeither;
+}
+
 // Names of objects and folders; a folder ends in "/", so that sorting gives the byte order of keys.
 Result<std::vector<std::string>> sorted_entries(const std::string& folder) {
   std::vector<std::string> names;
@@ -119,16 +134,9 @@ Result<std::vector<std::string>> sorted_entries(const std::string& folder) {
   while (const dirent* entry = ::readdir(directory)) {
     std::string name = entry->d_name;
     if (name == "." || name == ".." || name.starts_with(kTemporaryPrefix)) continue;
-    bool is_folder = entry->d_type == DT_DIR;
-    if (entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK) {
-      struct stat status {};
-      if (::stat((folder + "/" + name).c_str(), &status) != 0) continue;  // a dangling link, or gone by now
-      is_folder = S_ISDIR(status.st_mode);
-      if (!is_folder && !S_ISREG(status.st_mode)) continue;
-    } else if (!is_folder && entry->d_type != DT_REG) {
-      continue;
-    }
-    names.push_back(is_folder ? name + "/" : std::move(name));
+    const EntryKind kind = kind_of(folder, *entry);
+    if (kind != EntryKind::kNeither)
+      names.push_back(kind == EntryKind::kFolder ? name + "/" : std::move(name));
   }
   ::closedir(directory);
   std::sort(names.begin(), names.end());
