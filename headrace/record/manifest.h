@@ -43,7 +43,8 @@ struct Manifest {
 /// The object's bytes: canonical, so equal manifests are equal bytes.
 std::string serialize_manifest(const Manifest& manifest);
 
-/// \error kDataLoss         not JSON or nested beyond kJsonDepthLimit, a wrong checksum, or a field missing or of another type
+/// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum,
+///                          or a field missing or of another type
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
 

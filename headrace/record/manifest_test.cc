@@ -63,10 +63,12 @@ TEST(Manifest, EveryFlippedBitIsNoticed) {
 
 TEST(Manifest, WhatNestsWithoutEndIsRefused) {
   const std::string deep = concat(std::string(200'000, '['), std::string(200'000, ']'));
-  for (const std::string& text : {deep, concat(R"({"format":)", deep, "}"),
-                                  seal_json(concat(R"({"attributes":)", deep,
-                                                   R"(,"created_by":"","format":"headrace.manifest","kind":"",)"
-                                                   R"("parts":[],"plan":"","version":1})", "\n"))}) {
+  for (const std::string& text :
+       {deep, concat(R"({"format":)", deep, "}"),
+        seal_json(concat(R"({"attributes":)", deep,
+                         R"(,"created_by":"","format":"headrace.manifest","kind":"",)"
+                         R"("parts":[],"plan":"","version":1})",
+                         "\n"))}) {
     const auto parsed = parse_manifest(as_bytes(text));
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, Code::kDataLoss);
