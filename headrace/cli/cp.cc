@@ -180,11 +180,26 @@ class FolderCopy {
   std::uint64_t objects_ = 0;
 };
 
-Status copy_folder(CommandContext& context, const Location& from, const Location& to,
-                   const OptionValues& options) {
-  if (same_store(from, to) && folder_prefix(to).starts_with(folder_prefix(from)))
+// A copy must neither contain itself nor replace what it has yet to read.
+Status check_overlap(CommandContext& context, const Location& from, const Location& to) {
+  if (!same_store(from, to)) return {};
+  const std::string from_prefix = folder_prefix(from), to_prefix = folder_prefix(to);
+  if (to_prefix.starts_with(from_prefix))
     return Error{Code::kInvalidArgument,
                  concat(to.describe(), " lies in ", from.describe(), ": the copy would contain itself")};
+  if (!from_prefix.starts_with(to_prefix)) return {};
+  // From a/b to a: a/b/b/c would become a/b/c.
+  const Location replacing = from.at(from.key.substr(to_prefix.size()));
+  HEADRACE_TRY(const bool overlap, is_folder(replacing, context.call()));
+  if (!overlap) return {};
+  return Error{Code::kInvalidArgument, concat("copying ", from.describe(), " to ", to.describe(),
+                                              " would replace objects of the former by those below ",
+                                              replacing.describe(), "; copy to another folder first")};
+}
+
+Status copy_folder(CommandContext& context, const Location& from, const Location& to,
+                   const OptionValues& options) {
+  HEADRACE_CHECK(check_overlap(context, from, to));
   HEADRACE_TRY(const auto blocking, find_object(to, context.call()));
   if (blocking)
     return Error{Code::kFailedPrecondition, concat(to.describe(), " is an object; a folder cannot go there")};

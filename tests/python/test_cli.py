@@ -241,6 +241,20 @@ def test_a_folder_is_copied_with_its_manifest_last_and_removed_with_it_first(hea
     assert headrace("ls", tmp_path / "copy", check=False).returncode == 1
 
 
+def test_a_folder_is_not_copied_over_itself(headrace, tmp_path):
+    nested = tmp_path / "a/b/b"
+    nested.mkdir(parents=True)
+    (nested / "file").write_text("inner")
+    (tmp_path / "a/b/file").write_text("outer")
+    done = headrace("cp", "-r", "a/b", "a", check=False, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "would replace objects of the former" in done.stderr
+    assert (tmp_path / "a/b/file").read_text() == "outer"
+    assert not (tmp_path / "a/file").exists()
+    headrace("cp", "-r", "a/b/b", ".", cwd=tmp_path)  # into a folder above, where nothing coincides
+    assert (tmp_path / "file").read_text() == "inner"
+
+
 def test_objects_and_folders_do_not_replace_one_another(headrace, dataset, tmp_path):
     (tmp_path / "object").write_bytes(b"x")
     for words, reason in (
