@@ -67,6 +67,7 @@ Compression sniff_compression(BytesView head) {
 
 struct GzipCompressor::State {
   std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor;
+  std::unique_ptr<libdeflate_compressor, FreeCompressor> storer;  // level 0: stored blocks
 };
 
 GzipCompressor::GzipCompressor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -81,16 +82,21 @@ Result<GzipCompressor> GzipCompressor::create(int level) {
   }
   auto state = std::make_unique<State>();
   state->compressor.reset(libdeflate_alloc_compressor(level));
-  if (!state->compressor) return Error{Code::kResourceExhausted, "no memory for a compressor"};
+  state->storer.reset(libdeflate_alloc_compressor(0));
+  if (!state->compressor || !state->storer)
+    return Error{Code::kResourceExhausted, "no memory for a compressor"};
   return GzipCompressor(std::move(state));
 }
 
 std::uint64_t GzipCompressor::append_member(BytesView data, Bytes& out) {
-  libdeflate_compressor* const compressor = state_->compressor.get();
   const std::size_t before = out.size();
-  out.resize(before + libdeflate_gzip_compress_bound(compressor, data.size()));
-  const std::size_t size = libdeflate_gzip_compress(compressor, data.data(), data.size(), out.data() + before,
-                                                    out.size() - before);
+  const auto compress = [&](libdeflate_compressor* compressor) {
+    out.resize(before + libdeflate_gzip_compress_bound(compressor, data.size()));
+    return libdeflate_gzip_compress(compressor, data.data(), data.size(), out.data() + before,
+                                    out.size() - before);
+  };
+  std::size_t size = compress(state_->compressor.get());
+  if (size * 10 >= data.size() * 9) size = compress(state_->storer.get());  // as `deflate_fingerprint` says
   out.resize(before + size);
   return size;
 }
@@ -102,7 +108,7 @@ Result<Bytes> gzip_compress(BytesView data, int level) {
   return out;
 }
 
-std::string deflate_fingerprint() { return "libdeflate " LIBDEFLATE_VERSION_STRING; }
+std::string deflate_fingerprint() { return "libdeflate " LIBDEFLATE_VERSION_STRING ", stored from 0.9"; }
 
 struct BufferInflater::State {
   std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor{libdeflate_alloc_decompressor()};

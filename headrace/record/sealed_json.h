@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The checksum that JSON objects of Headrace's formats carry as their last key (docs/formats/manifest.md).
+/// \file The checksum that JSON objects carry as their last key (docs/formats/manifest.md).
 
 #include <string>
 #include <string_view>
