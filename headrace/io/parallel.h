@@ -11,7 +11,8 @@ namespace headrace {
 
 /// Calls `task(i)` for every i in [0, count), at most `threads` at once, lower indices started first. After
 /// an error no further index is started; returns the error of the lowest index that failed. `threads` < 2
-/// runs all in the calling thread.
+/// runs all in the calling thread, which also goes on alone or with fewer where the system refuses threads.
+/// \error what `task` returns; kResourceExhausted if it threw std::bad_alloc
 Status parallel_for(int threads, std::size_t count, const std::function<Status(std::size_t)>& task);
 
 }  // namespace headrace

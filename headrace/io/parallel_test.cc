@@ -1,6 +1,10 @@
 #include "headrace/io/parallel.h"
 
 #include <atomic>
+#include <new>
+#include <thread>
+
+#include "headrace/io/thread_refusal.h"
 
 namespace headrace {
 namespace {
@@ -26,6 +30,23 @@ TEST(ParallelFor, ReturnsTheErrorOfTheLowestIndexAndStops) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "10");
   EXPECT_LT(started, 100'000);
+}
+
+TEST(ParallelFor, GoesOnWithTheThreadsThereAre) {
+  const ThreadRefusal refusal;
+  ASSERT_THROW(std::thread([] {}), std::system_error);
+  std::size_t visits = 0;
+  ASSERT_TRUE(parallel_for(4, 100, [&](std::size_t) {
+    ++visits;
+    return Status{};
+  }));
+  EXPECT_EQ(visits, 100U);
+}
+
+TEST(ParallelFor, ATaskThatRunsOutOfMemoryIsAnError) {
+  const Status status = parallel_for(2, 10, [](std::size_t) -> Status { throw std::bad_alloc(); });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kResourceExhausted);
 }
 
 }  // namespace

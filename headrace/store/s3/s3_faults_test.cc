@@ -6,6 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"
+#include "headrace/io/thread_refusal.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_store.h"
@@ -315,6 +316,15 @@ TEST(S3Upload, APartThatFailsFailsTheUpload) {
   EXPECT_EQ(script.seen().back(), "DELETE /bucket/key?uploadId=id%261");
   Script no_etag({kUploadStarted, test_reply(200)}, kOneByOne);
   EXPECT_EQ(error_of(upload_two_parts(no_etag)).code, Code::kDataLoss);
+}
+
+TEST(S3Upload, WithoutFurtherThreadsTheCallersOwnSendsTheParts) {
+  Script script({kOk, kUploadStarted, kOk, kOk, kCompleted}, kOneByOne);
+  ASSERT_TRUE(write_text(*script.store, "first", "so that the server has its thread for the connection"));
+  const ThreadRefusal refusal;
+  const auto committed = upload_two_parts(script);
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(script.requests().size(), 5U);
 }
 
 TEST(S3Upload, SmallObjectsAreOneRequest) {

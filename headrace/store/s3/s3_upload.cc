@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <future>
 
 #include "headrace/base/text.h"
@@ -81,9 +82,16 @@ class S3Upload final : public Upload {
     sending.data = std::exchange(filling_, std::move(spare_));
     filling_.clear();
     spare_ = {};
-    sending.done = std::async(std::launch::async, [upload = upload_.get(), part = next_part_, &sending] {
+    const auto send = [upload = upload_.get(), part = next_part_, &sending] {
       return upload->send_part(part, sending.data);
-    });
+    };
+    try {
+      sending.done = std::async(std::launch::async, send);
+    } catch (const std::exception&) {  // the system allows no further thread: this one sends
+      const Bytes data = std::move(sending.data);
+      sending_.pop_back();
+      HEADRACE_CHECK(upload_->send_part(next_part_, data));
+    }
     ++next_part_;
     return {};
   }
