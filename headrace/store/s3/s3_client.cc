@@ -63,7 +63,7 @@ S3Client::S3Client(std::string bucket, const S3Options& options)
     : bucket_(std::move(bucket)),
       options_(options),
       signer_(options.credentials ? std::make_unique<SigV4Signer>(*options.credentials) : nullptr),
-      region_(options.region),
+      assumptions_{options.region, std::chrono::seconds(0)},
       http_(http_options(options)) {}
 
 std::string S3Client::describe(std::string_view key) const {
@@ -74,9 +74,9 @@ std::string S3Client::copy_source(std::string_view key) const {
   return concat('/', percent_encode(bucket_), '/', percent_encode(key, "/"));
 }
 
-std::string S3Client::region() const {
+S3Client::Assumptions S3Client::assumptions() const {
   const std::scoped_lock lock(mutex_);
-  return region_;
+  return assumptions_;
 }
 
 S3Client::Address S3Client::address(const std::string& region) const {
@@ -94,8 +94,8 @@ S3Client::Address S3Client::address(const std::string& region) const {
   return to;
 }
 
-HttpRequest S3Client::signed_request(const S3Request& request, const Address& to,
-                                     const std::string& region) const {
+HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions& assumed) const {
+  const Address to = address(assumed.region);
   const std::string path =
       concat(to.path, request.key.empty() && !to.path.empty() ? "" : "/", percent_encode(request.key, "/"));
   const std::string query = canonical_query(request.query);
@@ -116,7 +116,7 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Address& to
   const std::string digest = request.body.empty() || options_.sign_payload.value_or(in_the_clear)
                                  ? sha256_hex(request.body)
                                  : "UNSIGNED-PAYLOAD";
-  const std::string date = format_amz_date(options_.now() + std::chrono::seconds(clock_offset_seconds_));
+  const std::string date = format_amz_date(options_.now() + assumed.clock_offset);
   http.headers.push_back({"x-amz-date", date});
   http.headers.push_back({"x-amz-content-sha256", digest});
   if (!options_.credentials->session_token.empty()) {
@@ -128,13 +128,13 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Address& to
     if (name.starts_with("x-amz-") || name == "content-md5") to_sign.push_back(header);
   }
   const SignedParts parts{request.method, path, query, to_sign, digest};
-  http.headers.push_back({"Authorization", signer_->authorization(parts, region, date)});
+  http.headers.push_back({"Authorization", signer_->authorization(parts, assumed.region, date)});
   return http;
 }
 
-Result<S3Answer> S3Client::send(const S3Request& request, milliseconds stall_timeout) {
-  const std::string in_region = region();
-  HttpRequest http = signed_request(request, address(in_region), in_region);
+Result<S3Answer> S3Client::send(const S3Request& request, const Assumptions& assumed,
+                                milliseconds stall_timeout) {
+  HttpRequest http = signed_request(request, assumed);
   http.stall_timeout = stall_timeout;
   S3Answer answer;
   HEADRACE_TRY(answer.http, http_.perform(http));
@@ -143,7 +143,7 @@ Result<S3Answer> S3Client::send(const S3Request& request, milliseconds stall_tim
   return answer;
 }
 
-bool S3Client::learn_region(const S3Answer& answer) {
+bool S3Client::learn_region(const S3Answer& answer, const Assumptions& assumed) {
   const bool elsewhere = answer.http.status == 301 || answer.http.status == 307 || answer.http.status == 400;
   const auto told = answer.http.header("x-amz-bucket-region");
   if (!elsewhere || !told || told->empty() || told->size() > 64 ||
@@ -151,16 +151,17 @@ bool S3Client::learn_region(const S3Answer& answer) {
     return false;
   }
   const std::scoped_lock lock(mutex_);
-  if (region_ == *told) return false;
-  region_ = *told;
-  return true;
+  assumptions_.region = *told;
+  return assumed.region != *told;
 }
 
-bool S3Client::learn_clock(const S3Answer& answer) {
+bool S3Client::learn_clock(const S3Answer& answer, const Assumptions& assumed) {
   const auto server_time = parse_http_date(answer.http.header("Date").value_or(""));
   if (answer.error_code != "RequestTimeTooSkewed" || !server_time) return false;
-  const auto offset = std::chrono::duration_cast<std::chrono::seconds>(*server_time - options_.now()).count();
-  return std::abs(clock_offset_seconds_.exchange(offset) - offset) > 60;
+  const auto offset = std::chrono::duration_cast<std::chrono::seconds>(*server_time - options_.now());
+  const std::scoped_lock lock(mutex_);
+  assumptions_.clock_offset = offset;
+  return std::chrono::abs(assumed.clock_offset - offset) > std::chrono::seconds(60);
 }
 
 Result<S3Answer> S3Client::perform(const S3Request& request) {
@@ -173,14 +174,15 @@ Result<S3Answer> S3Client::perform(const S3Request& request) {
   for (int attempt = 1, redirections = 0;; ++attempt) {
     const auto left = std::chrono::ceil<milliseconds>(limit - steady_clock::now());
     const auto patience = only_reads ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
-    Result<S3Answer> answer = send(request, std::max(patience, milliseconds(1)));
+    const Assumptions assumed = assumptions();
+    Result<S3Answer> answer = send(request, assumed, std::max(patience, milliseconds(1)));
     milliseconds pause{0};
     if (answer) {
       if (answer->ok()) retry_budget_.succeeded();
       if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
       answer->maybe_done_before = maybe_done;
       if (!answer->ok() && redirections < kMaxRedirections &&
-          (learn_region(*answer) || learn_clock(*answer))) {
+          (learn_region(*answer, assumed) || learn_clock(*answer, assumed))) {
         ++redirections;
         continue;
       }
@@ -219,7 +221,7 @@ Error S3Client::unreachable(const S3Request& request, Error error) const {
 }
 
 Error S3Client::explain(const S3Request& request, const S3Answer& answer) const {
-  const S3ErrorContext context{.endpoint = address(region()).endpoint.text(),
+  const S3ErrorContext context{.endpoint = address(assumptions().region).endpoint.text(),
                                .endpoint_source = options_.endpoint_source,
                                .credentials_source = options_.credentials_source,
                                .bucket = bucket_,

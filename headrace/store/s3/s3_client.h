@@ -69,20 +69,27 @@ class S3Client {
     HttpEndpoint endpoint;
     std::string path;  // of the bucket: base path, and the bucket's name unless it is in the host
   };
+  // What a request is addressed and signed with, and its answer may correct.
+  struct Assumptions {
+    std::string region;
+    std::chrono::seconds clock_offset;
+  };
+  Assumptions assumptions() const;
   Address address(const std::string& region) const;
-  HttpRequest signed_request(const S3Request& request, const Address& to, const std::string& region) const;
-  Result<S3Answer> send(const S3Request& request, std::chrono::milliseconds stall_timeout);
-  bool learn_region(const S3Answer& answer);
-  bool learn_clock(const S3Answer& answer);
+  HttpRequest signed_request(const S3Request& request, const Assumptions& assumed) const;
+  Result<S3Answer> send(const S3Request& request, const Assumptions& assumed,
+                        std::chrono::milliseconds stall_timeout);
+  // True if the answer shows that the request was sent with a wrong assumption: another, sent at the same
+  // time, may have learnt the right one already.
+  bool learn_region(const S3Answer& answer, const Assumptions& assumed);
+  bool learn_clock(const S3Answer& answer, const Assumptions& assumed);
   Error unreachable(const S3Request& request, Error error) const;
-  std::string region() const;
 
   const std::string bucket_;
   const S3Options options_;
   const std::unique_ptr<SigV4Signer> signer_;  // null: anonymous
   mutable std::mutex mutex_;
-  std::string region_;
-  std::atomic<std::chrono::seconds::rep> clock_offset_seconds_{0};
+  Assumptions assumptions_;
   std::atomic<bool> bucket_was_seen_{false};
   RetryBudget retry_budget_{100};
   HttpClient http_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <mutex>
+#include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"
@@ -447,6 +449,41 @@ TEST(S3Region, ABucketIsFollowedToItsRegionAndOnlyThere) {
   EXPECT_FALSE(write_text(*flipping.store, "key", "text"));
   EXPECT_EQ(flipping.requests().size(), 4U);
   EXPECT_EQ(strangers, 0);
+}
+
+// Writes two objects at once to a server that refuses each first attempt, but none before both are there.
+void expect_both_to_learn(const std::function<bool(const TestHttpRequest&)>& is_wrong,
+                          const TestHttpReply& refusal) {
+  std::latch both_sent(2);
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    if (!is_wrong(request)) return kOk;
+    both_sent.arrive_and_wait();
+    return refusal;
+  });
+  S3Options options{.endpoint = server.endpoint()};
+  options.credentials = S3Credentials{"key-id", std::string(kSecret), ""};
+  options.now = [] { return std::chrono::system_clock::time_point(std::chrono::seconds(1'767'225'600)); };
+  const auto store = open_s3_store("bucket", options);
+  const auto write = [&](std::string_view key) {
+    const auto written = write_text(*store, key, "text");
+    EXPECT_TRUE(written) << written.error().message;
+  };
+  std::jthread other([&] { write("a"); });
+  write("b");
+}
+
+TEST(S3Region, RequestsSentAtTheSameTimeAllFollowTheBucket) {
+  expect_both_to_learn(
+      [](const auto& request) {
+        return request.header("Authorization").find("/us-east-1/") != std::string::npos;
+      },
+      test_reply(301, error_xml("PermanentRedirect"), "x-amz-bucket-region: eu-west-3\r\n"));
+}
+
+TEST(S3Clock, RequestsSentAtTheSameTimeAllCorrectIt) {
+  expect_both_to_learn(
+      [](const auto& request) { return request.header("x-amz-date").starts_with("20260101T00"); },
+      test_reply(403, error_xml("RequestTimeTooSkewed"), "Date: Thu, 01 Jan 2026 01:00:00 GMT\r\n"));
 }
 
 TEST(S3Address, IsVirtualOnAwsWhereTheNameAllowsAndPathElsewhere) {
