@@ -44,7 +44,7 @@ constexpr Option kOptions[] = {
 Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
                                             const InspectOptions& options) {
   std::vector<Inspection> out;
-  HEADRACE_TRY(const auto published, read_published(location));
+  HEADRACE_TRY(const auto published, read_published(location, {.call = context.call()}));
   if (published) {
     HEADRACE_TRY(Inspection inspection, inspect_published(context, *published, options));
     out.push_back(std::move(inspection));
@@ -52,7 +52,7 @@ Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Locat
   }
   HEADRACE_TRY(const std::vector<Location> below, find_published(location, context.call()));
   for (const Location& folder : below) {
-    HEADRACE_TRY(const auto inner, read_published(folder));
+    HEADRACE_TRY(const auto inner, read_published(folder, {.call = context.call()}));
     if (!inner) continue;
     HEADRACE_TRY(Inspection inspection, inspect_published(context, *inner, options));
     out.push_back(std::move(inspection));

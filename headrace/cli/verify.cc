@@ -35,7 +35,7 @@ struct Verdict {
 Status read_manifests(const Location& location, const CallOptions& call, Verdict& verdict) {
   HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
   for (const Location& folder : folders) {
-    auto published = read_published(folder);
+    auto published = read_published(folder, {.call = call});
     if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
     if (!published) {
       verdict.bad.push_back({folder.describe(), published.error().message});

@@ -139,7 +139,7 @@ TEST_F(OpenExportedModel, TellsARunThatIsNotFinishedFromNone) {
 
 TEST_F(OpenExportedModel, RefusesADataSetAndAnAlteredFile) {
   publish_data({{tiny_record(0, 0)}}, attributes());
-  EXPECT_THAT(error_of("data").message, HasSubstr("holds a dataset"));
+  EXPECT_THAT(error_of("data").message, HasSubstr("is a dataset folder, not a "));
   publish_export("run/export");
   ASSERT_TRUE(write_text(*store, "run/export/saved_model.pb", "A graph"));
   EXPECT_EQ(error_of("run").code, Code::kDataLoss);

@@ -38,8 +38,8 @@ Result<PublishedFolder> find_export(const Location& run) {
   HEADRACE_TRY(published, read_published(run));
   if (published && published->manifest.kind == kKind) return *std::move(published);
   if (published) {
-    return Error{Code::kInvalidArgument,
-                 concat(run.describe(), " holds a ", published->manifest.kind, ", not a run of training")};
+    return Error{Code::kInvalidArgument, concat(run.describe(), " is a ", published->manifest.kind,
+                                                " folder, not a run of training")};
   }
   const auto started = run.store->stat(run.at("_headrace/configuration").key, {});
   if (!started && started.error().code != Code::kNotFound) return started.error();

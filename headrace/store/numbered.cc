@@ -8,9 +8,10 @@ std::string numbered_key(std::string_view prefix, std::uint64_t number) {
   return concat(prefix, zero_padded(number, 8));
 }
 
-Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix) {
+Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
+                                                   const CallOptions& call) {
   std::optional<std::uint64_t> latest;
-  HEADRACE_CHECK(store.list(prefix, {}, [&](const ObjectInfo& object) {
+  HEADRACE_CHECK(store.list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     const auto number = parse_number<std::uint64_t>(std::string_view(object.key).substr(prefix.size()));
     if (number && (!latest || *number > *latest)) latest = number;
     return true;
@@ -19,10 +20,10 @@ Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_vie
 }
 
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
-                                                  std::uint64_t limit_bytes) {
-  HEADRACE_TRY(const std::optional<std::uint64_t> number, latest_number(store, prefix));
+                                                  std::uint64_t limit_bytes, const CallOptions& call) {
+  HEADRACE_TRY(const std::optional<std::uint64_t> number, latest_number(store, prefix, call));
   if (!number) return std::optional<NumberedObject>();
-  HEADRACE_TRY(ReadObject read, read_object(store, numbered_key(prefix, *number), limit_bytes));
+  HEADRACE_TRY(ReadObject read, read_object(store, numbered_key(prefix, *number), limit_bytes, call));
   return std::optional(NumberedObject{*number, std::move(read.data), std::move(read.object)});
 }
 

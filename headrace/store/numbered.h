@@ -23,12 +23,13 @@ struct NumberedObject {
 std::string numbered_key(std::string_view prefix, std::uint64_t number);
 
 /// The highest number present below `prefix`; none if there is none.
-Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix);
+Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
+                                                   const CallOptions& call = {});
 
 /// The object with the highest number; none if there is none.
 /// \error kResourceExhausted  larger than `limit_bytes`
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
-                                                  std::uint64_t limit_bytes);
+                                                  std::uint64_t limit_bytes, const CallOptions& call = {});
 
 /// \error kAlreadyExists  that number is taken
 Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::uint64_t number,

@@ -37,20 +37,25 @@ std::string configuration_digest(const Configuration& configuration) {
   return sha256_hex(as_bytes(to_text(configuration)));
 }
 
-Result<Claim> claim_configuration(const Location& object, const Configuration& configuration) {
+Result<Configuration> read_configuration(const Location& object) {
   constexpr std::uint64_t kLimitBytes = 1 << 20;
+  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
+  const std::string_view text = as_text(read.data);
+  const json document = check_json_depth(text) ? json::parse(text, nullptr, false) : json();
+  if (!document.is_object())
+    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
+  Configuration configuration;
+  for (const auto& [name, value] : document.items())
+    configuration[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  return configuration;
+}
+
+Result<Claim> claim_configuration(const Location& object, const Configuration& configuration) {
   const auto created =
       write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
   if (created) return Claim::kFresh;
   if (created.error().code != Code::kAlreadyExists) return created.error();
-  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
-  const std::string_view text = as_text(read.data);
-  const json before = check_json_depth(text) ? json::parse(text, nullptr, false) : json();
-  Configuration previous;
-  if (!before.is_object())
-    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
-  for (const auto& [name, value] : before.items())
-    previous[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  HEADRACE_TRY(const Configuration previous, read_configuration(object));
   if (previous == configuration) return Claim::kResumed;
   return Error{
       Code::kFailedPrecondition,

@@ -16,6 +16,9 @@ using Configuration = std::map<std::string, std::string>;
 /// SHA-256 (hex) of the canonical JSON of the configuration.
 std::string configuration_digest(const Configuration& configuration);
 
+/// \error kNotFound, kDataLoss
+Result<Configuration> read_configuration(const Location& object);
+
 enum class Claim : std::uint8_t {
   kFresh,    // nobody had started here
   kResumed,  // the same configuration had been started

@@ -38,23 +38,46 @@ Status download_part(const Location& object, const ManifestPart& part, const std
                       hex32(part.crc32c), "); restore it, or start the run anew with --overwrite")};
 }
 
-}  // namespace
-
-Result<std::optional<PublishedFolder>> read_published(const Location& folder) {
-  HEADRACE_TRY(const std::optional<NumberedObject> latest,
-               read_latest(*folder.store, folder.at(kManifestPrefix).key, kManifestLimitBytes));
-  if (!latest) return std::optional<PublishedFolder>();
-  auto manifest = parse_manifest(latest->data);
-  if (!manifest) return std::move(manifest).error().in(folder.store->describe(latest->object.key));
-  return std::optional(
-      PublishedFolder{folder, latest->number, sha256_hex(latest->data), *std::move(manifest)});
+Error published_twice(const PublishedFolder& other, std::string_view what_to_do) {
+  return {
+      Code::kAborted,
+      concat(other.folder.store->describe(numbered_key(other.folder.at(kManifestPrefix).key, other.number)),
+             " was published by another process in the meantime", what_to_do)};
 }
 
-Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind) {
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder));
+// The digest of the manifest that is there, if it is of the same plan.
+Result<std::string> same_plan(const PublishedFolder& there, const Manifest& wanted) {
+  if (there.manifest.plan == wanted.plan) return there.digest;
+  return published_twice(there, ": is the same run being trained twice?");
+}
+
+// Names, sizes and checksums of the parts.
+std::string parts_text(const Manifest& manifest) { return serialize_manifest({.parts = manifest.parts}); }
+
+}  // namespace
+
+Result<std::optional<PublishedFolder>> read_published(const Location& folder, const ManifestChoice& choice) {
+  const std::string prefix = folder.at(kManifestPrefix).key;
+  std::optional<std::uint64_t> number = choice.number;
+  if (!number) {
+    HEADRACE_TRY(number, latest_number(*folder.store, prefix, choice.call));
+  }
+  if (!number) return std::optional<PublishedFolder>();
+  const std::string key = numbered_key(prefix, *number);
+  const auto read = read_object(*folder.store, key, kManifestLimitBytes, choice.call);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<PublishedFolder>();
+  if (!read) return read.error();
+  auto manifest = parse_manifest(read->data);
+  if (!manifest) return std::move(manifest).error().in(folder.store->describe(key));
+  return std::optional(PublishedFolder{folder, *number, sha256_hex(read->data), *std::move(manifest)});
+}
+
+Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
+                                                      const ManifestChoice& choice) {
+  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder, choice));
   if (!published || published->manifest.kind == kind) return published;
-  return Error{Code::kInvalidArgument,
-               concat(folder.describe(), " holds a ", published->manifest.kind, ", not a ", kind)};
+  return Error{Code::kInvalidArgument, concat(folder.describe(), " is a ", published->manifest.kind,
+                                              " folder, not a ", kind, " folder")};
 }
 
 Status download_published(const PublishedFolder& published, std::string_view below,
@@ -77,6 +100,9 @@ Status download_published(const PublishedFolder& published, std::string_view bel
 Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
                                    std::string_view last, std::string_view role, Manifest manifest,
                                    std::uint64_t number) {
+  // What a manifest names is never written again.
+  HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(folder, {.number = number}));
+  if (before) return same_plan(*before, manifest);
   const Location target = below.empty() ? folder : folder.at(below);
   HEADRACE_TRY(const std::vector<StagedFile> files, upload_folder(source, *folder.store, target.key, last));
   const std::size_t prefix = folder.key.empty() ? 0 : folder.key.size() + 1;
@@ -87,18 +113,15 @@ Result<std::string> publish_folder(const std::string& source, const Location& fo
                               .role = std::string(role)});
   }
   const std::string text = serialize_manifest(manifest);
-  const std::string name = folder.at(kManifestPrefix).key;
-  const auto created = create_numbered(*folder.store, name, number, as_bytes(text));
+  const auto created = create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(text));
   if (created) return sha256_hex(as_bytes(text));
   if (created.error().code != Code::kAlreadyExists) return created.error();
-  HEADRACE_TRY(const ReadObject there,
-               read_object(*folder.store, numbered_key(name, number), kManifestLimitBytes));
-  HEADRACE_TRY(const Manifest other, parse_manifest(there.data));
-  if (other.plan == manifest.plan) return sha256_hex(there.data);
-  return Error{Code::kAborted,
-               concat(folder.store->describe(there.object.key),
-                      " was published by another process in the meantime: is the same run being "
-                      "trained twice?")};
+  HEADRACE_TRY(const std::optional<PublishedFolder> other, read_published(folder, {.number = number}));
+  if (!other) return created.error();
+  HEADRACE_TRY(const std::string digest, same_plan(*other, manifest));
+  // Both wrote the same names.
+  if (parts_text(other->manifest) == parts_text(manifest)) return digest;
+  return published_twice(*other, ", and its files are not the same; start the run anew with --overwrite");
 }
 
 }  // namespace headrace

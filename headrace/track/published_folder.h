@@ -20,12 +20,19 @@ struct PublishedFolder {
   Manifest manifest;
 };
 
-/// The latest manifest of a folder; none if nothing is published there.
+struct ManifestChoice {
+  std::optional<std::uint64_t> number{};  // none: the latest
+  CallOptions call{};
+};
+
+/// A manifest of a folder; none if it is not there.
 /// \error kDataLoss  it is damaged
-Result<std::optional<PublishedFolder>> read_published(const Location& folder);
+Result<std::optional<PublishedFolder>> read_published(const Location& folder,
+                                                      const ManifestChoice& choice = {});
 /// The same, of one kind.
 /// \error kInvalidArgument  it is of another kind
-Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind);
+Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
+                                                      const ManifestChoice& choice = {});
 
 /// Copies the local files of one published folder in, checking size and checksum of every part. `below`
 /// selects parts whose key begins with it, and is cut off.
@@ -35,7 +42,8 @@ Status download_published(const PublishedFolder& published, std::string_view bel
 
 /// Uploads a local folder to `folder`/`below`, `last` after the rest, then creates manifest `number` over
 /// those files. `manifest` needs kind, created_by, plan and attributes. Is its number taken by an equal plan,
-/// that counts as done. Returns the digest of the manifest that is there.
+/// that counts as done, and nothing is uploaded. Returns the digest of the manifest that is there.
+/// \error kAborted  another plan took the number, or an equal one whose files are others, at the same time
 Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
                                    std::string_view last, std::string_view role, Manifest manifest,
                                    std::uint64_t number);

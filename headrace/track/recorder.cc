@@ -64,7 +64,7 @@ Result<std::string> find_unfinished(const Location& root, const RunStart& start,
 
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call) {
   Artifact artifact = {.url = location.url.text()};
-  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(location));
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(location, {.call = call}));
   if (published) {
     artifact.kind = published->manifest.kind;
     artifact.manifest = published->number;

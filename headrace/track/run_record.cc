@@ -1,12 +1,11 @@
 #include "headrace/track/run_record.h"
 
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
+#include "headrace/track/json_number.h"
 #include "headrace/track/redact.h"
 
 namespace headrace {
@@ -58,20 +57,6 @@ Result<T> parse_guarded(const Parse& parse) {
     return Error{Code::kDataLoss,
                  concat("the record is not as docs/formats/run-record.md says: ", exception.what())};
   }
-}
-
-json number_to_json(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
-  return number;
-}
-
-double number_from_json(const json& from) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (!from.is_string()) return from.get<double>();
-  if (from == "Infinity") return kInfinity;
-  if (from == "-Infinity") return -kInfinity;
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 json artifacts_to_json(const std::vector<Artifact>& artifacts) {
@@ -155,7 +140,7 @@ std::string serialize_run_start(std::string_view id, const RunStart& start) {
 
 std::string serialize_run_end(std::string_view id, const RunEnd& end) {
   json metrics = json::object();
-  for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json(number);
+  for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json<json>(number);
   return seal({{"status", run_status_name(end.status)},
                {"error", end.error},
                {"inputs", artifacts_to_json(end.inputs)},
@@ -164,7 +149,7 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end) {
                {"counts", end.counts},
                {"versions", end.versions},
                {"ended", end.ended},
-               {"seconds", number_to_json(end.seconds)}},
+               {"seconds", number_to_json<json>(end.seconds)}},
               kEndFormat, id);
 }
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/numbered.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace {
 namespace {
@@ -18,7 +18,7 @@ std::string step_folder(std::uint64_t step) { return concat("step-", zero_padded
 
 json metrics_to_json(const EpochMetrics& metrics) {
   json out = {{"epoch", metrics.epoch}, {"step", metrics.step}};
-  for (const auto& [name, value] : metrics.values) out[name] = value;
+  for (const auto& [name, value] : metrics.values) out[name] = number_to_json<json>(value);
   return out;
 }
 
@@ -30,7 +30,7 @@ EpochMetrics metrics_from_json(const json& from) {
     } else if (name == "step") {
       metrics.step = value.get<std::uint64_t>();
     } else {
-      metrics.values[name] = value.get<double>();
+      metrics.values[name] = number_from_json(value);
     }
   }
   return metrics;
@@ -94,15 +94,12 @@ Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
   HEADRACE_TRY(const std::optional<std::uint64_t> latest,
                latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
   for (std::uint64_t number = latest.value_or(0); number > 0; --number) {
-    const std::string key = numbered_key(folder_.at(kManifestPrefix).key, number);
-    HEADRACE_TRY(const ReadObject read, read_object(*folder_.store, key, kManifestLimitBytes));
-    HEADRACE_TRY(PublishedFolder published, [&]() -> Result<PublishedFolder> {
-      HEADRACE_TRY(Manifest manifest, parse_manifest(read.data));
-      return PublishedFolder{folder_, number, sha256_hex(read.data), std::move(manifest)};
-    }());
+    HEADRACE_TRY(const std::optional<PublishedFolder> published,
+                 read_published(folder_, kKind, {.number = number}));
+    if (!published) continue;
     HEADRACE_TRY(const RunState state,
-                 from_attributes(published.manifest.attributes_json, folder_.describe()));
-    if (state.epoch == epoch) return restore(model, published);
+                 from_attributes(published->manifest.attributes_json, folder_.describe()));
+    if (state.epoch == epoch) return restore(model, *published);
   }
   return Error{Code::kNotFound,
                concat("there is no checkpoint of epoch ", epoch, " in ", folder_.describe())};
