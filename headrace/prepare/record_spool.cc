@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/environment.h"
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 
@@ -75,7 +76,9 @@ Status RecordSpool::seal_segment(bool to_store) {
   const auto number = static_cast<std::uint32_t>(segments_.size());
   Segment segment;
   if (to_store) {
-    segment.key = work_folder_.at(concat("segment-", zero_padded(number, 5))).key;
+    // Another process that runs the same plan writes here too.
+    segment.key =
+        work_folder_.at(concat("segment-", zero_padded(number, 5), "-", hex64(random_name_bits()))).key;
     HEADRACE_TRY(const std::unique_ptr<Upload> upload, work_folder_.store->start_upload(segment.key, {}));
     Bytes piece;
     std::uint64_t offset_bytes = 0;

@@ -62,6 +62,14 @@ TEST(RecordSpool, AnIdOccursOnce) {
   EXPECT_EQ(spool.record_count(0), 1U);
 }
 
+TEST(RecordSpool, TwoProcessesMayUseOneFolder) {
+  const Location folder = memory_folder();
+  RecordSpool one(folder, 44, 2, 2'000), other(folder, 44, 2, 3'000);
+  fill(one, 1000, 1);
+  fill(other, 1000, 7);
+  for (const int split : {0, 1}) EXPECT_EQ(ids_in_order(one, split, 33), ids_in_order(other, split, 50));
+}
+
 TEST(RecordSpool, NothingIsAnEmptyDataSet) {
   RecordSpool spool(memory_folder(), 1, 2, 1 << 20);
   ASSERT_TRUE(spool.finish());
