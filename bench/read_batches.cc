@@ -93,7 +93,8 @@ Status write_shard(const Location& folder, std::uint64_t number, std::uint64_t r
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(data.size(), crc32c(data)));
   const std::string key = concat("train-", zero_padded(number, 5), ".tfrecord.gz");
   HEADRACE_CHECK(folder.store->write(folder.at(key).key, data, {}));
-  HEADRACE_CHECK(folder.store->write(folder.at(key + ".index").key, index.serialize(), {}));
+  const Bytes index_bytes = index.serialize();
+  HEADRACE_CHECK(folder.store->write(folder.at(key + ".index").key, index_bytes, {}));
   manifest.parts.push_back({.key = key,
                             .size_bytes = data.size(),
                             .crc32c = crc32c(data),
@@ -101,6 +102,7 @@ Status write_shard(const Location& folder, std::uint64_t number, std::uint64_t r
                             .split = "train",
                             .records = records,
                             .index = key + ".index"});
+  manifest.parts.push_back({.key = key + ".index", .size_bytes = index_bytes.size(), .role = "index"});
   return {};
 }
 

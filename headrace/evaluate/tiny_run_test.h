@@ -148,7 +148,8 @@ class TinyRun : public testing::Test {
       const auto index = std::move(builder).finish(data.size(), crc32c(data));
       ASSERT_TRUE(index) << index.error().message;
       ASSERT_TRUE(store->write("data/" + key, data, {}));
-      ASSERT_TRUE(store->write(concat("data/", key, ".index"), index->serialize(), {}));
+      const Bytes index_bytes = index->serialize();
+      ASSERT_TRUE(store->write(concat("data/", key, ".index"), index_bytes, {}));
       manifest.parts.push_back({.key = key,
                                 .size_bytes = data.size(),
                                 .crc32c = crc32c(data),
@@ -156,6 +157,7 @@ class TinyRun : public testing::Test {
                                 .split = "test",
                                 .records = shards[s].size(),
                                 .index = key + ".index"});
+      manifest.parts.push_back({.key = key + ".index", .size_bytes = index_bytes.size(), .role = "index"});
     }
     with.splits["test"].records = records;
     manifest.attributes_json = dataset_attributes_to_json(with);

@@ -42,7 +42,7 @@ class BlockReader {
     Error error;
   };
   Status fetch(const DatasetBlock& block, const CallOptions& call);
-  Status inflate_member(BytesView compressed, Compression compression, MutableBytesView target);
+  Status inflate_member(BytesView compressed, const DatasetShard& shard, MutableBytesView target);
   void inflate(const DatasetBlock& block, std::vector<Damage>& damage);
   Result<BytesView> check_record(BytesView framed, std::uint64_t record, std::uint64_t offset_bytes,
                                  std::uint32_t shard, const std::vector<Damage>& damage) const;

@@ -1,6 +1,7 @@
 #include "headrace/stream/dataset.h"
 
 #include <algorithm>
+#include <map>
 
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
@@ -12,8 +13,8 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 8 << 20;
-constexpr std::uint64_t kIndexLimitBytes = 1 << 30;
-constexpr int kOpenThreads = 8;  // requests for indexes at once
+constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 28 times this in memory, at worst
+constexpr int kOpenThreads = 8;                       // requests for indexes at once
 
 // docs/formats/order.md: a block ends at the first member (gzip) or record (plain) at which it holds 8 MiB.
 void append_blocks(const ShardIndex& index, std::uint32_t shard, std::vector<DatasetBlock>& blocks) {
@@ -73,18 +74,25 @@ class DatasetOpener {
       return Error{Code::kInvalidArgument,
                    concat(dataset_->location_.describe(), " is a ", manifest->kind, ", not a data set")};
     }
-    HEADRACE_TRY(dataset_->attributes_, parse_dataset_attributes(manifest->attributes_json));
+    auto attributes = parse_dataset_attributes(manifest->attributes_json);
+    if (!attributes) return std::move(attributes).error().in(name);
+    dataset_->attributes_ = *std::move(attributes);
     dataset_->digest_ = sha256_hex(object.data);
     dataset_->split_ = options_.split;
     std::vector<ManifestPart> parts;
+    std::map<std::string_view, std::uint64_t> sizes_bytes;
     for (const ManifestPart& part : manifest->parts) {
       if (part.role == "shard" && part.split == options_.split) parts.push_back(part);
+      sizes_bytes[part.key] = part.size_bytes;
     }
     if (parts.empty()) return no_such_split();
     dataset_->shards_.reserve(parts.size());
     std::vector<Result<DatasetShard>> opened(parts.size(), Error{});
     HEADRACE_CHECK(parallel_for(kOpenThreads, parts.size(), [&](std::size_t i) -> Status {
-      opened[i] = open_shard(parts[i]);
+      const auto index = sizes_bytes.find(parts[i].index);
+      if (index == sizes_bytes.end())
+        return Error{Code::kDataLoss, concat(name, " names no index of ", parts[i].key)};
+      opened[i] = open_shard(parts[i], index->second);
       return opened[i] ? Status{} : Status(opened[i].error());
     }));
     for (Result<DatasetShard>& shard : opened) {
@@ -103,11 +111,11 @@ class DatasetOpener {
                                     "; it has ", join(names, ", "))};
   }
 
-  Result<DatasetShard> open_shard(const ManifestPart& part) const {
+  Result<DatasetShard> open_shard(const ManifestPart& part, std::uint64_t index_bytes) const {
     const Location location = dataset_->location_.at(part.key);
     const Location index_location = dataset_->location_.at(part.index);
-    HEADRACE_TRY(const ReadObject read,
-                 read_object(*index_location.store, index_location.key, kIndexLimitBytes, options_.call));
+    HEADRACE_TRY(const ReadObject read, read_object(*index_location.store, index_location.key,
+                                                    std::min(index_bytes, kIndexLimitBytes), options_.call));
     auto index = ShardIndex::parse(read.data);
     if (!index) return std::move(index).error().in(index_location.describe());
     DatasetShard shard{.key = location.key, .index = *std::move(index)};
@@ -140,10 +148,9 @@ class DatasetOpener {
     Sha256 digest;
     for (const ObjectInfo& object : objects) {
       digest.update(as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
-      auto index =
-          index_foreign_shard(location, object, options_.on_corrupt, options_.call, dataset_->remarks_);
-      if (!index) return index.error();
-      dataset_->shards_.push_back({.key = object.key, .version = object.version, .index = *std::move(index)});
+      HEADRACE_TRY(DatasetShard shard, index_foreign_shard(location, object, options_.on_corrupt,
+                                                           options_.call, dataset_->remarks_));
+      dataset_->shards_.push_back(std::move(shard));
     }
     dataset_->digest_ = hex(digest.finish());
     return {};

@@ -30,6 +30,8 @@ struct DatasetShard {
   ShardIndex index;
   /// Missing or altered, and to be skipped: all its records are holes.
   bool lost = false;
+  /// A foreign file that is damaged after its last indexed record: a member is inflated only so far.
+  bool cut = false;
 };
 
 /// A run of consecutive records of one shard that is read as a whole. docs/formats/order.md says where blocks

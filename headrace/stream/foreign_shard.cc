@@ -48,9 +48,9 @@ Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, co
   return objects;
 }
 
-Result<ShardIndex> index_foreign_shard(const Location& folder, const ObjectInfo& object,
-                                       CorruptionPolicy policy, const CallOptions& call,
-                                       std::vector<std::string>& remarks) {
+Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
+                                         CorruptionPolicy policy, const CallOptions& call,
+                                         std::vector<std::string>& remarks) {
   const Location location{folder.store, object.key, folder.url};
   std::vector<std::uint64_t> sizes;
   TfrecordSummary summary;
@@ -69,7 +69,10 @@ Result<ShardIndex> index_foreign_shard(const Location& folder, const ObjectInfo&
   }
   if (summary.compression != Compression::kNone && !sizes.empty())
     builder.add_member(object.size_bytes, stream_bytes);
-  return std::move(builder).finish(object.size_bytes, 0);
+  // Of a cut plain file, the index is that of the whole records in front.
+  const bool is_plain = summary.compression == Compression::kNone;
+  HEADRACE_TRY(ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : object.size_bytes, 0));
+  return DatasetShard{.key = object.key, .version = object.version, .index = std::move(index), .cut = !read};
 }
 
 }  // namespace headrace

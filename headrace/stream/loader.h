@@ -51,7 +51,7 @@ struct LoaderStats {
   std::uint64_t records = 0;
   std::uint64_t fetched_bytes = 0;
   std::uint64_t inflated_bytes = 0;
-  std::uint64_t corrupt_records = 0;
+  std::uint64_t corrupt_records = 0;  // in each epoch anew
   double fetch_seconds = 0;
   double inflate_seconds = 0;
   double decode_seconds = 0;
@@ -84,7 +84,7 @@ class BatchLoader {
   virtual std::uint64_t batches_per_epoch() const = 0;
   virtual std::uint64_t record_count() const = 0;
   virtual LoaderStats stats() const = 0;
-  /// The first hundred messages about what was skipped.
+  /// Messages about what was skipped, the first hundred; one a record, however many epochs met it.
   virtual std::vector<std::string> remarks() const = 0;
 
   /// The records of this rank's part of a batch, computed, not remembered.

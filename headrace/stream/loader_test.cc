@@ -82,6 +82,7 @@ class LoaderTest : public testing::Test {
                                 .split = "train",
                                 .records = shard_records[s],
                                 .index = key + ".index"});
+      manifest.parts.push_back({.key = key + ".index", .size_bytes = index.size(), .role = "index"});
       first += shard_records[s];
     }
     attributes.splits["train"].records = first;
@@ -272,6 +273,12 @@ TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
   EXPECT_EQ(drain(**loader), with_holes);
   EXPECT_EQ((*loader)->stats().corrupt_records, 2U);
   EXPECT_EQ((*loader)->remarks().size(), 2U);
+
+  skipping.epochs = 3;
+  auto longer = BatchLoader::create(open(), skipping);
+  drain(**longer);
+  EXPECT_EQ((*longer)->stats().corrupt_records, 6U);
+  EXPECT_EQ((*longer)->remarks().size(), 2U) << "each record is named once";
 }
 
 TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
@@ -306,6 +313,25 @@ TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
   EXPECT_EQ(seen.size(), 50U);
 }
 
+TEST_F(LoaderTest, AnIndexThatIsLargerThanItsManifestSaysIsNotRead) {
+  publish({50}, 7);
+  Bytes larger = read_object(*store, "data/train-00000.index", 1 << 20)->data;
+  larger.push_back(std::byte{0});
+  ASSERT_TRUE(store->write("data/train-00000.index", larger, {}));
+  const auto dataset = Dataset::open(location, {});
+  ASSERT_FALSE(dataset);
+  EXPECT_EQ(dataset.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(dataset.error().message, HasSubstr("memory://test/data/train-00000.index"));
+}
+
+TEST_F(LoaderTest, AManifestWithDamagedAttributesIsNamed) {
+  const Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
+  ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
+  const auto dataset = Dataset::open(location, {});
+  ASSERT_FALSE(dataset);
+  EXPECT_THAT(dataset.error().message, HasSubstr("memory://test/data/_headrace/manifest-00000001"));
+}
+
 TEST_F(LoaderTest, ForeignFilesAreReadEachAsItIs) {
   ASSERT_TRUE(store->write("data/a", make_shard(0, 20, 6).data, {}));
   ASSERT_TRUE(store->write("data/b", make_shard(20, 20, 0).data, {}));  // lacks the others' GZIP
@@ -316,6 +342,31 @@ TEST_F(LoaderTest, ForeignFilesAreReadEachAsItIs) {
   std::set<std::int64_t> seen;
   for (const auto& batch : batches_of(dataset, options())) seen.insert(batch.begin(), batch.end());
   EXPECT_EQ(seen.size(), 41U);  // with −1
+}
+
+TEST_F(LoaderTest, OfACutForeignFileTheRecordsBeforeTheCutAreUsed) {
+  for (const std::uint64_t member_records : {0, 6, 20}) {  // plain, several members, one
+    Bytes data = make_shard(0, 20, member_records).data;
+    data.resize(data.size() - (member_records == 0 ? 7 : 30));
+    ASSERT_TRUE(store->write("data/a", data, {}));
+    ASSERT_FALSE(Dataset::open(location, {}));
+    const auto dataset = open(CorruptionPolicy::kSkipRecord);
+    ASSERT_NE(dataset, nullptr);
+    ASSERT_EQ(dataset->remarks().size(), 1U);
+    const std::uint64_t used = dataset->record_count();
+    EXPECT_GE(used, 15U);
+    EXPECT_LT(used, 20U);
+    EXPECT_THAT(dataset->remarks()[0], HasSubstr(concat("the ", used, " records before are used")));
+    LoaderOptions with = options();
+    with.on_corrupt = CorruptionPolicy::kSkipRecord;
+    auto loader = BatchLoader::create(dataset, with);
+    ASSERT_TRUE(loader) << loader.error().message;
+    std::set<std::int64_t> seen;
+    for (const auto& batch : drain(**loader)) seen.insert(batch.begin(), batch.end());
+    seen.erase(-1);
+    EXPECT_EQ(seen.size(), used);
+    EXPECT_EQ((*loader)->stats().corrupt_records, 0U);
+  }
 }
 
 TEST_F(LoaderTest, SaysWhatDoesNotFit) {

@@ -202,7 +202,9 @@ void Pipeline::settle(const Task& task, const Status& status, TaskOutcome outcom
   stats_.decode_seconds += outcome.seconds;
   stats_.corrupt_records += outcome.corrupt_records;
   for (std::string& remark : outcome.remarks) {
-    if (remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
+    // Each epoch meets the same records.
+    const bool is_new = std::find(remarks_.begin(), remarks_.end(), remark) == remarks_.end();
+    if (is_new && remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
   }
   if (!status && status_) status_ = status;  // the first failure stays
   for (std::size_t i = 0; i < outcome.delivered.size(); ++i) {
