@@ -165,7 +165,7 @@ bool S3Client::learn_clock(const S3Answer& answer, const Assumptions& assumed) {
 }
 
 Result<S3Answer> S3Client::perform(const S3Request& request) {
-  const auto limit = steady_clock::now() + request.call.deadline;
+  auto limit = steady_clock::now() + request.call.deadline;
   // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
   // write may rightly take long.
   const bool only_reads = request.method == "GET" || request.method == "HEAD";
@@ -177,6 +177,8 @@ Result<S3Answer> S3Client::perform(const S3Request& request) {
     const Assumptions assumed = assumptions();
     Result<S3Answer> answer = send(request, assumed, std::max(patience, milliseconds(1)));
     milliseconds pause{0};
+    const bool stalled = !answer && answer.error().code == Code::kDeadlineExceeded;
+    if (!stalled) limit = steady_clock::now() + request.call.deadline;
     if (answer) {
       if (answer->ok()) retry_budget_.succeeded();
       if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;

@@ -523,6 +523,19 @@ TEST(S3Errors, NeverHoldASecret) {
   }
 }
 
+TEST(S3Deadline, StartsAnewWithEachAnswer) {
+  constexpr milliseconds kDeadline{1'000};
+  std::atomic<int> attempts{0};
+  HttpTestServer server([&](const TestHttpRequest&) {
+    std::this_thread::sleep_for(kDeadline * 2 / 5);  // three of these are longer than the deadline
+    return ++attempts < 4 ? test_reply(503, error_xml("SlowDown")) : kOk;
+  });
+  const auto store = open_s3_store("bucket", {.endpoint = server.endpoint()});
+  const auto written = write_text(*store, "key", "text", {.call = {.deadline = kDeadline}});
+  EXPECT_TRUE(written) << written.error().message;
+  EXPECT_EQ(attempts, 4);
+}
+
 TEST(S3Errors, AnUnreachableEndpointIsNamedWithItsSource) {
   S3Options options{.max_attempts = 2, .backoff = {milliseconds(1), milliseconds(1)}};
   {

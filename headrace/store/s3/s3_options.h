@@ -53,7 +53,7 @@ struct S3Options {
   std::uint64_t copy_part_bytes = 256 << 20;
   int parallel_reads = 8;            // of one read_many
   std::size_t max_connections = 64;  // of the store
-  int max_attempts = 8;              // for one request, all within the call's deadline
+  int max_attempts = 8;              // for one request
   BackoffOptions backoff{};
   /// Wall clock, for signatures.
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
