@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
@@ -59,12 +60,23 @@ Result<std::uint64_t> take_version(const Location& model, const Location& export
                                       " could be taken: too many others publish at the same time")};
 }
 
+// Does an entry of the alias log say that "latest" is this version?
+bool names_version(std::string_view entry, std::uint64_t version) {
+  if (!check_json_depth(entry)) return false;
+  const json from = json::parse(entry, nullptr, false);
+  return from.is_object() && from.value("alias", json()) == "latest" &&
+         from.value("version", json()) == version;
+}
+
 Status append_alias(const Location& model, std::uint64_t version, std::string_view run_id) {
   const std::string prefix = model.at("_headrace/aliases-").key;
   const std::string entry = json{{"alias", "latest"}, {"version", version}, {"by", run_id}}.dump() + "\n";
   for (int attempt = 0; attempt < kVersionAttempts; ++attempt) {
-    HEADRACE_TRY(const std::optional<std::uint64_t> latest, latest_number(*model.store, prefix));
-    const auto created = create_numbered(*model.store, prefix, latest.value_or(0) + 1, as_bytes(entry));
+    HEADRACE_TRY(const std::optional<NumberedObject> latest,
+                 read_latest(*model.store, prefix, kEntryLimitBytes));
+    if (latest && names_version(as_text(latest->data), version)) return {};
+    const auto created =
+        create_numbered(*model.store, prefix, latest ? latest->number + 1 : 1, as_bytes(entry));
     if (created) return {};
     if (created.error().code != Code::kAlreadyExists) return created.error();
   }
@@ -117,8 +129,7 @@ Result<NamedVersion> publish_named_model(const Location& root, std::string_view 
   }
   const auto created = create_numbered(*out.folder.store, out.folder.at(kManifestPrefix).key, 1,
                                        as_bytes(serialize_manifest(source->manifest)));
-  if (!created && created.error().code == Code::kAlreadyExists) return out;
-  if (!created) return created.error();
+  if (!created && created.error().code != Code::kAlreadyExists) return created.error();
   HEADRACE_CHECK(append_alias(model, out.version, run_id));
   return out;
 }

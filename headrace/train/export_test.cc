@@ -1,0 +1,52 @@
+#include "headrace/train/export.h"
+
+#include "headrace/base/crc32c.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+namespace {
+
+class NamedModel : public testing::Test {
+ protected:
+  NamedModel() : root(*stores.open("memory://test")), exported(*stores.open("memory://test/run/export")) {
+    const std::string graph = "a graph";
+    Manifest manifest{.kind = "saved_model", .created_by = "r", .plan = "p"};
+    manifest.parts = {
+        {.key = "saved_model.pb", .size_bytes = graph.size(), .crc32c = crc32c(as_bytes(graph))}};
+    EXPECT_TRUE(write_text(*root.store, "run/export/saved_model.pb", graph));
+    EXPECT_TRUE(
+        write_text(*root.store, "run/export/_headrace/manifest-00000001", serialize_manifest(manifest)));
+  }
+
+  Result<NamedVersion> publish(const std::string& digest) {
+    return publish_named_model(root, "imdb", exported, digest, "r");
+  }
+  std::uint64_t aliases() {
+    return latest_number(*root.store, "models/imdb/_headrace/aliases-")->value_or(0);
+  }
+
+  StoreRegistry stores{Environment{}};
+  Location root;
+  Location exported;
+};
+
+TEST_F(NamedModel, EachExportIsOneVersionAndOneAlias) {
+  EXPECT_EQ(publish("first")->version, 1U);
+  EXPECT_EQ(publish("first")->version, 1U);
+  EXPECT_EQ(aliases(), 1U);
+  EXPECT_EQ(publish("second")->version, 2U);
+  EXPECT_EQ(aliases(), 2U);
+}
+
+TEST_F(NamedModel, TheAliasOfAProcessThatDiedBeforeWritingItIsWritten) {
+  ASSERT_TRUE(publish("first"));
+  ASSERT_TRUE(remove_object(*root.store, "models/imdb/_headrace/aliases-00000001"));
+  const auto again = publish("first");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->version, 1U);
+  EXPECT_EQ(aliases(), 1U);
+}
+
+}  // namespace
+}  // namespace headrace
