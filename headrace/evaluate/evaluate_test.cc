@@ -1,6 +1,8 @@
 #include "headrace/evaluate/evaluate.h"
 
+#include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "headrace/evaluate/tiny_run_test.h"
 
@@ -47,6 +49,14 @@ TEST_F(Evaluate, DoesNotDependOnTheBatchSize) {
   const auto small = run({.batch_size = 7}), large = run({.batch_size = 1000});
   ASSERT_TRUE(small && large);
   EXPECT_EQ(evaluation_to_json(*small, "r"), evaluation_to_json(*large, "r"));
+}
+
+TEST(EvaluationToJson, NamesNumbersThatJsonLacks) {
+  Evaluation evaluation;
+  evaluation.metrics = {{"loss", std::numeric_limits<double>::infinity()}, {"mean", std::nan("")}};
+  const auto document = nlohmann::json::parse(evaluation_to_json(evaluation, "r"));
+  EXPECT_EQ(document["loss"], "Infinity");
+  EXPECT_EQ(document["metrics"]["mean"], "NaN");
 }
 
 TEST_F(Evaluate, LeavesCorruptRecordsOutWhenAsked) {

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "headrace/track/json_number.h"
+
 namespace headrace {
 namespace {
 
@@ -9,6 +11,12 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr std::size_t kRemarks = 100;
+
+json metrics_to_json(const std::map<std::string, double>& metrics) {
+  json out = json::object();
+  for (const auto& [name, value] : metrics) out[name] = number_to_json<json>(value);
+  return out;
+}
 
 json confusion_to_json(const Evaluation& evaluation) {
   json counts = json::array();
@@ -53,14 +61,14 @@ std::string evaluation_to_json(const Evaluation& evaluation, std::string_view ru
       {"split", evaluation.split},
       {"records", evaluation.confusion.records()},
       {"corrupt_records", evaluation.corrupt_records},
-      {"metrics", evaluation.metrics},
+      {"metrics", metrics_to_json(evaluation.metrics)},
       {"accuracy", evaluation.confusion.accuracy()},
       {"labels", evaluation.labels},
       {"confusion", confusion_to_json(evaluation)},
       {"classes", classes_to_json(evaluation)},
   };
   const auto loss = evaluation.metrics.find("loss");
-  out["loss"] = loss == evaluation.metrics.end() ? json() : json(loss->second);
+  out["loss"] = loss == evaluation.metrics.end() ? json() : number_to_json<json>(loss->second);
   return out.dump();
 }
 

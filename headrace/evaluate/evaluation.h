@@ -34,7 +34,7 @@ struct Evaluation {
 /// Appends a remark, unless there are a hundred or the last one says the same.
 void add_remark(std::vector<std::string>& remarks, std::string remark);
 
-/// Canonical JSON: keys sorted, no white space, no newline. Numbers that JSON lacks become null.
+/// Canonical JSON: keys sorted, no white space, no newline. Numbers that JSON lacks become texts.
 /// `run_id` names the run that evaluated.
 std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id);
 
