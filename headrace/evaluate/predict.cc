@@ -13,11 +13,13 @@
 #include "headrace/stream/block_reader.h"
 #include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kKind = "predictions";
+constexpr std::string_view kConfiguration = "_headrace/configuration";
 constexpr std::string_view kIdFeature = "id";
 
 // The columns to decode; the record's id where the data set has it.
@@ -156,14 +158,11 @@ Configuration describe(const ExportedModel& model, const Dataset& dataset, const
           {"compressor", deflate_fingerprint()}};
 }
 
-Status remove_predictions(const Location& output) {
-  for (const char* below : {"predictions-", "_headrace/manifest-", "_headrace/configuration"}) {
-    HEADRACE_TRY(const std::vector<ObjectInfo> objects, list_all(*output.store, output.at(below).key));
-    std::vector<std::string> keys;
-    for (const ObjectInfo& object : objects) keys.push_back(object.key);
-    HEADRACE_CHECK(output.store->remove_many(keys, {}));
-  }
-  return {};
+StageOutput predict_output() {
+  return {.stage = "predict",
+          .claim = kConfiguration,
+          .folders = {{"", kKind}},
+          .names = {"predictions-#####-of-#####.jsonl.gz"}};
 }
 
 Status publish(const ExportedModel& model, const Dataset& dataset, const Location& output,
@@ -199,13 +198,10 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
                Dataset::open(
                    data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(output, kKind));
   const Configuration configuration = describe(model, *dataset, options);
-  if (options.overwrite) {
-    HEADRACE_CHECK(remove_predictions(output));
-    published.reset();
-  }
-  HEADRACE_CHECK(claim_configuration(output.at("_headrace/configuration"), configuration));
+  if (options.overwrite) HEADRACE_CHECK(remove_output(output, predict_output()));
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(output, kKind));
+  HEADRACE_CHECK(claim_configuration(output.at(kConfiguration), configuration));
   PredictResult result{.shards = dataset->shards().size(), .remarks = dataset->remarks()};
   if (published) {
     for (const ManifestPart& part : published->manifest.parts) {

@@ -106,8 +106,32 @@ TEST_F(Predict, NeverTouchesAFolderThatHoldsSomethingElse) {
   const auto before = objects("");
   const auto result = run({.overwrite = true}, "data");
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("holds a dataset"));
+  EXPECT_THAT(result.error().message, HasSubstr("is a dataset folder, not a "));
   EXPECT_EQ(objects(""), before);
+}
+
+TEST_F(Predict, OverwritesADamagedManifestAndNothingElse) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  ASSERT_TRUE(run());
+  const auto before = objects("to/");
+  ASSERT_TRUE(write_text(*store, "to/_headrace/manifest-00000001", "{"));
+  ASSERT_TRUE(write_text(*store, "to/predictions-mine.txt", "mine"));
+  ASSERT_FALSE(run());
+  const auto result = run({.overwrite = true});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(objects("to/predictions-mine.txt").size(), 1U);
+  ASSERT_TRUE(remove_object(*store, "to/predictions-mine.txt"));
+  EXPECT_EQ(objects("to/"), before);
+}
+
+TEST_F(Predict, NeverOverwritesWhatAnotherStageBegan) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  ASSERT_TRUE(write_text(*store, "to/_headrace/configuration", R"({"stage": "train 1"})"));
+  const auto before = objects("to/");
+  const auto result = run({.overwrite = true});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(objects("to/"), before);
 }
 
 TEST_F(Predict, LeavesOutALostShardWhenAsked) {
