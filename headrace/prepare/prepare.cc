@@ -15,9 +15,14 @@
 #include "headrace/prepare/layout.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/configuration.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
+
+constexpr std::string_view kKind = "dataset";
+constexpr std::string_view kPlan = "_headrace/plan";
 
 // All that one run of the stage works with.
 struct Job {
@@ -33,28 +38,22 @@ struct Job {
   Location work_folder() const { return output.at(concat("_headrace/work/", short_digest())); }
 };
 
-Status remove_below(const Location& folder, const std::function<bool(std::string_view)>& wanted) {
-  const std::string prefix = folder.key.empty() ? "" : folder.key + "/";
-  std::vector<std::string> keys;
-  HEADRACE_CHECK(folder.store->list(prefix, {}, [&](const ObjectInfo& object) {
-    if (wanted(std::string_view(object.key).substr(prefix.size()))) keys.push_back(object.key);
-    return true;
-  }));
-  return folder.store->remove_many(keys, {});
+// Names: what ShardWriter and write_report call their objects, by any plan.
+StageOutput prepare_output() {
+  StageOutput out{.stage = "prepare",
+                  .claim = kPlan,
+                  .folders = {{"", kKind}},
+                  .work = {"_headrace/work/"},
+                  .names = {"report-%%%%%%%%.jsonl.gz"}};
+  for (const std::string& split : layout_splits()) {
+    for (const char* ending : {".tfrecord", ".tfrecord.index", ".tfrecord.gz", ".tfrecord.gz.index"})
+      out.names.push_back(concat(split, "-%%%%%%%%-#####-of-#####", ending));
+  }
+  return out;
 }
 
-// Removes what Headrace wrote in the folder: `_headrace/` last, so that a killed removal can be told and
-// repeated.
-Status remove_dataset(const Location& output) {
-  const auto is_own = [](std::string_view name) {
-    return name.find('/') == std::string_view::npos &&
-           (name.ends_with(".tfrecord.gz") || name.ends_with(".tfrecord") || name.ends_with(".index") ||
-            name.starts_with("report-"));
-  };
-  HEADRACE_CHECK(remove_below(output.at("_headrace"),
-                              [](std::string_view name) { return name.starts_with("manifest-"); }));
-  HEADRACE_CHECK(remove_below(output, is_own));
-  return remove_below(output.at("_headrace"), [](std::string_view) { return true; });
+Status remove_work(const Job& job) {
+  return remove_matching(job.output, concat("_headrace/work/", job.short_digest(), "/"));
 }
 
 std::vector<ShardTask> plan_tasks(const RecordSpool& spool, std::uint64_t shard_records) {
@@ -69,6 +68,16 @@ std::vector<ShardTask> plan_tasks(const RecordSpool& spool, std::uint64_t shard_
     }
   }
   return tasks;
+}
+
+// Whether the objects that a receipt vouches for are there.
+Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
+  for (const ManifestPart* part : {&receipt.shard, &receipt.index}) {
+    const auto object = output.store->stat(output.at(part->key).key, {});
+    if (!object && object.error().code != Code::kNotFound) return object.error();
+    if (!object || object->size_bytes != part->size_bytes) return false;
+  }
+  return true;
 }
 
 struct WrittenShards {
@@ -89,6 +98,10 @@ Result<WrittenShards> write_shards(const Job& job, const RecordSpool& spool,
   HEADRACE_CHECK(parallel_for(job.options.workers, tasks.size(), [&](std::size_t i) -> Status {
     if (job.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
     HEADRACE_TRY(std::optional<ShardReceipt> receipt, writer.find_receipt(tasks[i]));
+    if (receipt) {
+      HEADRACE_TRY(const bool holds, is_there(job.output, *receipt));
+      if (!holds) receipt.reset();
+    }
     const bool was_done = receipt.has_value();
     if (!was_done) {
       HEADRACE_TRY(receipt, writer.write(tasks[i]));
@@ -151,7 +164,7 @@ Result<PrepareResult> publish(const Job& job, std::string_view run_id, const Ext
                        .shards = written.receipts.size(),
                        .shards_done_before = written.done_before,
                        .text_bytes = extracted.counts.text_bytes};
-  Manifest manifest{.kind = "dataset", .created_by = std::string(run_id), .plan = job.plan_digest};
+  Manifest manifest{.kind = std::string(kKind), .created_by = std::string(run_id), .plan = job.plan_digest};
   std::uint64_t records = 0;
   for (const ShardReceipt& receipt : written.receipts) {
     manifest.parts.push_back(receipt.shard);
@@ -177,33 +190,55 @@ Result<PrepareResult> publish(const Job& job, std::string_view run_id, const Ext
   result.manifest_digest = sha256_hex(as_bytes(text));
   const auto created = create_numbered(*job.output.store, job.output.at(kManifestPrefix).key,
                                        result.manifest_number, as_bytes(text));
-  // Another process that runs the same plan may have been faster; its manifest names the same bytes.
-  if (!created && created.error().code != Code::kAlreadyExists)
-    return created.error().in("publishing the data set");
-  HEADRACE_CHECK(remove_below(job.work_folder(), [](std::string_view) { return true; }));
+  if (!created) return created.error().in("publishing the data set");
+  HEADRACE_CHECK(remove_work(job));
   return result;
 }
 
-// The result of an earlier run that got as far as publishing; none if none did.
+// What a process that got as far as publishing made; none if none did. Removes what one left that died then.
 Result<std::optional<PrepareResult>> find_published(const Job& job) {
-  HEADRACE_TRY(const std::optional<NumberedObject> latest,
-               read_latest(*job.output.store, job.output.at(kManifestPrefix).key, kManifestLimitBytes));
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(job.output, kKind));
   if (!latest) return std::optional<PrepareResult>();
-  HEADRACE_TRY(const Manifest manifest, parse_manifest(latest->data));
+  const Manifest& manifest = latest->manifest;
   if (manifest.plan != job.plan_digest) {
     return Error{Code::kFailedPrecondition,
                  concat(job.output.describe(),
                         " holds a published data set of another plan; give another output, or --overwrite")};
   }
   PrepareResult result{
-      .manifest_number = latest->number, .manifest_digest = sha256_hex(latest->data), .was_published = true};
-  HEADRACE_TRY(result.attributes, parse_dataset_attributes(manifest.attributes_json));
+      .manifest_number = latest->number, .manifest_digest = latest->digest, .was_published = true};
+  auto attributes = parse_dataset_attributes(manifest.attributes_json);
+  if (!attributes) return std::move(attributes).error().in(concat("the manifest of ", job.output.describe()));
+  result.attributes = *std::move(attributes);
   for (const ManifestPart& part : manifest.parts) {
     if (part.role != "shard") continue;
     ++result.shards;
     result.shard_bytes += part.size_bytes;
   }
+  HEADRACE_CHECK(remove_work(job));
   return std::optional(std::move(result));
+}
+
+Result<PrepareResult> make_dataset(const Job& job, const Location& input, std::string_view run_id) {
+  HEADRACE_TRY(const std::unique_ptr<TextSource> source, open_source(input, job.input));
+  RecordSpool spool(job.work_folder(), job.options.seed, static_cast<int>(layout_splits().size()),
+                    job.options.memory_budget_bytes);
+  const auto reading = [&](std::uint64_t done, std::uint64_t total) {
+    job.progress("reading", done, total, "bytes");
+  };
+  HEADRACE_TRY(const Extracted extracted,
+               extract(*source, input.describe(), job.options.extract, spool, reading, job.stop));
+  // The plan names what was identified, so that must be what was read.
+  HEADRACE_TRY(const SourceIdentity now, identify_source(input));
+  if (now.version != job.input.version) {
+    return Error{Code::kFailedPrecondition,
+                 concat(input.describe(),
+                        " changed while being read; once nobody writes to it any more, run "
+                        "the same command with --overwrite")};
+  }
+  HEADRACE_TRY(const WrittenShards written,
+               write_shards(job, spool, plan_tasks(spool, job.options.shard_records)));
+  return publish(job, run_id, extracted, written);
 }
 
 }  // namespace
@@ -237,26 +272,17 @@ Result<PrepareResult> prepare(const Location& input, const Location& output, con
   const Configuration plan = prepare_plan(job.input, encoder, options);
   job.plan_digest = configuration_digest(plan);
 
-  if (options.overwrite) HEADRACE_CHECK(remove_dataset(output));
-  HEADRACE_CHECK(claim_configuration(output.at("_headrace/plan"), plan));
+  if (options.overwrite) HEADRACE_CHECK(remove_output(output, prepare_output()));
+  HEADRACE_CHECK(claim_configuration(output.at(kPlan), plan));
   HEADRACE_TRY(std::optional<PrepareResult> published, find_published(job));
-  if (published) {
-    // What a process left that died after publishing.
-    HEADRACE_CHECK(remove_below(job.work_folder(), [](std::string_view) { return true; }));
-    return *std::move(published);
-  }
-
-  HEADRACE_TRY(const std::unique_ptr<TextSource> source, open_source(input, job.input));
-  RecordSpool spool(job.work_folder(), options.seed, static_cast<int>(layout_splits().size()),
-                    options.memory_budget_bytes);
-  const auto reading = [&](std::uint64_t done, std::uint64_t total) {
-    progress("reading", done, total, "bytes");
-  };
-  HEADRACE_TRY(const Extracted extracted,
-               extract(*source, input.describe(), options.extract, spool, reading, stop));
-  HEADRACE_TRY(const WrittenShards written,
-               write_shards(job, spool, plan_tasks(spool, options.shard_records)));
-  return publish(job, run_id, extracted, written);
+  if (published) return *std::move(published);
+  auto made = make_dataset(job, input, run_id);
+  if (made || made.error().code == Code::kCancelled) return made;
+  // Another process with the same plan may have been faster: it has published the same bytes, and removed the
+  // work objects of both.
+  auto other = find_published(job);
+  if (!other && made.error().code == Code::kAlreadyExists) return std::move(other).error();
+  return other && *other ? Result(**std::move(other)) : std::move(made);
 }
 
 }  // namespace headrace

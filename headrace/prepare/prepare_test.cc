@@ -173,6 +173,88 @@ TEST_F(Prepare, WhatIsPublishedIsNotMadeAgainAndAnotherPlanIsRefused) {
   EXPECT_FALSE(anew->was_published);
 }
 
+TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
+  ASSERT_TRUE(run("data", options));
+  const std::vector<std::string> others = {"faiss.index", "report-final.pdf", "mine.tfrecord",
+                                           "_headrace/runs/1/start"};
+  for (const std::string& name : others) put("data/" + name, "not of this stage");
+  put("data/train-0123abcd-00000-of-00001.tfrecord.index", "of an older plan");
+  options.seed = 45;
+  options.overwrite = true;
+  const auto result = run("data", options);
+  ASSERT_TRUE(result) << result.error().message;
+  const auto objects = content("data");
+  for (const std::string& name : others) EXPECT_TRUE(objects.contains(name)) << name;
+  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
+  EXPECT_EQ(objects.size(), parse_manifest((*latest)->data)->parts.size() + 2 + others.size());
+}
+
+TEST_F(Prepare, OverwritingRefusesWhatNoPlanWasBegunFor) {
+  put("data/train-0123abcd-00000-of-00001.tfrecord", "whose?");
+  options.overwrite = true;
+  const auto result = run("data", options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(content("data").size(), 1U);
+}
+
+TEST_F(Prepare, AnOverwriteThatDiesAnywhereIsContinuedToTheSameBytes) {
+  ASSERT_TRUE(run("whole", options));
+  const auto expected = content("whole");
+  PrepareOptions anew = options;
+  anew.overwrite = true;
+  for (int calls = 1; calls < 12; ++calls) {
+    const std::string finished = concat("finished-", calls);
+    ASSERT_TRUE(run(finished, options));
+    const std::string halfway = concat("halfway-", calls);
+    ASSERT_FALSE(run(halfway, options, std::make_shared<DyingStore>(store, 40)));
+    for (const std::string& output : {finished, halfway}) {
+      ASSERT_FALSE(run(output, anew, std::make_shared<DyingStore>(store, calls)));
+      const auto result = run(output, options);
+      ASSERT_TRUE(result) << result.error().message;
+      ASSERT_EQ(content(output), expected) << "died at call " << calls;
+    }
+  }
+}
+
+TEST_F(Prepare, AReceiptIsNotBelievedWithoutItsShard) {
+  ASSERT_TRUE(run("whole", options));
+  ASSERT_FALSE(run("data", options, std::make_shared<DyingStore>(store, 40)));
+  int removed = 0;
+  for (const auto& [key, crc] : content("data")) {
+    if (key.ends_with(".tfrecord.gz")) removed += remove_object(*store, "data/" + key).has_value() ? 1 : 0;
+  }
+  EXPECT_GT(removed, 0);
+  ASSERT_TRUE(run("data", options));
+  EXPECT_EQ(content("data"), content("whole"));
+}
+
+TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
+  for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
+    const std::string output = concat("data-", memory_bytes);
+    options.memory_budget_bytes = memory_bytes;
+    std::string digest;
+    const auto overtake = [&](std::string_view stage, auto...) {
+      if (stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
+    };
+    const auto result = prepare(at("raw"), at(output), *encoder, options, "slow", overtake, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->was_published);
+    EXPECT_EQ(result->manifest_digest, digest);
+    for (const auto& [key, crc] : content(output)) EXPECT_EQ(key.find("/work/"), std::string::npos) << key;
+    check_parts(output);
+  }
+}
+
+TEST_F(Prepare, AnInputThatChangesWhileItIsReadIsRefused) {
+  const auto change = [&](auto...) { put("raw/train/pos/900_9.txt", "one more"); };
+  const auto result = prepare(at("raw"), at("data"), *encoder, options, "run-1", change, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(result.error().message, HasSubstr("changed while being read"));
+  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+}
+
 TEST_F(Prepare, DuplicatesAreReportedOrDropped) {
   put("raw/train/pos/900_9.txt", "text number 0 of train");
   const auto reported = run("reported", options);
