@@ -8,6 +8,7 @@
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
 #include "headrace/store/layers/stoppable.h"
+#include "headrace/track/json_number.h"
 #include "headrace/train/export.h"
 
 namespace headrace {
@@ -153,7 +154,7 @@ json result_to_json(const Location& run, const TrainResult& result, double secon
                    {"fetched_bytes", result.loader.fetched_bytes},
                    {"inflated_bytes", result.loader.inflated_bytes},
                    {"records_read", result.loader.records},
-                   {"corrupt_records", result.loader.corrupt_records},
+                   {"corrupt_records", result.corrupt_records},
                    {"input_wait_seconds", result.loader.wait_seconds},
                    {"stopped_early", result.stopped_early},
                    {"was_finished", result.was_finished},
@@ -165,7 +166,8 @@ json result_to_json(const Location& run, const TrainResult& result, double secon
                    {"history", json::array()},
                    {"layers", json::array()}};
   for (const EpochMetrics& metrics : result.history) {
-    json epoch = metrics.values;
+    json epoch;
+    for (const auto& [name, value] : metrics.values) epoch[name] = number_to_json<json>(value);
     epoch["epoch"] = metrics.epoch;
     epoch["step"] = metrics.step;
     document["history"].push_back(std::move(epoch));
@@ -184,8 +186,8 @@ json result_to_json(const Location& run, const TrainResult& result, double secon
 void show(Console& console, const Location& run, const TrainResult& result, double seconds,
           const std::optional<NamedVersion>& named) {
   for (const std::string& remark : result.remarks) console.warn(remark);
-  if (result.loader.corrupt_records > 0)
-    console.warn(concat(result.loader.corrupt_records, " records were left out as corrupt"));
+  if (result.corrupt_records > 0)
+    console.warn(concat(result.corrupt_records, " records of each epoch were left out as corrupt"));
   if (console.json()) {
     console.result(result_to_json(run, result, seconds, named).dump());
     return;
@@ -231,7 +233,7 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
   end.counts = {{"train_records", result.train_records},
                 {"validation_records", result.validation_records},
                 {"steps", result.steps},
-                {"corrupt_records", result.loader.corrupt_records}};
+                {"corrupt_records", result.corrupt_records}};
   HEADRACE_CHECK(recorder.add_output(run.at("export")));
   std::optional<NamedVersion> named;
   if (values.has("name")) {

@@ -9,6 +9,7 @@
 #include "headrace/store/staging.h"
 #include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
 #include "headrace/train/event_log.h"
 #include "headrace/train/export.h"
@@ -21,7 +22,31 @@ using Clock = std::chrono::steady_clock;
 using Variables = std::map<std::string, Tensor>;
 
 constexpr std::string_view kTraceKind = "trace";
+constexpr std::string_view kConfiguration = "_headrace/configuration";
 constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
+
+// Names: what a killed process may leave that no manifest names yet.
+StageOutput train_output() {
+  StageOutput out{
+      .stage = "train",
+      .claim = kConfiguration,
+      .folders = {{"export", "saved_model"}, {"checkpoints", "checkpoint"}, {"model", kTraceKind}},
+      .names = {"model/model.json", "model/graph.pb"}};
+  for (const char* saved_model : {"export", "model/saved_model"}) {
+    for (const char* name : {"saved_model.pb", "fingerprint.pb"})
+      out.names.push_back(concat(saved_model, "/", name));
+  }
+  for (const char* variables :
+       {"export/variables", "model/saved_model/variables", "checkpoints/step-########"}) {
+    for (const char* name : {"variables.index", "variables.data-#####-of-#####"})
+      out.names.push_back(concat(variables, "/", name));
+  }
+  for (const char* events : {"events/train", "events/validation"}) {
+    for (const char* name : {"events.out.tfevents.headrace", "events.out.tfevents.headrace.######"})
+      out.names.push_back(concat(events, "/", name));
+  }
+  return out;
+}
 
 double wall_time_s(const Environment& environment) {
   return std::chrono::duration<double>(environment.now().time_since_epoch()).count();
@@ -57,9 +82,14 @@ class Training {
     HEADRACE_TRY(const std::string init_digest, initial_checkpoint());
     const Configuration configuration = describe(init_digest);
     plan_ = configuration_digest(configuration);
-    if (options_.overwrite) HEADRACE_CHECK(remove_run());
-    HEADRACE_CHECK(claim_configuration(run_.at("_headrace/configuration"), configuration));
-    HEADRACE_CHECK(open_model());
+    std::optional<TracedModel> traced;
+    if (options_.overwrite) {
+      // Nothing is removed for a model that cannot be traced.
+      HEADRACE_TRY(traced, trace());
+      HEADRACE_CHECK(remove_output(run_, train_output()));
+    }
+    HEADRACE_CHECK(claim_configuration(run_.at(kConfiguration), configuration));
+    HEADRACE_CHECK(open_model(std::move(traced)));
     checkpoints_.emplace(run_, environment_.temporary_folder, plan_, run_id_);
     HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
     if (state) {
@@ -136,33 +166,29 @@ class Training {
             {"engine", environment_.engine.version()}};
   }
 
-  Status remove_run() {
-    for (const char* part : {"export", "checkpoints", "events", "model", "_headrace"}) {
-      HEADRACE_TRY(const std::vector<ObjectInfo> objects, list_all(*run_.store, run_.at(part).key + "/"));
-      std::vector<std::string> keys;
-      for (const ObjectInfo& object : objects) keys.push_back(object.key);
-      HEADRACE_CHECK(run_.store->remove_many(keys, {}));
-    }
-    return {};
+  Result<TracedModel> trace() const {
+    const TraceRequest request{.model = options_.model,
+                               .features_shape = {static_cast<std::int64_t>(features_width_)},
+                               .classes = static_cast<int>(labels_width_),
+                               .label_type = DataType::kInt64,
+                               .seed = options_.seed};
+    return trace_model(request, environment_.trace, environment_.environment);
   }
 
-  // The trace that the run was started with, or a new one, which is then kept with the run.
-  Status open_model() {
+  // The trace that the run was started with, or a new one, which is then kept with the run: `traced`, if it
+  // is there already.
+  Status open_model(std::optional<TracedModel> traced) {
     HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
     staged_model_.emplace(std::move(staged));
     const Location folder = run_.at("model");
     HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder, kTraceKind));
     if (!published) {
-      const TraceRequest request{.model = options_.model,
-                                 .features_shape = {static_cast<std::int64_t>(features_width_)},
-                                 .classes = static_cast<int>(labels_width_),
-                                 .label_type = DataType::kInt64,
-                                 .seed = options_.seed};
-      HEADRACE_TRY(const TracedModel traced,
-                   trace_model(request, environment_.trace, environment_.environment));
+      if (!traced) {
+        HEADRACE_TRY(traced, trace());
+      }
       Manifest manifest{.kind = std::string(kTraceKind), .created_by = run_id_, .plan = plan_};
       HEADRACE_CHECK(
-          publish_folder(traced.folder, folder, "", "model.json", "trace", std::move(manifest), 1));
+          publish_folder(traced->folder, folder, "", "model.json", "trace", std::move(manifest), 1));
       HEADRACE_TRY(published, read_published(folder, kTraceKind));
     }
     HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
@@ -238,9 +264,16 @@ class Training {
     HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", features_width_, labels_width_));
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
-    result_.loader.corrupt_records += validation_corrupt_records_;
-    for (std::string& remark : loader_->remarks()) result_.remarks.push_back(std::move(remark));
+    add_remarks(*loader_);
     return {};
+  }
+
+  // Every epoch meets the same damage.
+  void add_remarks(const BatchLoader& loader) {
+    for (std::string& remark : loader.remarks()) {
+      if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
+        result_.remarks.push_back(std::move(remark));
+    }
   }
 
   std::uint64_t total_steps() const {
@@ -253,6 +286,7 @@ class Training {
     train_events_.begin(epoch, wall_time_s(environment_.environment));
     MetricSums sums(result_.model.metric_names);
     std::uint64_t batch_number = 0;
+    std::uint64_t corrupt_records = 0;
     const auto start = Clock::now();
     while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
       if (stop_.stop_requested())
@@ -260,6 +294,8 @@ class Training {
       HEADRACE_TRY(const std::optional<Batch> batch, loader_->next());
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
       HEADRACE_TRY(const float loss, step.run(*batch, sums));
+      const std::uint64_t begun = batch_number * options_.batch_size;
+      corrupt_records += std::min(options_.batch_size, train_range_.count - begun) - batch->records;
       ++batch_number;
       ++state_.step;
       ++result_.steps_done_now;
@@ -271,7 +307,7 @@ class Training {
       on_step_({epoch, state_.step, total_steps()});
     }
     result_.training_seconds += std::chrono::duration<double>(Clock::now() - start).count();
-    return end_epoch(epoch, batch_number, sums);
+    return end_epoch(epoch, batch_number, sums, corrupt_records);
   }
 
   Error diverged(std::uint64_t epoch, std::string_view what) const {
@@ -283,9 +319,11 @@ class Training {
                    ". Try a smaller --learning-rate, or look at the data with headrace inspect")};
   }
 
-  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums) {
+  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums,
+                   std::uint64_t corrupt_records) {
     EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = sums.values("")};
-    HEADRACE_CHECK(validate(epoch, metrics));
+    HEADRACE_CHECK(validate(epoch, metrics, corrupt_records));
+    result_.corrupt_records = std::max(result_.corrupt_records, corrupt_records);
     HEADRACE_TRY(const Variables variables, read_variables(*model_));
     HEADRACE_CHECK(check_finite(metrics, variables));
     HEADRACE_CHECK(write_events(epoch, metrics, variables));
@@ -298,7 +336,7 @@ class Training {
     return {};
   }
 
-  Status validate(std::uint64_t epoch, EpochMetrics& metrics) {
+  Status validate(std::uint64_t epoch, EpochMetrics& metrics, std::uint64_t& corrupt_records) {
     if (validation_range_.count == 0) return {};
     HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "eval_step", features_width_, labels_width_));
     HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
@@ -309,10 +347,8 @@ class Training {
       if (!batch) break;
       HEADRACE_CHECK(step.run(*batch, sums));
     }
-    validation_corrupt_records_ += loader->stats().corrupt_records;
-    if (epoch == 1) {
-      for (std::string& remark : loader->remarks()) result_.remarks.push_back(std::move(remark));
-    }
+    corrupt_records += loader->stats().corrupt_records;
+    add_remarks(*loader);
     metrics.values.merge(sums.values("val_"));
     const EventStamp stamp{wall_time_s(environment_.environment), static_cast<std::int64_t>(epoch)};
     validation_events_.begin(epoch, stamp.wall_time_s);
@@ -421,7 +457,6 @@ class Training {
   std::unique_ptr<Model> model_;
   std::optional<CheckpointStore> checkpoints_;
   std::unique_ptr<BatchLoader> loader_;
-  std::uint64_t validation_corrupt_records_ = 0;
   RunState state_;
   EventLog train_events_;
   EventLog validation_events_;

@@ -77,7 +77,9 @@ struct TrainResult {
   std::uint64_t steps_done_now = 0;  // by this process
   double training_seconds = 0;       // of those steps, input included
   LoaderStats loader;
-  std::vector<std::string> remarks;
+  /// Left out of an epoch as corrupt, validation part included; where epochs differ, the most.
+  std::uint64_t corrupt_records = 0;
+  std::vector<std::string> remarks;  // each once
   std::uint64_t exported_epoch = 0;
   std::string export_digest;  // SHA-256 (hex) of the export's manifest
   bool stopped_early = false;
@@ -86,7 +88,8 @@ struct TrainResult {
 
 /// Trains, or continues what an interrupted process left, to the same bytes as if it had never been
 /// interrupted.
-/// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed
+/// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
+///                             with `overwrite`, what lies there is no run
 /// \error kInvalidArgument     the model or the data do not fit each other
 /// \error kAborted             the loss is not finite: training stops, the last checkpoint stays
 /// \error kCancelled           stopped; the same call continues from the last checkpoint
