@@ -383,6 +383,19 @@ TEST(S3Remove, NamesWhatCouldNotBeRemoved) {
   EXPECT_THAT(status.error().message, HasSubstr("s3://bucket/kept"));
 }
 
+TEST(S3Remove, AKeyThatFailedForTheMomentIsRemovedAlone) {
+  Script script(
+      {test_reply(
+           200,
+           "<DeleteResult><Error><Key>busy</Key><Code>SlowDown</Code></Error><Error><Key>not-ours</Key>"
+           "<Code>InternalError</Code></Error></DeleteResult>"),
+       test_reply(503, error_xml("SlowDown")), test_reply(204)});
+  const std::vector<std::string> names = {"busy", "other"};
+  EXPECT_FALSE(script.store->remove_many(names, {})) << "the server names a key that it was not given";
+  EXPECT_THAT(script.seen(),
+              ElementsAre("POST /bucket?delete=", "DELETE /bucket/busy", "DELETE /bucket/busy"));
+}
+
 std::string page(std::initializer_list<std::string_view> keys, std::string_view end) {
   std::string xml = "<ListBucketResult><EncodingType>url</EncodingType>";
   for (const std::string_view key : keys) {

@@ -7,6 +7,7 @@
 #include "headrace/io/parallel.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_client.h"
+#include "headrace/store/s3/s3_errors.h"
 #include "headrace/store/s3/s3_upload.h"
 #include "headrace/store/s3/s3_xml.h"
 
@@ -226,6 +227,10 @@ Status S3Store::remove_batch(const std::vector<std::string>& keys, const CallOpt
   if (!failures) return failures.error().in(concat(describe(""), ": removing ", keys.size(), " objects"));
   for (const S3DeleteFailure& failure : *failures) {
     if (failure.code == "NoSuchKey") continue;
+    if (is_transient_s3_code(failure.code) && std::ranges::find(keys, failure.key) != keys.end()) {
+      HEADRACE_CHECK(remove_one(failure.key, options));  // which repeats, as it may have to
+      continue;
+    }
     S3Answer single;
     single.http.status = failure.code == "AccessDenied" ? 403 : 200;
     single.error_code = failure.code;
