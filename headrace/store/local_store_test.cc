@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,37 @@ TEST(FileStore, ListsLinksToFilesAndFollowsNoLinkToAFolder) {
               testing::ElementsAre("d/file", "d/linked"));
   EXPECT_THAT(keys_below(*store, "d/elsewhere/", {}), testing::ElementsAre("d/elsewhere/file"))
       << "the caller names it";
+}
+
+TEST(FileStore, AWriteThatIsUnderWayHasNoNameToLeaveBehind) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  const auto upload = store->start_upload("folder/object", {});
+  ASSERT_TRUE(upload);
+  ASSERT_TRUE((*upload)->append(Bytes(100'000)));
+  const int unnamed = ::open(root.c_str(), O_WRONLY | O_TMPFILE, 0600);  // does this file system have them?
+  EXPECT_EQ(std::filesystem::is_empty(root + "/folder"), unnamed >= 0);
+  if (unnamed >= 0) ::close(unnamed);
+  ASSERT_TRUE((*upload)->commit());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root + "/folder"), {}), 1);
+}
+
+TEST(FileStore, RefusesTheNamesOfUnfinishedWrites) {
+  const auto store = make_file_store(scratch->new_root());
+  for (const char* key : {".headrace-write-a", "a/.headrace-write-/b"}) {
+    const auto written = write_text(*store, key, "x");
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_TRUE(write_text(*store, "a.headrace-write-b", "x"));
+}
+
+TEST(FileStore, WritesDirectlyBelowTheRootOfTheMachine) {
+  const auto store = make_file_store("/");
+  const std::string key = std::filesystem::path(scratch->path).filename();
+  const auto written = write_text(*store, key, "x");
+  ASSERT_TRUE(written || written.error().code == Code::kPermissionDenied) << written.error().message;
+  EXPECT_TRUE(remove_object(*store, key));
 }
 
 TEST(FileStore, SaysWhatToDoWhenAFolderIsAFile) {

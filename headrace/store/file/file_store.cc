@@ -94,18 +94,25 @@ bool write_all(int descriptor, BytesView data) {
   return true;
 }
 
+// "/a/b" → "/a", "/a" → "/". REQUIRES: an absolute path.
+std::string folder_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+}
+
 bool sync_folder(const std::string& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return descriptor.is_open() && ::fsync(descriptor.get()) == 0;
 }
 
-// Makes the folder and those above it; 0 or an errno.
+// Makes the folder and those above it, each of them synced in the one above; 0 or an errno.
 int make_folders(const std::string& folder) {
-  if (folder.empty() || ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return 0;
-  if (errno != ENOENT) return errno;
-  const int above = make_folders(folder.substr(0, folder.rfind('/')));
-  if (above != 0) return above;
-  return ::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST ? 0 : errno;
+  if (::mkdir(folder.c_str(), 0777) != 0) {
+    if (errno == EEXIST) return 0;
+    if (errno != ENOENT || folder == "/") return errno;
+    if (const int above = make_folders(folder_of(folder)); above != 0) return above;
+    if (::mkdir(folder.c_str(), 0777) != 0) return errno == EEXIST ? 0 : errno;
+  }
+  return sync_folder(folder_of(folder)) ? 0 : errno;
 }
 
 enum class EntryKind { kObject, kFolder, kNeither };
@@ -319,18 +326,16 @@ class FileUpload final : public Upload {
         key_(std::move(key)),
         options_(std::move(options)),
         target_(store.path_of(key_)),
-        folder_(target_.substr(0, target_.rfind('/'))) {}
+        folder_(folder_of(target_)) {}
 
   ~FileUpload() override {
-    if (file_.is_open()) ::unlink(temporary_.c_str());
+    if (!name_.empty()) ::unlink(name_.c_str());
   }
 
   Status open() {
     for (int attempt = 0; attempt < 3; ++attempt) {
       if (const int number = make_folders(folder_); number != 0) return system_error(number, doing());
-      temporary_ = concat(folder_, "/", kTemporaryPrefix, hex64(random_name_bits()));
-      file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      if (file_.is_open()) return {};
+      if (open_unnamed() || open_named()) return {};
       if (errno != ENOENT && errno != EEXIST)
         break;  // the folder was removed in between, or the name is taken
     }
@@ -345,8 +350,9 @@ class FileUpload final : public Upload {
 
   Result<ObjectInfo> commit() override {
     struct stat status {};
-    if (::fsync(file_.get()) != 0 || ::fstat(file_.get(), &status) != 0) return system_error(errno, doing());
+    if (::fsync(file_.get()) != 0) return system_error(errno, doing());
     HEADRACE_CHECK(options_.only_if_absent ? publish_if_absent() : publish());
+    if (!name_.empty()) ::unlink(std::exchange(name_, {}).c_str());
     if (!sync_folder(folder_)) return system_error(errno, doing());
     if (::fstat(file_.get(), &status) != 0 || !file_.close()) return system_error(errno, doing());
     return info_of(key_, status);
@@ -355,26 +361,55 @@ class FileUpload final : public Upload {
  private:
   std::string doing() const { return concat("writing ", store_.describe(key_)); }
 
+  // A file without a name, which goes with its process however that ends.
+  bool open_unnamed() {
+    file_ = Descriptor(::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+    return file_.is_open() && ::access(unnamed_path().c_str(), F_OK) == 0;  // else: no /proc to link it by
+  }
+
+  // For file systems that know only files with names.
+  bool open_named() {
+    const std::string name = new_name();
+    file_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file_.is_open()) name_ = name;
+    return file_.is_open();
+  }
+
+  std::string unnamed_path() const { return concat("/proc/self/fd/", file_.get()); }
+  std::string new_name() const { return concat(folder_, "/", kTemporaryPrefix, hex64(random_name_bits())); }
+
+  bool link_to(const std::string& path) const {
+    if (!name_.empty()) return ::link(name_.c_str(), path.c_str()) == 0;
+    return ::linkat(AT_FDCWD, unnamed_path().c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  bool rename_to_target() {
+    if (::rename(name_.c_str(), target_.c_str()) != 0) return false;
+    name_.clear();
+    return true;
+  }
+
   Status publish() {
-    if (::rename(temporary_.c_str(), target_.c_str()) == 0) return {};
+    if (name_.empty()) {  // only a name can replace another
+      const std::string name = new_name();
+      if (!link_to(name)) return system_error(errno, doing());
+      name_ = name;
+    }
+    if (rename_to_target()) return {};
     const bool was_folder = errno == EISDIR || errno == ENOTEMPTY || errno == EEXIST;
-    if (was_folder && ::rmdir(target_.c_str()) == 0 && ::rename(temporary_.c_str(), target_.c_str()) == 0)
-      return {};
+    if (was_folder && ::rmdir(target_.c_str()) == 0 && rename_to_target()) return {};
     return system_error(was_folder ? EISDIR : errno, doing());
   }
 
   Status publish_if_absent() {
-    if (::link(temporary_.c_str(), target_.c_str()) != 0) {
-      struct stat status {};
-      const bool is_folder =
-          errno == EEXIST && ::stat(target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-      if (!is_folder)
-        return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " exists already")}
-                               : system_error(errno, doing());
-      if (::rmdir(target_.c_str()) != 0 || ::link(temporary_.c_str(), target_.c_str()) != 0)
-        return system_error(EISDIR, doing());
-    }
-    ::unlink(temporary_.c_str());
+    if (link_to(target_)) return {};
+    struct stat status {};
+    const bool is_folder =
+        errno == EEXIST && ::stat(target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    if (!is_folder)
+      return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " exists already")}
+                             : system_error(errno, doing());
+    if (::rmdir(target_.c_str()) != 0 || !link_to(target_)) return system_error(EISDIR, doing());
     return {};
   }
 
@@ -383,12 +418,17 @@ class FileUpload final : public Upload {
   const WriteOptions options_;
   const std::string target_;
   const std::string folder_;
-  std::string temporary_;
-  Descriptor file_;  // open while the temporary file may have to be removed
+  std::string name_;  // hidden, to be removed; empty while the file has none
+  Descriptor file_;
 };
 
 Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {
   HEADRACE_CHECK(check_key(key));
+  if (concat("/", key).find(concat("/", kTemporaryPrefix)) != std::string::npos) {
+    return Error{Code::kInvalidArgument,
+                 concat("writing ", describe(key), ": names that begin with ", kTemporaryPrefix,
+                        " are those of unfinished writes; choose another")};
+  }
   if (options.if_version) {
     return Error{Code::kUnimplemented,
                  concat("writing ", describe(key), ": a file store cannot replace one version only")};
