@@ -18,6 +18,14 @@ class HashSet {
     if (2 * (size_ + 1) > slots_.size()) grow();
     return insert_into(slots_, hash) && ++size_ != 0;
   }
+  bool contains(std::uint64_t hash) const {
+    if (hash == 0) return holds_zero_;
+    if (slots_.empty()) return false;
+    const std::uint64_t mask = slots_.size() - 1;
+    std::uint64_t i = hash & mask;
+    while (slots_[i] != hash && slots_[i] != 0) i = (i + 1) & mask;
+    return slots_[i] == hash;
+  }
 
  private:
   static bool insert_into(std::vector<std::uint64_t>& slots, std::uint64_t hash) {

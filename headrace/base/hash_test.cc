@@ -47,6 +47,7 @@ TEST(HashSet, KnowsWhatWasInserted) {
   std::unordered_set<std::uint64_t> expected;
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     const std::uint64_t hash = i % 100 == 0 ? 0 : siphash(kReferenceKey, i % 7'000);
+    EXPECT_EQ(set.contains(hash), expected.contains(hash));
     EXPECT_EQ(set.insert(hash), expected.insert(hash).second);
   }
 }

@@ -28,10 +28,9 @@ class Extraction {
     if (path.verdict == PathVerdict::kIgnored) return ignore(path.reason);
     if (path.verdict == PathVerdict::kRejected) return reject(entry.path, path.reason);
     if (entry.kind != EntryKind::kFile) return reject(entry.path, "a link or device, not a file");
-    if (const Status read = source.read_text(text_, options_.max_text_bytes); !read) {
-      if (read.error().code != Code::kResourceExhausted) return read;
+    HEADRACE_TRY(const bool fits, source.read_text(text_, options_.max_text_bytes));
+    if (!fits)
       return reject(entry.path, concat("text larger than --max-text ", format_size(options_.max_text_bytes)));
-    }
     return write(entry.path, position_of(layout_splits(), path.split),
                  position_of(layout_labels(), path.label));
   }
@@ -66,7 +65,8 @@ class Extraction {
 
   Status write(const std::string& id, int split_index, int label) {
     Utf8Text text = replace_invalid_utf8(text_);
-    const bool seen = !seen_texts_.insert(siphash(kContentKey, as_bytes(text.text)));
+    const std::uint64_t content = siphash(kContentKey, as_bytes(text.text));
+    const bool seen = seen_texts_.contains(content);
     if (seen && options_.drop_duplicates) {
       ++out_.counts.dropped;
       ++out_.counts.reasons["duplicate text"];
@@ -77,6 +77,8 @@ class Extraction {
       if (added.error().code != Code::kAlreadyExists) return added;
       return reject(id, "the id occurs twice");
     }
+    seen_texts_.insert(
+        content);  // only of what is written: that of a rejected record is not a duplicate's first
     if (seen) {
       ++out_.counts.reasons["duplicate text, kept"];
       report(id, "duplicate", "duplicate text, kept");

@@ -14,8 +14,12 @@
 
 namespace headrace {
 
+/// The most that `max_text_bytes` may be: U+FFFD for invalid bytes makes a text three times as large at worst,
+/// and readers refuse records of more than 1 GiB.
+inline constexpr std::uint64_t kTextLimitBytes = 256 << 20;
+
 struct ExtractOptions {
-  std::uint64_t max_text_bytes = 16 << 20;  // larger texts are rejected
+  std::uint64_t max_text_bytes = 16 << 20;  // larger texts are rejected; at most kTextLimitBytes
   bool drop_duplicates = false;             // equal texts: keep the first of the source; else only report
   std::uint64_t max_rejects = 0;            // more rejected records than this fail the job
 };

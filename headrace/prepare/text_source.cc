@@ -16,7 +16,7 @@ class ArchiveSource final : public TextSource {
     if (!entry) return std::optional<SourceEntry>();
     return std::optional(SourceEntry{std::move(entry->path), entry->kind});
   }
-  Status read_text(std::string& text, std::uint64_t limit_bytes) override {
+  Result<bool> read_text(std::string& text, std::uint64_t limit_bytes) override {
     text.clear();
     return reader_->read_data(text, limit_bytes);
   }
@@ -40,14 +40,12 @@ class FolderSource final : public TextSource {
     consumed_bytes_ += current_.size_bytes;
     return std::optional(SourceEntry{current_.key.substr(prefix().size()), EntryKind::kFile});
   }
-  Status read_text(std::string& text, std::uint64_t limit_bytes) override {
-    if (current_.size_bytes > limit_bytes) {
-      return Error{Code::kResourceExhausted, concat(folder_.store->describe(current_.key), " is larger than ",
-                                                    format_size(limit_bytes))};
-    }
+  Result<bool> read_text(std::string& text, std::uint64_t limit_bytes) override {
+    if (current_.size_bytes > limit_bytes) return false;
     text.resize(current_.size_bytes);
     const MutableBytesView target(reinterpret_cast<std::byte*>(text.data()), text.size());
-    return read_exactly(*folder_.store, current_.key, target, {.if_version = current_.version});
+    HEADRACE_CHECK(read_exactly(*folder_.store, current_.key, target, {.if_version = current_.version}));
+    return true;
   }
   std::uint64_t consumed_bytes() const override { return consumed_bytes_; }
   std::uint64_t total_bytes() const override { return size_bytes_; }

@@ -22,9 +22,9 @@ class TextSource {
  public:
   virtual ~TextSource() = default;
   virtual Result<std::optional<SourceEntry>> next() = 0;
-  /// Replaces `text` by the data of the entry that `next` gave last.
-  /// \error kResourceExhausted  it is larger than `limit_bytes`
-  virtual Status read_text(std::string& text, std::uint64_t limit_bytes) = 0;
+  /// Replaces `text` by the data of the entry that `next` gave last. False if they are larger than
+  /// `limit_bytes`: then `text` is of no use.
+  virtual Result<bool> read_text(std::string& text, std::uint64_t limit_bytes) = 0;
   /// For progress; total 0 if unknown.
   virtual std::uint64_t consumed_bytes() const = 0;
   virtual std::uint64_t total_bytes() const = 0;

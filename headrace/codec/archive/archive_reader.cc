@@ -66,22 +66,19 @@ class LibarchiveReader final : public ArchiveReader {
     return std::optional(std::move(entry));
   }
 
-  Status read_data(std::string& target, std::uint64_t limit_bytes) override {
+  Result<bool> read_data(std::string& target, std::uint64_t limit_bytes) override {
     const std::size_t start = target.size();
     while (true) {
       const void* block = nullptr;
       std::size_t size = 0;
       la_int64_t offset = 0;
       const int code = archive_read_data_block(archive_, &block, &size, &offset);
-      if (code == ARCHIVE_EOF) return {};
+      if (code == ARCHIVE_EOF) return true;
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
         return failure(Code::kDataLoss, "the archive is damaged or cut");
       // Blocks come in order; a gap is a hole of a sparse file.
       const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
-      if (end > limit_bytes) {
-        return Error{Code::kResourceExhausted,
-                     concat(last_path_, " in ", name_, " is larger than ", format_size(limit_bytes))};
-      }
+      if (end > limit_bytes) return false;
       target.resize(start + static_cast<std::size_t>(offset), '\0');
       target.append(static_cast<const char*>(block), size);
     }

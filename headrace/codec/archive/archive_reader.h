@@ -31,9 +31,10 @@ class ArchiveReader {
   /// \error kDataLoss  the archive is damaged or cut; the message names it, the entry before and the offset
   virtual Result<std::optional<ArchiveEntry>> next() = 0;
 
-  /// Appends the entry's data to `target`.
-  /// \error kResourceExhausted  it is larger than `limit_bytes`
-  virtual Status read_data(std::string& target, std::uint64_t limit_bytes) = 0;
+  /// Appends the entry's data to `target`. False if they are larger than `limit_bytes`: then some of them are
+  /// appended, and the rest cannot be had.
+  /// \error kDataLoss  as for `next`
+  virtual Result<bool> read_data(std::string& target, std::uint64_t limit_bytes) = 0;
 
   /// Bytes of the archive object read so far, for progress.
   virtual std::uint64_t consumed_bytes() const = 0;
