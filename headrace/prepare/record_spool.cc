@@ -121,9 +121,14 @@ std::uint64_t RecordSpool::record_count(int split) const {
   return keys_[static_cast<std::size_t>(split)].size();
 }
 
-Result<std::vector<SpooledText>> RecordSpool::read(int split, std::uint64_t first,
-                                                   std::uint64_t count) const {
-  const std::span<const Key> wanted = std::span(keys_[static_cast<std::size_t>(split)]).subspan(first, count);
+Result<std::vector<SpooledText>> RecordSpool::read(int split, std::uint64_t first, std::uint64_t count,
+                                                   std::uint64_t limit_bytes) const {
+  std::span<const Key> wanted = std::span(keys_[static_cast<std::size_t>(split)]).subspan(first, count);
+  std::uint64_t size_bytes = 0;
+  const auto past = std::find_if(wanted.begin(), wanted.end(), [&](const Key& key) {
+    return (size_bytes += key.size_bytes()) > limit_bytes && &key != &wanted.front();
+  });
+  wanted = wanted.first(static_cast<std::size_t>(past - wanted.begin()));
   struct Range {
     std::uint64_t begin = ~std::uint64_t{0};
     std::uint64_t end = 0;
@@ -135,14 +140,15 @@ Result<std::vector<SpooledText>> RecordSpool::read(int split, std::uint64_t firs
     range.begin = std::min(range.begin, key.offset_bytes);
     range.end = std::max(range.end, key.offset_bytes + key.size_bytes());
   }
+  std::vector<ReadRequest> requests;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (segments_[i].key.empty() || ranges[i].end == 0) continue;
     ranges[i].data.resize(ranges[i].end - ranges[i].begin);
-    HEADRACE_CHECK(read_exactly(*work_folder_.store, segments_[i].key, ranges[i].data,
-                                {.offset_bytes = ranges[i].begin, .if_version = segments_[i].version}));
+    requests.push_back({segments_[i].key, ranges[i].begin, ranges[i].data, segments_[i].version});
   }
+  HEADRACE_CHECK(work_folder_.store->read_many(requests, {}));
   std::vector<SpooledText> texts;
-  texts.reserve(count);
+  texts.reserve(wanted.size());
   for (const Key& key : wanted) {
     const Segment& segment = segments_[key.segment];
     const Range& range = ranges[key.segment];

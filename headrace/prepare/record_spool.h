@@ -36,8 +36,11 @@ class RecordSpool {
   Status finish();
 
   std::uint64_t record_count(int split) const;
-  /// Records first … first+count−1 of the split's order. Thread-safe.
-  Result<std::vector<SpooledText>> read(int split, std::uint64_t first, std::uint64_t count) const;
+  /// Records of the split's order from `first` on: at least one, then as many of `count` as fit into
+  /// `limit_bytes`. Thread-safe. Cost: one request for each segment, several at once where the store can.
+  /// Memory: twice the limit. REQUIRES: first + count <= record_count(split)
+  Result<std::vector<SpooledText>> read(int split, std::uint64_t first, std::uint64_t count,
+                                        std::uint64_t limit_bytes) const;
 
  private:
   struct Key;

@@ -14,6 +14,7 @@ namespace headrace {
 
 constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a shard can be read from each member on
 constexpr std::size_t kEncodeTexts = 64;       // in one call of the encoder
+constexpr std::uint64_t kReadBytes = 8 << 20;  // of texts, in one reading of the spool
 constexpr std::uint64_t kReceiptLimitBytes = 1 << 20;
 
 // Collects framed records into members, and what is written of them so far.
@@ -140,20 +141,29 @@ Result<std::optional<ShardReceipt>> ShardWriter::find_receipt(const ShardTask& t
 }
 
 Status ShardWriter::write_records(const ShardTask& task, Body& body, ShardReceipt& receipt) const {
+  for (std::uint64_t done = 0; done < task.record_count;) {
+    HEADRACE_TRY(const std::vector<SpooledText> texts,
+                 spool_.read(task.split, task.first_record + done, task.record_count - done, kReadBytes));
+    HEADRACE_CHECK(encode_records(texts, body, receipt));
+    done += texts.size();
+  }
+  return {};
+}
+
+Status ShardWriter::encode_records(std::span<const SpooledText> all, Body& body,
+                                   ShardReceipt& receipt) const {
   const auto dimension = static_cast<std::size_t>(encoder_.dimension());
   std::vector<float> vectors;
   std::vector<std::int64_t> label(static_cast<std::size_t>(format_.label_count));
   ExampleBuilder builder;
   Bytes example;
-  for (std::uint64_t done = 0; done < task.record_count; done += kEncodeTexts) {
-    const std::uint64_t count = std::min<std::uint64_t>(kEncodeTexts, task.record_count - done);
-    HEADRACE_TRY(const std::vector<SpooledText> texts,
-                 spool_.read(task.split, task.first_record + done, count));
+  for (std::size_t done = 0; done < all.size(); done += kEncodeTexts) {
+    const std::span<const SpooledText> texts = all.subspan(done, std::min(kEncodeTexts, all.size() - done));
     std::vector<std::string_view> views;
     for (const SpooledText& text : texts) views.emplace_back(text.text);
-    vectors.resize(count * dimension);
+    vectors.resize(texts.size() * dimension);
     HEADRACE_CHECK(encoder_.encode(views, vectors));
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
       label.assign(label.size(), 0);
       label[static_cast<std::size_t>(texts[i].label)] = 1;
       ++receipt.labels[texts[i].label];

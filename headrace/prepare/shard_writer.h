@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,13 +54,14 @@ class ShardWriter {
   /// The receipt of an earlier process's task; none if it has not been done.
   Result<std::optional<ShardReceipt>> find_receipt(const ShardTask& task) const;
 
-  /// Writes index, shard, receipt, in this order. Thread-safe. Memory: one compressed shard, a few members,
-  /// and one batch of vectors.
+  /// Writes shard, index, receipt, in this order: who finds a receipt finds the rest. Thread-safe. Memory: some
+  /// 16 MiB of texts, a few members, one batch of vectors, and what the store's upload holds.
   Result<ShardReceipt> write(const ShardTask& task) const;
 
  private:
   class Body;
   Status write_records(const ShardTask& task, Body& body, ShardReceipt& receipt) const;
+  Status encode_records(std::span<const SpooledText> all, Body& body, ShardReceipt& receipt) const;
   Location receipt_location(const ShardTask& task) const;
 
   const RecordSpool& spool_;
