@@ -29,7 +29,7 @@ constexpr Option kOptions[] = {
     {.name = "text",
      .type = OptionType::kTextList,
      .sentence = "A text to classify, can be given several times; - takes one text a line from standard "
-                 "input."},
+                 "input, and answers as they come."},
     {.name = "data", .unit = "URL", .sentence = "Instead of texts: a data set, whose records to classify."},
     {.name = "to", .unit = "URL", .sentence = "Folder for the predictions, with --data."},
     kSplitOption,
@@ -63,12 +63,13 @@ class Answers {
     if (!console_.json()) return;
     const nlohmann::json head = {{"labels", labels_}, {"model", model.folder.url.text()}};
     const std::string text = head.dump();
-    print(text.substr(0, text.size() - 1) + R"(,"predictions":[)");
+    print(text.substr(0, text.size() - 1) + R"(,"predictions":[)" + "\n");
   }
 
   void add(const std::string& text, std::span<const float> scores) {
     if (console_.json()) {
-      print((any_ ? ",\n" : "\n") + prediction_to_json(labels_, scores, {{"text", text}}));
+      // The comma before, so that whoever reads line by line has the whole answer with its line.
+      print((any_ ? "," : "") + prediction_to_json(labels_, scores, {{"text", text}}) + "\n");
     } else {
       const std::size_t best = highest(scores).value_or(0);
       const std::string& label = labels_[best];
@@ -79,7 +80,7 @@ class Answers {
   }
 
   Status finish() {
-    if (console_.json()) print("\n]}\n");
+    if (console_.json()) print("]}\n");
     return status_;
   }
 
@@ -125,6 +126,7 @@ Status predict_given_texts(CommandContext& context, const Location& run, const O
       if (texts.empty()) break;
       if (context.stop.stop_requested()) return Error{Code::kCancelled, "predicting was stopped"};
       HEADRACE_CHECK(answer(model, *encoder, texts, workers_of(values), answers));
+      HEADRACE_CHECK(context.console.flush());  // a program may wait for it before it writes on
     }
   }
   return answers.finish();

@@ -7,7 +7,9 @@ import itertools
 import json
 import os
 import pathlib
+import subprocess
 import sys
+import threading
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -284,6 +286,31 @@ def test_predict_answers_to_texts_as_to_their_records(headrace, job):
     assert [row["text"] for row in predictions] == texts
     expected = probabilities(saved_predictions(job)[:30])
     np.testing.assert_allclose(probabilities(predictions), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_predict_answers_a_program_that_waits(build, job, options):
+    with subprocess.Popen(
+        [build / "bin" / "headrace", "predict", job / "run", "--text", "-", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(120, process.kill)  # readline would wait for ever
+        watchdog.start()
+        lines = []
+        for text in ("a great film", "a bad film"):
+            process.stdin.write(text + "\n")
+            process.stdin.flush()
+            if options and not lines:
+                lines.append(process.stdout.readline())
+            lines.append(process.stdout.readline())
+            assert text in lines[-1]
+        rest, _ = process.communicate()
+        watchdog.cancel()
+    assert process.returncode == 0
+    if options:
+        assert len(json.loads("".join(lines) + rest)["predictions"]) == 2
 
 
 def test_predict_shows_people_a_line_for_each_text(headrace, job):
