@@ -138,6 +138,9 @@ class Training {
   // Digest of the checkpoint that --init-from names; empty without it.
   Result<std::string> initial_checkpoint() const {
     if (!options_.init_from) return std::string();
+    if (options_.overwrite && options_.init_from->describe() == run_.describe())
+      return Error{Code::kInvalidArgument,
+                   concat("--init-from names ", run_.describe(), ", which --overwrite would remove")};
     HEADRACE_TRY(const std::string digest,
                  CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "").latest_digest());
     if (!digest.empty()) return digest;

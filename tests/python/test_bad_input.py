@@ -219,6 +219,16 @@ def test_a_record_that_fails_its_checksum(fails, headrace, dataset, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_damaged_record_is_reported_once_however_many_epochs_meet_it(headrace, dataset, tmp_path):
+    damaged = shard(dataset, 2)
+    flip(damaged, record_offset(damaged, 7) + 60)
+    options = ("--epochs", "3", "--batch-size", "32", "--on-corrupt", "skip-record", "--json")
+    done = headrace("train", dataset, tmp_path / "run", *options)
+    assert json.loads(done.stdout)["corrupt_records"] == 1
+    assert done.stderr.count(str(damaged)) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["missing", "cut"])
 def test_a_shard_that_is_missing_or_cut_since_publication(fails, headrace, dataset, tmp_path, harm):
     harmed = shard(dataset, 3)
@@ -548,3 +558,21 @@ def test_a_run_is_refused_to_other_options_and_other_data(fails, headrace, archi
     headrace("prepare", archive, dataset, *ENCODER, "--overwrite")
     fails(*train(dataset, tmp_path / "run"), words=["data manifest was", "--overwrite"])
     headrace(*train(dataset, tmp_path / "run", "--overwrite"))
+
+
+@pytest.mark.slow
+def test_training_anew_removes_nothing_but_a_run(fails, headrace, dataset, tmp_path):
+    run = tmp_path / "run"
+    mine = run / "model" / "weights.h5"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    fails(*train(dataset, run, "--overwrite"), words=["nothing that headrace train began", str(mine)])
+    assert mine.read_text() == "mine"
+
+    mine.unlink()
+    headrace(*train(dataset, run))
+    mine.write_text("mine")
+    fails(*train(dataset, run, "--overwrite", "--model", "no_such:model"), words=["no_such"])
+    fails(*train(dataset, run, "--overwrite", "--init-from", run), words=["--init-from", str(run)])
+    headrace(*train(dataset, run, "--overwrite", "--seed", "45"))
+    assert mine.read_text() == "mine"
