@@ -215,7 +215,7 @@ def test_a_record_that_fails_its_checksum(fails, headrace, dataset, tmp_path):
         done = headrace(*train(dataset, tmp_path / policy, *options))
         assert json.loads(done.stdout)["corrupt_records"] == count
         assert str(damaged) in done.stderr
-    fails("verify", dataset, words=[str(dataset), "1 of", "lineage"])
+    fails("verify", dataset, words=[str(dataset), "1 bad", "lineage"])
 
 
 @pytest.mark.slow
