@@ -1,7 +1,5 @@
 #include "headrace/cli/tensorflow_engine.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "headrace/base/text.h"
@@ -13,10 +11,6 @@ Result<OpenEngine> open_engine(const CommandContext& context) {
   HEADRACE_TRY(out.library, find_tensorflow("", context.environment));
   HEADRACE_TRY(out.engine, open_tensorflow(out.library));
   return out;
-}
-
-std::string temporary_folder(const Environment& environment) {
-  return concat(environment.get("TMPDIR").value_or("/tmp"), "/headrace-", ::getuid());
 }
 
 Result<TraceOptions> trace_options(const CommandContext& context, const OpenEngine& engine) {

@@ -9,6 +9,7 @@
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/engine/tensorflow/trace.h"
+#include "headrace/store/staging.h"
 
 namespace headrace {
 
@@ -19,9 +20,6 @@ struct OpenEngine {
 
 /// \error kNotFound  TensorFlow is not installed; the message says what to install or to set
 Result<OpenEngine> open_engine(const CommandContext& context);
-
-/// For files that TensorFlow reads and writes: below TMPDIR or /tmp, of this user alone.
-std::string temporary_folder(const Environment& environment);
 
 /// How this process traces models: interpreter, package, cache ($XDG_CACHE_HOME or ~/.cache, and
 /// headrace/models).

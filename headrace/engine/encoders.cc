@@ -1,12 +1,11 @@
 #include "headrace/engine/encoders.h"
 
-#include <filesystem>
-
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/engine/tensorflow/encoder.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/engine/use/use_encoder.h"
+#include "headrace/store/staging.h"
 
 namespace headrace {
 namespace {
@@ -42,9 +41,9 @@ Result<std::shared_ptr<const TextEncoder>> make_saved_model(std::string_view url
   HEADRACE_TRY(const Location model, sources.stores->open(url));
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", *sources.environment));
   HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));
-  const std::string temporary_folder = std::filesystem::temp_directory_path().string();
-  HEADRACE_TRY(std::unique_ptr<TextEncoder> encoder,
-               open_saved_model_encoder(*engine, model, {.temporary_folder = temporary_folder}));
+  HEADRACE_TRY(
+      std::unique_ptr<TextEncoder> encoder,
+      open_saved_model_encoder(*engine, model, {.temporary_folder = temporary_folder(*sources.environment)}));
   return std::shared_ptr<const TextEncoder>(std::move(encoder));
 }
 

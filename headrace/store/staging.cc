@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "headrace/base/crc32c.h"
-#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
 #include "headrace/store/url.h"
@@ -70,6 +69,23 @@ void remove_abandoned(const fs::path& root) {
     fs::remove_all(root / name.substr(0, name.size() - kLockSuffix.size()), failure);
     if (!failure) fs::remove(entry->path(), failure);
   }
+}
+
+/// Makes the folder, unless it is there and this user's alone to write.
+Status make_private_folder(const fs::path& folder) {
+  const fs::path named = folder.has_filename() ? folder : folder.parent_path();
+  std::error_code failure;
+  if (named.has_parent_path()) fs::create_directories(named.parent_path(), failure);
+  if (failure) return file_error("making the folder", named.parent_path(), failure.value());
+  struct stat status {};
+  if ((mkdir(named.c_str(), 0700) != 0 && errno != EEXIST) || lstat(named.c_str(), &status) != 0)
+    return file_error("making the folder", named, errno);
+  if (S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return {};
+  return Error{Code::kPermissionDenied,
+               concat(named.string(),
+                      " is not a folder that only this user can write: remove it, or take the "
+                      "right to write from others (chmod go-w), or name another place by TMPDIR")};
 }
 
 Status write_all(int file, BytesView data, const fs::path& path) {
@@ -167,11 +183,13 @@ Result<std::vector<std::string>> files_below(const fs::path& folder) {
 
 }  // namespace
 
+std::string temporary_folder(const Environment& environment) {
+  return concat(environment.get("TMPDIR").value_or("/tmp"), "/headrace-", geteuid());
+}
+
 Result<StagedFolder> StagedFolder::create(const std::string& root) {
   constexpr int kAttempts = 16;
-  std::error_code failure;
-  fs::create_directories(root, failure);
-  if (failure) return file_error("making the folder", root, failure.value());
+  HEADRACE_CHECK(make_private_folder(root));
   remove_abandoned(root);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = (fs::path(root) / concat(kFolderPrefix, hex64(random_name_bits()))).string();

@@ -10,10 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/base/environment.h"
 #include "headrace/base/result.h"
 #include "headrace/store/store.h"
 
 namespace headrace {
+
+/// The root for temporary folders: below TMPDIR or /tmp, and this user's own.
+std::string temporary_folder(const Environment& environment);
 
 /// A temporary folder of one process, removed with all it holds on destruction. Movable.
 ///
@@ -22,8 +26,10 @@ namespace headrace {
 /// waited for.
 class StagedFolder {
  public:
-  /// Makes `root` too, if it is not there. Many processes may share a root.
-  /// \error kPermissionDenied, kResourceExhausted  the folder cannot be made
+  /// Makes `root` too, if it is not there, for this user alone. Many processes of one user may share a root.
+  /// \error kPermissionDenied   the folder cannot be made; or `root`, whose name others can guess, is a link,
+  ///                            another user's, or can be written by others
+  /// \error kResourceExhausted  the folder cannot be made
   static Result<StagedFolder> create(const std::string& root);
 
   StagedFolder(StagedFolder&&) noexcept;

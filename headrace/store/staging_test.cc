@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
@@ -70,6 +71,27 @@ TEST_F(Staging, WhatAKilledProcessLeftIsRemovedAndWhatALivingOneHasStays) {
   EXPECT_EQ(entries(), 4U);
   EXPECT_TRUE(fs::exists(living->path()));
   EXPECT_TRUE(fs::exists(next->path()));
+}
+
+TEST_F(Staging, ARootIsMadeForThisUserAlone) {
+  const std::string root = root_ + "/a/b/";
+  ASSERT_TRUE(StagedFolder::create(root));
+  EXPECT_EQ(fs::status(root).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(temporary_folder({.variables = {{"TMPDIR", "/scratch"}}}),
+            concat("/scratch/headrace-", geteuid()));
+}
+
+TEST_F(Staging, ARootThatOthersCanChangeIsRefused) {
+  fs::create_directory(root_ + "/shared");
+  fs::permissions(root_ + "/shared", fs::perms::all);
+  fs::create_directory_symlink("/tmp", root_ + "/link");
+  write_file("file", "x");
+  for (const char* name : {"/shared", "/link", "/link/", "/file"}) {
+    const auto folder = StagedFolder::create(root_ + name);
+    ASSERT_FALSE(folder) << name;
+    EXPECT_EQ(folder.error().code, Code::kPermissionDenied);
+    EXPECT_THAT(folder.error().message, testing::HasSubstr("chmod go-w"));
+  }
 }
 
 TEST_F(Staging, FilesOfOtherNamesAreLeftAlone) {
