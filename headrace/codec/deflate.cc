@@ -96,7 +96,7 @@ std::uint64_t GzipCompressor::append_member(BytesView data, Bytes& out) {
                                     out.size() - before);
   };
   std::size_t size = compress(state_->compressor.get());
-  if (size * 10 >= data.size() * 9) size = compress(state_->storer.get());  // as `deflate_fingerprint` says
+  if (size * 8 >= data.size() * 7) size = compress(state_->storer.get());  // as `deflate_fingerprint` says
   out.resize(before + size);
   return size;
 }
@@ -108,7 +108,7 @@ Result<Bytes> gzip_compress(BytesView data, int level) {
   return out;
 }
 
-std::string deflate_fingerprint() { return "libdeflate " LIBDEFLATE_VERSION_STRING ", stored from 0.9"; }
+std::string deflate_fingerprint() { return "libdeflate " LIBDEFLATE_VERSION_STRING ", stored from 7/8"; }
 
 struct BufferInflater::State {
   std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor{libdeflate_alloc_decompressor()};

@@ -31,7 +31,7 @@ inline constexpr int kMinDeflateLevel = 1;
 inline constexpr int kMaxDeflateLevel = 12;
 
 /// Compresses gzip members. The same data, level and library version give the same bytes: no time or name is
-/// put in. Data that would shrink by less than a tenth, as vectors of floats do, are stored as they are (in
+/// put in. Data that would shrink by less than an eighth, as vectors of floats do, are stored as they are (in
 /// stored blocks of deflate): they are then read three times as fast. Holds about 0.5 MB (levels 1–9) and is
 /// reused from member to member. One thread at a time.
 class GzipCompressor {
@@ -56,7 +56,7 @@ class GzipCompressor {
 Result<Bytes> gzip_compress(BytesView data, int level);
 
 /// What the bytes of a compressed shard depend on besides data and level: "libdeflate 1.14, stored
-/// from 0.9". Part of a plan.
+/// from 7/8". Part of a plan.
 std::string deflate_fingerprint();
 
 /// Where one member (or zlib stream) ended.
