@@ -137,6 +137,7 @@ def record_run(root: pathlib.Path, second: int, command: str, inputs: list[str],
             "error": "",
             "inputs": [],
             "counts": {},
+            "versions": {},
         }
         base |= {"outputs": [artifact(output)], "metrics": {}, "seconds": 2.5, "ended": start["started"]}
         (folder / "end").write_bytes(sealed({**base, **end}))
@@ -350,7 +351,7 @@ def test_verify_names_each_altered_missing_and_cut_part(headrace, dataset):
     first.write_bytes(data)
     done = headrace("verify", dataset, "--json", check=False)
     assert done.returncode == 1
-    assert "1 of 2 parts" in done.stderr
+    assert "1 bad parts or manifests" in done.stderr
     bad = json.loads(done.stdout)["bad"]
     assert [part["url"] for part in bad] == [f"file://{first}"] and "was altered" in bad[0]["problem"]
     second.write_bytes(second.read_bytes()[:-1])
