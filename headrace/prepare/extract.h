@@ -14,8 +14,8 @@
 
 namespace headrace {
 
-/// The most that `max_text_bytes` may be: U+FFFD for invalid bytes makes a text three times as large at worst,
-/// and readers refuse records of more than 1 GiB.
+/// The most that `max_text_bytes` may be: U+FFFD for invalid bytes makes a text three times as large at
+/// worst, and readers refuse records of more than 1 GiB.
 inline constexpr std::uint64_t kTextLimitBytes = 256 << 20;
 
 struct ExtractOptions {

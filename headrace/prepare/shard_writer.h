@@ -54,8 +54,8 @@ class ShardWriter {
   /// The receipt of an earlier process's task; none if it has not been done.
   Result<std::optional<ShardReceipt>> find_receipt(const ShardTask& task) const;
 
-  /// Writes shard, index, receipt, in this order: who finds a receipt finds the rest. Thread-safe. Memory: some
-  /// 16 MiB of texts, a few members, one batch of vectors, and what the store's upload holds.
+  /// Writes shard, index, receipt, in this order: who finds a receipt finds the rest. Thread-safe. Memory:
+  /// some 16 MiB of texts, a few members, one batch of vectors, and what the store's upload holds.
   Result<ShardReceipt> write(const ShardTask& task) const;
 
  private:
