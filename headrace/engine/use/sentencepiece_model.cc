@@ -1,129 +1,68 @@
 #include "headrace/engine/use/sentencepiece_model.h"
 
-#include <bit>
 #include <cmath>
 
 #include "headrace/base/text.h"
+#include "headrace/base/wire.h"
 
 namespace headrace {
 namespace {
 
-// A protobuf message's fields one after another (protobuf.dev, "Encoding").
-class FieldReader {
- public:
-  FieldReader(BytesView message, std::size_t file_offset) : message_(message), file_offset_(file_offset) {}
+// Walks the fields of a message that lies in `file`.
+template <typename Visit>
+Status for_each_field(BytesView file, BytesView message, const Visit& visit) {
+  WireReader reader(message);
+  for (WireField field; reader.next(field);) HEADRACE_CHECK(visit(field));
+  if (!reader.malformed()) return {};
+  const auto offset = static_cast<std::size_t>(message.data() - file.data()) + reader.position();
+  return Error{Code::kDataLoss, concat("malformed SentencePiece model at offset ", offset)};
+}
 
-  struct Field {
-    std::uint64_t number = 0;
-    std::uint64_t integer = 0;  // varint and fixed
-    BytesView bytes;            // length-delimited
-    std::size_t file_offset = 0;
-  };
-  bool at_end() const { return position_ == message_.size(); }
-
-  Result<Field> next() {
-    Field field;
-    HEADRACE_TRY(const std::uint64_t tag, varint());
-    field.number = tag >> 3;
-    switch (tag & 7) {
-      case 0: {
-        HEADRACE_TRY(field.integer, varint());
-        return field;
-      }
-      case 1:
-        return fixed(field, 8);
-      case 5:
-        return fixed(field, 4);
-      case 2: {
-        HEADRACE_TRY(const std::uint64_t size, varint());
-        field.file_offset = file_offset_ + position_;
-        HEADRACE_TRY(field.bytes, take(size));
-        return field;
-      }
-      default:
-        return malformed();
-    }
-  }
-
- private:
-  Error malformed() const {
-    return {Code::kDataLoss, concat("malformed SentencePiece model at offset ", file_offset_ + position_)};
-  }
-  Result<BytesView> take(std::uint64_t size) {
-    if (size > message_.size() - position_) return malformed();
-    position_ += size;
-    return message_.subspan(position_ - size, size);
-  }
-  Result<Field> fixed(Field field, std::size_t size) {
-    HEADRACE_TRY(const BytesView bytes, take(size));
-    std::memcpy(&field.integer, bytes.data(), size);
-    return field;
-  }
-  Result<std::uint64_t> varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64 && position_ < message_.size(); shift += 7) {
-      const auto byte = std::to_integer<std::uint64_t>(message_[position_++]);
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    return malformed();
-  }
-
-  BytesView message_;
-  std::size_t file_offset_;
-  std::size_t position_ = 0;
-};
-
-Status read_piece(FieldReader reader, std::size_t file_offset, SentencePieceModel& model) {
+Status read_piece(BytesView file, BytesView message, SentencePieceModel& model) {
   SentencePieceModel::Piece piece;
-  while (!reader.at_end()) {
-    HEADRACE_TRY(const auto field, reader.next());
-    if (field.number == 1) piece.text = to_string(field.bytes);
-    if (field.number == 2) piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(field.integer));
-  }
+  HEADRACE_CHECK(for_each_field(file, message, [&](const WireField& field) -> Status {
+    if (field.number == 1 && field.type == WireType::kBytes) piece.text = field.as_text();
+    if (field.number == 2 && field.type == WireType::kFixed32) piece.score = field.as_float();
+    return {};
+  }));
   if (piece.text.empty() || !is_valid_utf8(piece.text) || !std::isfinite(piece.score)) {
     return Error{Code::kDataLoss, concat("SentencePiece model: piece ", model.pieces.size(), " at offset ",
-                                         file_offset, " has no valid text or score")};
+                                         message.data() - file.data(), " has no valid text or score")};
   }
   model.pieces.push_back(std::move(piece));
   return {};
 }
 
-Status read_trainer_spec(FieldReader reader) {
-  constexpr std::uint64_t kModelType = 3, kUnigram = 1;
-  while (!reader.at_end()) {
-    HEADRACE_TRY(const auto field, reader.next());
-    if (field.number == kModelType && field.integer != kUnigram) {
-      return Error{Code::kUnimplemented, "SentencePiece model: only unigram models are supported"};
-    }
-  }
-  return {};
+Status read_trainer_spec(BytesView file, BytesView message) {
+  constexpr std::uint32_t kModelType = 3, kUnigram = 1;
+  return for_each_field(file, message, [](const WireField& field) -> Status {
+    if (field.number != kModelType || (field.type == WireType::kVarint && field.value == kUnigram)) return {};
+    return Error{Code::kUnimplemented, "SentencePiece model: only unigram models are supported"};
+  });
 }
 
-Status read_normalizer_spec(FieldReader reader, SentencePieceModel& model) {
-  constexpr std::uint64_t kCharacterMap = 2, kAddDummyPrefix = 3, kEscapeWhitespaces = 5;
-  while (!reader.at_end()) {
-    HEADRACE_TRY(const auto field, reader.next());
-    if (field.number == kCharacterMap) model.character_map.assign(field.bytes.begin(), field.bytes.end());
-    if (field.number >= kAddDummyPrefix && field.number <= kEscapeWhitespaces && field.integer == 0) {
-      return Error{Code::kUnimplemented, "SentencePiece model: its white space rules are not supported"};
-    }
-  }
-  return {};
+Status read_normalizer_spec(BytesView file, BytesView message, SentencePieceModel& model) {
+  constexpr std::uint32_t kCharacterMap = 2, kAddDummyPrefix = 3, kEscapeWhitespaces = 5;
+  return for_each_field(file, message, [&](const WireField& field) -> Status {
+    if (field.number == kCharacterMap && field.type == WireType::kBytes)
+      model.character_map.assign(field.bytes.begin(), field.bytes.end());
+    const bool is_rule = field.number >= kAddDummyPrefix && field.number <= kEscapeWhitespaces;
+    if (!is_rule || (field.type == WireType::kVarint && field.value != 0)) return {};
+    return Error{Code::kUnimplemented, "SentencePiece model: its white space rules are not supported"};
+  });
 }
 
 }  // namespace
 
 Result<SentencePieceModel> parse_sentencepiece_model(BytesView file) {
   SentencePieceModel model;
-  FieldReader reader(file, 0);
-  while (!reader.at_end()) {
-    HEADRACE_TRY(const auto field, reader.next());
-    const FieldReader message(field.bytes, field.file_offset);
-    if (field.number == 1) HEADRACE_CHECK(read_piece(message, field.file_offset, model));
-    if (field.number == 2) HEADRACE_CHECK(read_trainer_spec(message));
-    if (field.number == 3) HEADRACE_CHECK(read_normalizer_spec(message, model));
-  }
+  HEADRACE_CHECK(for_each_field(file, file, [&](const WireField& field) -> Status {
+    if (field.type != WireType::kBytes) return {};
+    if (field.number == 1) return read_piece(file, field.bytes, model);
+    if (field.number == 2) return read_trainer_spec(file, field.bytes);
+    if (field.number == 3) return read_normalizer_spec(file, field.bytes, model);
+    return {};
+  }));
   if (model.pieces.empty()) return Error{Code::kDataLoss, "SentencePiece model: no pieces in it"};
   return model;
 }
