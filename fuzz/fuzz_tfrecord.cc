@@ -22,19 +22,16 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   append(stream, input);
   RecordScanner scanner(stream, 1 << 20);
   BytesView record;
-  while (true) {
-    const std::size_t before = scanner.position();
-    const ScanOutcome outcome = scanner.next(record);
-    if (outcome == ScanOutcome::kEnd) break;
-    if (outcome == ScanOutcome::kRecord) {
-      const std::byte* const end = record.data() + record.size();
-      if (end + kRecordFooterBytes > stream.data() + stream.size()) std::abort();
-      if (load_little_endian<std::uint32_t>(end) != masked_crc32c(crc32c(record))) std::abort();
-    } else {
-      if (scanner.position() != before) std::abort();
-      scanner.recover();
-    }
+  std::size_t before = 0;
+  ScanOutcome outcome = ScanOutcome::kEnd;
+  while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) {
+    const std::byte* const end = record.data() + record.size();
+    if (end + kRecordFooterBytes > stream.data() + stream.size()) std::abort();
+    if (load_little_endian<std::uint32_t>(end) != masked_crc32c(crc32c(record))) std::abort();
     if (scanner.position() <= before || scanner.position() > stream.size()) std::abort();
+    before = scanner.position();
   }
-  return scanner.position() == stream.size() ? 0 : (std::abort(), 0);
+  if (scanner.position() != before) std::abort();
+  if (outcome == ScanOutcome::kEnd && before != stream.size()) std::abort();
+  return 0;
 }

@@ -37,6 +37,7 @@ std::uint32_t extend_by_table(std::uint32_t state, const std::byte* data, std::s
   return state;
 }
 
+#if defined(__x86_64__)
 // Product of two polynomials modulo the CRC polynomial, in reflected bit order (bit 31 is x^0).
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
@@ -58,7 +59,6 @@ constexpr std::uint32_t shift_factor(std::uint64_t bytes) {
   return factor;
 }
 
-#if defined(__x86_64__)
 // Register shifted past a fixed number of zero bytes, by four table look-ups.
 struct ShiftTable {
   std::array<std::array<std::uint32_t, 256>, 4> rows{};
@@ -124,11 +124,6 @@ std::uint32_t crc32c(BytesView data, std::uint32_t before) {
   if (kHasInstruction) return ~extend_by_instruction(state, data.data(), data.size());
 #endif
   return ~extend_by_table(state, data.data(), data.size());
-}
-
-std::uint32_t crc32c_combine(std::uint32_t crc_of_a, std::uint32_t crc_of_b,
-                             std::uint64_t length_of_b_bytes) {
-  return multiply(shift_factor(length_of_b_bytes), crc_of_a) ^ crc_of_b;
 }
 
 }  // namespace headrace

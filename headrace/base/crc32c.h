@@ -13,14 +13,7 @@ namespace headrace {
 /// CRC32C of `data`; pass the CRC of what came before to continue it.
 std::uint32_t crc32c(BytesView data, std::uint32_t before = 0);
 
-/// CRC32C of A followed by B, from the CRCs of both and B's length. O(log length).
-std::uint32_t crc32c_combine(std::uint32_t crc_of_a, std::uint32_t crc_of_b, std::uint64_t length_of_b_bytes);
-
 /// TensorFlow's mask for CRCs that are stored beside the data they cover: rotated by 15, plus a constant.
 inline std::uint32_t masked_crc32c(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
-inline std::uint32_t unmasked_crc32c(std::uint32_t masked) {
-  const std::uint32_t rotated = masked - 0xa282ead8U;
-  return (rotated << 15) | (rotated >> 17);
-}
 
 }  // namespace headrace

@@ -46,10 +46,6 @@ struct [[nodiscard]] Error {
   Code code = Code::kUnknown;
   std::string message;
 
-  /// The one place that decides: may this same call be repeated later, with backoff?
-  bool retryable() const {
-    return code == Code::kUnavailable || code == Code::kResourceExhausted || code == Code::kDeadlineExceeded;
-  }
   /// Prefixes what was being done: "reading the manifest: …".
   Error in(std::string_view doing) && {
     message.insert(0, std::string(doing) + ": ");

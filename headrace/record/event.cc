@@ -17,7 +17,7 @@ constexpr std::uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kGraphDef = 
 }
 // tensorflow/core/framework/summary.proto: Summary.Value, SummaryMetadata, PluginData
 namespace value_field {
-constexpr std::uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
+constexpr std::uint32_t kTag = 1, kTensor = 8, kMetadata = 9;
 }
 constexpr std::uint32_t kMetadataPluginData = 1, kMetadataDataClass = 4, kPluginName = 1, kSummaryValue = 1,
                         kSourceWriter = 1;
@@ -65,40 +65,6 @@ void write_shape(WireWriter& tensor, std::initializer_list<std::uint64_t> sizes)
       shape.message(2, [&](WireWriter& dimension) { dimension.varint(1, size); });
     }
   });
-}
-
-// The float of a rank-0 tensor: in float_val, packed or not, or in tensor_content.
-bool read_float_tensor(BytesView tensor, float& value) {
-  WireReader reader(tensor);
-  bool is_float = false, found = false;
-  for (WireField field; reader.next(field);) {
-    if (field.number == tensor_field::kDtype) is_float = field.value == kFloat;
-    if (field.number != tensor_field::kFloatVal && field.number != tensor_field::kContent) continue;
-    if (field.type == WireType::kFixed32) {
-      value = field.as_float();
-      found = true;
-    } else if (field.type == WireType::kBytes && field.bytes.size() == sizeof value) {
-      value = load_little_endian<float>(field.bytes.data());
-      found = true;
-    }
-  }
-  return is_float && found && !reader.malformed();
-}
-
-bool read_scalar(BytesView message, EventSummary& scalar) {
-  WireReader reader(message);
-  bool found = false;
-  for (WireField field; reader.next(field);) {
-    if (field.number == value_field::kTag && field.type == WireType::kBytes) scalar.tag = field.as_text();
-    if (field.number == value_field::kSimpleValue && field.type == WireType::kFixed32) {
-      scalar.value = field.as_float();
-      found = true;
-    }
-    if (field.number == value_field::kTensor && field.type == WireType::kBytes) {
-      found = read_float_tensor(field.bytes, scalar.value) || found;
-    }
-  }
-  return found && !reader.malformed();
 }
 
 }  // namespace
@@ -193,29 +159,6 @@ void EventEncoder::text(Bytes& out, const EventStamp& stamp, std::string_view ta
 
 void EventEncoder::graph(Bytes& out, const EventStamp& stamp, BytesView graph_def) {
   append_event(out, stamp, [&](WireWriter& event) { event.bytes(event_field::kGraphDef, graph_def); });
-}
-
-Result<std::vector<EventSummary>> parse_scalars(BytesView event) {
-  EventStamp stamp;
-  std::vector<BytesView> messages;
-  WireReader reader(event);
-  for (WireField field; reader.next(field);) {
-    if (field.number == event_field::kWallTime) stamp.wall_time_s = field.as_double();
-    if (field.number == event_field::kStep) stamp.step = field.as_int64();
-    if (field.number != event_field::kSummary || field.type != WireType::kBytes) continue;
-    WireReader summary(field.bytes);
-    for (WireField value; summary.next(value);) {
-      if (value.number == kSummaryValue && value.type == WireType::kBytes) messages.push_back(value.bytes);
-    }
-    if (summary.malformed()) return Error{Code::kDataLoss, "not an event: malformed summary"};
-  }
-  if (reader.malformed()) return Error{Code::kDataLoss, "not an event: malformed message"};
-  std::vector<EventSummary> scalars;
-  for (const BytesView message : messages) {
-    EventSummary scalar{.stamp = stamp};
-    if (read_scalar(message, scalar)) scalars.push_back(scalar);
-  }
-  return scalars;
 }
 
 }  // namespace headrace

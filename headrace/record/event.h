@@ -64,15 +64,4 @@ class EventEncoder {
   std::set<std::string, std::less<>> tags_;
 };
 
-/// An event read back: only what Headrace itself writes of it.
-struct EventSummary {
-  EventStamp stamp;
-  std::string_view tag;
-  float value = 0;
-};
-
-/// The scalars of one event (unframed); empty for events of other kinds. Tags view `event`.
-/// \error kDataLoss  not an event
-Result<std::vector<EventSummary>> parse_scalars(BytesView event);
-
 }  // namespace headrace

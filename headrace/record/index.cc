@@ -84,11 +84,6 @@ Status read_records(Cursor& cursor, std::uint64_t count, std::vector<std::uint64
 
 }  // namespace
 
-std::uint64_t ShardIndex::record_at(std::uint64_t offset) const {
-  const auto after = std::upper_bound(offsets_.begin(), offsets_.end(), offset);
-  return static_cast<std::uint64_t>(after - offsets_.begin()) - 1;
-}
-
 // Checks that members and records make up the shard, and gives each member the records that begin in it.
 Status ShardIndex::complete() {
   const ShardMember last = members_.empty() ? ShardMember{} : members_.back();

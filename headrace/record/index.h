@@ -51,8 +51,6 @@ class ShardIndex {
   std::uint64_t record_offset(std::uint64_t record) const { return offsets_[record]; }
   /// Framed, so 16 more than the data. REQUIRES: record < record_count()
   std::uint64_t record_bytes(std::uint64_t record) const { return offsets_[record + 1] - offsets_[record]; }
-  /// The record that a byte of the stream belongs to. O(log records). REQUIRES: offset < stream_bytes()
-  std::uint64_t record_at(std::uint64_t offset) const;
 
   /// In order, at least one unless the shard is empty.
   const std::vector<ShardMember>& members() const { return members_; }

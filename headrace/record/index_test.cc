@@ -45,8 +45,6 @@ TEST(ShardIndex, FindsRecordsAndMembers) {
   EXPECT_EQ(index.stream_bytes(), 40U);
   EXPECT_EQ(index.record_offset(1), 19U);
   EXPECT_EQ(index.record_bytes(1), 21U);
-  EXPECT_EQ(index.record_at(18), 0U);
-  EXPECT_EQ(index.record_at(19), 1U);
   ASSERT_EQ(index.members().size(), 2U);
   EXPECT_EQ(index.members()[1].compressed_offset, 42U);
   EXPECT_EQ(index.members()[1].uncompressed_offset, 19U);

@@ -8,8 +8,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kSearchEffort = 4;
-
 // REQUIRES: twelve bytes.
 bool header_is_sound(const std::byte* header) {
   return masked_crc32c(crc32c({header, 8})) == load_little_endian<std::uint32_t>(header + 8);
@@ -73,37 +71,6 @@ ScanOutcome RecordScanner::next(BytesView& record) {
   record = {header + kRecordHeaderBytes, size};
   position_ += kRecordFramingBytes + size;
   return ScanOutcome::kRecord;
-}
-
-std::uint64_t RecordScanner::wanted_bytes() const {
-  if (stream_.size() - position_ < kRecordHeaderBytes) return kRecordHeaderBytes;
-  return load_little_endian<std::uint64_t>(stream_.data() + position_) + kRecordFramingBytes;
-}
-
-std::size_t RecordScanner::recover() {
-  const std::size_t start = position_;
-  BytesView record;
-  if (next(record) == ScanOutcome::kBadDataChecksum) {
-    position_ += wanted_bytes();
-  } else {
-    position_ = find_record(stream_, start + 1, limit_bytes_);
-  }
-  return position_ - start;
-}
-
-std::size_t find_record(BytesView stream, std::size_t from, std::uint64_t limit_bytes) {
-  if (from >= stream.size()) return stream.size();
-  std::uint64_t effort_bytes = kSearchEffort * (stream.size() - from);
-  for (std::size_t at = from; stream.size() - at >= kRecordFramingBytes; ++at) {
-    const std::byte* const header = stream.data() + at;
-    if (!header_is_sound(header)) continue;
-    const auto size = load_little_endian<std::uint64_t>(header);
-    if (size > limit_bytes || size > stream.size() - at - kRecordFramingBytes) continue;
-    if (size > effort_bytes) break;
-    effort_bytes -= size;
-    if (data_is_sound(header + kRecordHeaderBytes, size)) return at;
-  }
-  return stream.size();
 }
 
 Error scan_error(ScanOutcome outcome, std::string_view where, std::uint64_t offset, std::uint64_t record) {

@@ -33,7 +33,7 @@ enum class ScanOutcome : std::uint8_t {
   kEnd,                // the bytes end where a record ended
   kTruncated,          // the bytes end inside a record
   kBadLengthChecksum,  // from here on nothing says where the next record begins
-  kBadDataChecksum,    // this record is damaged; the next one is where it would be
+  kBadDataChecksum,    // this record is damaged; its length is sound
   kTooLarge,           // a sound header, but more bytes than the limit
 };
 
@@ -48,7 +48,7 @@ std::string_view scan_outcome_text(ScanOutcome outcome);
 ///   while (scanner.next(record) == ScanOutcome::kRecord) use(record);
 ///
 /// A stream that comes in pieces is scanned piece by piece: at kTruncated keep the bytes from `position()`
-/// on, put the next piece after them (`wanted_bytes()` are needed at least), and scan on with a new scanner.
+/// on, put the next piece after them, and scan on with a new scanner.
 class RecordScanner {
  public:
   explicit RecordScanner(BytesView stream, std::uint64_t limit_bytes = kDefaultRecordLimitBytes)
@@ -61,24 +61,11 @@ class RecordScanner {
   /// Where the record that `next` looks at begins, in bytes from the start of `stream`.
   std::size_t position() const { return position_; }
 
-  /// After kTruncated: bytes from `position()` on that `next` must see before it can say more.
-  std::uint64_t wanted_bytes() const;
-
-  /// After any outcome but kRecord and kEnd: moves to where reading can go on, which after kBadDataChecksum
-  /// is the next record, else the result of `find_record`. Returns the number of bytes passed over.
-  std::size_t recover();
-
  private:
   BytesView stream_;
   std::uint64_t limit_bytes_;
   std::size_t position_ = 0;
 };
-
-/// The first offset at or after `from` at which a record lies whole with both checksums right; the size of
-/// `stream` if there is none. Some 0.3 GB/s. A stream made to be slow is given up, as if there were none,
-/// once four times the rest of it has been checksummed.
-std::size_t find_record(BytesView stream, std::size_t from,
-                        std::uint64_t limit_bytes = kDefaultRecordLimitBytes);
 
 /// The error for an outcome that is neither kRecord nor kEnd: says what is wrong at which offset of what.
 /// \param where   names the object, as Store::describe does

@@ -80,9 +80,6 @@ TEST(TfRecord, EveryTruncationIsToldFromAnEnd) {
     ScanOutcome last;
     scan(scanner, last);
     EXPECT_EQ(last, ends.contains(size) ? ScanOutcome::kEnd : ScanOutcome::kTruncated) << size;
-    if (last == ScanOutcome::kTruncated) {
-      EXPECT_GT(scanner.wanted_bytes(), size - scanner.position());
-    }
   }
 }
 
@@ -105,7 +102,7 @@ TEST(TfRecord, AStreamInPiecesGivesTheSameRecords) {
   }
 }
 
-TEST(TfRecord, EveryFlippedBitIsNoticedAndCostsOneRecord) {
+TEST(TfRecord, EveryFlippedBitIsNoticedAtItsRecord) {
   const std::vector<Bytes> records = {to_bytes("first"), to_bytes("second"), to_bytes("third")};
   const Bytes stream = framed(records);
   for (std::size_t bit = 0; bit < stream.size() * 8; ++bit) {
@@ -115,32 +112,9 @@ TEST(TfRecord, EveryFlippedBitIsNoticedAndCostsOneRecord) {
     ScanOutcome last;
     std::vector<Bytes> found = scan(scanner, last);
     ASSERT_TRUE(last == ScanOutcome::kBadLengthChecksum || last == ScanOutcome::kBadDataChecksum) << bit;
-    EXPECT_GT(scanner.recover(), 0U);
-    for (Bytes& record : scan(scanner, last)) found.push_back(std::move(record));
-    EXPECT_EQ(last, ScanOutcome::kEnd) << bit;
-    ASSERT_EQ(found.size(), 2U) << bit;
     std::vector<Bytes> expected = records;
-    expected.erase(expected.begin() + (bit / 8 < 21 ? 0 : bit / 8 < 43 ? 1 : 2));
+    expected.resize(bit / 8 < 21 ? 0 : bit / 8 < 43 ? 1 : 2);
     EXPECT_EQ(found, expected) << bit;
-  }
-}
-
-TEST(TfRecord, ReadingGoesOnAfterJunk) {
-  std::mt19937 random(3);
-  const std::vector<Bytes> head = some_records(5, 4), tail = some_records(5, 5);
-  for (int round = 0; round < 50; ++round) {
-    Bytes stream = framed(head);
-    const std::size_t damage = stream.size();
-    const std::size_t junk = 1 + random() % 1000;
-    append(stream, random_bytes(random, junk));
-    append(stream, framed(tail));
-    RecordScanner scanner(stream);
-    ScanOutcome last;
-    EXPECT_EQ(scan(scanner, last), head);
-    EXPECT_EQ(scanner.position(), damage);
-    EXPECT_EQ(scanner.recover(), junk);
-    EXPECT_EQ(scan(scanner, last), tail);
-    EXPECT_EQ(last, ScanOutcome::kEnd);
   }
 }
 
@@ -150,24 +124,10 @@ TEST(TfRecord, ALengthIsNotBelievedBeyondTheLimit) {
     stream.resize(100);
     BytesView record;
     EXPECT_EQ(RecordScanner(stream, 100).next(record), ScanOutcome::kTooLarge) << size;
-    RecordScanner scanner(stream, 100);
-    EXPECT_EQ(scanner.recover(), stream.size()) << size;
     // With no limit worth the name, the announced bytes are missing, or more than there can ever be.
     const ScanOutcome unlimited = RecordScanner(stream, ~std::uint64_t{0}).next(record);
     EXPECT_EQ(unlimited, size >> 62 != 0 ? ScanOutcome::kTooLarge : ScanOutcome::kTruncated) << size;
   }
-}
-
-TEST(TfRecord, SearchingAStreamMadeToBeSlowIsGivenUp) {
-  // Every twelve bytes a sound header that announces all the rest, whose checksum is wrong.
-  Bytes stream;
-  const std::size_t headers = 200'000;
-  for (std::size_t i = 0; i < headers; ++i) {
-    append(stream, header_for((headers - i - 1) * 12));
-  }
-  stream.resize(stream.size() + 4);
-  append_record(stream, as_bytes("never reached"));
-  EXPECT_EQ(find_record(stream, 0), stream.size());
 }
 
 TEST(TfRecord, AnErrorNamesObjectOffsetAndRecord) {

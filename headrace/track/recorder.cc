@@ -82,7 +82,7 @@ Result<Artifact> describe_artifact(const Location& location, const CallOptions& 
   }
   if (object.error().code != Code::kNotFound) return std::move(object).error();
   bool is_folder = false;
-  HEADRACE_CHECK(location.store->list(location.key.empty() ? "" : location.key + "/", {.call = call},
+  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = call},
                                       [&](const ObjectInfo&) { return !(is_folder = true); }));
   if (!is_folder)
     return Error{Code::kNotFound,
@@ -119,11 +119,9 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
     HEADRACE_TRY(start.resumed_from, find_unfinished(recorder.root_, start, options.call));
   }
   recorder.id_ = new_run_id(recorder.started_);
-  recorder.start_ = std::move(start);
   const Location object = recorder.root_.at(concat(kRunsPrefix, recorder.id_, "/start"));
-  const auto written =
-      write_text(*object.store, object.key, serialize_run_start(recorder.id_, recorder.start_),
-                 {.only_if_absent = true, .call = options.call});
+  const auto written = write_text(*object.store, object.key, serialize_run_start(recorder.id_, start),
+                                  {.only_if_absent = true, .call = options.call});
   if (!written) return written.error().in("recording the start of the run");
   return recorder;
 }

@@ -55,8 +55,6 @@ class RunRecorder {
   /// "20261121-032600-1f2e3d4c": for `created_by` of manifests.
   const std::string& run_id() const { return id_; }
   const Location& root() const { return root_; }
-  /// As it was written.
-  const RunStart& started_as() const { return start_; }
 
   /// Records an input that became known after the start; it is written with the end.
   void add_input(Artifact input) { inputs_.push_back(std::move(input)); }
@@ -76,7 +74,6 @@ class RunRecorder {
 
   Location root_;
   std::string id_;
-  RunStart start_;
   std::vector<Artifact> inputs_;
   std::vector<Artifact> outputs_;
   RecorderOptions options_;
