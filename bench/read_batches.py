@@ -5,9 +5,9 @@ taking turns; then wall time on two cores, and the anonymous memory at ten times
 
     ./dev bench read_batches --json bench/results/2026-01-31/read_batches.json
 
-Three times. The shards of the demo: real reviews of a line, USE's vectors, which are stored as they hardly
-shrink. The shards of `--encoder hash:512` and long texts. And long texts beside vectors as a neural encoder has
-them: the whole shrinks by a quarter, the floats hardly, and inflating is most of the work for everyone.
+Three times. The shards of the demo: real reviews of a line, USE's vectors, stored since they hardly shrink.
+The shards of `--encoder hash:512` and long texts. And long texts beside vectors as a neural encoder has them:
+the whole shrinks by a quarter, the floats hardly, and inflating is most of the work for everyone.
 """
 
 import json
