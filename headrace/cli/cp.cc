@@ -114,7 +114,7 @@ class FolderCopy {
         from_(from),
         to_(to),
         jobs_(static_cast<int>(options.integer("jobs"))),
-        prefix_size_(folder_prefix(from).size()) {}
+        prefix_size_(folder_prefix(from.key).size()) {}
 
   Status run() {
     std::string after;
@@ -143,7 +143,7 @@ class FolderCopy {
   Result<bool> list_batch(const std::string& after, std::vector<ObjectInfo>& batch) {
     bool more = false;
     const ListOptions options = {.after = after, .call = state_.context.call()};
-    HEADRACE_CHECK(from_.store->list(folder_prefix(from_), options, [&](const ObjectInfo& object) {
+    HEADRACE_CHECK(from_.store->list(folder_prefix(from_.key), options, [&](const ObjectInfo& object) {
       const int rank = rank_of(object.key);
       (rank == 0 ? batch : late_[rank]).push_back(object);
       last_listed_ = object.key;
@@ -183,7 +183,7 @@ class FolderCopy {
 // A copy must neither contain itself nor replace what it has yet to read.
 Status check_overlap(CommandContext& context, const Location& from, const Location& to) {
   if (!same_store(from, to)) return {};
-  const std::string from_prefix = folder_prefix(from), to_prefix = folder_prefix(to);
+  const std::string from_prefix = folder_prefix(from.key), to_prefix = folder_prefix(to.key);
   if (to_prefix.starts_with(from_prefix))
     return Error{Code::kInvalidArgument,
                  concat(to.describe(), " lies in ", from.describe(), ": the copy would contain itself")};

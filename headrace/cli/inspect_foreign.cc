@@ -206,7 +206,7 @@ Result<Inspection> inspect_foreign(CommandContext& context, const Location& loca
   if (single) objects.push_back(*single);
   if (!single) {
     const ListOptions list = {.collapse_folders = true, .call = context.call()};
-    HEADRACE_CHECK(location.store->list(folder_prefix(location), list, [&](const ObjectInfo& object) {
+    HEADRACE_CHECK(location.store->list(folder_prefix(location.key), list, [&](const ObjectInfo& object) {
       if (!object.is_folder()) objects.push_back(object);
       return objects.size() < kMaximumObjects && !context.stop.stop_requested();
     }));

@@ -27,7 +27,7 @@ class ListingPrinter {
       : context_(context),
         root_(root),
         counts_folders_(counts_folders),
-        prefix_size_(folder_prefix(root).size()) {}
+        prefix_size_(folder_prefix(root.key).size()) {}
 
   Status start() {
     if (context_.console.json()) return write(R"({"entries":[)");
@@ -95,7 +95,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   Status added;
   if (!object) {
     const ListOptions list = {.collapse_folders = !options.flag("recursive"), .call = context.call()};
-    HEADRACE_CHECK(root.store->list(folder_prefix(root), list, [&](const ObjectInfo& entry) {
+    HEADRACE_CHECK(root.store->list(folder_prefix(root.key), list, [&](const ObjectInfo& entry) {
       added = printer.add(entry);
       return static_cast<bool>(added) && !context.stop.stop_requested();
     }));

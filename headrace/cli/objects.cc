@@ -7,8 +7,6 @@
 
 namespace headrace {
 
-std::string folder_prefix(const Location& location) { return location.key.empty() ? "" : location.key + "/"; }
-
 Result<std::optional<ObjectInfo>> find_object(const Location& location, const CallOptions& call) {
   if (location.key.empty()) return std::optional<ObjectInfo>();
   auto found = location.store->stat(location.key, call);
@@ -19,7 +17,7 @@ Result<std::optional<ObjectInfo>> find_object(const Location& location, const Ca
 
 Result<bool> is_folder(const Location& location, const CallOptions& call) {
   bool found = false;
-  HEADRACE_CHECK(location.store->list(folder_prefix(location), {.call = call}, [&](const ObjectInfo&) {
+  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = call}, [&](const ObjectInfo&) {
     found = true;
     return false;
   }));
@@ -39,7 +37,7 @@ std::string format_modified(const ObjectInfo& object) {
 
 Result<Totals> total_below(const Location& folder, const CallOptions& call) {
   Totals totals;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder), {.call = call}, [&](const ObjectInfo& object) {
+  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
     ++totals.objects;
     totals.bytes += object.size_bytes;
     return !call.stop.stop_requested();

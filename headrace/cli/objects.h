@@ -12,9 +12,6 @@
 
 namespace headrace {
 
-/// "a" → "a/"; the store's root → "".
-std::string folder_prefix(const Location& location);
-
 /// The object of that name; none if there is none, as for a store's root.
 Result<std::optional<ObjectInfo>> find_object(const Location& location, const CallOptions& call);
 

@@ -37,17 +37,18 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
 
 Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call) {
   std::vector<Location> folders;
-  HEADRACE_CHECK(location.store->list(folder_prefix(location), {.call = call}, [&](const ObjectInfo& object) {
-    if (is_manifest_key(object.key)) {
-      const std::string key = parent_key(parent_key(object.key));
-      if (folders.empty() || folders.back().key != key) {
-        Location folder = location;
-        folder.key = folder.url.path = key;
-        folders.push_back(std::move(folder));
-      }
-    }
-    return !call.stop.stop_requested();
-  }));
+  HEADRACE_CHECK(
+      location.store->list(folder_prefix(location.key), {.call = call}, [&](const ObjectInfo& object) {
+        if (is_manifest_key(object.key)) {
+          const std::string key = parent_key(parent_key(object.key));
+          if (folders.empty() || folders.back().key != key) {
+            Location folder = location;
+            folder.key = folder.url.path = key;
+            folders.push_back(std::move(folder));
+          }
+        }
+        return !call.stop.stop_requested();
+      }));
   HEADRACE_CHECK(check_stop(call.stop, "listing"));
   return folders;
 }

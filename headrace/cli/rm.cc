@@ -29,7 +29,7 @@ struct Doomed {
 
 Result<Doomed> survey(const Location& folder, const CallOptions& call) {
   Doomed doomed;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder), {.call = call}, [&](const ObjectInfo& object) {
+  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
     ++doomed.totals.objects;
     doomed.totals.bytes += object.size_bytes;
     if (is_manifest_key(object.key)) doomed.manifests.push_back(object.key);
@@ -42,7 +42,7 @@ Result<Doomed> survey(const Location& folder, const CallOptions& call) {
 // The next keys below `folder`, at most kKeysAtOnce.
 Result<std::vector<std::string>> next_keys(const Location& folder, const CallOptions& call) {
   std::vector<std::string> keys;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder), {.call = call}, [&](const ObjectInfo& object) {
+  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
     keys.push_back(object.key);
     return keys.size() < kKeysAtOnce;
   }));

@@ -53,7 +53,7 @@ class FolderSource final : public TextSource {
  private:
   static constexpr std::size_t kPageObjects = 10'000;  // bounds what is held of a listing
 
-  std::string prefix() const { return folder_.key.empty() ? "" : folder_.key + "/"; }
+  std::string prefix() const { return folder_prefix(folder_.key); }
 
   Status load_page() {
     const std::string after = current_.key;
@@ -89,14 +89,12 @@ Result<SourceIdentity> identify_source(const Location& location) {
   identity.is_folder = true;
   Sha256 digest;
   std::uint64_t objects = 0;
-  HEADRACE_CHECK(
-      location.store->list(location.key.empty() ? "" : location.key + "/", {}, [&](const ObjectInfo& object) {
-        digest.update(
-            as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
-        identity.size_bytes += object.size_bytes;
-        ++objects;
-        return true;
-      }));
+  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {}, [&](const ObjectInfo& object) {
+    digest.update(as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
+    identity.size_bytes += object.size_bytes;
+    ++objects;
+    return true;
+  }));
   if (objects == 0) {
     return Error{Code::kNotFound, concat("there is neither an archive nor a folder ", location.describe(),
                                          "; check the URL with headrace ls")};

@@ -98,11 +98,6 @@ Status write_all(int file, BytesView data, const fs::path& path) {
   return {};
 }
 
-/// The name of `key` below `folder_key`.
-std::string_view name_below(std::string_view key, std::string_view folder_key) {
-  return folder_key.empty() ? key : key.substr(folder_key.size() + 1);
-}
-
 Result<StagedFile> download_object(Store& store, const ObjectInfo& object, const fs::path& path,
                                    const CallOptions& call) {
   std::error_code failure;
@@ -226,7 +221,7 @@ StagedFolder::~StagedFolder() {
 
 Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view folder_key,
                                                 const std::string& folder, const DownloadOptions& options) {
-  const std::string prefix = folder_key.empty() ? "" : concat(folder_key, '/');
+  const std::string prefix = folder_prefix(folder_key);
   HEADRACE_TRY(const auto objects, list_all(store, prefix, {.call = options.call}));
   if (objects.empty())
     return Error{Code::kNotFound, concat("there is nothing below ", store.describe(folder_key))};
@@ -242,7 +237,7 @@ Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view f
   }
   std::vector<StagedFile> staged(objects.size());
   HEADRACE_CHECK(parallel_for(options.threads, objects.size(), [&](std::size_t i) -> Status {
-    const fs::path path = fs::path(folder) / name_below(objects[i].key, folder_key);
+    const fs::path path = fs::path(folder) / objects[i].key.substr(prefix.size());
     HEADRACE_TRY(staged[i], download_object(store, objects[i], path, options.call));
     return {};
   }));

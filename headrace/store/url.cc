@@ -57,6 +57,8 @@ std::string join_key(std::string_view folder, std::string_view name) {
   return concat(folder, folder.empty() || name.empty() ? "" : "/", name);
 }
 
+std::string folder_prefix(std::string_view key) { return concat(key, key.empty() ? "" : "/"); }
+
 std::string parent_key(std::string_view key) {
   const std::size_t slash = key.rfind('/');
   return slash == std::string_view::npos ? "" : std::string(key.substr(0, slash));

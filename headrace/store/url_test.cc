@@ -27,6 +27,8 @@ TEST(Url, NeverRepeatsASecret) {
 TEST(Url, KeysAreJoinedAndTakenApart) {
   EXPECT_EQ(join_key("a", "b"), "a/b");
   EXPECT_EQ(join_key("", "b"), "b");
+  EXPECT_EQ(folder_prefix("a/b"), "a/b/");
+  EXPECT_EQ(folder_prefix(""), "");
   EXPECT_EQ(parent_key("a/b/c"), "a/b");
   EXPECT_EQ(parent_key("a"), "");
   EXPECT_EQ(last_segment("a/b"), "b");

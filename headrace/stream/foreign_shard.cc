@@ -36,7 +36,7 @@ Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, co
     if (object) return std::vector<ObjectInfo>{*std::move(object)};
     if (object.error().code != Code::kNotFound) return std::move(object).error();
   }
-  const std::string prefix = location.key.empty() ? "" : location.key + "/";
+  const std::string prefix = folder_prefix(location.key);
   HEADRACE_CHECK(location.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     if (!is_hidden(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
     return true;

@@ -257,7 +257,7 @@ class FileStore final : public Store {
     HEADRACE_TRY(const std::vector<std::string> names,
                  sorted_entries(folder.empty() ? root_ + "/" : path_of(folder)));
     for (const std::string& name : names) {
-      const std::string key = concat(folder, folder.empty() ? "" : "/", name);
+      const std::string key = concat(folder_prefix(folder), name);
       const bool below_prefix = key.starts_with(listing.prefix);
       if (!below_prefix && !(name.ends_with('/') && listing.prefix.starts_with(key))) continue;
       HEADRACE_TRY(const bool more, name.ends_with('/') ? list_subfolder(key, below_prefix, listing)
