@@ -227,7 +227,8 @@ Status S3Store::remove_batch(const std::vector<std::string>& keys, const CallOpt
   if (!failures) return failures.error().in(concat(describe(""), ": removing ", keys.size(), " objects"));
   for (const S3DeleteFailure& failure : *failures) {
     if (failure.code == "NoSuchKey") continue;
-    if (is_transient_s3_code(failure.code) && std::ranges::find(keys, failure.key) != keys.end()) {
+    const bool was_asked = std::ranges::find(keys, failure.key) != keys.end();
+    if (was_asked && is_transient_s3_code(failure.code)) {
       HEADRACE_CHECK(remove_one(failure.key, options));  // which repeats, as it may have to
       continue;
     }
@@ -235,7 +236,7 @@ Status S3Store::remove_batch(const std::vector<std::string>& keys, const CallOpt
     single.http.status = failure.code == "AccessDenied" ? 403 : 200;
     single.error_code = failure.code;
     single.error_message = failure.message;
-    return client_.explain({.key = failure.key}, single);
+    return client_.explain({.key = was_asked ? failure.key : ""}, single);
   }
   return {};
 }

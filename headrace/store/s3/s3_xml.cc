@@ -145,8 +145,8 @@ Result<std::vector<S3DeleteFailure>> parse_delete_result(BytesView body) {
   if (!root) return unexpected("the result of deleting");
   std::vector<S3DeleteFailure> failures;
   for (const pugi::xml_node& child : root.children("Error")) {
-    failures.push_back({clean(child.child_value("Key")), clean(child.child_value("Code")),
-                        clean(child.child_value("Message"))});
+    failures.push_back(
+        {child.child_value("Key"), clean(child.child_value("Code")), clean(child.child_value("Message"))});
   }
   return failures;
 }

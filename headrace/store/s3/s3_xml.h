@@ -41,7 +41,7 @@ Result<std::string> parse_upload_id(BytesView body);
 Result<std::string> parse_result_etag(BytesView body);
 
 struct S3DeleteFailure {
-  std::string key;
+  std::string key;  // as the server has it: compare it with those that were sent
   std::string code;
   std::string message;
 };
