@@ -75,10 +75,6 @@ class PlainStream final : public ByteStream {
 
 }  // namespace
 
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 void IoWait::WakeUp::operator()() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(fd, &one, sizeof one);

@@ -10,25 +10,10 @@
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
+#include "headrace/io/file_descriptor.h"
 #include "headrace/io/http_message.h"
 
 namespace headrace {
-
-/// An open file descriptor; closes it.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-  ~FileDescriptor();
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Bounds all the waits of one request: by the time without progress, and by a stop token. Not thread-safe.
 class IoWait {

@@ -12,6 +12,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/io/file_descriptor.h"
 #include "headrace/io/parallel.h"
 #include "headrace/store/url.h"
 
@@ -32,21 +33,9 @@ Error file_error(std::string_view doing, const fs::path& path, int number) {
   return Error{code, concat(doing, " ", path.string(), ": ", std::strerror(number))};
 }
 
-/// An open file, closed on destruction.
-class File {
- public:
-  File(const fs::path& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {}
-  File(File&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  File& operator=(File&&) = delete;
-  ~File() {
-    if (number_ >= 0) close(number_);
-  }
-  int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
+FileDescriptor open_file(const fs::path& path, int flags) {
+  return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
 
 /// Whether the file that `number` has open is still the one at `path`: its owner may have removed it.
 bool is_at(int number, const fs::path& path) {
@@ -62,8 +51,8 @@ void remove_abandoned(const fs::path& root) {
   for (fs::directory_iterator entry(root, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(kFolderPrefix) || !name.ends_with(kLockSuffix)) continue;
-    const File lock(entry->path(), O_RDWR);
-    if (lock.get() < 0 || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    const FileDescriptor lock = open_file(entry->path(), O_RDWR);
+    if (!lock.is_open() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
     if (!is_at(lock.get(), entry->path())) continue;
     std::error_code failure;
     fs::remove_all(root / name.substr(0, name.size() - kLockSuffix.size()), failure);
@@ -88,23 +77,13 @@ Status make_private_folder(const fs::path& folder) {
                       "right to write from others (chmod go-w), or name another place by TMPDIR")};
 }
 
-Status write_all(int file, BytesView data, const fs::path& path) {
-  while (!data.empty()) {
-    const ssize_t count = ::write(file, data.data(), data.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return file_error("writing", path, errno);
-    data = data.subspan(static_cast<std::size_t>(count));
-  }
-  return {};
-}
-
 Result<StagedFile> download_object(Store& store, const ObjectInfo& object, const fs::path& path,
                                    const CallOptions& call) {
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
   if (failure) return file_error("making the folder", path.parent_path(), failure.value());
-  const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.get() < 0) return file_error("creating", path, errno);
+  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file.is_open()) return file_error("creating", path, errno);
   StagedFile staged{object.key, object.size_bytes, 0};
   Bytes piece(std::min<std::uint64_t>(kPieceBytes, object.size_bytes));
   for (std::uint64_t offset = 0; offset < object.size_bytes; offset += piece.size()) {
@@ -113,7 +92,7 @@ Result<StagedFile> download_object(Store& store, const ObjectInfo& object, const
     HEADRACE_CHECK(read_exactly(store, object.key, wanted,
                                 {.offset_bytes = offset, .if_version = object.version, .call = call}));
     staged.crc32c = crc32c(wanted, staged.crc32c);
-    HEADRACE_CHECK(write_all(file.get(), wanted, path));
+    if (!write_all(file, wanted)) return file_error("writing", path, errno);
   }
   return staged;
 }
@@ -134,8 +113,8 @@ Result<std::size_t> read_piece(int file, MutableBytesView piece, const fs::path&
 Result<StagedFile> upload_file(const fs::path& path, Store& store, const std::string& key,
                                const WriteOptions& options) {
   HEADRACE_CHECK(check_key(key));
-  const File file(path, O_RDONLY);
-  if (file.get() < 0) return file_error("opening", path, errno);
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  if (!file.is_open()) return file_error("opening", path, errno);
   StagedFile staged{key, 0, 0};
   Bytes piece(kPieceBytes);
   std::unique_ptr<Upload> upload;
@@ -189,9 +168,9 @@ Result<StagedFolder> StagedFolder::create(const std::string& root) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = (fs::path(root) / concat(kFolderPrefix, hex64(random_name_bits()))).string();
     const std::string lock_path = path + std::string(kLockSuffix);
-    File lock(lock_path, O_RDWR | O_CREAT | O_EXCL);
-    if (lock.get() < 0 && errno == EEXIST) continue;
-    if (lock.get() < 0) return file_error("creating", lock_path, errno);
+    FileDescriptor lock = open_file(lock_path, O_RDWR | O_CREAT | O_EXCL);
+    if (!lock.is_open() && errno == EEXIST) continue;
+    if (!lock.is_open()) return file_error("creating", lock_path, errno);
     // Another process may have taken the lock file for an abandoned one before it was locked.
     if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !is_at(lock.get(), lock_path)) continue;
     if (mkdir(path.c_str(), 0700) != 0) return file_error("making the folder", path, errno);

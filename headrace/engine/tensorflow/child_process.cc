@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/io/file_descriptor.h"
 
 namespace headrace {
 
@@ -22,27 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStopCheckInterval{100};
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
-
 struct Pipe {
-  Descriptor read_end;
-  Descriptor write_end;
+  FileDescriptor read_end;
+  FileDescriptor write_end;
 };
 
 Result<Pipe> open_pipe() {
@@ -50,7 +33,7 @@ Result<Pipe> open_pipe() {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error{Code::kResourceExhausted, concat("opening a pipe: ", std::strerror(errno))};
   }
-  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -93,7 +76,7 @@ Result<pid_t> spawn(std::vector<std::string> arguments,
 }
 
 /// Appends what is there; closes the descriptor at its end.
-void read_available(Descriptor& from, std::string& into) {
+void read_available(FileDescriptor& from, std::string& into) {
   std::array<char, 16384> buffer;
   const ssize_t count = read(from.get(), buffer.data(), buffer.size());
   if (count > 0) {
@@ -117,8 +100,8 @@ Status check_limits(const ChildLimits& limits, Clock::time_point end, const std:
   return {};
 }
 
-Status collect(Descriptor& output, Descriptor& errors, const ChildLimits& limits, Clock::time_point end,
-               const std::string& program, ChildResult& result) {
+Status collect(FileDescriptor& output, FileDescriptor& errors, const ChildLimits& limits,
+               Clock::time_point end, const std::string& program, ChildResult& result) {
   while (output.get() >= 0 || errors.get() >= 0) {
     HEADRACE_CHECK(check_limits(limits, end, program, result.output.size()));
     std::array<pollfd, 2> waiting{pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0}};

@@ -11,30 +11,13 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
+#include "headrace/io/file_descriptor.h"
 #include "headrace/store/url.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kTemporaryPrefix = ".headrace-write-";
-
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  ~Descriptor() { close(); }
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  int get() const { return value_; }
-  bool is_open() const { return value_ >= 0; }
-  /// False if the system reports a write that failed late.
-  bool close() { return value_ < 0 || ::close(std::exchange(value_, -1)) == 0; }
-
- private:
-  int value_;
-};
 
 Error system_error(int number, std::string_view doing) {
   const std::string reason = std::strerror(number);
@@ -84,23 +67,13 @@ ObjectInfo info_of(std::string_view key, const struct stat& status) {
           .modified = modified};
 }
 
-bool write_all(int descriptor, BytesView data) {
-  while (!data.empty()) {
-    const ssize_t written = ::write(descriptor, data.data(), data.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    data = data.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 // "/a/b" → "/a", "/a" → "/". REQUIRES: an absolute path.
 std::string folder_of(const std::string& path) {
   return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 bool sync_folder(const std::string& folder) {
-  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return descriptor.is_open() && ::fsync(descriptor.get()) == 0;
 }
 
@@ -158,7 +131,7 @@ class FileStore final : public Store {
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
-    HEADRACE_TRY(const Descriptor file, open_for_read(key));
+    HEADRACE_TRY(const FileDescriptor file, open_for_read(key));
     struct stat status {};
     HEADRACE_CHECK(stat_open(file, key, status));
     if (options.if_version && *options.if_version != version_of(status)) {
@@ -203,7 +176,7 @@ class FileStore final : public Store {
   Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override;
 
   Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
-    HEADRACE_TRY(const Descriptor source, open_for_read(from));
+    HEADRACE_TRY(const FileDescriptor source, open_for_read(from));
     struct stat status {};
     HEADRACE_CHECK(stat_open(source, from, status));
     HEADRACE_TRY(const std::unique_ptr<Upload> upload, start_upload(to, options));
@@ -295,14 +268,14 @@ class FileStore final : public Store {
     return false;
   }
 
-  Result<Descriptor> open_for_read(std::string_view key) const {
+  Result<FileDescriptor> open_for_read(std::string_view key) const {
     HEADRACE_CHECK(check_key(key));
-    Descriptor file(::open(path_of(key).c_str(), O_RDONLY | O_CLOEXEC));
+    FileDescriptor file(::open(path_of(key).c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return not_found_or(errno, key);
     return file;
   }
 
-  Status stat_open(const Descriptor& file, std::string_view key, struct stat& status) const {
+  Status stat_open(const FileDescriptor& file, std::string_view key, struct stat& status) const {
     if (::fstat(file.get(), &status) != 0) return system_error(errno, concat("reading ", describe(key)));
     if (!S_ISREG(status.st_mode))
       return Error{Code::kNotFound,
@@ -344,7 +317,7 @@ class FileUpload final : public Upload {
 
   Status append(BytesView data) override {
     if (options_.call.stop.stop_requested()) return Error{Code::kCancelled, concat(doing(), " was stopped")};
-    if (!write_all(file_.get(), data)) return system_error(errno, doing());
+    if (!write_all(file_, data)) return system_error(errno, doing());
     return {};
   }
 
@@ -363,14 +336,14 @@ class FileUpload final : public Upload {
 
   // A file without a name, which goes with its process however that ends.
   bool open_unnamed() {
-    file_ = Descriptor(::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+    file_ = FileDescriptor(::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
     return file_.is_open() && ::access(unnamed_path().c_str(), F_OK) == 0;  // else: no /proc to link it by
   }
 
   // For file systems that know only files with names.
   bool open_named() {
     const std::string name = new_name();
-    file_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file_.is_open()) name_ = name;
     return file_.is_open();
   }
@@ -419,7 +392,7 @@ class FileUpload final : public Upload {
   const std::string target_;
   const std::string folder_;
   std::string name_;  // hidden, to be removed; empty while the file has none
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {

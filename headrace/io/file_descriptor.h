@@ -1,0 +1,36 @@
+#pragma once
+
+/// \file Ownership of a file descriptor of the system, of a file, a pipe or a socket.
+
+#include <utility>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+/// An open descriptor, or none; closed on destruction. Not thread-safe.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int number = -1) : number_(number) {}
+  ~FileDescriptor() { close(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  int get() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// Gives it up, to who closes it then.
+  int release() { return std::exchange(number_, -1); }
+  /// False, with errno, if the system reports a write that failed late. None to close is success.
+  bool close();
+
+ private:
+  int number_;
+};
+
+/// Writes all of it, blocking, however many calls that takes. False, with errno, if one fails.
+bool write_all(const FileDescriptor& to, BytesView data);
+
+}  // namespace headrace
