@@ -20,9 +20,10 @@ inline constexpr Option kOnCorruptOption = {
 
 /// What --on-corrupt asks for.
 inline CorruptionPolicy corruption_policy(const OptionValues& values) {
-  const std::string& text = values.text("on-corrupt");
-  if (text == "skip-record") return CorruptionPolicy::kSkipRecord;
-  return text == "skip-shard" ? CorruptionPolicy::kSkipShard : CorruptionPolicy::kFail;
+  for (const auto policy : {CorruptionPolicy::kSkipRecord, CorruptionPolicy::kSkipShard}) {
+    if (values.text("on-corrupt") == policy_name(policy)) return policy;
+  }
+  return CorruptionPolicy::kFail;
 }
 
 /// For people: four decimals.

@@ -11,7 +11,6 @@
 #include "headrace/store/numbered.h"
 #include "headrace/stream/batch.h"
 #include "headrace/stream/block_reader.h"
-#include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -19,7 +18,6 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kKind = "predictions";
-constexpr std::string_view kConfiguration = "_headrace/configuration";
 constexpr std::string_view kIdFeature = "id";
 
 // The columns to decode; the record's id where the data set has it.
@@ -160,7 +158,7 @@ Configuration describe(const ExportedModel& model, const Dataset& dataset, const
 
 StageOutput predict_output() {
   return {.stage = "predict",
-          .claim = kConfiguration,
+          .claim = kConfigurationKey,
           .folders = {{"", kKind}},
           .names = {"predictions-#####-of-#####.jsonl.gz"}};
 }
@@ -199,9 +197,8 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
                    data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
   const Configuration configuration = describe(model, *dataset, options);
-  if (options.overwrite) HEADRACE_CHECK(remove_output(output, predict_output()));
+  HEADRACE_CHECK(claim_output(output, predict_output(), configuration, options.overwrite));
   HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(output, kKind));
-  HEADRACE_CHECK(claim_configuration(output.at(kConfiguration), configuration));
   PredictResult result{.shards = dataset->shards().size(), .remarks = dataset->remarks()};
   if (published) {
     for (const ManifestPart& part : published->manifest.parts) {

@@ -14,7 +14,6 @@
 #include "headrace/io/parallel.h"
 #include "headrace/prepare/layout.h"
 #include "headrace/store/numbered.h"
-#include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -22,7 +21,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kKind = "dataset";
-constexpr std::string_view kPlan = "_headrace/plan";
+constexpr std::string_view kWork = "_headrace/work/";
 
 // All that one run of the stage works with.
 struct Job {
@@ -35,16 +34,13 @@ struct Job {
   std::string plan_digest;
 
   std::string short_digest() const { return plan_digest.substr(0, 8); }
-  Location work_folder() const { return output.at(concat("_headrace/work/", short_digest())); }
+  Location work_folder() const { return output.at(concat(kWork, short_digest())); }
 };
 
 // Names: what ShardWriter and write_report call their objects, by any plan.
 StageOutput prepare_output() {
-  StageOutput out{.stage = "prepare",
-                  .claim = kPlan,
-                  .folders = {{"", kKind}},
-                  .work = {"_headrace/work/"},
-                  .names = {"report-%%%%%%%%.jsonl.gz"}};
+  StageOutput out{
+      .stage = "prepare", .claim = kPlanKey, .folders = {{"", kKind}}, .names = {"report-%%%%%%%%.jsonl.gz"}};
   for (const std::string& split : layout_splits()) {
     for (const char* ending : {".tfrecord", ".tfrecord.index", ".tfrecord.gz", ".tfrecord.gz.index"})
       out.names.push_back(concat(split, "-%%%%%%%%-#####-of-#####", ending));
@@ -52,9 +48,8 @@ StageOutput prepare_output() {
   return out;
 }
 
-Status remove_work(const Job& job) {
-  return remove_matching(job.output, concat("_headrace/work/", job.short_digest(), "/"));
-}
+// That of other plans, too: they are refused, so whoever began it does not go on.
+Status remove_work(const Job& job) { return remove_matching(job.output, kWork); }
 
 std::vector<ShardTask> plan_tasks(const RecordSpool& spool, std::uint64_t shard_records) {
   std::vector<ShardTask> tasks;
@@ -219,23 +214,24 @@ Result<std::optional<PrepareResult>> find_published(const Job& job) {
   return std::optional(std::move(result));
 }
 
-Result<PrepareResult> make_dataset(const Job& job, const Location& input, std::string_view run_id) {
+Result<Extracted> read_input(const Job& job, const Location& input, RecordSpool& spool) {
   HEADRACE_TRY(const std::unique_ptr<TextSource> source, open_source(input, job.input));
-  RecordSpool spool(job.work_folder(), job.options.seed, static_cast<int>(layout_splits().size()),
-                    job.options.memory_budget_bytes);
   const auto reading = [&](std::uint64_t done, std::uint64_t total) {
     job.progress("reading", done, total, "bytes");
   };
-  HEADRACE_TRY(const Extracted extracted,
+  HEADRACE_TRY(Extracted extracted,
                extract(*source, input.describe(), job.options.extract, spool, reading, job.stop));
   // The plan names what was identified, so that must be what was read.
   HEADRACE_TRY(const SourceIdentity now, identify_source(input));
-  if (now.version != job.input.version) {
-    return Error{Code::kFailedPrecondition,
-                 concat(input.describe(),
-                        " changed while being read; once nobody writes to it any more, run "
-                        "the same command with --overwrite")};
-  }
+  if (now.version == job.input.version) return extracted;
+  return Error{Code::kFailedPrecondition,
+               concat(input.describe(),
+                      " changed while being read; once nobody writes to it any more, run "
+                      "the same command with --overwrite")};
+}
+
+Result<PrepareResult> make_dataset(const Job& job, std::string_view run_id, const Extracted& extracted,
+                                   const RecordSpool& spool) {
   HEADRACE_TRY(const WrittenShards written,
                write_shards(job, spool, plan_tasks(spool, job.options.shard_records)));
   return publish(job, run_id, extracted, written);
@@ -259,24 +255,30 @@ std::map<std::string, std::string> prepare_plan(const SourceIdentity& input, con
           {"compressor", format.compression == "none" ? "" : deflate_fingerprint()},
           {"seed", concat(options.seed)},
           {"text", format.keep_text ? "kept" : "left out"},
-          {"duplicates", options.extract.drop_duplicates ? "drop" : "keep"},
-          {"max-text", concat(options.extract.max_text_bytes)},
-          {"max-rejects", concat(options.extract.max_rejects)}};
+          {"duplicates", options.extract.drop_duplicates ? "drop" : "report"},
+          {"max-text", concat(options.extract.max_text_bytes)}};
 }
 
 Result<PrepareResult> prepare(const Location& input, const Location& output, const TextEncoder& encoder,
                               const PrepareOptions& options, std::string_view run_id,
                               const PrepareProgress& progress, const std::stop_token& stop) {
-  HEADRACE_TRY(SourceIdentity identity, identify_source(input));
-  Job job{output, encoder, options, progress, stop, std::move(identity), ""};
-  const Configuration plan = prepare_plan(job.input, encoder, options);
-  job.plan_digest = configuration_digest(plan);
+  HEADRACE_TRY(const SourceIdentity identity, identify_source(input));
+  const Configuration plan = prepare_plan(identity, encoder, options);
+  const Job job{output, encoder, options, progress, stop, identity, configuration_digest(plan)};
 
-  if (options.overwrite) HEADRACE_CHECK(remove_output(output, prepare_output()));
-  HEADRACE_CHECK(claim_configuration(output.at(kPlan), plan));
-  HEADRACE_TRY(std::optional<PrepareResult> published, find_published(job));
-  if (published) return *std::move(published);
-  auto made = make_dataset(job, input, run_id);
+  HEADRACE_CHECK(check_output(output, prepare_output(), plan, options.overwrite));
+  if (options.overwrite) {
+    // Receipts only: what is published stays until the input was read.
+    HEADRACE_CHECK(remove_work(job));
+  } else {
+    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(job));
+    if (published) return *std::move(published);
+  }
+  RecordSpool spool(job.work_folder(), options.seed, static_cast<int>(layout_splits().size()),
+                    options.memory_budget_bytes);
+  HEADRACE_TRY(const Extracted extracted, read_input(job, input, spool));
+  HEADRACE_CHECK(claim_output(output, prepare_output(), plan, options.overwrite));
+  auto made = make_dataset(job, run_id, extracted, spool);
   if (made || made.error().code == Code::kCancelled) return made;
   // Another process with the same plan may have been faster: it has published the same bytes, and removed the
   // work objects of both.

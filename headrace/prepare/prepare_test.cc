@@ -189,6 +189,19 @@ TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
   EXPECT_EQ(objects.size(), parse_manifest((*latest)->data)->parts.size() + 2 + others.size());
 }
 
+TEST_F(Prepare, OverwritingLeavesWhatIsPublishedUntilTheInputWasRead) {
+  ASSERT_TRUE(run("data", options));
+  const auto published = content("data");
+  put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
+  options.extract.max_text_bytes = 1'000'000;
+  options.overwrite = true;
+  options.memory_budget_bytes = 500;  // spills
+  ASSERT_FALSE(run("data", options));
+  auto left = content("data");
+  std::erase_if(left, [](const auto& object) { return object.first.starts_with("_headrace/work/"); });
+  EXPECT_EQ(left, published);
+}
+
 TEST_F(Prepare, OverwritingRefusesWhatNoPlanWasBegunFor) {
   put("data/train-0123abcd-00000-of-00001.tfrecord", "whose?");
   options.overwrite = true;
@@ -283,8 +296,8 @@ TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
   EXPECT_THAT(result.error().message, HasSubstr("train/pos/902_9.txt"));
   EXPECT_THAT(result.error().message, HasSubstr("--max-rejects"));
   EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+  EXPECT_TRUE(content("data").empty());
   options.extract.max_rejects = 1;
-  options.overwrite = true;
   const auto allowed = run("data", options);
   ASSERT_TRUE(allowed) << allowed.error().message;
   EXPECT_EQ(allowed->attributes.counts.at("rejected"), 1U);

@@ -46,6 +46,18 @@ void append_blocks(const ShardIndex& index, std::uint32_t shard, std::vector<Dat
 
 }  // namespace
 
+std::string_view policy_name(CorruptionPolicy policy) {
+  switch (policy) {
+    case CorruptionPolicy::kSkipRecord:
+      return "skip-record";
+    case CorruptionPolicy::kSkipShard:
+      return "skip-shard";
+    case CorruptionPolicy::kFail:
+      break;
+  }
+  return "fail";
+}
+
 class DatasetOpener {
  public:
   DatasetOpener(const Location& location, const DatasetOptions& options)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/record/index.h"
@@ -22,6 +23,9 @@ enum class CorruptionPolicy : std::uint8_t {
   kSkipShard,   // the rest of its block (see DatasetBlock) becomes holes; so does a shard that is missing or
                 // altered
 };
+
+/// As the option is typed: "fail", "skip-record", "skip-shard".
+std::string_view policy_name(CorruptionPolicy policy);
 
 /// One shard, at the version that was found when the data set was opened.
 struct DatasetShard {

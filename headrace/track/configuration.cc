@@ -50,18 +50,22 @@ Result<Configuration> read_configuration(const Location& object) {
   return configuration;
 }
 
-Result<Claim> claim_configuration(const Location& object, const Configuration& configuration) {
-  const auto created =
-      write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
-  if (created) return Claim::kFresh;
-  if (created.error().code != Code::kAlreadyExists) return created.error();
+Status check_configuration(const Location& object, const Configuration& configuration) {
   HEADRACE_TRY(const Configuration previous, read_configuration(object));
-  if (previous == configuration) return Claim::kResumed;
+  if (previous == configuration) return {};
   return Error{
       Code::kFailedPrecondition,
       concat(object.describe(),
              " was started with another configuration: ", differences(previous, configuration),
              ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
+}
+
+Status claim_configuration(const Location& object, const Configuration& configuration) {
+  const auto created =
+      write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
+  if (created) return {};
+  if (created.error().code != Code::kAlreadyExists) return created.error();
+  return check_configuration(object, configuration);
 }
 
 }  // namespace headrace

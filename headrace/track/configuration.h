@@ -19,13 +19,12 @@ std::string configuration_digest(const Configuration& configuration);
 /// \error kNotFound, kDataLoss
 Result<Configuration> read_configuration(const Location& object);
 
-enum class Claim : std::uint8_t {
-  kFresh,    // nobody had started here
-  kResumed,  // the same configuration had been started
-};
+/// \error kFailedPrecondition  `object` holds another one: the message names each difference
+/// \error kNotFound, kDataLoss
+Status check_configuration(const Location& object, const Configuration& configuration);
 
-/// Creates `object` with the configuration, or compares with the one that is there.
-/// \error kFailedPrecondition  another configuration is there: the message names each difference
-Result<Claim> claim_configuration(const Location& object, const Configuration& configuration);
+/// Creates `object` with the configuration, or checks the one that is there.
+/// \error kFailedPrecondition  as `check_configuration`
+Status claim_configuration(const Location& object, const Configuration& configuration);
 
 }  // namespace headrace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
@@ -62,8 +61,7 @@ Status read_manifests(const Location& folder, std::string_view kind, Manifests& 
 
 // An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none.
 Result<std::optional<std::string>> find_any(const Location& output, const StageOutput& stage) {
-  std::vector<std::string> patterns = stage.work;
-  patterns.insert(patterns.end(), stage.names.begin(), stage.names.end());
+  std::vector<std::string> patterns = stage.names;
   for (const StageOutput::Folder& folder : stage.folders)
     patterns.push_back(folder.key.empty() ? std::string(kManifestPattern) : concat(folder.key, "/"));
   for (const std::string& pattern : patterns) {
@@ -73,17 +71,56 @@ Result<std::optional<std::string>> find_any(const Location& output, const StageO
   return std::optional<std::string>();
 }
 
-// Whether the stage's claim is there.
-Result<bool> is_claimed(const Location& output, const StageOutput& stage) {
-  const Location claim = output.at(stage.claim);
+// What another stage began or published lies there.
+Error belongs_to_another(const Location& output, const StageOutput& stage, std::string_view what) {
+  return {Code::kFailedPrecondition, concat(output.describe(), " holds ", what, ", not what headrace ",
+                                            stage.stage, " makes; nothing was removed. Give another URL")};
+}
+
+// Whether a claim lies at `key`. \error kFailedPrecondition  it is another stage's
+Result<bool> is_claimed(const Location& output, const StageOutput& stage, std::string_view key) {
+  const Location claim = output.at(key);
   const auto configuration = read_configuration(claim);
   if (!configuration && configuration.error().code == Code::kNotFound) return false;
-  if (!configuration && configuration.error().code == Code::kDataLoss) return true;
-  if (!configuration) return configuration.error();
-  const auto found = configuration->find("stage");
-  if (found != configuration->end() && found->second.starts_with(concat(stage.stage, " "))) return true;
-  return Error{Code::kFailedPrecondition, concat(claim.describe(), " was not written by headrace ",
-                                                 stage.stage, "; nothing was removed. Give another URL")};
+  const bool is_damaged = !configuration && configuration.error().code == Code::kDataLoss;
+  if (!configuration && !is_damaged) return configuration.error();
+  const auto found = is_damaged ? Configuration::const_iterator() : configuration->find("stage");
+  const bool is_named = !is_damaged && found != configuration->end();
+  const std::string_view other =
+      is_named ? std::string_view(found->second).substr(0, found->second.find(' ')) : std::string_view();
+  if (key == stage.claim && (is_damaged || other == stage.stage)) return true;
+  return belongs_to_another(
+      output, stage,
+      is_named ? concat("what headrace ", other, " began (", claim.describe(), ")") : claim.describe());
+}
+
+// Refuses what another stage began or published. Whether this one's claim is there.
+Result<bool> check_owner(const Location& output, const StageOutput& stage) {
+  bool claimed = false;
+  for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
+    HEADRACE_TRY(const bool is_there, is_claimed(output, stage, key));
+    claimed = claimed || is_there;
+  }
+  const auto published = read_published(output);
+  if (!published && published.error().code == Code::kDataLoss) return claimed;
+  if (!published) return published.error();
+  const auto is_of = [&](const StageOutput::Folder& folder) {
+    return folder.key.empty() && folder.kind == (*published)->manifest.kind;
+  };
+  if (*published && std::ranges::none_of(stage.folders, is_of))
+    return belongs_to_another(output, stage, concat("a published ", (*published)->manifest.kind));
+  return claimed;
+}
+
+// See claim_output. REQUIRES: check_output had nothing against it
+Status remove_output(const Location& output, const StageOutput& stage) {
+  Manifests manifests;
+  for (const StageOutput::Folder& folder : stage.folders)
+    HEADRACE_CHECK(read_manifests(folder_of(output, folder), folder.kind, manifests));
+  HEADRACE_CHECK(output.store->remove_many(manifests.keys, {}));
+  HEADRACE_CHECK(output.store->remove_many(manifests.parts, {}));
+  for (const std::string& pattern : stage.names) HEADRACE_CHECK(remove_matching(output, pattern));
+  return remove_object(*output.store, output.at(stage.claim).key);
 }
 
 }  // namespace
@@ -110,24 +147,24 @@ Status remove_matching(const Location& output, std::string_view pattern) {
   return keys.empty() ? Status{} : output.store->remove_many(keys, {});
 }
 
-Status remove_output(const Location& output, const StageOutput& stage) {
-  Manifests manifests;
-  for (const StageOutput::Folder& folder : stage.folders)
-    HEADRACE_CHECK(read_manifests(folder_of(output, folder), folder.kind, manifests));
-  HEADRACE_TRY(const bool claimed, is_claimed(output, stage));
-  if (!claimed) {
-    HEADRACE_TRY(const std::optional<std::string> found, find_any(output, stage));
-    if (!found) return {};
-    return Error{Code::kFailedPrecondition,
-                 concat("nothing that headrace ", stage.stage, " began lies at ", output.describe(),
-                        " (there is no ", stage.claim, "), but ", output.store->describe(*found),
-                        " does; nothing was removed. Give another URL, or move it away")};
-  }
-  HEADRACE_CHECK(output.store->remove_many(manifests.keys, {}));
-  for (const std::string& pattern : stage.work) HEADRACE_CHECK(remove_matching(output, pattern));
-  HEADRACE_CHECK(output.store->remove_many(manifests.parts, {}));
-  for (const std::string& pattern : stage.names) HEADRACE_CHECK(remove_matching(output, pattern));
-  return remove_object(*output.store, output.at(stage.claim).key);
+Status check_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
+                    bool overwrite) {
+  HEADRACE_TRY(const bool claimed, check_owner(output, stage));
+  if (claimed) return overwrite ? Status{} : check_configuration(output.at(stage.claim), configuration);
+  if (!overwrite) return {};
+  HEADRACE_TRY(const std::optional<std::string> found, find_any(output, stage));
+  if (!found) return {};
+  return Error{Code::kFailedPrecondition,
+               concat("nothing that headrace ", stage.stage, " began lies at ", output.describe(),
+                      " (there is no ", stage.claim, "), but ", output.store->describe(*found),
+                      " does; nothing was removed. Give another URL, or move it away")};
+}
+
+Status claim_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
+                    bool overwrite) {
+  HEADRACE_CHECK(check_output(output, stage, configuration, overwrite));
+  if (overwrite) HEADRACE_CHECK(remove_output(output, stage));
+  return claim_configuration(output.at(stage.claim), configuration);
 }
 
 }  // namespace headrace

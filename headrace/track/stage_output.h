@@ -1,14 +1,19 @@
 #pragma once
 
-/// \file What a stage leaves in its output folder, and the one way to remove it: for `--overwrite`.
+/// \file What a stage leaves in its output folder; the one way to begin there, and to remove what is there.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headrace/store/registry.h"
+#include "headrace/track/configuration.h"
 
 namespace headrace {
+
+/// Where stages keep what an output was begun with: one of them is the `claim` of each.
+inline constexpr std::string_view kPlanKey = "_headrace/plan";
+inline constexpr std::string_view kConfigurationKey = "_headrace/configuration";
 
 /// Names are keys below the output. In them '#' stands for a decimal digit (of several in a row the last may
 /// be repeated, as numbers grow), '%' for a lower-case hexadecimal one; one that ends in '/' names all below.
@@ -19,9 +24,8 @@ struct StageOutput {
     std::string_view kind;
   };
   std::string_view stage;            // as its command is called
-  std::string_view claim;            // the configuration that it creates before all else: see configuration.h
+  std::string_view claim;            // the configuration that it creates before what follows: configuration.h
   std::vector<Folder> folders{};     // whoever depends on another one comes first
-  std::vector<std::string> work{};   // what vouches for other objects: receipts
   std::vector<std::string> names{};  // what may be there without a manifest that names it
 };
 
@@ -30,12 +34,22 @@ bool matches_name(std::string_view pattern, std::string_view name);
 /// Removes every object below `output` that `pattern` names. Cost: a list of what begins as the pattern does.
 Status remove_matching(const Location& output, std::string_view pattern);
 
-/// Removes what the stage left: manifests, `work`, the parts that the manifests named, `names`, the claim; so
-/// whatever is found after an interruption at any place is whole, or is known to be unfinished, and the same
-/// call goes on. Nothing else is touched: neither other files nor the record of runs. A damaged manifest or
-/// claim is removed like a good one. Does nothing where nothing of the kind lies.
-/// \error kFailedPrecondition  objects lie there, but no claim of this stage: nothing was removed
-/// \error kInvalidArgument     something of another kind is published there: nothing was removed
-Status remove_output(const Location& output, const StageOutput& stage);
+/// Whether the stage may begin or continue at `output`, or with `overwrite` begin anew. Changes nothing: call
+/// it before long work, so that a refusal comes early.
+/// \error kFailedPrecondition  another stage began or published something there; or this one did, with another
+///                             configuration (not with `overwrite`); or, with `overwrite`, objects of its
+///                             names lie there, but no claim of it
+Status check_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
+                    bool overwrite);
+
+/// The same, then makes the output the stage's own by creating its claim, or finding it there. With
+/// `overwrite`, before that, removes what the stage left: manifests, the parts that they named, `names`, the
+/// claim; so whatever is found after an interruption at any place is whole, or is known to be unfinished, and
+/// the same call goes on. Nothing else is touched: neither other files nor the record of runs. A damaged
+/// manifest or claim is removed like a good one. Call it once everything that may be wrong with input and
+/// options was looked at, before the first object that is to stay.
+/// \error kInvalidArgument  in one of `folders` something of another kind is published: nothing was removed
+Status claim_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
+                    bool overwrite);
 
 }  // namespace headrace

@@ -22,13 +22,13 @@ TEST(MatchesName, TakesWholeNamesWithDigitsOfEachKind) {
 }
 
 // An output with a published folder in `made`, receipts, leftovers, and what is not of the stage.
-class RemoveOutput : public testing::Test {
+class ClaimOutput : public testing::Test {
  protected:
-  RemoveOutput() : output(*stores.open("memory://test/out")) {
-    for (const char* key : {"made/a", "made/other/b", "_headrace/work/1/receipt", "left-0001", "left-mine",
-                            "made/mine", "_headrace/runs/1/start"})
+  ClaimOutput() : output(*stores.open("memory://test/out")) {
+    for (const char* key :
+         {"made/a", "made/other/b", "left-0001", "left-mine", "made/mine", "_headrace/runs/1/start"})
       put(key, "x");
-    put("_headrace/claim", R"({"stage": "make 1"})");
+    put("_headrace/plan", R"({"stage":"make 1"})");
     publish("thing");
   }
 
@@ -50,61 +50,83 @@ class RemoveOutput : public testing::Test {
 
   StoreRegistry stores{Environment{}};
   Location output;
-  const StageOutput stage{.stage = "make",
-                          .claim = "_headrace/claim",
-                          .folders = {{"made", "thing"}},
-                          .work = {"_headrace/work/"},
-                          .names = {"left-####"}};
+  const Configuration begun = {{"stage", "make 1"}};
+  const StageOutput stage{
+      .stage = "make", .claim = "_headrace/plan", .folders = {{"made", "thing"}}, .names = {"left-####"}};
 };
 
-TEST_F(RemoveOutput, LeavesWhatIsNotOfTheStage) {
-  const Status removed = remove_output(output, stage);
+TEST_F(ClaimOutput, OverwritingLeavesWhatIsNotOfTheStage) {
+  const Status removed = claim_output(output, stage, begun, true);
   ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_THAT(keys(), ElementsAre("_headrace/runs/1/start", "left-mine", "made/mine"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
 }
 
-TEST_F(RemoveOutput, RefusesWhereNothingOfTheStageWasBegun) {
-  ASSERT_TRUE(remove_object(*output.store, output.at("_headrace/claim").key));
+TEST_F(ClaimOutput, RefusesWhereNothingOfTheStageWasBegun) {
+  ASSERT_TRUE(remove_object(*output.store, output.at("_headrace/plan").key));
   const auto before = keys();
-  const Status removed = remove_output(output, stage);
+  const Status removed = claim_output(output, stage, begun, true);
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(removed.error().message, HasSubstr("nothing that headrace make began"));
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(RemoveOutput, RefusesWhatAnotherStageBegan) {
-  put("_headrace/claim", R"({"stage": "remake 1"})");
-  const auto before = keys();
-  const Status removed = remove_output(output, stage);
-  ASSERT_FALSE(removed);
-  EXPECT_EQ(removed.error().code, Code::kFailedPrecondition);
-  EXPECT_EQ(keys(), before);
+TEST_F(ClaimOutput, RefusesWhatAnotherStageBeganAlsoUnderAnotherName) {
+  put("_headrace/plan", R"({"stage":"remake 1"})");
+  put("other/_headrace/configuration", R"({"stage":"remake 1"})");
+  for (const Location& place : {output, output.at("other")}) {
+    for (const bool overwrite : {false, true}) {
+      const auto before = keys();
+      const Status claimed = claim_output(place, stage, begun, overwrite);
+      ASSERT_FALSE(claimed);
+      EXPECT_EQ(claimed.error().code, Code::kFailedPrecondition);
+      EXPECT_THAT(claimed.error().message, HasSubstr("what headrace remake began"));
+      EXPECT_EQ(keys(), before);
+    }
+  }
 }
 
-TEST_F(RemoveOutput, RefusesWhatIsPublishedAsAnotherKind) {
+TEST_F(ClaimOutput, RefusesAFolderThatIsPublishedAsAWhole) {
+  for (const bool overwrite : {false, true}) {
+    const auto before = keys();
+    const Status claimed = claim_output(output.at("made"), stage, begun, overwrite);
+    ASSERT_FALSE(claimed);
+    EXPECT_EQ(claimed.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(claimed.error().message, HasSubstr("holds a published thing"));
+    EXPECT_EQ(keys(), before);
+  }
+}
+
+TEST_F(ClaimOutput, ContinuesTheSameConfigurationAndRefusesAnother) {
+  EXPECT_TRUE(claim_output(output, stage, begun, false));
+  const Status claimed = claim_output(output, stage, {{"stage", "make 1"}, {"seed", "1"}}, false);
+  ASSERT_FALSE(claimed);
+  EXPECT_THAT(claimed.error().message, HasSubstr("seed was (absent) and is now 1"));
+}
+
+TEST_F(ClaimOutput, RefusesWhatIsPublishedAsAnotherKind) {
   publish("else");
   const auto before = keys();
-  const Status removed = remove_output(output, stage);
+  const Status removed = claim_output(output, stage, begun, true);
   ASSERT_FALSE(removed);
   EXPECT_THAT(removed.error().message, HasSubstr("is a else folder, not a thing folder"));
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(RemoveOutput, DoesNothingWhereOnlyOthersFilesLie) {
+TEST_F(ClaimOutput, RemovesNothingWhereOnlyOthersFilesLie) {
   const Location other = *stores.open("memory://test/other");
   ASSERT_TRUE(write_text(*other.store, other.at("left-mine").key, "x"));
   ASSERT_TRUE(write_text(*other.store, other.at("_headrace/runs/1/start").key, "x"));
-  EXPECT_TRUE(remove_output(other, stage));
-  EXPECT_EQ(list_all(*other.store, "other/")->size(), 2U);
+  EXPECT_TRUE(claim_output(other, stage, begun, true));
+  EXPECT_EQ(list_all(*other.store, "other/")->size(), 3U);
 }
 
-TEST_F(RemoveOutput, RemovesDamagedManifestsAndClaims) {
+TEST_F(ClaimOutput, OverwritesDamagedManifestsAndClaims) {
   put("made/_headrace/manifest-00000002", "{");
-  put("_headrace/claim", "{");
-  const Status removed = remove_output(output, stage);
+  put("_headrace/plan", "{");
+  const Status removed = claim_output(output, stage, begun, true);
   ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_THAT(keys(), ElementsAre("_headrace/runs/1/start", "left-mine", "made/mine"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
 }
 
 }  // namespace

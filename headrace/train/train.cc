@@ -7,7 +7,6 @@
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
 #include "headrace/store/staging.h"
-#include "headrace/track/configuration.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
@@ -22,14 +21,13 @@ using Clock = std::chrono::steady_clock;
 using Variables = std::map<std::string, Tensor>;
 
 constexpr std::string_view kTraceKind = "trace";
-constexpr std::string_view kConfiguration = "_headrace/configuration";
 constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
 
 // Names: what a killed process may leave that no manifest names yet.
 StageOutput train_output() {
   StageOutput out{
       .stage = "train",
-      .claim = kConfiguration,
+      .claim = kConfigurationKey,
       .folders = {{"export", "saved_model"}, {"checkpoints", "checkpoint"}, {"model", kTraceKind}},
       .names = {"model/model.json", "model/graph.pb"}};
   for (const char* saved_model : {"export", "model/saved_model"}) {
@@ -82,21 +80,21 @@ class Training {
     HEADRACE_TRY(const std::string init_digest, initial_checkpoint());
     const Configuration configuration = describe(init_digest);
     plan_ = configuration_digest(configuration);
-    std::optional<TracedModel> traced;
-    if (options_.overwrite) {
-      // Nothing is removed for a model that cannot be traced.
-      HEADRACE_TRY(traced, trace());
-      HEADRACE_CHECK(remove_output(run_, train_output()));
-    }
-    HEADRACE_CHECK(claim_configuration(run_.at(kConfiguration), configuration));
-    HEADRACE_CHECK(open_model(std::move(traced)));
+    HEADRACE_CHECK(check_output(run_, train_output(), configuration, options_.overwrite));
+    HEADRACE_CHECK(open_model());
     checkpoints_.emplace(run_, environment_.temporary_folder, plan_, run_id_);
-    HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
+    std::optional<RunState> state;
+    if (!options_.overwrite) {
+      HEADRACE_TRY(state, checkpoints_->restore_latest(*model_));
+    }
     if (state) {
       state_ = *std::move(state);
     } else {
       HEADRACE_CHECK(initialize());
     }
+    // Nothing is begun, or removed, for data, a model or options that do not fit.
+    HEADRACE_CHECK(claim_output(run_, train_output(), configuration, options_.overwrite));
+    HEADRACE_CHECK(keep_trace());
     if (!state_.finished) HEADRACE_CHECK(train_epochs());
     HEADRACE_CHECK(finish());
     return std::move(result_);
@@ -164,7 +162,7 @@ class Training {
             {"steps", concat(options_.steps)},
             {"early-stop", concat(options_.early_stop)},
             {"init-from", init_digest},
-            {"on-corrupt", concat(static_cast<int>(options_.on_corrupt))},
+            {"on-corrupt", std::string(policy_name(options_.on_corrupt))},
             {"intra-op-threads", concat(options_.intra_op_threads)},
             {"engine", environment_.engine.version()}};
   }
@@ -178,27 +176,32 @@ class Training {
     return trace_model(request, environment_.trace, environment_.environment);
   }
 
-  // The trace that the run was started with, or a new one, which is then kept with the run: `traced`, if it
-  // is there already.
-  Status open_model(std::optional<TracedModel> traced) {
-    HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
-    staged_model_.emplace(std::move(staged));
-    const Location folder = run_.at("model");
-    HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(folder, kTraceKind));
-    if (!published) {
-      if (!traced) {
-        HEADRACE_TRY(traced, trace());
-      }
-      Manifest manifest{.kind = std::string(kTraceKind), .created_by = run_id_, .plan = plan_};
-      HEADRACE_CHECK(
-          publish_folder(traced->folder, folder, "", "model.json", "trace", std::move(manifest), 1));
-      HEADRACE_TRY(published, read_published(folder, kTraceKind));
+  // From the trace that the run was started with, or from a new one.
+  Status open_model() {
+    std::optional<PublishedFolder> published;
+    if (!options_.overwrite) {
+      HEADRACE_TRY(published, read_published(run_.at("model"), kTraceKind));
     }
-    HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
-    HEADRACE_TRY(result_.model, read_traced_model(staged_model_->path()));
+    if (published) {
+      HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
+      staged_model_.emplace(std::move(staged));
+      HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
+      HEADRACE_TRY(result_.model, read_traced_model(staged_model_->path()));
+    } else {
+      HEADRACE_TRY(result_.model, trace());
+    }
     const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
     HEADRACE_TRY(model_, environment_.engine.load(result_.model.saved_model_folder, model_options));
     return {};
+  }
+
+  // A new trace, with the run.
+  Status keep_trace() const {
+    if (staged_model_) return {};
+    Manifest manifest{.kind = std::string(kTraceKind), .created_by = run_id_, .plan = plan_};
+    const auto kept = publish_folder(result_.model.folder, run_.at("model"), "", "model.json", "trace",
+                                     std::move(manifest), 1);
+    return kept ? Status{} : Status(kept.error());
   }
 
   Status initialize() {
@@ -279,6 +282,14 @@ class Training {
     }
   }
 
+  static Result<std::optional<Batch>> next_batch(BatchLoader& loader) {
+    auto batch = loader.next();
+    if (batch || batch.error().code != Code::kDataLoss) return batch;
+    Error error = std::move(batch).error();
+    error.message += " (that is another configuration: with --overwrite, or another RUN)";
+    return error;
+  }
+
   std::uint64_t total_steps() const {
     const std::uint64_t all = options_.epochs * loader_->batches_per_epoch();
     return options_.steps == 0 ? all : std::min(all, options_.steps);
@@ -294,7 +305,7 @@ class Training {
     while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
       if (stop_.stop_requested())
         return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
-      HEADRACE_TRY(const std::optional<Batch> batch, loader_->next());
+      HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
       HEADRACE_TRY(const float loss, step.run(*batch, sums));
       const std::uint64_t begun = batch_number * options_.batch_size;
@@ -319,7 +330,8 @@ class Training {
                                  : concat("the checkpoint after epoch ", state_.epoch, " is kept");
     return {Code::kAborted,
             concat(what, " at step ", state_.step, " in epoch ", epoch, "; ", kept,
-                   ". Try a smaller --learning-rate, or look at the data with headrace inspect")};
+                   ". Look at the data with headrace inspect, or try a smaller --learning-rate with "
+                   "--overwrite or another RUN")};
   }
 
   Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums,
@@ -346,7 +358,7 @@ class Training {
                  BatchLoader::create(dataset_, loader_options(validation_range_, ShuffleMode::kNone)));
     MetricSums sums(result_.model.metric_names);
     while (true) {
-      HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
+      HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader));
       if (!batch) break;
       HEADRACE_CHECK(step.run(*batch, sums));
     }
