@@ -249,7 +249,7 @@ Status check(const OptionValues& values) {
   if (values.integer("early-stop") > 0 && values.number("validation") == 0)
     return Error{Code::kInvalidArgument,
                  "--early-stop looks at the validation loss: give a --validation above 0"};
-  return {};
+  return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {

@@ -37,12 +37,6 @@ std::string to_attributes(const TracedModel& traced, const ExportDescription& de
       .dump();
 }
 
-bool is_model_name(std::string_view name) {
-  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  return !name.empty() && name.size() <= 128 && name.find_first_not_of(kAllowed) == std::string_view::npos &&
-         name.front() != '.' && name.front() != '_';
-}
-
 // Takes the next version number for this export, or finds the one it has taken before.
 Result<std::uint64_t> take_version(const Location& model, const Location& exported, std::string_view digest) {
   const std::string prefix = model.at("_headrace/version-").key;
@@ -105,14 +99,21 @@ Result<std::string> export_model(Model& model, const TracedModel& traced, const 
   return publish_folder(staged.path(), folder, "", kLastFile, "model", std::move(manifest), 1);
 }
 
+Status check_model_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  const bool is_name = !name.empty() && name.size() <= 128 &&
+                       name.find_first_not_of(kAllowed) == std::string_view::npos && name.front() != '.' &&
+                       name.front() != '_' && name.front() != '-';
+  if (is_name) return {};
+  return Error{Code::kInvalidArgument, concat("--name ", name,
+                                              ": a model's name has 1 to 128 letters, digits, '.', '_' or "
+                                              "'-', and begins with a letter or digit")};
+}
+
 Result<NamedVersion> publish_named_model(const Location& root, std::string_view name,
                                          const Location& exported, std::string_view digest,
                                          std::string_view run_id) {
-  if (!is_model_name(name)) {
-    return Error{Code::kInvalidArgument, concat("--name ", name,
-                                                ": a model's name has 1 to 128 letters, digits, '.', '_' or "
-                                                "'-', and begins with a letter or digit")};
-  }
+  HEADRACE_CHECK(check_model_name(name));
   const Location model = root.at(concat("models/", name));
   HEADRACE_TRY(const std::optional<PublishedFolder> source, read_published(exported, kKind));
   if (!source) return Error{Code::kNotFound, concat(exported.describe(), " is not published")};

@@ -29,6 +29,9 @@ Result<std::string> export_model(Model& model, const TracedModel& traced, const 
                                  const ExportDescription& description, const std::string& temporary_folder,
                                  std::string_view plan, std::string_view run_id);
 
+/// \error kInvalidArgument  not a name of a model: [A-Za-z0-9._-], up to 128, first a letter or digit
+Status check_model_name(std::string_view name);
+
 struct NamedVersion {
   std::uint64_t version = 0;
   Location folder;
@@ -36,7 +39,7 @@ struct NamedVersion {
 
 /// Publishes an export as the next version of models/`name` below `root`, and points the alias "latest" to
 /// it. A run that has published this export before gets that version again.
-/// \error kInvalidArgument  not a name ([A-Za-z0-9._-], up to 128)
+/// \error kInvalidArgument  as `check_model_name`
 Result<NamedVersion> publish_named_model(const Location& root, std::string_view name,
                                          const Location& exported, std::string_view digest,
                                          std::string_view run_id);

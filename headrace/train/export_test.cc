@@ -48,5 +48,12 @@ TEST_F(NamedModel, TheAliasOfAProcessThatDiedBeforeWritingItIsWritten) {
   EXPECT_EQ(aliases(), 1U);
 }
 
+TEST(CheckModelName, TakesWhatIsOneSegmentOfAKey) {
+  for (const char* name : {"imdb", "9-a_b.c", "A"}) EXPECT_TRUE(check_model_name(name)) << name;
+  for (const char* name : {"", "bad/name", "..", "_x", "-x", "a b", "n\xc3\xa9"})
+    EXPECT_FALSE(check_model_name(name)) << name;
+  EXPECT_FALSE(check_model_name(std::string(129, 'a')));
+}
+
 }  // namespace
 }  // namespace headrace
