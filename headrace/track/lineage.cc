@@ -28,6 +28,7 @@ struct Entry {
       : run(&record), inputs(record.inputs()), outputs(record.outputs()) {}
 
   bool made(std::string_view url) const {
+    if (outputs.empty()) return false;
     return covers(run->start.output, url) ||
            std::any_of(outputs.begin(), outputs.end(),
                        [&](const Artifact& output) { return covers(output.url, url); });
@@ -55,14 +56,25 @@ bool started_before(const Entry* a, const Entry* b) {
   return std::tie(a->run->start.started, a->run->id) < std::tie(b->run->start.started, b->run->id);
 }
 
-// Of several runs that made the same thing, the one whose result stood in the end.
+// Whether both recorded the same manifest: then only the earlier one wrote it.
+bool published_the_same(const Entry* a, const Entry* b) {
+  return std::ranges::any_of(a->outputs, [&](const Artifact& output) { return b->published(output.digest); });
+}
+
+// Of several runs that made the same thing, the one whose result stood in the end; of those that found it
+// there as well as made it, the first.
 const Entry* standing(const Entries& entries) {
   const auto better = [](const Entry* a, const Entry* b) {
     const bool a_finished = a->run->status() == RunStatus::kFinished;
     const bool b_finished = b->run->status() == RunStatus::kFinished;
     return a_finished != b_finished ? b_finished : started_before(a, b);
   };
-  return *std::max_element(entries.begin(), entries.end(), better);
+  const Entry* last = *std::max_element(entries.begin(), entries.end(), better);
+  const Entry* first = last;
+  for (const Entry* entry : entries) {
+    if (published_the_same(entry, last) && started_before(entry, first)) first = entry;
+  }
+  return first;
 }
 
 // Builds one of the two trees; remembers what stands in it.
@@ -108,7 +120,8 @@ class TreeBuilder {
       if (&entry == reader || (reader != nullptr && start.started > reader->run->start.started)) continue;
       if (entry.published(artifact.digest)) by_digest.push_back(&entry);
       if (entry.made(artifact.url)) around.push_back(&entry);
-      if (lies_below(start.output, artifact.url)) below[start.output].push_back(&entry);
+      if (!entry.outputs.empty() && lies_below(start.output, artifact.url))
+        below[start.output].push_back(&entry);
     }
     if (!by_digest.empty()) return {standing(by_digest)};
     if (!around.empty()) return {standing(around)};

@@ -87,6 +87,31 @@ TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
   EXPECT_EQ(commands(catalog.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
 }
 
+TEST(Lineage, WhatFoundTheResultThereDidNotMakeIt) {
+  RunCatalog catalog = pipeline();
+  catalog.add(run(5, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
+  catalog.add(run(6, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/6/export", "e6")}));
+  for (const char* url : {"s3://b/data", "s3://b/data/train-00000.tfrecord"}) {
+    const LineageNode data = catalog.lineage(url).upstream;
+    EXPECT_EQ(data.steps.at(0).run.start.started, "2026-11-21T03:26:01.000Z") << url;
+  }
+  const LineageNode model = catalog.lineage("s3://b/runs/6/export").upstream;
+  EXPECT_EQ(model.steps.at(0).nodes.at(0).steps.at(0).run.start.started, "2026-11-21T03:26:01.000Z");
+}
+
+TEST(Lineage, ARunThatFailedMadeNothing) {
+  RunCatalog catalog = pipeline();
+  for (const char* output : {"s3://b/data", "s3://b/other/data"}) {
+    RunRecord failed = run(7, "prepare", {artifact("s3://b/raw.tar.gz")}, {});
+    failed.start.output = output;
+    failed.end->status = RunStatus::kFailed;
+    catalog.add(failed);
+  }
+  EXPECT_EQ(catalog.lineage("s3://b/data").upstream.steps.at(0).run.status(), RunStatus::kFinished);
+  EXPECT_TRUE(catalog.lineage("s3://b/other/data").upstream.steps.empty());
+  EXPECT_TRUE(catalog.lineage("s3://b/other").upstream.steps.empty());
+}
+
 TEST(Lineage, CirclesEnd) {
   RunCatalog catalog;
   catalog.add(run(1, "train", {artifact("s3://b/a")}, {artifact("s3://b/b")}));

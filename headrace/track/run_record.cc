@@ -117,7 +117,8 @@ std::map<std::string, std::string> RunRecord::versions() const {
 
 std::vector<Artifact> RunRecord::outputs() const {
   if (end && !end->outputs.empty()) return end->outputs;
-  if (status() == RunStatus::kFinished || start.output.empty()) return {};
+  const bool may_have_written = status() == RunStatus::kUnfinished || status() == RunStatus::kStopped;
+  if (!may_have_written || start.output.empty()) return {};
   return {{.url = start.output, .kind = "folder"}};
 }
 

@@ -81,7 +81,8 @@ struct RunRecord {
   std::vector<Artifact> inputs() const;
   /// Those known at the start and at the end.
   std::map<std::string, std::string> versions() const;
-  /// What it published; of a run that did not finish and recorded none, the folder it was writing to.
+  /// What it published; of a run that was stopped, killed or still runs and recorded none, the folder that it
+  /// writes to. None of one that failed: most were refused before they wrote.
   std::vector<Artifact> outputs() const;
 };
 
