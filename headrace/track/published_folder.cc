@@ -17,10 +17,14 @@ Status download_part(const Location& object, const ManifestPart& part, const std
   std::error_code ignored;
   std::filesystem::create_directories(target.parent_path(), ignored);
   std::ofstream file(target, std::ios::binary | std::ios::trunc);
-  HEADRACE_TRY(const ObjectInfo found, object.store->stat(object.key, {}));
+  const auto found = object.store->stat(object.key, {});
+  if (!found && found.error().code == Code::kNotFound)
+    return Error{Code::kDataLoss, concat(object.describe(), " is missing, although a manifest names it",
+                                         "; restore it, or start the run anew with --overwrite")};
+  if (!found) return found.error();
   std::uint32_t crc = 0;
   std::uint64_t size_bytes = 0;
-  HEADRACE_CHECK(read_in_pieces(*object.store, found, {}, [&](BytesView piece) -> Status {
+  HEADRACE_CHECK(read_in_pieces(*object.store, *found, {}, [&](BytesView piece) -> Status {
     crc = crc32c(piece, crc);
     size_bytes += piece.size();
     file.write(as_text(piece).data(), static_cast<std::streamsize>(piece.size()));

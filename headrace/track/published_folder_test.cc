@@ -53,5 +53,15 @@ TEST_F(PublishFolder, AManifestIsReadByItsNumberAndItsDamageNamesTheObject) {
   EXPECT_THAT(latest.error().message, HasSubstr("memory://test/folder/_headrace/manifest-00000002"));
 }
 
+TEST_F(PublishFolder, AMissingPartSaysWhatToDo) {
+  ASSERT_TRUE(publish("one", "p"));
+  ASSERT_TRUE(remove_object(*folder.store, folder.at("file").key));
+  const Status got = download_published(**read_published(folder), "", staged.path() + "/copy");
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, Code::kDataLoss);
+  EXPECT_THAT(got.error().message, HasSubstr("memory://test/folder/file is missing"));
+  EXPECT_THAT(got.error().message, HasSubstr("restore it"));
+}
+
 }  // namespace
 }  // namespace headrace

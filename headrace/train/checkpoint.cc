@@ -76,6 +76,12 @@ Status CheckpointStore::restore(Model& model, const PublishedFolder& published) 
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder_));
   HEADRACE_CHECK(download_published(published, step_folder(state.step) + "/", staged.path()));
   if (Status restored = model.restore_state(concat(staged.path(), "/", kFilePrefix)); !restored) {
+    // The files are as published, so it is the model that asks for other variables.
+    if (restored.error().code == Code::kNotFound || restored.error().code == Code::kInvalidArgument) {
+      return Error{Code::kInvalidArgument,
+                   concat(folder_.at(step_folder(state.step)).describe(),
+                          " holds the variables of another model; give the one that it was written by")};
+    }
     return std::move(restored).error().in(
         concat("restoring ", folder_.at(step_folder(state.step)).describe()));
   }

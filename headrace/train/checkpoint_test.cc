@@ -5,6 +5,8 @@
 #include <fstream>
 #include <limits>
 
+#include "headrace/base/text.h"
+
 namespace headrace {
 namespace {
 
@@ -21,9 +23,11 @@ class OneVariable final : public Model {
     return std::ofstream(prefix + ".index") << value ? Status{} : Status(Error{Code::kInternal, prefix});
   }
   Status restore_state(const std::string& prefix) override {
+    if (is_another) return Error{Code::kNotFound, concat("Key b not found in checkpoint ", prefix)};
     return std::ifstream(prefix + ".index") >> value ? Status{} : Status(Error{Code::kInternal, prefix});
   }
   int value = 0;
+  bool is_another = false;  // has variables that no checkpoint holds
 
  private:
   const std::string folder_;
@@ -83,6 +87,15 @@ TEST_F(Checkpoints, ADamagedManifestIsNamed) {
   const Status restored = store.restore_epoch(model, 1);
   ASSERT_FALSE(restored);
   EXPECT_THAT(restored.error().message, testing::HasSubstr(key));
+}
+
+TEST_F(Checkpoints, ThatOfAnotherModelIsNamedAsSuch) {
+  save(1, 0.5);
+  model.is_another = true;
+  const auto restored = store.restore_latest(model);
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(restored.error().message, testing::HasSubstr("step-00000010 holds the variables of another"));
 }
 
 }  // namespace

@@ -50,12 +50,25 @@ double wall_time_s(const Environment& environment) {
   return std::chrono::duration<double>(environment.now().time_since_epoch()).count();
 }
 
-std::uint64_t width_of(const DatasetAttributes& attributes, const std::string& feature,
-                       std::uint64_t fallback) {
+std::string shown(const FeatureSchema& schema) {
+  std::string text = schema.dtype;
+  for (const std::int64_t size : schema.shape.value_or(std::vector<std::int64_t>{}))
+    text += concat("[", size, "]");
+  return text;
+}
+
+// Length of the vectors of a feature. `needs` says what `option` is for.
+Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::string_view option,
+                                   const std::string& feature, std::string_view dtype,
+                                   std::string_view needs) {
   const auto found = attributes.features.find(feature);
-  if (found == attributes.features.end() || !found->second.shape || found->second.shape->size() != 1)
-    return fallback;
-  return static_cast<std::uint64_t>(found->second.shape->front());
+  if (found != attributes.features.end() && found->second.dtype == dtype && found->second.shape &&
+      found->second.shape->size() == 1 && found->second.shape->front() > 0)
+    return static_cast<std::uint64_t>(found->second.shape->front());
+  std::vector<std::string> names;
+  for (const auto& [name, schema] : attributes.features) names.push_back(concat(name, " ", shown(schema)));
+  return Error{Code::kInvalidArgument,
+               concat(option, " ", feature, ": it needs ", needs, "; the data set has ", join(names, ", "))};
 }
 
 // One run of the stage.
@@ -114,15 +127,14 @@ class Training {
                                                  .call = {.stop = stop_}}));
     result_.remarks = dataset_->remarks();
     const DatasetAttributes& attributes = *dataset_->attributes();
-    features_width_ = width_of(attributes, options_.features, 0);
-    labels_width_ = width_of(attributes, options_.labels, 0);
-    if (features_width_ == 0 || labels_width_ == 0) {
-      std::vector<std::string> names;
-      for (const auto& [name, schema] : attributes.features) names.push_back(name);
-      return Error{Code::kInvalidArgument, concat(data_.describe(), " has no vector ",
-                                                  features_width_ == 0 ? options_.features : options_.labels,
-                                                  "; its features are ", join(names, ", "))};
-    }
+    auto features = vector_width(attributes, "--features", options_.features, "float32",
+                                 "a feature of float32 vectors of one length");
+    auto labels = vector_width(attributes, "--labels", options_.labels, "int64",
+                               "a feature of one-hot int64 vectors, one value for each class");
+    if (!features) return std::move(features).error().in(data_.describe());
+    if (!labels) return std::move(labels).error().in(data_.describe());
+    features_width_ = *features;
+    labels_width_ = *labels;
     const std::uint64_t records = dataset_->record_count();
     const auto tail =
         static_cast<std::uint64_t>(std::ceil(options_.validation * static_cast<double>(records)));
@@ -206,9 +218,9 @@ class Training {
 
   Status initialize() {
     if (options_.init_from) {
-      HEADRACE_TRY(const std::optional<RunState> before,
-                   CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "")
-                       .restore_latest(*model_));
+      const auto before =
+          CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "").restore_latest(*model_);
+      if (!before) return Error(before.error()).in("--init-from");
       HEADRACE_CHECK(check_restored_shapes());
     }
     if (!options_.learning_rate) return {};
