@@ -227,6 +227,7 @@ class ErrorsTest(_ModelsTest):
         error = self.answer(model, **arguments)["error"]
         self.assertEqual(error["kind"], kind)
         self.assertRegex(error["message"], message)
+        self.assertNotIn("\x1b", error["message"])
         self.assertFalse((self.folder / "out/model.json").exists())
 
     def test_faults_of_the_name(self):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # Keras sets parts of its messages in bold
+
 
 class ModelError(Exception):
     """The model cannot be used; the message says why and what to change. `kind` is for programs."""
 
     def __init__(self, kind: str, message: str):
-        super().__init__(message)
+        super().__init__(_TERMINAL_CODES.sub("", message))
         self.kind = kind

@@ -186,12 +186,11 @@ def answer(arguments: list[str] | None) -> dict:
         trace(options.model, spec, options.seed, options.output)
         return {"output": str(options.output)}
     except ModelError as error:
-        return {"error": {"kind": error.kind, "message": str(error)}}
+        answer = error
     except Exception as error:  # a model that TensorFlow cannot trace, a full disk: the caller reports it
         traceback.print_exc()
-        return {
-            "error": {"kind": "trace", "message": f"tracing {options.model}: {type(error).__name__}: {error}"}
-        }
+        answer = ModelError("trace", f"tracing {options.model}: {type(error).__name__}: {error}")
+    return {"error": {"kind": answer.kind, "message": str(answer)}}
 
 
 def main() -> int:
