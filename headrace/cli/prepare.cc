@@ -82,7 +82,7 @@ constexpr Option kOptions[] = {
      .minimum = 1'000'000},
     {.name = "overwrite",
      .type = OptionType::kFlag,
-     .sentence = "Remove what Headrace wrote to TO before and start anew."},
+     .sentence = "Start anew, and remove what Headrace wrote to TO before once FROM has been read."},
     kTrackOption,
 };
 
@@ -144,6 +144,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   if (output.key.empty())
     return Error{Code::kInvalidArgument,
                  concat(arguments[1], " is the root of a store; name a folder in it")};
+  HEADRACE_CHECK(check_places(input, output));
   HEADRACE_TRY(const std::shared_ptr<const TextEncoder> encoder, encoder_from(context, values));
   return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
     HEADRACE_CHECK(recorder.add_input(input));

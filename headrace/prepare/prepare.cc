@@ -259,6 +259,15 @@ std::map<std::string, std::string> prepare_plan(const SourceIdentity& input, con
           {"max-text", concat(options.extract.max_text_bytes)}};
 }
 
+Status check_places(const Location& input, const Location& output) {
+  const bool one_store = input.url.scheme == output.url.scheme && input.url.authority == output.url.authority;
+  const bool is_in = input.key == output.key || output.key.starts_with(folder_prefix(input.key));
+  if (!one_store || !is_in) return {};
+  return Error{Code::kInvalidArgument,
+               concat(output.describe(), " lies in ", input.describe(),
+                      ", so that it would be among the texts the next time; name a folder beside it")};
+}
+
 Result<PrepareResult> prepare(const Location& input, const Location& output, const TextEncoder& encoder,
                               const PrepareOptions& options, std::string_view run_id,
                               const PrepareProgress& progress, const std::stop_token& stop) {

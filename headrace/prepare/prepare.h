@@ -45,6 +45,10 @@ struct PrepareResult {
   bool was_published = false;  // it had been finished before: nothing was done
 };
 
+/// Whether a result at `output` would be part of `input` the next time: ask before anything is written.
+/// \error kInvalidArgument  `output` is `input`, or lies in it
+Status check_places(const Location& input, const Location& output);
+
 /// Runs the stage, or what an interrupted run of the same plan left to do. `run_id` names this run in the
 /// manifest.
 /// \error kFailedPrecondition  the output was started with another plan: the differences are named

@@ -303,6 +303,15 @@ TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
   EXPECT_EQ(allowed->attributes.counts.at("rejected"), 1U);
 }
 
+TEST_F(Prepare, TheResultMayNotLieInTheInput) {
+  EXPECT_FALSE(check_places(at("raw"), at("raw")));
+  EXPECT_FALSE(check_places(at("raw"), at("raw/data")));
+  EXPECT_FALSE(check_places(at(""), at("data")));
+  EXPECT_TRUE(check_places(at("raw"), at("raw2")));
+  EXPECT_TRUE(check_places(at("raw/texts"), at("raw")));
+  EXPECT_TRUE(check_places({store, "raw", Url{"memory", "other", "raw"}}, at("raw/data")));
+}
+
 TEST_F(Prepare, AnEmptySplitAndASingleClassAreRefused) {
   const auto none = prepare(at("nothing"), at("data"), *encoder, options, "run", [](auto...) {}, {});
   ASSERT_FALSE(none);
