@@ -100,13 +100,16 @@ class DatasetOpener {
     if (parts.empty()) return no_such_split();
     dataset_->shards_.reserve(parts.size());
     std::vector<Result<DatasetShard>> opened(parts.size(), Error{});
+    std::vector<std::string> remarks(parts.size());
     HEADRACE_CHECK(parallel_for(kOpenThreads, parts.size(), [&](std::size_t i) -> Status {
       const auto index = sizes_bytes.find(parts[i].index);
       if (index == sizes_bytes.end())
         return Error{Code::kDataLoss, concat(name, " names no index of ", parts[i].key)};
-      opened[i] = open_shard(parts[i], index->second);
+      opened[i] = open_shard(parts[i], index->second, remarks[i]);
       return opened[i] ? Status{} : Status(opened[i].error());
     }));
+    std::erase(remarks, "");
+    dataset_->remarks_ = std::move(remarks);
     for (Result<DatasetShard>& shard : opened) {
       if (shard->lost)
         dataset_->remarks_.push_back(concat(dataset_->location_.store->describe(shard->key),
@@ -123,19 +126,38 @@ class DatasetOpener {
                                     "; it has ", join(names, ", "))};
   }
 
-  Result<DatasetShard> open_shard(const ManifestPart& part, std::uint64_t index_bytes) const {
-    const Location location = dataset_->location_.at(part.key);
-    const Location index_location = dataset_->location_.at(part.index);
-    HEADRACE_TRY(const ReadObject read, read_object(*index_location.store, index_location.key,
+  Result<ShardIndex> read_index(const ManifestPart& part, std::uint64_t index_bytes) const {
+    const Location location = dataset_->location_.at(part.index);
+    HEADRACE_TRY(const ReadObject read, read_object(*location.store, location.key,
                                                     std::min(index_bytes, kIndexLimitBytes), options_.call));
     auto index = ShardIndex::parse(read.data);
-    if (!index) return std::move(index).error().in(index_location.describe());
-    DatasetShard shard{.key = location.key, .index = *std::move(index)};
-    if (shard.index.record_count() != part.records || shard.index.shard_crc32c() != part.crc32c) {
-      return Error{Code::kDataLoss,
-                   concat(index_location.describe(),
-                          " is the index of another shard; restore it, or prepare the data set anew")};
+    if (!index) return std::move(index).error().in(location.describe());
+    if (index->record_count() == part.records && index->shard_crc32c() == part.crc32c) return index;
+    return Error{Code::kDataLoss, concat(location.describe(), " is the index of another shard")};
+  }
+
+  // The index, or where it is of no use, one made anew: then `remark` says so.
+  Result<ShardIndex> find_index(const ManifestPart& part, std::uint64_t index_bytes,
+                                std::string& remark) const {
+    auto index = read_index(part, index_bytes);
+    const bool is_of_use =
+        index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
+                  index.error().code != Code::kResourceExhausted);
+    if (is_of_use) return index;
+    auto anew = index_published_shard(dataset_->location_.at(part.key), part, options_.call);
+    if (anew) {
+      remark = concat(index.error().message, "; the index was made anew from the shard");
+      return anew;
     }
+    return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made anew: ",
+                                         anew.error().message, "; restore it, or prepare the data set anew")};
+  }
+
+  Result<DatasetShard> open_shard(const ManifestPart& part, std::uint64_t index_bytes,
+                                  std::string& remark) const {
+    const Location location = dataset_->location_.at(part.key);
+    HEADRACE_TRY(ShardIndex index, find_index(part, index_bytes, remark));
+    DatasetShard shard{.key = location.key, .index = std::move(index)};
     const auto object = location.store->stat(location.key, options_.call);
     if (object && object->size_bytes == part.size_bytes) {
       shard.version = object->version;

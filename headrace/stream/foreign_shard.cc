@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/stream/tfrecord_object.h"
 
 namespace headrace {
 namespace {
+
+constexpr std::uint64_t kPublishedLimitBytes = 256 << 20;
+constexpr std::size_t kMemberLimitBytes = std::size_t{2} << 30;
 
 bool is_hidden(std::string_view key_below) {
   const std::vector<std::string> segments = split(key_below, '/');
@@ -25,6 +30,28 @@ ShardCompression shard_compression(Compression compression) {
       break;
   }
   return ShardCompression::kNone;
+}
+
+// Adds the records that `framed` holds, whole ones alone.
+Status add_records(BytesView framed, ShardIndexBuilder& builder) {
+  RecordScanner scanner(framed);
+  BytesView record;
+  ScanOutcome outcome = ScanOutcome::kEnd;
+  while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) builder.add_record(record.size());
+  return outcome == ScanOutcome::kEnd
+             ? Status{}
+             : scan_error(outcome, "the shard", scanner.position(), builder.record_count());
+}
+
+// The content of the first member, of unknown size.
+Result<InflatedMember> inflate_first(BufferInflater& inflater, BytesView compressed, Compression compression,
+                                     Bytes& content) {
+  while (true) {
+    auto member = inflater.member(compressed, compression, content);
+    if (member || member.error().code != Code::kResourceExhausted || content.size() >= kMemberLimitBytes)
+      return member;
+    content.resize(2 * content.size());
+  }
 }
 
 }  // namespace
@@ -73,6 +100,28 @@ Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInf
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : object.size_bytes, 0));
   return DatasetShard{.key = object.key, .version = object.version, .index = std::move(index), .cut = !read};
+}
+
+Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,
+                                         const CallOptions& call) {
+  HEADRACE_TRY(const ReadObject read, read_object(*shard.store, shard.key, kPublishedLimitBytes, call));
+  if (read.data.size() != part.size_bytes || crc32c(read.data) != part.crc32c)
+    return Error{Code::kDataLoss, concat(shard.describe(), " was altered since it was published")};
+  const Compression compression = sniff_compression(read.data);
+  ShardIndexBuilder builder(shard_compression(compression));
+  if (compression == Compression::kNone) {
+    HEADRACE_CHECK(add_records(read.data, builder));
+    return std::move(builder).finish(part.size_bytes, part.crc32c);
+  }
+  BufferInflater inflater;
+  Bytes content(1 << 20);
+  for (BytesView rest = read.data; !rest.empty();) {
+    HEADRACE_TRY(const InflatedMember member, inflate_first(inflater, rest, compression, content));
+    HEADRACE_CHECK(add_records(BytesView(content).first(member.uncompressed_bytes), builder));
+    builder.add_member(member.compressed_bytes, member.uncompressed_bytes);
+    rest = rest.subspan(member.compressed_bytes);
+  }
+  return std::move(builder).finish(part.size_bytes, part.crc32c);
 }
 
 }  // namespace headrace

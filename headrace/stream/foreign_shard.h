@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file TFRecord files that Headrace did not publish: finding them, and making their indexes by one pass.
+/// \file TFRecord files that Headrace did not publish, and such as lost their index: finding them, and making
+/// their indexes by one pass.
 
 #include <string>
 #include <vector>
@@ -21,5 +22,13 @@ Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, co
 Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
                                          CorruptionPolicy policy, const CallOptions& call,
                                          std::vector<std::string>& remarks);
+
+/// The index that was published with the shard that `part` names, made anew: the same members, hence the same
+/// order of records. Memory: the shard as stored, at most 256 MiB, and its largest member.
+/// \error kDataLoss           the shard, too, is not as it was published
+/// \error kResourceExhausted  it is larger
+/// \error kNotFound
+Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,
+                                         const CallOptions& call);
 
 }  // namespace headrace

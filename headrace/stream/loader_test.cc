@@ -313,15 +313,42 @@ TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
   EXPECT_EQ(seen.size(), 50U);
 }
 
-TEST_F(LoaderTest, AnIndexThatIsLargerThanItsManifestSaysIsNotRead) {
+TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewToTheSameOrder) {
+  for (const std::uint64_t member_records : {0, 7}) {
+    publish({50, 30}, member_records);
+    const auto expected = batches_of(open(), options());
+    Bytes larger = read_object(*store, "data/train-00000.index", 1 << 20)->data;
+    const Bytes other = read_object(*store, "data/train-00001.index", 1 << 20)->data;
+    larger.push_back(std::byte{0});
+    const std::vector<std::function<void(const std::string&)>> faults = {
+        [&](const std::string& key) { ASSERT_TRUE(remove_object(*store, key)); },
+        [&](const std::string& key) { ASSERT_TRUE(write_text(*store, key, "HRINDEX")); },
+        [&](const std::string& key) { ASSERT_TRUE(store->write(key, larger, {})); },
+        [&](const std::string& key) { ASSERT_TRUE(store->write(key, other, {})); }};
+    for (const auto& fault : faults) {
+      fault("data/train-00000.index");
+      const auto dataset = open();
+      ASSERT_TRUE(dataset);
+      EXPECT_EQ(dataset->blocks().size(), 2U);
+      EXPECT_EQ(dataset->shards()[0].index.members().size(), member_records == 0 ? 1U : 8U);
+      EXPECT_EQ(batches_of(dataset, options()), expected);
+      ASSERT_EQ(dataset->remarks().size(), 1U);
+      EXPECT_THAT(dataset->remarks()[0], HasSubstr("memory://test/data/train-00000.index"));
+      EXPECT_THAT(dataset->remarks()[0], HasSubstr("made anew"));
+    }
+  }
+}
+
+TEST_F(LoaderTest, AnIndexIsNotMadeFromAnAlteredShard) {
   publish({50}, 7);
-  Bytes larger = read_object(*store, "data/train-00000.index", 1 << 20)->data;
-  larger.push_back(std::byte{0});
-  ASSERT_TRUE(store->write("data/train-00000.index", larger, {}));
+  ASSERT_TRUE(remove_object(*store, "data/train-00000.index"));
+  Bytes altered = read_object(*store, "data/train-00000", 1 << 20)->data;
+  altered[40] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/train-00000", altered, {}));
   const auto dataset = Dataset::open(location, {});
   ASSERT_FALSE(dataset);
-  EXPECT_EQ(dataset.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(dataset.error().message, HasSubstr("memory://test/data/train-00000.index"));
+  EXPECT_EQ(dataset.error().code, Code::kDataLoss);
+  EXPECT_THAT(dataset.error().message, HasSubstr("altered since it was published; restore it"));
 }
 
 TEST_F(LoaderTest, AManifestWithDamagedAttributesIsNamed) {
