@@ -98,7 +98,7 @@ class ShardJob {
         error = std::move(error).in(
             concat("record ", block.first_record + record, " of ",
                    dataset_.location().store->describe(dataset_.shards()[block.shard].key)));
-      if (options_.on_corrupt == CorruptionPolicy::kFail) return Status(std::move(error));
+      if (options_.on_corrupt == CorruptionPolicy::kFail) return Status(with_advice(std::move(error)));
       skipping = options_.on_corrupt == CorruptionPolicy::kSkipShard;
       ++outcome_.corrupt_records;
       add_remark(outcome_.remarks, std::move(error.message));

@@ -146,6 +146,17 @@ TEST_F(Predict, LeavesOutALostShardWhenAsked) {
   EXPECT_THAT(lines("to/predictions-00001-of-00002.jsonl.gz"), HasSubstr("a1"));
 }
 
+TEST_F(Predict, SaysWhatToDoAboutACorruptRecord) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  Bytes shard = read_object(*store, "data/test-00000", 1 << 20)->data;
+  shard.back() ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/test-00000", shard, {}));
+  const auto failed = run();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kDataLoss);
+  EXPECT_THAT(failed.error().message, HasSubstr("--on-corrupt skip-record"));
+}
+
 TEST_F(Predict, ClassifiesForeignRecordsWithoutIds) {
   publish_data({{tiny_record(0, 1)}}, attributes());
   ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));

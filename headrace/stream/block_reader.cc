@@ -76,9 +76,14 @@ void BlockReader::inflate(const DatasetBlock& block, std::vector<Damage>& damage
         MutableBytesView(inflated_).subspan(member.uncompressed_offset - base, member.uncompressed_bytes);
     Status status = inflate_member(compressed, shard, target);
     if (status) continue;
+    const std::uint64_t end = member.compressed_offset + member.compressed_bytes;
+    std::string records = "the end of a record";  // a foreign one that lies across members
+    if (member.record_count > 0)
+      records = concat("records ", member.first_record, "–", member.first_record + member.record_count - 1);
     damage.push_back({member.uncompressed_offset, member.uncompressed_offset + member.uncompressed_bytes,
                       std::move(status).error().in(concat(dataset_.location().store->describe(shard.key),
-                                                          " at byte ", member.compressed_offset))});
+                                                          ": ", records, ", in the member at bytes ",
+                                                          member.compressed_offset, "–", end - 1))});
   }
   stats_.inflated_bytes += inflated_.size();
   stats_.inflate_seconds += seconds_since(start);

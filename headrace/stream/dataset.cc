@@ -58,6 +58,14 @@ std::string_view policy_name(CorruptionPolicy policy) {
   return "fail";
 }
 
+Error with_advice(Error error) {
+  if (error.code == Code::kDataLoss)
+    error.message +=
+        "; restore the shard, prepare the data set anew, or leave such records out with --on-corrupt "
+        "skip-record";
+  return error;
+}
+
 class DatasetOpener {
  public:
   DatasetOpener(const Location& location, const DatasetOptions& options)

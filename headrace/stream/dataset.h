@@ -27,6 +27,9 @@ enum class CorruptionPolicy : std::uint8_t {
 /// As the option is typed: "fail", "skip-record", "skip-shard".
 std::string_view policy_name(CorruptionPolicy policy);
 
+/// The error of a corrupt record under kFail, with what can be done about it.
+Error with_advice(Error error);
+
 /// One shard, at the version that was found when the data set was opened.
 struct DatasetShard {
   std::string key;

@@ -296,6 +296,12 @@ TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
   EXPECT_EQ(seen.size(), 90U);
   EXPECT_FALSE(seen.contains(70) || seen.contains(79));
   EXPECT_TRUE(seen.contains(69) && seen.contains(80));
+  const ShardMember& member = index->members()[2];
+  ASSERT_EQ((*loader)->remarks().size(), 1U);
+  EXPECT_THAT(
+      (*loader)->remarks()[0],
+      HasSubstr(concat("train-00001: records 20–29, in the member at bytes ", member.compressed_offset, "–",
+                       member.compressed_offset + member.compressed_bytes - 1, ": ")));
 }
 
 TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {

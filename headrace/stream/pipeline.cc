@@ -15,14 +15,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Error with_advice(Error error) {
-  if (error.code == Code::kDataLoss)
-    error.message +=
-        "; restore the shard, prepare the data set anew, or leave such records out with --on-corrupt "
-        "skip-record";
-  return error;
-}
-
 }  // namespace
 
 Status check_memory_budget(const Dataset& dataset, const LoaderOptions& options,
