@@ -106,7 +106,8 @@ TEST_F(Predict, NeverTouchesAFolderThatHoldsSomethingElse) {
   const auto before = objects("");
   const auto result = run({.overwrite = true}, "data");
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("is a dataset folder, not a "));
+  EXPECT_THAT(result.error().message,
+              HasSubstr("holds a published dataset, not what headrace predict makes"));
   EXPECT_EQ(objects(""), before);
 }
 
