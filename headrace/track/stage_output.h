@@ -24,7 +24,7 @@ struct StageOutput {
     std::string_view kind;
   };
   std::string_view stage;            // as its command is called
-  std::string_view claim;            // the configuration that it creates before what follows: configuration.h
+  std::string_view claim;            // the configuration that it keeps: see configuration.h
   std::vector<Folder> folders{};     // whoever depends on another one comes first
   std::vector<std::string> names{};  // what may be there without a manifest that names it
 };
