@@ -36,7 +36,7 @@ Status remove_matching(const Location& output, std::string_view pattern);
 
 /// Whether the stage may begin or continue at `output`, or with `overwrite` begin anew. Changes nothing: call
 /// it before long work, so that a refusal comes early.
-/// \error kFailedPrecondition  another stage began or published something there; or this one did, with another
+/// \error kFailedPrecondition  another stage began or published something there; or this one, with another
 ///                             configuration (not with `overwrite`); or, with `overwrite`, objects of its
 ///                             names lie there, but no claim of it
 Status check_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
