@@ -82,16 +82,16 @@ Result<bool> is_claimed(const Location& output, const StageOutput& stage, std::s
   const Location claim = output.at(key);
   const auto configuration = read_configuration(claim);
   if (!configuration && configuration.error().code == Code::kNotFound) return false;
-  const bool is_damaged = !configuration && configuration.error().code == Code::kDataLoss;
-  if (!configuration && !is_damaged) return configuration.error();
-  const auto found = is_damaged ? Configuration::const_iterator() : configuration->find("stage");
-  const bool is_named = !is_damaged && found != configuration->end();
-  const std::string_view other =
-      is_named ? std::string_view(found->second).substr(0, found->second.find(' ')) : std::string_view();
-  if (key == stage.claim && (is_damaged || other == stage.stage)) return true;
+  if (!configuration && configuration.error().code != Code::kDataLoss) return configuration.error();
+  std::string name;  // of the stage that began; empty: not to be known
+  if (configuration) {
+    if (const auto found = configuration->find("stage"); found != configuration->end())
+      name = found->second.substr(0, found->second.find(' '));
+  }
+  if (key == stage.claim && (!configuration || name == stage.stage)) return true;
   return belongs_to_another(
       output, stage,
-      is_named ? concat("what headrace ", other, " began (", claim.describe(), ")") : claim.describe());
+      name.empty() ? claim.describe() : concat("what headrace ", name, " began (", claim.describe(), ")"));
 }
 
 // Refuses what another stage began or published. Whether this one's claim is there.
