@@ -73,6 +73,28 @@ ScanOutcome RecordScanner::next(BytesView& record) {
   return ScanOutcome::kRecord;
 }
 
+std::optional<std::size_t> find_next_record(BytesView stream, std::size_t damaged,
+                                            std::uint64_t limit_bytes) {
+  const auto header_at = [&](std::size_t offset) {
+    return load_little_endian<std::uint64_t>(stream.data() + offset) <= limit_bytes &&
+           header_is_sound(stream.data() + offset);
+  };
+  if (damaged > stream.size() || stream.size() - damaged < kRecordHeaderBytes) return std::nullopt;
+  const std::size_t last = stream.size() - kRecordHeaderBytes;  // offset where a header fits
+  if (header_at(damaged)) {
+    const auto size = load_little_endian<std::uint64_t>(stream.data() + damaged);
+    const std::size_t behind = stream.size() - damaged;
+    if (behind >= kRecordFramingBytes && size <= behind - kRecordFramingBytes) {
+      const std::size_t end = damaged + kRecordFramingBytes + size;
+      if (end == stream.size() || (end <= last && header_at(end))) return end;
+    }
+  }
+  for (std::size_t offset = damaged + 1; offset <= last; ++offset) {
+    if (header_at(offset)) return offset;
+  }
+  return std::nullopt;
+}
+
 Error scan_error(ScanOutcome outcome, std::string_view where, std::uint64_t offset, std::uint64_t record) {
   const Code code = outcome == ScanOutcome::kTooLarge ? Code::kResourceExhausted : Code::kDataLoss;
   return {code, concat(where, ": ", scan_outcome_text(outcome), " at offset ", offset,

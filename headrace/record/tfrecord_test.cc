@@ -130,6 +130,98 @@ TEST(TfRecord, ALengthIsNotBelievedBeyondTheLimit) {
   }
 }
 
+// Reads on after all damage; the offsets at which records were.
+std::set<std::size_t> offsets_of_sound_records(BytesView stream) {
+  std::set<std::size_t> out;
+  std::size_t start = 0;
+  while (start < stream.size()) {
+    RecordScanner scanner(stream.subspan(start));
+    BytesView record;
+    std::size_t before = 0;
+    while (scanner.next(record) == ScanOutcome::kRecord) {
+      out.insert(start + before);
+      before = scanner.position();
+    }
+    const std::size_t damaged = start + before;
+    const std::optional<std::size_t> next = find_next_record(stream, damaged);
+    if (!next) break;
+    EXPECT_GT(*next, damaged);
+    start = *next;
+  }
+  return out;
+}
+
+struct Framed {
+  Bytes stream;
+  std::vector<std::size_t> offsets;  // of the records, and the end
+};
+
+Framed random_stream(std::mt19937& random) {
+  Framed out;
+  for (unsigned i = 0; i < 60; ++i) {
+    out.offsets.push_back(out.stream.size());
+    append_record(out.stream, random_bytes(random, random() % (1U << (random() % 10))));
+  }
+  out.offsets.push_back(out.stream.size());
+  return out;
+}
+
+TEST(TfRecord, AfterOverwrittenBytesEveryRecordThatWasNotTouchedIsFound) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 2000; ++round) {
+    const Framed framed = random_stream(random);
+    Bytes wrong = framed.stream;
+    for (unsigned damages = 1 + random() % 4; damages > 0; --damages) {
+      const std::size_t begin = random() % wrong.size();
+      const std::size_t end = std::min<std::size_t>(begin + 1 + random() % 100, wrong.size());
+      for (std::size_t at = begin; at < end; ++at) wrong[at] = static_cast<std::byte>(random());
+    }
+    std::set<std::size_t> expected;
+    for (std::size_t i = 0; i + 1 < framed.offsets.size(); ++i) {
+      const auto begin = static_cast<std::ptrdiff_t>(framed.offsets[i]);
+      const auto end = static_cast<std::ptrdiff_t>(framed.offsets[i + 1]);
+      if (std::equal(wrong.begin() + begin, wrong.begin() + end, framed.stream.begin() + begin))
+        expected.insert(framed.offsets[i]);
+    }
+    ASSERT_EQ(offsets_of_sound_records(wrong), expected) << round;
+  }
+}
+
+TEST(TfRecord, AfterMissingBytesEveryRecordBehindThemIsFound) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    const Framed framed = random_stream(random);
+    const std::size_t begin = random() % framed.stream.size();
+    const std::size_t end = std::min<std::size_t>(begin + 1 + random() % 200, framed.stream.size());
+    // Where as many bytes are missing as some records have, the cut record seems to end where a later one does.
+    const auto cut = std::upper_bound(framed.offsets.begin(), framed.offsets.end(), begin);
+    if (std::binary_search(cut, framed.offsets.end(), *cut + (end - begin))) continue;
+    Bytes wrong = framed.stream;
+    wrong.erase(wrong.begin() + static_cast<std::ptrdiff_t>(begin),
+                wrong.begin() + static_cast<std::ptrdiff_t>(end));
+    std::set<std::size_t> expected;
+    for (std::size_t i = 0; i + 1 < framed.offsets.size(); ++i) {
+      if (framed.offsets[i + 1] <= begin) expected.insert(framed.offsets[i]);
+      if (framed.offsets[i] >= end) expected.insert(framed.offsets[i] - (end - begin));
+    }
+    // The two ends may join to a record: those without data are all the same.
+    EXPECT_THAT(offsets_of_sound_records(wrong), testing::IsSupersetOf(expected)) << round;
+  }
+}
+
+TEST(TfRecord, TheSearchForARecordGoesOnInTheNextPiece) {
+  Bytes stream(100, std::byte{7});
+  append_record(stream, as_bytes("found"));
+  for (std::size_t cut = 0; cut < 112; ++cut) {
+    ASSERT_EQ(find_next_record(BytesView(stream).first(cut), 0), std::nullopt) << cut;
+    const std::size_t kept = std::max<std::size_t>(cut, kRecordHeaderBytes) - kRecordHeaderBytes;
+    ASSERT_EQ(find_next_record(BytesView(stream).subspan(kept), 0), 100 - kept) << cut;
+  }
+  EXPECT_EQ(find_next_record(stream, 0, 4), std::nullopt) << "larger than the limit";
+  EXPECT_EQ(find_next_record(stream, stream.size()), std::nullopt);
+  EXPECT_EQ(find_next_record(stream, ~std::size_t{0}), std::nullopt);
+}
+
 TEST(TfRecord, AnErrorNamesObjectOffsetAndRecord) {
   const Error error = scan_error(ScanOutcome::kBadDataChecksum, "s3://bucket/train-00003", 4711, 17);
   EXPECT_EQ(error.code, Code::kDataLoss);
