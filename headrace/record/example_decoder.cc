@@ -80,14 +80,28 @@ Error malformed(const Column& column) {
   return {Code::kDataLoss, concat("not a tf.Example: malformed feature \"", column.name, "\"")};
 }
 
+// The default, or the type's empty value.
+template <typename T>
+T default_of(const Column& column) {
+  const T* value = std::get_if<T>(&column.default_value);
+  return value != nullptr ? *value : T{};
+}
+template <>
+BytesView default_of(const Column& column) {
+  const auto* value = std::get_if<std::string>(&column.default_value);
+  return value != nullptr ? as_bytes(*value) : BytesView();
+}
+
 Status fill_missing(const Column& column, const ColumnBuffer& buffer, std::size_t row) {
-  if (column.required) return mismatch(column, "but the example does not have it");
+  if (column.required && column.default_value.index() == 0)
+    return mismatch(column, "but the example does not have it");
   const std::size_t length = column.length.value_or(0);  // a ragged column gets an empty row
-  if (const auto* floats = std::get_if<float*>(&buffer)) std::fill_n(*floats + row * length, length, 0.0F);
-  if (const auto* integers = std::get_if<std::int64_t*>(&buffer))
-    std::fill_n(*integers + row * length, length, 0);
-  if (const auto* texts = std::get_if<BytesView*>(&buffer))
-    std::fill_n(*texts + row * length, length, BytesView());
+  const auto fill = [&]<typename T>(T* target) {
+    std::fill_n(target + row * length, length, default_of<T>(column));
+  };
+  if (const auto* floats = std::get_if<float*>(&buffer)) fill(*floats);
+  if (const auto* integers = std::get_if<std::int64_t*>(&buffer)) fill(*integers);
+  if (const auto* texts = std::get_if<BytesView*>(&buffer)) fill(*texts);
   return {};
 }
 
@@ -141,6 +155,15 @@ std::size_t buffer_index(const Column& column) {
   return column.length ? type : type + 3;
 }
 
+Status check_default(const Column& column) {
+  constexpr FeatureType kTypes[] = {FeatureType::kFloat32, FeatureType::kInt64, FeatureType::kBytes};
+  const std::size_t index = column.default_value.index();
+  if (index == 0 || (column.length && kTypes[index - 1] == column.type)) return {};
+  return Error{Code::kInvalidArgument,
+               concat("feature \"", column.name, "\": ", describe_column(column),
+                      " cannot have a default of type ", feature_type_name(kTypes[index - 1]))};
+}
+
 // The vector of a ragged column as what can be asked for its size and cut back to it.
 template <typename Use>
 void with_ragged(const ColumnBuffer& buffer, Use&& use) {
@@ -168,6 +191,7 @@ ExampleDecoder::ExampleDecoder(std::vector<Column> columns)
 }
 
 Result<ExampleDecoder> ExampleDecoder::create(std::vector<Column> columns) {
+  for (const Column& column : columns) HEADRACE_CHECK(check_default(column));
   ExampleDecoder decoder(std::move(columns));
   for (std::size_t i = 1; i < decoder.by_name_.size(); ++i) {
     const std::string& name = decoder.columns_[decoder.by_name_[i]].name;

@@ -16,19 +16,26 @@
 
 namespace headrace {
 
+/// What fills a feature that an example lacks; `monostate`: nothing was given.
+using DefaultValue = std::variant<std::monostate, float, std::int64_t, std::string>;
+
 /// A feature that is wanted from every example.
 struct Column {
   std::string name;
   FeatureType type = FeatureType::kFloat32;
   /// Values per example; none: any number ("ragged").
   std::optional<std::uint32_t> length{};
-  /// Where the feature is absent: an error, or (false) zeros, empty byte strings, an empty ragged row.
+  /// Whether it is an error that an example lacks the feature, or has it without a kind, which protobuf allows.
+  /// With a default it is none.
   bool required = true;
+  /// What each of the `length` values then is, of the column's type; else zeros or empty byte strings. A
+  /// ragged column has no default: its row is empty.
+  DefaultValue default_value{};
 };
 
 /// Where a column's values go. Of a fixed length n: the first value of row 0; row r begins n·r values further
 /// on. Ragged: values are appended, and the caller notes the size after each row. Byte strings view the
-/// record.
+/// record, or the decoder where they are a default.
 using ColumnBuffer = std::variant<float*, std::int64_t*, BytesView*, std::vector<float>*,
                                   std::vector<std::int64_t>*, std::vector<BytesView>*>;
 
@@ -40,7 +47,7 @@ using ColumnBuffer = std::variant<float*, std::int64_t*, BytesView*, std::vector
 /// Copy it for each thread.
 class ExampleDecoder {
  public:
-  /// \error kInvalidArgument  two columns of one name
+  /// \error kInvalidArgument  two columns of one name; a default of another type, or of a ragged column
   static Result<ExampleDecoder> create(std::vector<Column> columns);
 
   const std::vector<Column>& columns() const { return columns_; }

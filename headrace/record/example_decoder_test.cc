@@ -134,6 +134,39 @@ TEST(ExampleDecoder, WhatIsNotRequiredMayBeAbsent) {
   EXPECT_TRUE(batch.texts[2].empty());
 }
 
+TEST(ExampleDecoder, ADefaultFillsWhatIsAbsentAndNothingElse) {
+  std::vector<Column> columns = kColumns;
+  columns[0].default_value = 0.5F;
+  columns[1].default_value = std::int64_t{-7};
+  columns[2].default_value = "none";
+  columns[2].required = false;
+  ExampleDecoder decoder = *ExampleDecoder::create(columns);
+  Batch batch;
+  ASSERT_TRUE(decoder.decode({}, batch.buffers, 1));
+  EXPECT_THAT(batch.sentences, ElementsAre(0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0, 0, 0, 0));
+  EXPECT_THAT(batch.labels, ElementsAre(0, 0, -7, -7, 0, 0));
+  EXPECT_EQ(as_text(batch.texts[1]), "none");
+  const Bytes record = example(kFeatures);
+  ASSERT_TRUE(decoder.decode(record, batch.buffers, 2));
+  EXPECT_THAT(batch.sentences, ElementsAre(0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 1, 2, 3, 4));
+  EXPECT_EQ(as_text(batch.texts[2]), "a review");
+  // A feature that is there with too few values is an error, not absent.
+  FeatureMap empty = kFeatures;
+  empty["label"] = std::vector<std::int64_t>{};
+  EXPECT_THAT(decoder.decode(example(empty), batch.buffers, 0).error().message,
+              HasSubstr("\"label\": int64[2] is wanted, int64[0] was found"));
+}
+
+TEST(ExampleDecoder, ADefaultMustBeOfTheColumnsType) {
+  const auto message = [](Column column) { return ExampleDecoder::create({column}).error().message; };
+  EXPECT_EQ(message({"x", FeatureType::kInt64, 2, true, 1.0F}),
+            "feature \"x\": int64[2] cannot have a default of type float32");
+  EXPECT_EQ(message({"x", FeatureType::kFloat32, 1, true, std::int64_t{1}}),
+            "feature \"x\": float32 cannot have a default of type int64");
+  EXPECT_EQ(message({"x", FeatureType::kBytes, std::nullopt, true, "ragged"}),
+            "feature \"x\": bytes[any] cannot have a default of type bytes");
+}
+
 TEST(ExampleDecoder, BuffersMustFitTheColumns) {
   ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
   Batch batch;
