@@ -12,23 +12,18 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <numeric>
-#include <random>
 
 #include "bench/measuring/repeats.h"
-#include "headrace/base/text.h"
-#include "headrace/record/example.h"
+#include "bench/measuring/review_examples.h"
 #include "headrace/record/example_decoder.h"
-#include "headrace/record/tfrecord.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kDimension = 512;
 constexpr std::size_t kBatchSize = 128;
 
 struct TextBatch {
-  std::vector<float> sentences = std::vector<float>(kBatchSize * kDimension);
+  std::vector<float> sentences = std::vector<float>(kBatchSize * kSentenceDimension);
   std::vector<std::int64_t> labels = std::vector<std::int64_t>(kBatchSize);
   std::vector<BytesView> texts = std::vector<BytesView>(kBatchSize);
   std::vector<std::uint64_t> text_offsets = std::vector<std::uint64_t>(kBatchSize + 1);
@@ -46,21 +41,8 @@ struct TextBatch {
 
 bool write(const std::string& path, std::uint64_t count) {
   std::mt19937_64 random(44);
-  std::normal_distribution<float> normal(0, 0.05F);
   Bytes stream;
-  std::vector<float> sentence(kDimension);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    for (float& value : sentence) value = normal(random);
-    const auto label = static_cast<std::int64_t>(random() % 2);
-    const std::string text(700 + random() % 1200, static_cast<char>('a' + random() % 26));
-    ExampleBuilder builder;
-    builder.add_floats("embeddings", sentence);
-    builder.add_int64s("label", {&label, 1});
-    builder.add_bytes("sentence", as_bytes(text));
-    const std::size_t offset = begin_record(stream);
-    builder.append_to(stream);
-    end_record(stream, offset);
-  }
+  for (std::uint64_t i = 0; i < count; ++i) append_review_example(random, stream);
   std::ofstream file(path, std::ios::binary);
   file << as_text(stream);
   return file.flush().good();
@@ -73,7 +55,7 @@ Result<double> decode_all(const std::vector<BytesView>& records, ExampleDecoder&
       HEADRACE_CHECK(decoder.decode(records[first + row], batch.buffers, row));
     }
     batch.copy_texts();
-    sum += static_cast<double>(batch.sentences[kDimension] + static_cast<float>(batch.labels[1])) +
+    sum += static_cast<double>(batch.sentences[kSentenceDimension] + static_cast<float>(batch.labels[1])) +
            static_cast<double>(batch.text_offsets.back());
   }
   return sum;
@@ -89,7 +71,7 @@ Status decode(const std::string& path, std::uint64_t repeat_count) {
   while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) records.push_back(record);
   if (outcome != ScanOutcome::kEnd) return scan_error(outcome, path, scanner.position(), records.size());
   HEADRACE_TRY(ExampleDecoder decoder,
-               ExampleDecoder::create({{"embeddings", FeatureType::kFloat32, kDimension},
+               ExampleDecoder::create({{"embeddings", FeatureType::kFloat32, kSentenceDimension},
                                        {"label", FeatureType::kInt64, 1},
                                        {"sentence", FeatureType::kBytes, 1}}));
   TextBatch batch;

@@ -8,36 +8,24 @@
 /// output: CPU seconds of the process and wall seconds of each epoch, and the most anonymous memory at any
 /// batch. bench/read_batches.py pins it and runs the peers beside it.
 
-#include <time.h>
-
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
-#include <random>
 
+#include "bench/measuring/repeats.h"
+#include "bench/measuring/review_examples.h"
 #include "headrace/base/crc32c.h"
-#include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
-#include "headrace/record/example.h"
-#include "headrace/record/tfrecord.h"
 #include "headrace/store/registry.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint32_t kDimension = 512;
+constexpr std::uint32_t kDimension = kSentenceDimension;
 constexpr std::size_t kMemberBytes = 1 << 20;
 constexpr std::uint64_t kBatchSize = 128;
-
-double seconds(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 std::uint64_t anonymous_kib() {
   std::ifstream status("/proc/self/status");
@@ -47,26 +35,11 @@ std::uint64_t anonymous_kib() {
   return 0;
 }
 
-// Words of a small vocabulary, the frequent ones often, so that it shrinks about as English does.
-std::string make_text(std::mt19937_64& random) {
-  std::string text;
-  const std::size_t words = 120 + random() % 240;
-  for (std::size_t i = 0; i < words; ++i) {
-    std::uint64_t word = 1 + random() % 20'000;
-    if (random() % 2 == 0) word %= 100;
-    for (; word > 0; word /= 18) text += static_cast<char>('a' + word % 18);
-    text += ' ';
-  }
-  return text;
-}
-
 void append_example(std::mt19937_64& random, std::uint64_t number, Bytes& stream) {
-  std::normal_distribution<float> normal(0, 1 / std::sqrt(static_cast<float>(kDimension)));
-  std::vector<float> sentence(kDimension);
-  for (float& value : sentence) value = normal(random);
+  const std::vector<float> sentence = make_sentence_vector(random);
   const std::int64_t label[] = {static_cast<std::int64_t>(number % 2),
                                 1 - static_cast<std::int64_t>(number % 2)};
-  const std::string text = make_text(random), id = concat("aclImdb/train/pos/", number, "_7.txt");
+  const std::string text = make_review(random), id = concat("aclImdb/train/pos/", number, "_7.txt");
   ExampleBuilder builder;
   builder.add_floats("sentence", sentence);
   builder.add_int64s("label", label);

@@ -21,13 +21,14 @@ struct FreeDecompressor {
 constexpr std::uint64_t kMaxRatio = 1032;
 constexpr std::uint64_t kSmallestGuess = 64 << 10;
 
-// How large the content of `compressed` may be: the size in the gzip trailer where it is plausible, else a
-// ratio.
+// How large the content of `compressed` may be. The trailer of gzip states it for the last member: where that is
+// less than the compressed bytes, with what stored blocks add, other members come before.
 std::uint64_t guess_content_bytes(BytesView compressed, Compression compression) {
-  std::uint64_t guess = compressed.size() * 4;
+  std::uint64_t guess = compressed.size() * 2;
   if (compression == Compression::kGzip && compressed.size() >= 18) {
-    const auto stated = load_little_endian<std::uint32_t>(compressed.data() + compressed.size() - 4);
-    if (stated / kMaxRatio <= compressed.size()) guess = std::max<std::uint64_t>(stated, 1);
+    const std::uint64_t stated = load_little_endian<std::uint32_t>(compressed.data() + compressed.size() - 4);
+    const bool is_of_all = stated + stated / 1024 + 64 >= compressed.size();
+    if (is_of_all && stated / kMaxRatio <= compressed.size()) guess = stated;
   }
   return std::max(guess, kSmallestGuess);
 }
@@ -147,7 +148,7 @@ Status BufferInflater::all(BytesView compressed, Compression compression, Bytes&
   do {
     const BytesView rest = compressed.subspan(position);
     const std::uint64_t allowed = limit_bytes - (filled - start);
-    std::uint64_t room = std::max<std::uint64_t>(largest_member, guess_content_bytes(rest, compression));
+    std::uint64_t room = std::max(largest_member, guess_content_bytes(rest, compression));
     Result<InflatedMember> ended = InflatedMember{};
     for (bool larger = true; larger; room *= 2) {
       room = std::min(room, allowed);
@@ -160,7 +161,8 @@ Status BufferInflater::all(BytesView compressed, Compression compression, Bytes&
       return std::move(ended).error().in(
           concat("at offset ", position, ", limited to ", limit_bytes, " bytes"));
     }
-    largest_member = std::max(largest_member, ended->uncompressed_bytes);
+    // Members that end between records are about as large as each other.
+    largest_member = std::max(largest_member, ended->uncompressed_bytes + ended->uncompressed_bytes / 8);
     filled += ended->uncompressed_bytes;
     position += ended->compressed_bytes;
     position += count_leading_zeros(compressed.subspan(position));
