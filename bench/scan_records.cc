@@ -102,7 +102,8 @@ Status run(const std::vector<std::string>& arguments) {
     }));
   }
   nlohmann::json out = repeats.to_json();
-  out.update({{"bytes", counts.bytes}, {"records", counts.records}, {"data_bytes", counts.data_bytes}});
+  out["bytes"] = counts.bytes;
+  if (arguments[0] == "scan") out.update({{"records", counts.records}, {"data_bytes", counts.data_bytes}});
   std::cout << out << "\n";
   return {};
 }

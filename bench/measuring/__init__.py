@@ -87,6 +87,36 @@ def run(command: list, on: list[int], watch_memory: bool = False) -> Done:
         return Done(output.read(), usage.ru_utime + usage.ru_stime, wall_s, most)
 
 
+def run_json(command: list, on: list[int]) -> dict:
+    """What the program prints: "records" or "examples", and the seconds of each repeat, "cpu_s", "wall_s"."""
+    return json.loads(run(command, on).output)
+
+
+def take_turns(programs: dict, rounds: int) -> tuple[dict, dict]:
+    """Runs each program once a round: name → the answers of all rounds. One that answers with a text, the
+    reason of its failure, is left out from then on: the second of the two maps names → reasons."""
+    answers: dict = {name: [] for name in programs}
+    failed: dict = {}
+    for _ in range(rounds):
+        for name, program in programs.items():
+            if name in failed:
+                continue
+            answer = program()
+            if isinstance(answer, str):
+                failed[name] = answer
+                print(f"left out: {name}: {answer}", flush=True)
+            else:
+                answers[name].append(answer)
+    return answers, failed
+
+
+def rate(answers: list[dict], count: int) -> float:
+    """The median of all repeats of all rounds, per second of CPU time. All that count must agree."""
+    for answer in answers:
+        assert answer.get("records", answer.get("examples", count)) == count, answer
+    return median(count / cpu_s for answer in answers for cpu_s in answer["cpu_s"])
+
+
 def _watch(pid: int) -> int:
     most = 0
     while True:

@@ -1,0 +1,20 @@
+"""What the programs here share: timing some work again and again, in their own process."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+
+
+def repeat(work: Callable[[], int], repeats: int) -> None:
+    """Does `work` once unmeasured, then `repeats` times; prints what it returned (the records) and the
+    seconds of each time: of the process, user and system, and of the wall's clock."""
+    records = work()
+    cpu_s, wall_s = [], []
+    for _ in range(repeats):
+        before, start = os.times(), time.monotonic()
+        assert work() == records
+        after = os.times()
+        cpu_s.append(after.user + after.system - before.user - before.system)
+        wall_s.append(time.monotonic() - start)
+    print(json.dumps({"records": records, "cpu_s": cpu_s, "wall_s": wall_s}))
