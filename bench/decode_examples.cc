@@ -5,8 +5,8 @@
 ///
 /// An Example holds 512 floats, a label and a text of about 1.3 kB. A batch is an array of floats, one of
 /// labels, and the texts one after another with their offsets: everything is copied out of the records.
-/// `decode` writes JSON to standard output: examples, seconds of each repeat, and a sum over what was decoded.
-/// bench/decode_examples.py pins it and runs the peers beside it.
+/// `decode` writes JSON to standard output: examples, seconds of each repeat, and a sum over what was
+/// decoded. bench/decode_examples.py pins it and runs the peers beside it.
 
 #include <cstdio>
 #include <fstream>

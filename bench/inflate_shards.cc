@@ -5,8 +5,8 @@
 ///   headrace_bench_inflate_shards inflate FOLDER REPEATS      the same, BufferInflater, sizes unknown
 ///   headrace_bench_inflate_shards scan FOLDER REPEATS         files in the page cache, both CRCs of records
 ///
-/// All but `write` print JSON: examples, content bytes, seconds of each repeat. bench/inflate_shards.py pins it
-/// and runs the peers beside it.
+/// All but `write` print JSON: examples, content bytes, seconds of each repeat. bench/inflate_shards.py pins
+/// it and runs the peers beside it.
 
 #include <libdeflate.h>
 

@@ -3,8 +3,8 @@
 /// \file CRC32C (Castagnoli, reflected polynomial 0x82F63B78), the checksum of TFRecord, TensorBundle, event
 /// files and of every part that a manifest names. Definition: RFC 3720, appendix B.4.
 /// The fastest way that the processor has is chosen at the first call (crc32c_methods.h); the result is the
-/// same. On a Zen 4 core: 58 GB/s with VPCLMULQDQ, 28 with the crc32 instruction, 2 with tables, where the data
-/// are in its caches; of data of 128 bytes 26, 14 and 2.
+/// same. On a Zen 4 core: 58 GB/s with VPCLMULQDQ, 28 with the crc32 instruction, 2 with tables, where the
+/// data are in its caches; of data of 128 bytes 26, 14 and 2.
 
 #include <cstdint>
 

@@ -21,8 +21,8 @@ struct FreeDecompressor {
 constexpr std::uint64_t kMaxRatio = 1032;
 constexpr std::uint64_t kSmallestGuess = 64 << 10;
 
-// How large the content of `compressed` may be. The trailer of gzip states it for the last member: where that is
-// less than the compressed bytes, with what stored blocks add, other members come before.
+// How large the content of `compressed` may be. The trailer of gzip states it for the last member: where that
+// is less than the compressed bytes, with what stored blocks add, other members come before.
 std::uint64_t guess_content_bytes(BytesView compressed, Compression compression) {
   std::uint64_t guess = compressed.size() * 2;
   if (compression == Compression::kGzip && compressed.size() >= 18) {

@@ -25,8 +25,8 @@ struct Column {
   FeatureType type = FeatureType::kFloat32;
   /// Values per example; none: any number ("ragged").
   std::optional<std::uint32_t> length{};
-  /// Whether it is an error that an example lacks the feature, or has it without a kind, which protobuf allows.
-  /// With a default it is none.
+  /// Whether it is an error that an example lacks the feature, or has it without a kind, which protobuf
+  /// allows. With a default it is none.
   bool required = true;
   /// What each of the `length` values then is, of the column's type; else zeros or empty byte strings. A
   /// ragged column has no default: its row is empty.

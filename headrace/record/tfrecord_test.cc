@@ -193,7 +193,8 @@ TEST(TfRecord, AfterMissingBytesEveryRecordBehindThemIsFound) {
     const Framed framed = random_stream(random);
     const std::size_t begin = random() % framed.stream.size();
     const std::size_t end = std::min<std::size_t>(begin + 1 + random() % 200, framed.stream.size());
-    // Where as many bytes are missing as some records have, the cut record seems to end where a later one does.
+    // Where as many bytes are missing as some records have, the cut record seems to end where a later one
+    // does.
     const auto cut = std::upper_bound(framed.offsets.begin(), framed.offsets.end(), begin);
     if (std::binary_search(cut, framed.offsets.end(), *cut + (end - begin))) continue;
     Bytes wrong = framed.stream;
