@@ -4,6 +4,46 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/record/tfrecord.h"
 
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kLimitBytes = 1 << 20;
+
+// The records from `start` on, each of which must lie inside the stream with a right checksum; returns where
+// the first one begins that was not yielded.
+std::size_t scan(BytesView stream, std::size_t start) {
+  RecordScanner scanner(stream.subspan(start), kLimitBytes);
+  BytesView record;
+  std::size_t before = 0;
+  ScanOutcome outcome = ScanOutcome::kEnd;
+  while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) {
+    const std::byte* const end = record.data() + record.size();
+    if (end + kRecordFooterBytes > stream.data() + stream.size()) std::abort();
+    if (load_little_endian<std::uint32_t>(end) != masked_crc32c(crc32c(record))) std::abort();
+    if (scanner.position() <= before || start + scanner.position() > stream.size()) std::abort();
+    before = scanner.position();
+  }
+  if (scanner.position() != before) std::abort();
+  if ((outcome == ScanOutcome::kEnd) != (start + before == stream.size())) std::abort();
+  return start + before;
+}
+
+// Damage is stepped over until the end of the stream, always forwards and onto a header.
+void recover(BytesView stream, std::size_t damaged) {
+  while (damaged != stream.size()) {
+    const std::optional<std::size_t> next = find_next_record(stream, damaged, kLimitBytes);
+    if (!next) return;
+    if (*next <= damaged || *next > stream.size()) std::abort();
+    BytesView record;
+    const ScanOutcome outcome = RecordScanner(stream.subspan(*next), kLimitBytes).next(record);
+    if (outcome == ScanOutcome::kBadLengthChecksum || outcome == ScanOutcome::kTooLarge) std::abort();
+    damaged = scan(stream, *next);
+  }
+}
+
+}  // namespace
+}  // namespace headrace
+
 // The input is a list of cuts into a stream of real records: each five bytes are an offset (two), a length
 // and a byte to fill it with, and what to append. Random bytes alone would never get past a checksum.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -20,18 +60,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
                 static_cast<std::byte>(data[at + 3]));
   }
   append(stream, input);
-  RecordScanner scanner(stream, 1 << 20);
-  BytesView record;
-  std::size_t before = 0;
-  ScanOutcome outcome = ScanOutcome::kEnd;
-  while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) {
-    const std::byte* const end = record.data() + record.size();
-    if (end + kRecordFooterBytes > stream.data() + stream.size()) std::abort();
-    if (load_little_endian<std::uint32_t>(end) != masked_crc32c(crc32c(record))) std::abort();
-    if (scanner.position() <= before || scanner.position() > stream.size()) std::abort();
-    before = scanner.position();
-  }
-  if (scanner.position() != before) std::abort();
-  if (outcome == ScanOutcome::kEnd && before != stream.size()) std::abort();
+  recover(stream, scan(stream, 0));
   return 0;
 }

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "headrace/codec/archive/archive_reader.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kLimitBytes = 1 << 16;
+constexpr std::size_t kBlockBytes = 512;
+
+struct Item {
+  std::string path;
+  std::string data;
+};
+
+// Takes bytes off the front of the fuzzer's input; zeros when it is used up.
+class Script {
+ public:
+  explicit Script(BytesView input) : input_(input) {}
+  bool empty() const { return input_.empty(); }
+  unsigned byte() { return empty() ? 0 : std::to_integer<unsigned char>(take(1)[0]); }
+  BytesView take(std::size_t size) {
+    const BytesView out = input_.first(std::min(size, input_.size()));
+    input_ = input_.subspan(out.size());
+    return out;
+  }
+
+ private:
+  BytesView input_;
+};
+
+struct Tar {
+  Bytes bytes;
+  std::vector<Item> files;  // what must be read
+  bool is_plain = true;     // nothing else is in it
+};
+
+// A header of POSIX.1-1988 whose checksum is right, whatever its fields are.
+void append_header(Tar& tar, const Item& item, char type, BytesView overlay, std::size_t overlay_at) {
+  std::array<char, kBlockBytes> header{};
+  std::snprintf(header.data(), 100, "%s", item.path.c_str());
+  std::snprintf(header.data() + 124, 12, "%011zo", item.data.size());
+  header[156] = type;
+  std::snprintf(header.data() + 257, 6, "ustar");
+  std::copy(overlay.begin(), overlay.end(), reinterpret_cast<std::byte*>(header.data()) + overlay_at);
+  std::fill_n(header.begin() + 148, 8, ' ');
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  std::snprintf(header.data() + 148, 8, "%06o", sum);
+  append(tar.bytes, std::as_bytes(std::span(header)));
+}
+
+// Entries as the script says: of a type, a name, data, and some bytes that are laid over the header.
+Tar make_tar(Script& script) {
+  constexpr std::string_view kTypes = "00000000125xgLKSVD";
+  Tar tar;
+  while (!script.empty() && tar.files.size() < 20) {
+    const char type = kTypes[script.byte() % kTypes.size()];
+    Item item{.path = std::string(1 + script.byte() % 90, static_cast<char>('a' + tar.files.size()))};
+    item.data = to_string(script.take(script.byte()));
+    const std::size_t overlay_bytes = script.byte() % 4 == 0 ? script.byte() % 64 : 0;
+    const std::size_t overlay_at = script.byte() * 2 % (kBlockBytes - 64);
+    append_header(tar, item, type, script.take(overlay_bytes), overlay_at);
+    append(tar.bytes, as_bytes(item.data));
+    tar.bytes.resize((tar.bytes.size() + kBlockBytes - 1) / kBlockBytes * kBlockBytes);
+    tar.is_plain = tar.is_plain && type == '0' && overlay_bytes == 0;
+    tar.files.push_back(std::move(item));
+  }
+  tar.bytes.resize(tar.bytes.size() + 2 * kBlockBytes);
+  return tar;
+}
+
+// Reads it all; what was found before the first error, and whether there was one.
+bool read_archive(const Bytes& archive, std::vector<Item>& found) {
+  const auto store = make_memory_store("fuzz");
+  if (!store->write("archive", archive, {})) std::abort();
+  const auto reader = open_archive(*store, "archive");
+  if (!reader) return false;
+  while (true) {
+    const auto entry = (*reader)->next();
+    if (!entry) return false;
+    if (!*entry) return true;
+    if ((*entry)->path.starts_with("./")) std::abort();
+    if ((*reader)->consumed_bytes() > archive.size()) std::abort();
+    Item& item = found.emplace_back(Item{(*entry)->path, {}});
+    const auto read = (*reader)->read_data(item.data, kLimitBytes);
+    if (item.data.size() > kLimitBytes) std::abort();
+    if (!read) return false;
+  }
+}
+
+}  // namespace
+}  // namespace headrace
+
+// The first byte says what the rest is: an archive as it stands, or a script of what to put into a tar, which
+// may then be compressed. Random bytes alone would never get past a header's checksum.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace headrace;
+  Script script(std::as_bytes(std::span(data, size)));
+  const unsigned mode = script.byte() % 4;
+  std::vector<Item> found;
+  if (mode == 0) {
+    const BytesView rest = script.take(size);
+    (void)read_archive(Bytes(rest.begin(), rest.end()), found);
+    return 0;
+  }
+  const Tar tar = make_tar(script);
+  const bool sound = read_archive(mode == 1 ? *gzip_compress(tar.bytes, 1) : tar.bytes, found);
+  if (!tar.is_plain || tar.files.empty()) return 0;
+  const bool equal =
+      std::equal(found.begin(), found.end(), tar.files.begin(), tar.files.end(),
+                 [](const Item& a, const Item& b) { return a.path == b.path && a.data == b.data; });
+  if (!sound || !equal) std::abort();
+  return 0;
+}
