@@ -1,9 +1,9 @@
 // What tests/python/test_record_tensorflow.py drives: the codecs of record/ and codec/ on files, JSON lines
 // on standard input and output. Floats travel as their 32 bits, bytes as hexadecimal digits.
 //
-//   headrace_record_probe read FILE [NAME:TYPE[:LENGTH] …]      columns: by ExampleDecoder
+//   headrace_record_probe read FILE [NAME:TYPE[:LENGTH[:DEFAULT]] …]   columns: by ExampleDecoder
 //   headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER
-//   headrace_record_probe index FILE                            the index that `write` made beside the file
+//   headrace_record_probe index FILE                  the index that `write` made beside the file
 //   headrace_record_probe events FILE
 
 #include <bit>
@@ -109,6 +109,11 @@ struct Columns {
     if (parts[1] == "float32") column.type = FeatureType::kFloat32;
     if (parts[1] == "int64") column.type = FeatureType::kInt64;
     if (parts.size() > 2) column.length = *parse_number<std::uint32_t>(parts[2]);
+    if (parts.size() > 3) {
+      if (column.type == FeatureType::kFloat32) column.default_value = *parse_number<float>(parts[3]);
+      if (column.type == FeatureType::kInt64) column.default_value = *parse_number<std::int64_t>(parts[3]);
+      if (column.type == FeatureType::kBytes) column.default_value = parts[3];
+    }
     const std::size_t length = column.length.value_or(0);
     const auto bind = [&](auto& values) {
       values.resize(length);

@@ -197,40 +197,73 @@ def test_reads_multi_member_files(probe, examples, tmp_path):
         assert probe("read", tmp_path / name) == examples, name
 
 
-def test_decodes_columns_as_parse_example_does(probe, tmp_path):
-    rng = random.Random(3)
-    examples = []
-    for _ in range(EXAMPLES):
-        example = {
-            "sentence": {"float32": [float_bits(rng.gauss(0, 1)) for _ in range(8)]},
-            "label": {"int64": [rng.randrange(-(2**62), 2**62) for _ in range(2)]},
-            "text": {"bytes": [rng.randbytes(rng.randrange(20)).hex()]},
-            "ragged": {"int64": [rng.randrange(-500, 500) for _ in range(rng.randrange(4))]},
-            "other": random_feature(rng),
-        }
-        for name in ("other", "ragged", "text"):
-            if rng.random() < 0.2:
-                del example[name]
-        examples.append(example)
-    records = [to_tensorflow(example).SerializeToString() for example in examples]
-    write_records(tmp_path / "shard", records, "GZIP")
-    columns = ["label:int64:2", "text:bytes:1", "sentence:float32:8", "ragged:int64"]
-    decoded = probe("read", tmp_path / "shard", *columns)
+def encoding_that_parse_example_reads(example: dict, rng: random.Random) -> bytes:
+    """Like any_encoding, but a list is in one piece and of one kind, and all fields are known."""
+
+    def entry(name: str, values: dict) -> bytes:
+        ((kind, items),) = values.items()
+        if kind == "bytes":
+            content = b"".join(field(1, bytes.fromhex(item)) for item in items)
+        else:
+            encoded = [struct.pack("<I", item) if kind == "float32" else varint(item) for item in items]
+            tag = b"\x0d" if kind == "float32" else b"\x08"
+            packed = rng.random() < 0.5
+            content = field(1, b"".join(encoded)) if packed else b"".join(tag + item for item in encoded)
+        number = {"bytes": 1, "float32": 2, "int64": 3}[kind]
+        return field(1, field(1, name.encode()) + field(2, field(number, content)))
+
+    entries = [entry(name, values) for name, values in example.items()]
+    rng.shuffle(entries)
+    if rng.random() < 0.2:  # of equal names the last counts
+        entries.insert(0, entry("label", {"int64": [rng.randrange(100)] * 2}))
+    return field(1, b"".join(entries))
+
+
+def random_row(rng: random.Random) -> dict:
+    row = {
+        "sentence": {"float32": [rng.getrandbits(30) for _ in range(8)]},
+        "label": {"int64": [rng.randrange(-(2**62), 2**62) >> rng.randrange(62) for _ in range(2)]},
+        "text": {"bytes": [rng.randbytes(rng.randrange(20)).hex()]},
+        "ragged": {"int64": [rng.randrange(-500, 500) for _ in range(rng.randrange(4))]},
+        "floats": {"float32": [rng.getrandbits(30) for _ in range(rng.randrange(4))]},
+        "texts": {"bytes": [rng.randbytes(rng.randrange(3)).hex() for _ in range(rng.randrange(3))]},
+        "other": random_feature(rng),
+    }
+    return {name: values for name, values in row.items() if name == "label" or rng.random() < 0.8}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_decodes_columns_as_parse_example_does(probe, tmp_path, seed):
+    rng = random.Random(seed)
+    records = [encoding_that_parse_example_reads(random_row(rng), rng) for _ in range(EXAMPLES)]
+    write_records(tmp_path / "shard", records, rng.choice(["", "GZIP"]))
     parsed = tf.io.parse_example(
         records,
         {
             "label": tf.io.FixedLenFeature([2], tf.int64),
-            "text": tf.io.FixedLenFeature([1], tf.string, [b""]),
-            "sentence": tf.io.FixedLenFeature([8], tf.float32),
+            "text": tf.io.FixedLenFeature([1], tf.string, [b"none"]),
+            "sentence": tf.io.FixedLenFeature([8], tf.float32, [-1.5] * 8),
             "ragged": tf.io.RaggedFeature(tf.int64),
+            "floats": tf.io.RaggedFeature(tf.float32),
+            "texts": tf.io.RaggedFeature(tf.string),
         },
     )
+    columns = ["label:int64:2", "text:bytes:1:none", "sentence:float32:8:-1.5", "ragged:int64"]
+    decoded = probe("read", tmp_path / "shard", *columns, "floats:float32", "texts:bytes")
+
+    def column(name: str, kind: str) -> list:
+        return [row[name][kind] for row in decoded]
+
+    def ragged(name: str) -> list:
+        return np.split(parsed[name].values.numpy(), parsed[name].row_splits.numpy()[1:-1])
+
     assert len(decoded) == EXAMPLES
-    assert [row["label"]["int64"] for row in decoded] == parsed["label"].numpy().tolist()
-    assert [row["ragged"]["int64"] for row in decoded] == parsed["ragged"].to_list()
-    assert [row["text"]["bytes"][0] for row in decoded] == [row[0].hex() for row in parsed["text"].numpy()]
-    sentences = np.array([row["sentence"]["float32"] for row in decoded], np.uint32)
-    assert np.array_equal(sentences, parsed["sentence"].numpy().view(np.uint32))
+    assert column("label", "int64") == parsed["label"].numpy().tolist()
+    assert column("text", "bytes") == [[row[0].hex()] for row in parsed["text"].numpy()]
+    assert column("sentence", "float32") == parsed["sentence"].numpy().view(np.uint32).tolist()
+    assert column("ragged", "int64") == [row.tolist() for row in ragged("ragged")]
+    assert column("floats", "float32") == [row.view(np.uint32).tolist() for row in ragged("floats")]
+    assert column("texts", "bytes") == [[value.hex() for value in row] for row in ragged("texts")]
 
 
 def test_names_the_column_that_does_not_fit(probe, tmp_path):
