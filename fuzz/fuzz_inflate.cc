@@ -26,14 +26,17 @@ headrace::Result<headrace::Bytes> inflate_stream(headrace::BytesView input,
   return out;
 }
 
-// Both decompressors, which must agree. Returns the content, or nothing if it was refused.
+// By both decompressors. What zlib accepts libdeflate must accept, and give the same; the reverse does not
+// hold: libdeflate takes some codes that RFC 1951 forbids, where the checksum is right all the same. Returns
+// the content, or nothing if zlib refused it.
 std::optional<headrace::Bytes> inflate(headrace::BytesView input, headrace::Compression compression) {
   headrace::Bytes whole;
   const headrace::Status status = headrace::BufferInflater().all(input, compression, whole, kLimitBytes);
   if (whole.size() > kLimitBytes || (!status && !whole.empty())) std::abort();
   const headrace::Result<headrace::Bytes> streamed = inflate_stream(input, compression);
-  if (status && (!streamed || *streamed != whole)) std::abort();
-  return status ? std::optional(std::move(whole)) : std::nullopt;
+  if (!streamed) return std::nullopt;
+  if (!status || *streamed != whole) std::abort();
+  return whole;
 }
 
 // Gzip members that hold the text, cut and repeated as its own bytes say.
