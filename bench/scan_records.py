@@ -93,7 +93,8 @@ def main() -> None:
         missing |= {f"{kind}, {name}": reason for name, reason in failed.items()}
         for target, part in zip((summary, compared), summarise(kind, raw[kind]), strict=True):
             target.update(part)
-    measuring.report(arguments.json, summary, raw, compared, missing=missing)
+    more = {"missing": missing, "installed_peers": peers.installed()}
+    measuring.report(arguments.json, summary, raw, compared, **more)
 
 
 if __name__ == "__main__":

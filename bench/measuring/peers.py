@@ -39,6 +39,12 @@ def install() -> dict[str, str]:
     return missing
 
 
+def installed() -> list[str]:
+    """The lines of requirements.txt that are not missing: names with versions."""
+    lines = [line for line in _REQUIREMENTS.read_text().splitlines() if line and not line.startswith("#")]
+    return [line for line in lines if line not in install()]
+
+
 def run_own(name: str, *arguments, core: int) -> dict | str:
     """What bench/peers/<name>.py, in the environment of the peers, prints as JSON; or why it failed."""
     install()
