@@ -74,7 +74,8 @@ Status write_shard(const Location& folder, std::uint64_t number, std::uint64_t r
                             .role = "shard",
                             .split = "train",
                             .records = records,
-                            .index = key + ".index"});
+                            .index = key + ".index",
+                            .blocks = index.blocks()});
   manifest.parts.push_back({.key = key + ".index", .size_bytes = index_bytes.size(), .role = "index"});
   return {};
 }
@@ -109,7 +110,7 @@ Status read(const Location& folder, int repeats, int threads) {
         .first_epoch = static_cast<std::uint64_t>(repeat)};
     options.epochs = options.first_epoch + 1;
     options.threads = threads;
-    HEADRACE_TRY(const auto loader, BatchLoader::create(dataset, options));
+    HEADRACE_TRY(const auto loader, BatchLoader::create({{.dataset = dataset}}, options));
     records = 0;
     while (true) {
       HEADRACE_TRY(const std::optional<Batch> batch, loader->next());

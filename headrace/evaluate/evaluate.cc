@@ -20,6 +20,7 @@ LoaderOptions loader_options(const ExportAttributes& attributes, const EvaluateO
   out.batch_size = options.batch_size;
   out.shuffle = ShuffleMode::kNone;
   out.on_corrupt = options.on_corrupt;
+  out.threads = 1;
   out.memory_budget_bytes = options.memory_budget_bytes;
   out.stop = stop;
   return out;
@@ -108,7 +109,7 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                    data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
   HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-               BatchLoader::create(dataset, loader_options(model.attributes, options, stop)));
+               BatchLoader::create({{.dataset = dataset}}, loader_options(model.attributes, options, stop)));
   HEADRACE_TRY(std::unique_ptr<Call> call,
                model.model->prepare("eval_step", {"features", "labels", "weights"},
                                     {"loss", "metrics", "predictions"}));

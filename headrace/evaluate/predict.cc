@@ -10,7 +10,7 @@
 #include "headrace/io/parallel.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/batch.h"
-#include "headrace/stream/block_reader.h"
+#include "headrace/stream/loaded_block.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -53,10 +53,10 @@ class ShardJob {
   Result<ShardOutcome> run(std::uint32_t shard, const Location& output) {
     HEADRACE_TRY(PredictionShard writer,
                  PredictionShard::start(output, prediction_shard_name(shard, dataset_.shards().size())));
-    BlockReader reader(dataset_);
+    BlockLoader loader(dataset_, options_.on_corrupt, BufferPool::create());
     for (const DatasetBlock& block :
          std::ranges::equal_range(dataset_.blocks(), shard, {}, &DatasetBlock::shard)) {
-      HEADRACE_CHECK(read_block(block, reader, writer));
+      HEADRACE_CHECK(read_block(block, loader, writer));
     }
     HEADRACE_CHECK(answer(writer));
     HEADRACE_TRY(outcome_.part, writer.finish());
@@ -73,37 +73,31 @@ class ShardJob {
         predictor_(std::move(predictor)),
         decoder_(std::move(decoder)),
         // A pool's memory is aligned as the engine wants it.
-        batch_(
-            std::make_shared<BatchPool>(std::vector{decoder_.columns().front()}, options.batch_size)->take()),
+        batch_(BatchPool::create(std::vector{decoder_.columns().front()}, options.batch_size)->take()),
         id_views_(options.batch_size) {
     buffers_ = {reinterpret_cast<float*>(batch_.column(0))};
     if (decoder_.columns().size() > 1) buffers_.emplace_back(id_views_.data());
   }
 
-  Status read_block(const DatasetBlock& block, BlockReader& reader, PredictionShard& writer) {
-    bool skipping = dataset_.shards()[block.shard].lost;
-    if (skipping) {
-      outcome_.corrupt_records += block.record_count;
-      return {};
-    }
-    return reader.read(block, {.stop = stop_}, [&](std::uint64_t record, const Result<BytesView>& data) {
-      if (skipping) {
-        ++outcome_.corrupt_records;
-        return Status{};
+  Status read_block(const DatasetBlock& block, BlockLoader& loader, PredictionShard& writer) {
+    HEADRACE_TRY(const LoadedBlock loaded, loader.load(block, {.stop = stop_}));
+    const bool is_lost = dataset_.shards()[block.shard].lost;
+    for (std::uint64_t i = 0; i < block.record_count; ++i) {
+      const Error* hole = loaded.hole(i);
+      Status status = hole == nullptr ? decode(loaded.data(i)) : Status(*hole);
+      if (status) {
+        if (ids_.size() == options_.batch_size) HEADRACE_CHECK(answer(writer));
+        continue;
       }
-      Status status = data ? decode(*data) : Status(data.error());
-      if (status) return ids_.size() == options_.batch_size ? answer(writer) : Status{};
       Error error = std::move(status).error();
-      if (data)
+      if (hole == nullptr)
         error = std::move(error).in(
-            concat("record ", block.first_record + record, " of ",
-                   dataset_.location().store->describe(dataset_.shards()[block.shard].key)));
-      if (options_.on_corrupt == CorruptionPolicy::kFail) return Status(with_advice(std::move(error)));
-      skipping = options_.on_corrupt == CorruptionPolicy::kSkipShard;
+            concat("record ", block.first_record + i, " of ", dataset_.describe_shard(block.shard)));
+      if (options_.on_corrupt == CorruptionPolicy::kFail) return with_advice(std::move(error));
       ++outcome_.corrupt_records;
-      add_remark(outcome_.remarks, std::move(error.message));
-      return Status{};
-    });
+      if (!is_lost) add_remark(outcome_.remarks, std::move(error.message));
+    }
+    return {};
   }
 
   // Into the next row of the batch.

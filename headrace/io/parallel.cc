@@ -1,5 +1,7 @@
 #include "headrace/io/parallel.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -50,6 +52,12 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
   work();
   helpers.clear();
   return first_failure;
+}
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(CPU_COUNT(&set), 1) : 1;
 }
 
 }  // namespace headrace

@@ -15,4 +15,7 @@ namespace headrace {
 /// \error what `task` returns; kResourceExhausted if it threw std::bad_alloc
 Status parallel_for(int threads, std::size_t count, const std::function<Status(std::size_t)>& task);
 
+/// Cores that this process may run on, at least 1.
+int available_cores();
+
 }  // namespace headrace

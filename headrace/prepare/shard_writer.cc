@@ -71,33 +71,12 @@ namespace {
 
 using nlohmann::json;
 
-json part_to_json(const ManifestPart& part) {
-  return {{"key", part.key},
-          {"size_bytes", part.size_bytes},
-          {"crc32c", part.crc32c},
-          {"records", part.records.value_or(0)}};
-}
-
-ManifestPart part_from_json(const json& from) {
-  return {.key = from.at("key").get<std::string>(),
-          .size_bytes = from.at("size_bytes").get<std::uint64_t>(),
-          .crc32c = from.at("crc32c").get<std::uint32_t>(),
-          .records = from.at("records").get<std::uint64_t>()};
-}
-
 std::string receipt_to_text(const ShardReceipt& receipt) {
-  json document = {{"shard", part_to_json(receipt.shard)},
-                   {"index", part_to_json(receipt.index)},
+  json document = {{"shard", json::parse(manifest_part_to_json(receipt.shard))},
+                   {"index", json::parse(manifest_part_to_json(receipt.index))},
                    {"labels", json::object()}};
   for (const auto& [label, count] : receipt.labels) document["labels"][concat(label)] = count;
   return document.dump() + "\n";
-}
-
-void complete(ShardReceipt& receipt, const ShardTask& task) {
-  receipt.shard.role = "shard";
-  receipt.shard.split = task.split_name;
-  receipt.shard.index = receipt.index.key;
-  receipt.index.role = "index";
 }
 
 }  // namespace
@@ -128,11 +107,14 @@ Result<std::optional<ShardReceipt>> ShardWriter::find_receipt(const ShardTask& t
   try {
     const std::string_view text = as_text(read->data);
     const json document = check_json_depth(text) ? json::parse(text) : json();
-    ShardReceipt receipt{.shard = part_from_json(document.at("shard")),
-                         .index = part_from_json(document.at("index"))};
+    const auto part = [&](const char* name) {
+      auto parsed = parse_manifest_part(document.at(name).dump());
+      if (!parsed) throw std::invalid_argument(parsed.error().message);
+      return *std::move(parsed);
+    };
+    ShardReceipt receipt{.shard = part("shard"), .index = part("index")};
     for (const auto& [label, count] : document.at("labels").items())
       receipt.labels[std::stoi(label)] = count.get<std::uint64_t>();
-    complete(receipt, task);
     return std::optional(std::move(receipt));
   } catch (const std::exception& exception) {
     return Error{Code::kDataLoss, concat(location.describe(), " is damaged (", exception.what(),
@@ -194,12 +176,16 @@ Result<ShardReceipt> ShardWriter::write(const ShardTask& task) const {
   HEADRACE_TRY(const ShardIndex index, body.finish());
   receipt.shard.size_bytes = index.shard_bytes();
   receipt.shard.crc32c = index.shard_crc32c();
+  receipt.shard.blocks = index.blocks();
   const Bytes index_bytes = index.serialize();
   HEADRACE_CHECK(output_.store->write(output_.at(receipt.index.key).key, index_bytes, {}));
   receipt.index.size_bytes = index_bytes.size();
   receipt.index.crc32c = crc32c(index_bytes);
+  receipt.shard.role = "shard";
+  receipt.shard.split = task.split_name;
+  receipt.shard.index = receipt.index.key;
+  receipt.index.role = "index";
   HEADRACE_CHECK(write_text(*receipts_.store, receipt_location(task).key, receipt_to_text(receipt)));
-  complete(receipt, task);
   return receipt;
 }
 

@@ -171,4 +171,31 @@ Bytes ShardIndex::serialize() const {
   return out;
 }
 
+std::vector<ShardBlock> ShardIndex::blocks() const {
+  std::vector<ShardBlock> blocks;
+  ShardBlock block;
+  const auto close = [&] {
+    if (block.record_count > 0) blocks.push_back(block);
+    block = {};
+  };
+  if (compression_ == ShardCompression::kNone) {
+    for (std::uint64_t record = 0; record < record_count(); ++record) {
+      ++block.record_count;
+      block.stream_bytes = block.stored_bytes += record_bytes(record);
+      if (block.stream_bytes >= kBlockBytes) close();
+    }
+    close();
+    return blocks;
+  }
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    block.record_count += members_[m].record_count;
+    block.stored_bytes += members_[m].compressed_bytes;
+    block.stream_bytes += members_[m].uncompressed_bytes;
+    const bool next_begins_anew = m + 1 == members_.size() || members_[m + 1].begins_with_record;
+    if (block.stream_bytes >= kBlockBytes && next_begins_anew && block.record_count > 0) close();
+  }
+  close();
+  return blocks;
+}
+
 }  // namespace headrace

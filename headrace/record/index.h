@@ -29,6 +29,18 @@ struct ShardMember {
   bool begins_with_record = true;
 };
 
+/// A run of records that is read as a whole: docs/formats/order.md, "Inputs". Blocks of a shard follow one
+/// another in both streams; the first begins at 0.
+struct ShardBlock {
+  std::uint64_t record_count = 0;
+  std::uint64_t stored_bytes = 0;  // compressed, or the same as stream_bytes
+  std::uint64_t stream_bytes = 0;  // uncompressed, framed
+  bool operator==(const ShardBlock&) const = default;
+};
+
+/// Blocks hold at least so many uncompressed bytes, but the last of a shard.
+inline constexpr std::uint64_t kBlockBytes = 8 << 20;
+
 /// Immutable once made, hence thread-safe. Memory: 8 bytes a record, 56 a member.
 class ShardIndex {
  public:
@@ -54,6 +66,9 @@ class ShardIndex {
 
   /// In order, at least one unless the shard is empty.
   const std::vector<ShardMember>& members() const { return members_; }
+
+  /// The shard's blocks, none of them without records.
+  std::vector<ShardBlock> blocks() const;
 
  private:
   friend class ShardIndexBuilder;

@@ -5,6 +5,7 @@
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
+#include "headrace/record/tfrecord.h"
 
 namespace headrace {
 namespace {
@@ -26,7 +27,26 @@ json part_to_json(const ManifestPart& part) {
   if (!part.split.empty()) out["split"] = part.split;
   if (part.records) out["records"] = *part.records;
   if (!part.index.empty()) out["index"] = part.index;
+  for (const ShardBlock& block : part.blocks)
+    out["blocks"].push_back({block.record_count, block.stored_bytes, block.stream_bytes});
   return out;
+}
+
+// Of a part's blocks; false if they cannot be its.
+bool blocks_agree(const ManifestPart& part) {
+  std::uint64_t records = 0, stored_bytes = 0;
+  for (const ShardBlock& block : part.blocks) {
+    const std::uint64_t records_left = part.records.value_or(0) - records;
+    const std::uint64_t bytes_left = part.size_bytes - stored_bytes;
+    if (block.record_count == 0 || block.record_count > records_left || block.stored_bytes > bytes_left)
+      return false;
+    if (block.stream_bytes / kRecordFramingBytes < block.record_count ||
+        block.stream_bytes > kNoRecordLimitBytes)
+      return false;
+    records += block.record_count;
+    stored_bytes += block.stored_bytes;
+  }
+  return records == part.records.value_or(0);
 }
 
 // nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that into an Error.
@@ -39,6 +59,12 @@ ManifestPart part_from_json(const json& from) {
   part.split = from.value("split", "");
   if (from.contains("records")) part.records = from.at("records").get<std::uint64_t>();
   part.index = from.value("index", "");
+  for (const json& block : from.value("blocks", json::array())) {
+    part.blocks.push_back({block.at(0).get<std::uint64_t>(), block.at(1).get<std::uint64_t>(),
+                           block.at(2).get<std::uint64_t>()});
+  }
+  if (part.role == "shard" && !blocks_agree(part))
+    throw std::invalid_argument(concat("the blocks of ", part.key, " do not make up its records"));
   return part;
 }
 
@@ -101,6 +127,14 @@ Result<Manifest> parse_manifest(BytesView data) {
     manifest.attributes_json = document.at("attributes").dump();
     return manifest;
   });
+}
+
+std::string manifest_part_to_json(const ManifestPart& part) { return part_to_json(part).dump(); }
+
+Result<ManifestPart> parse_manifest_part(std::string_view text) {
+  HEADRACE_CHECK(check_json_depth(text));
+  return parse_guarded<ManifestPart>("part",
+                                     [&]() -> Result<ManifestPart> { return part_from_json(json::parse(text)); });
 }
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {

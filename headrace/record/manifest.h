@@ -12,6 +12,7 @@
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
+#include "headrace/record/index.h"
 
 namespace headrace {
 
@@ -28,6 +29,7 @@ struct ManifestPart {
   std::string split;  // of a shard; else empty
   std::optional<std::uint64_t> records{};
   std::string index;  // of a shard: key of its index; else empty
+  std::vector<ShardBlock> blocks{};  // of a shard
 };
 
 struct Manifest {
@@ -47,6 +49,11 @@ std::string serialize_manifest(const Manifest& manifest);
 ///                          or a field missing or of another type
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
+
+/// One part as JSON text, as a manifest holds it: for other objects that name parts.
+std::string manifest_part_to_json(const ManifestPart& part);
+/// \error kDataLoss  as for parse_manifest
+Result<ManifestPart> parse_manifest_part(std::string_view text);
 
 struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"

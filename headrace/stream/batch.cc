@@ -12,64 +12,128 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kBatchAlignmentBytes - 1) / kBatchAlignmentBytes * kBatchAlignmentBytes;
 }
 
+template <typename T>
+std::uint64_t memory_of(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
 }  // namespace
 
+bool is_fixed(const Column& column) { return column.length && column.type != FeatureType::kBytes; }
+
 std::uint64_t row_bytes(const Column& column) {
-  return column.length.value_or(0) * (column.type == FeatureType::kFloat32 ? 4U : 8U);
+  if (!is_fixed(column)) return 0;
+  return *column.length * (column.type == FeatureType::kFloat32 ? sizeof(float) : sizeof(std::int64_t));
 }
 
-Batch& Batch::operator=(Batch&& other) noexcept {
-  if (this == &other) return *this;
-  if (memory_ != nullptr) pool_->give_back(memory_);
-  epoch = other.epoch, number = other.number, rows = other.rows, records = other.records;
-  pool_ = std::move(other.pool_);
-  memory_ = std::exchange(other.memory_, nullptr);
-  columns_ = std::move(other.columns_);
-  weights_ = other.weights_;
-  return *this;
+void VariableColumn::clear() {
+  floats.clear(), integers.clear(), bytes.clear(), row_offsets.clear(), byte_offsets.clear();
 }
 
-Batch::Batch(Batch&& other) noexcept { *this = std::move(other); }
-
-Batch::~Batch() {
-  if (memory_ != nullptr) pool_->give_back(memory_);
+std::uint64_t VariableColumn::capacity_bytes() const {
+  return memory_of(floats) + memory_of(integers) + memory_of(bytes) + memory_of(row_offsets) +
+         memory_of(byte_offsets);
 }
+
+struct Batch::Memory {
+  explicit Memory(std::uint64_t fixed_bytes, std::size_t columns)
+      : fixed(static_cast<std::byte*>(::operator new(fixed_bytes, kAlignment))), variable(columns) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { ::operator delete(fixed, kAlignment); }
+
+  const BatchPool* pool = nullptr;  // that it is out of, which its handles keep alive
+  std::byte* fixed;
+  std::vector<VariableColumn> variable;  // by column; of fixed ones empty
+  std::uint64_t measured_bytes = 0;      // as counted in the pool
+};
+
+ColumnData Batch::data(std::size_t i) const {
+  const Column& column = memory_->pool->columns()[i];
+  if (is_fixed(column)) return {this->column(i), rows * *column.length};
+  VariableColumn& from = memory_->variable[i];
+  ColumnData data{.row_offsets = from.row_offsets, .byte_offsets = from.byte_offsets};
+  if (column.type == FeatureType::kBytes) {
+    data.values = from.bytes.data(), data.value_count = from.bytes.size();
+  } else if (column.type == FeatureType::kFloat32) {
+    data.values = reinterpret_cast<std::byte*>(from.floats.data()), data.value_count = from.floats.size();
+  } else {
+    data.values = reinterpret_cast<std::byte*>(from.integers.data()), data.value_count = from.integers.size();
+  }
+  return data;
+}
+
+std::byte* Batch::column(std::size_t i) const { return memory_->fixed + memory_->pool->offsets_[i]; }
+
+float* Batch::weights() const {
+  return reinterpret_cast<float*>(memory_->fixed + memory_->pool->offsets_.back());
+}
+
+VariableColumn& Batch::variable(std::size_t i) const { return memory_->variable[i]; }
 
 BatchPool::BatchPool(std::vector<Column> columns, std::uint64_t rows)
     : columns_(std::move(columns)), rows_(rows) {
   for (const Column& column : columns_) {
-    offsets_.push_back(batch_bytes_);
-    batch_bytes_ += aligned(rows_ * row_bytes(column));
+    offsets_.push_back(fixed_bytes_);
+    fixed_bytes_ += aligned(rows_ * row_bytes(column));
   }
-  offsets_.push_back(batch_bytes_);
-  batch_bytes_ += aligned(rows_ * sizeof(float));
+  offsets_.push_back(fixed_bytes_);
+  fixed_bytes_ += aligned(rows_ * sizeof(float));
 }
 
-BatchPool::~BatchPool() {
-  for (std::byte* memory : free_) ::operator delete(memory, kAlignment);
+std::shared_ptr<BatchPool> BatchPool::create(std::vector<Column> columns, std::uint64_t rows) {
+  return std::shared_ptr<BatchPool>(new BatchPool(std::move(columns), rows));
 }
+
+BatchPool::~BatchPool() = default;
 
 Batch BatchPool::take() {
-  Batch batch;
+  std::unique_ptr<Batch::Memory> memory;
   {
     const std::lock_guard lock(mutex_);
+    ++outstanding_;
     if (!free_.empty()) {
-      batch.memory_ = free_.back();
+      memory = std::move(free_.back());
       free_.pop_back();
     }
   }
-  if (batch.memory_ == nullptr)
-    batch.memory_ = static_cast<std::byte*>(::operator new(batch_bytes_, kAlignment));
-  batch.pool_ = shared_from_this();
+  if (memory == nullptr) memory = std::make_unique<Batch::Memory>(fixed_bytes_, columns_.size());
+  for (VariableColumn& column : memory->variable) column.clear();
+  memory->pool = this;
+  Batch batch;
   batch.rows = rows_;
-  for (std::size_t i = 0; i < columns_.size(); ++i) batch.columns_.push_back(batch.memory_ + offsets_[i]);
-  batch.weights_ = reinterpret_cast<float*>(batch.memory_ + offsets_.back());
+  batch.memory_ = {memory.release(), [pool = shared_from_this()](Batch::Memory* done) {
+                     pool->give_back(std::unique_ptr<Batch::Memory>(done));
+                   }};
+  measure(batch);
   return batch;
 }
 
-void BatchPool::give_back(std::byte* memory) {
+void BatchPool::measure(const Batch& batch) {
+  std::uint64_t bytes = fixed_bytes_;
+  for (const VariableColumn& column : batch.memory_->variable) bytes += column.capacity_bytes();
   const std::lock_guard lock(mutex_);
-  free_.push_back(memory);
+  outstanding_bytes_ += bytes - std::exchange(batch.memory_->measured_bytes, bytes);
+}
+
+std::uint64_t BatchPool::outstanding() const {
+  const std::lock_guard lock(mutex_);
+  return outstanding_;
+}
+
+std::uint64_t BatchPool::outstanding_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return outstanding_bytes_;
+}
+
+void BatchPool::give_back(std::unique_ptr<Batch::Memory> memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    --outstanding_;
+    outstanding_bytes_ -= std::exchange(memory->measured_bytes, 0);
+    free_.push_back(std::move(memory));
+  }
+  if (on_return_) on_return_();
 }
 
 }  // namespace headrace

@@ -1,10 +1,12 @@
 #pragma once
 
-/// \file Batches: columns of fixed-width rows in aligned buffers that are used again.
+/// \file Batches: columns in aligned buffers that are used again.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,61 +15,107 @@
 
 namespace headrace {
 
-/// Every column of a batch starts at a multiple of this.
+/// Every fixed column of a batch starts at a multiple of this.
 inline constexpr std::size_t kBatchAlignmentBytes = 64;
 
-/// Bytes of one row of a column. REQUIRES: a fixed length, of float32 or int64
+/// Fixed: so many float32 or int64 in every row. All other columns vary in size from row to row.
+bool is_fixed(const Column& column);
+
+/// Bytes of one row of a fixed column; 0 of any other.
 std::uint64_t row_bytes(const Column& column);
+
+/// Where one column of a batch lies.
+///
+/// | column        | `values`                  | `row_offsets`              | `byte_offsets`               |
+/// |---------------|---------------------------|----------------------------|------------------------------|
+/// | numbers, n    | rows × n, row-major       | none                       | none                         |
+/// | numbers, any  | all rows' one after another | of each row in `values`  | none                         |
+/// | bytes, n      | all strings' bytes        | none                       | of each of rows × n strings  |
+/// | bytes, any    | all strings' bytes        | of each row's first string | of each string               |
+///
+/// Offsets begin with 0 and have one more at the end: where the last ends.
+struct ColumnData {
+  std::byte* values = nullptr;
+  std::uint64_t value_count = 0;  // numbers, or bytes
+  std::span<const std::int64_t> row_offsets{};
+  std::span<const std::int64_t> byte_offsets{};
+};
+
+/// Values of a column that is not fixed, while they are gathered and afterwards.
+struct VariableColumn {
+  std::vector<float> floats;
+  std::vector<std::int64_t> integers;
+  Bytes bytes;
+  std::vector<std::int64_t> row_offsets;
+  std::vector<std::int64_t> byte_offsets;
+
+  void clear();
+  /// Memory held, used or not.
+  std::uint64_t capacity_bytes() const;
+};
 
 class BatchPool;
 
-/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a place that repeats another
-/// record because the epoch ended or a record was corrupt. Movable. Gives its buffer back to the pool when it
-/// goes.
+/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a place that repeats another record
+/// because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which goes back to
+/// its pool when the last of them goes. Copies may be used from several threads; writing is the maker's alone.
 class Batch {
  public:
-  Batch() = default;
-  Batch(Batch&& other) noexcept;
-  Batch& operator=(Batch&& other) noexcept;
-  ~Batch();
-
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // within the epoch
   std::uint64_t rows = 0;
   std::uint64_t records = 0;  // rows of weight 1
 
-  /// Row-major, `rows` × length values. REQUIRES: column < number of columns
-  std::byte* column(std::size_t column) const { return columns_[column]; }
-  float* weights() const { return weights_; }
+  /// REQUIRES: i < number of columns
+  ColumnData data(std::size_t i) const;
+  /// The values of a fixed column. REQUIRES: it is one
+  std::byte* column(std::size_t i) const;
+  float* weights() const;
+  /// Of a column that is not fixed: where to gather it. For the batch's maker.
+  VariableColumn& variable(std::size_t i) const;
 
  private:
   friend class BatchPool;
-  std::shared_ptr<BatchPool> pool_;
-  std::byte* memory_ = nullptr;
-  std::vector<std::byte*> columns_;
-  float* weights_ = nullptr;
+  struct Memory;
+  std::shared_ptr<Memory> memory_;
 };
 
-/// Buffers for batches of one shape. Thread-safe; lives as long as any of its batches.
+/// Memory for batches of one shape. Thread-safe; lives as long as any of its batches.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
-  BatchPool(std::vector<Column> columns, std::uint64_t rows);
+  static std::shared_ptr<BatchPool> create(std::vector<Column> columns, std::uint64_t rows);
   ~BatchPool();
-  /// A batch of `rows` rows; the content is undefined.
+
+  /// A batch of `rows` rows; the content is undefined, columns that are not fixed are empty.
   Batch take();
-  std::uint64_t batch_bytes() const { return batch_bytes_; }
+
   const std::vector<Column>& columns() const { return columns_; }
+  std::uint64_t rows() const { return rows_; }
+  /// Of the fixed columns and the weights of one batch.
+  std::uint64_t fixed_bytes() const { return fixed_bytes_; }
+  /// Batches that are not back, and their memory, as far as it has been measured.
+  std::uint64_t outstanding() const;
+  std::uint64_t outstanding_bytes() const;
+  /// Counts what the batch's other columns have come to.
+  void measure(const Batch& batch);
+  /// Called, by any thread, when a batch has come back. REQUIRES: set before the first `take`
+  void on_return(std::function<void()> called) { on_return_ = std::move(called); }
 
  private:
   friend class Batch;
-  void give_back(std::byte* memory);
+  friend struct Batch::Memory;
+  BatchPool(std::vector<Column> columns, std::uint64_t rows);
+  void give_back(std::unique_ptr<Batch::Memory> memory);
 
   const std::vector<Column> columns_;
   const std::uint64_t rows_;
-  std::uint64_t batch_bytes_ = 0;
+  std::uint64_t fixed_bytes_ = 0;
   std::vector<std::uint64_t> offsets_;  // of the columns, then of the weights
-  std::mutex mutex_;
-  std::vector<std::byte*> free_;
+  std::function<void()> on_return_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Batch::Memory>> free_;
+  std::uint64_t outstanding_ = 0;
+  std::uint64_t outstanding_bytes_ = 0;
 };
 
 }  // namespace headrace

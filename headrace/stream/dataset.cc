@@ -5,43 +5,21 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
-#include "headrace/io/parallel.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/foreign_shard.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = 8 << 20;
 constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 28 times this in memory, at worst
-constexpr int kOpenThreads = 8;                       // requests for indexes at once
 
-// docs/formats/order.md: a block ends at the first member (gzip) or record (plain) at which it holds 8 MiB.
-void append_blocks(const ShardIndex& index, std::uint32_t shard, std::vector<DatasetBlock>& blocks) {
-  DatasetBlock block{.shard = shard};
-  const auto close = [&] {
-    if (block.record_count > 0) blocks.push_back(block);
-    block = {.shard = shard,
-             .first_record = block.first_record + block.record_count,
-             .first_member = block.first_member + block.member_count};
-  };
-  if (index.compression() == ShardCompression::kNone) {
-    for (std::uint64_t record = 0; record < index.record_count(); ++record) {
-      ++block.record_count;
-      block.size_bytes += index.record_bytes(record);
-      if (block.size_bytes >= kBlockBytes) close();
-    }
-    return close();
+std::string common_prefix(const std::vector<DatasetShard>& shards) {
+  std::string prefix = shards.front().key;
+  for (const DatasetShard& shard : shards) {
+    const auto differ = std::ranges::mismatch(prefix, shard.key).in1;
+    prefix.erase(differ, prefix.end());
   }
-  const std::vector<ShardMember>& members = index.members();
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    ++block.member_count;
-    block.record_count += members[m].record_count;
-    block.size_bytes += members[m].uncompressed_bytes;
-    const bool next_begins_anew = m + 1 == members.size() || members[m + 1].begins_with_record;
-    if (block.size_bytes >= kBlockBytes && next_begins_anew) close();
-  }
-  close();
+  return prefix;
 }
 
 }  // namespace
@@ -78,9 +56,6 @@ class DatasetOpener {
     HEADRACE_TRY(const std::optional<NumberedObject> latest,
                  read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
     HEADRACE_CHECK(latest ? open_published(*latest) : open_foreign());
-    for (std::size_t i = 0; i < dataset_->shards_.size(); ++i) {
-      append_blocks(dataset_->shards_[i].index, static_cast<std::uint32_t>(i), dataset_->blocks_);
-    }
     for (const DatasetBlock& block : dataset_->blocks_) dataset_->record_count_ += block.record_count;
     return std::shared_ptr<const Dataset>(std::move(dataset_));
   }
@@ -99,31 +74,77 @@ class DatasetOpener {
     dataset_->attributes_ = *std::move(attributes);
     dataset_->digest_ = sha256_hex(object.data);
     dataset_->split_ = options_.split;
-    std::vector<ManifestPart> parts;
     std::map<std::string_view, std::uint64_t> sizes_bytes;
+    for (const ManifestPart& part : manifest->parts) sizes_bytes[part.key] = part.size_bytes;
     for (const ManifestPart& part : manifest->parts) {
-      if (part.role == "shard" && part.split == options_.split) parts.push_back(part);
-      sizes_bytes[part.key] = part.size_bytes;
-    }
-    if (parts.empty()) return no_such_split();
-    dataset_->shards_.reserve(parts.size());
-    std::vector<Result<DatasetShard>> opened(parts.size(), Error{});
-    std::vector<std::string> remarks(parts.size());
-    HEADRACE_CHECK(parallel_for(kOpenThreads, parts.size(), [&](std::size_t i) -> Status {
-      const auto index = sizes_bytes.find(parts[i].index);
+      if (part.role != "shard" || part.split != options_.split) continue;
+      const auto index = sizes_bytes.find(part.index);
       if (index == sizes_bytes.end())
-        return Error{Code::kDataLoss, concat(name, " names no index of ", parts[i].key)};
-      opened[i] = open_shard(parts[i], index->second, remarks[i]);
-      return opened[i] ? Status{} : Status(opened[i].error());
-    }));
-    std::erase(remarks, "");
-    dataset_->remarks_ = std::move(remarks);
-    for (Result<DatasetShard>& shard : opened) {
-      if (shard->lost)
-        dataset_->remarks_.push_back(concat(dataset_->location_.store->describe(shard->key),
-                                            " is missing or altered; its records are left out"));
-      dataset_->shards_.push_back(*std::move(shard));
+        return Error{Code::kDataLoss, concat(name, " names no index of ", part.key)};
+      add_shard(part, index->second);
     }
+    return dataset_->shards_.empty() ? no_such_split() : find_shards();
+  }
+
+  void add_shard(const ManifestPart& part, std::uint64_t index_bytes) {
+    const bool is_plain = dataset_->attributes_->compression == "none";
+    add_blocks(part.blocks);
+    dataset_->shards_.push_back({.key = dataset_->location_.at(part.key).key,
+                                 .size_bytes = part.size_bytes,
+                                 .record_count = part.records.value_or(0),
+                                 .compression = is_plain ? ShardCompression::kNone : ShardCompression::kGzip,
+                                 .part = part,
+                                 .index_bytes = index_bytes});
+    dataset_->shards_.back().part.blocks.clear();
+  }
+
+  // Of the shard that comes next.
+  void add_blocks(const std::vector<ShardBlock>& blocks) {
+    DatasetBlock next{.shard = static_cast<std::uint32_t>(dataset_->shards_.size())};
+    for (const ShardBlock& block : blocks) {
+      next.record_count = block.record_count;
+      next.stored_bytes = block.stored_bytes;
+      next.stream_bytes = block.stream_bytes;
+      dataset_->blocks_.push_back(next);
+      next.first_record += block.record_count;
+      next.stored_offset += block.stored_bytes;
+      next.stream_offset += block.stream_bytes;
+    }
+  }
+
+  // Pins the version of each shard. One listing: a request for each shard would take its time.
+  Status find_shards() {
+    const Store& store = *dataset_->location_.store;
+    std::map<std::string_view, DatasetShard*> missing;
+    for (DatasetShard& shard : dataset_->shards_) missing[shard.key] = &shard;
+    std::vector<std::pair<DatasetShard*, std::uint64_t>> altered;
+    HEADRACE_CHECK(dataset_->location_.store->list(
+        common_prefix(dataset_->shards_), {.call = options_.call}, [&](const ObjectInfo& object) {
+          const auto found = missing.find(object.key);
+          if (found == missing.end()) return true;
+          found->second->version = object.version;
+          if (object.size_bytes != found->second->size_bytes)
+            altered.emplace_back(found->second, object.size_bytes);
+          missing.erase(found);
+          return !missing.empty();
+        }));
+    for (const auto& [shard, size_bytes] : altered) {
+      HEADRACE_CHECK(lose(*shard, concat(store.describe(shard->key), " has ", size_bytes,
+                                         " bytes, but was published with ", shard->size_bytes)));
+    }
+    for (const auto& [key, shard] : missing)
+      HEADRACE_CHECK(lose(*shard, concat(store.describe(key), " is missing")));
+    return {};
+  }
+
+  Status lose(DatasetShard& shard, std::string why) {
+    if (options_.on_corrupt != CorruptionPolicy::kSkipShard) {
+      return Error{Code::kFailedPrecondition,
+                   concat(why, ": restore it, prepare the data set anew, or leave its records out with "
+                               "--on-corrupt skip-shard")};
+    }
+    shard.lost = true;
+    dataset_->remarks_.push_back(std::move(why) + "; its records are left out");
     return {};
   }
 
@@ -134,55 +155,6 @@ class DatasetOpener {
                                     "; it has ", join(names, ", "))};
   }
 
-  Result<ShardIndex> read_index(const ManifestPart& part, std::uint64_t index_bytes) const {
-    const Location location = dataset_->location_.at(part.index);
-    HEADRACE_TRY(const ReadObject read, read_object(*location.store, location.key,
-                                                    std::min(index_bytes, kIndexLimitBytes), options_.call));
-    auto index = ShardIndex::parse(read.data);
-    if (!index) return std::move(index).error().in(location.describe());
-    if (index->record_count() == part.records && index->shard_crc32c() == part.crc32c) return index;
-    return Error{Code::kDataLoss, concat(location.describe(), " is the index of another shard")};
-  }
-
-  // The index, or where it is of no use, one made anew: then `remark` says so.
-  Result<ShardIndex> find_index(const ManifestPart& part, std::uint64_t index_bytes,
-                                std::string& remark) const {
-    auto index = read_index(part, index_bytes);
-    const bool is_of_use =
-        index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
-                  index.error().code != Code::kResourceExhausted);
-    if (is_of_use) return index;
-    auto anew = index_published_shard(dataset_->location_.at(part.key), part, options_.call);
-    if (anew) {
-      remark = concat(index.error().message, "; the index was made anew from the shard");
-      return anew;
-    }
-    return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made anew: ",
-                                         anew.error().message, "; restore it, or prepare the data set anew")};
-  }
-
-  Result<DatasetShard> open_shard(const ManifestPart& part, std::uint64_t index_bytes,
-                                  std::string& remark) const {
-    const Location location = dataset_->location_.at(part.key);
-    HEADRACE_TRY(ShardIndex index, find_index(part, index_bytes, remark));
-    DatasetShard shard{.key = location.key, .index = std::move(index)};
-    const auto object = location.store->stat(location.key, options_.call);
-    if (object && object->size_bytes == part.size_bytes) {
-      shard.version = object->version;
-      return shard;
-    }
-    if (!object && object.error().code != Code::kNotFound) return object.error();
-    shard.lost = true;
-    if (options_.on_corrupt == CorruptionPolicy::kSkipShard) return shard;
-    return Error{Code::kFailedPrecondition,
-                 concat(location.describe(),
-                        object ? concat(" has ", object->size_bytes, " bytes, but was published with ",
-                                        part.size_bytes)
-                               : std::string(" is missing"),
-                        ": restore it, prepare the data set anew, or leave its records out with --on-corrupt "
-                        "skip-shard")};
-  }
-
   // Without a manifest: whatever lies at the location or below it, in the order of keys.
   Status open_foreign() {
     const Location& location = dataset_->location_;
@@ -190,9 +162,10 @@ class DatasetOpener {
     Sha256 digest;
     for (const ObjectInfo& object : objects) {
       digest.update(as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
-      HEADRACE_TRY(DatasetShard shard, index_foreign_shard(location, object, options_.on_corrupt,
-                                                           options_.call, dataset_->remarks_));
-      dataset_->shards_.push_back(std::move(shard));
+      HEADRACE_TRY(ForeignShard foreign, index_foreign_shard(location, object, options_.on_corrupt,
+                                                             options_.call, dataset_->remarks_));
+      add_blocks(foreign.blocks);
+      dataset_->shards_.push_back(std::move(foreign.shard));
     }
     dataset_->digest_ = hex(digest.finish());
     return {};
@@ -205,6 +178,43 @@ class DatasetOpener {
 Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
                                                      const DatasetOptions& options) {
   return DatasetOpener(location, options).open();
+}
+
+namespace {
+
+Result<ShardIndex> read_published_index(const Location& folder, const DatasetShard& shard,
+                                        const CallOptions& call) {
+  const Location location = folder.at(shard.part.index);
+  HEADRACE_TRY(const ReadObject read, read_object(*location.store, location.key,
+                                                  std::min(shard.index_bytes, kIndexLimitBytes), call));
+  auto index = ShardIndex::parse(read.data);
+  if (!index) return std::move(index).error().in(location.describe());
+  if (index->record_count() == shard.record_count && index->shard_crc32c() == shard.part.crc32c) return index;
+  return Error{Code::kDataLoss, concat(location.describe(), " is the index of another shard")};
+}
+
+}  // namespace
+
+Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions& call,
+                                        std::string& remark) const {
+  const DatasetShard& shard = shards_[number];
+  if (!shard.index.empty()) return ShardIndex::parse(shard.index);
+  auto index = read_published_index(location_, shard, call);
+  const bool is_of_use =
+      index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
+                index.error().code != Code::kResourceExhausted);
+  if (is_of_use) return index;
+  auto anew = index_published_shard(location_.at(shard.part.key), shard.part, call);
+  if (anew) {
+    remark = concat(index.error().message, "; the index was made anew from the shard");
+    return anew;
+  }
+  return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made anew: ",
+                                       anew.error().message, "; restore it, or prepare the data set anew")};
+}
+
+std::string Dataset::describe_shard(std::uint32_t shard) const {
+  return location_.store->describe(shards_[shard].key);
 }
 
 }  // namespace headrace

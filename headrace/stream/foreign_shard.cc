@@ -75,7 +75,7 @@ Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, co
   return objects;
 }
 
-Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
+Result<ForeignShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
                                          CorruptionPolicy policy, const CallOptions& call,
                                          std::vector<std::string>& remarks) {
   const Location location{folder.store, object.key, folder.url};
@@ -99,7 +99,16 @@ Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInf
   // Of a cut plain file, the index is that of the whole records in front.
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : object.size_bytes, 0));
-  return DatasetShard{.key = object.key, .version = object.version, .index = std::move(index), .cut = !read};
+  ForeignShard out;
+  out.shard.key = object.key;
+  out.shard.version = object.version;
+  out.shard.size_bytes = object.size_bytes;
+  out.shard.record_count = index.record_count();
+  out.shard.compression = index.compression();
+  out.shard.index = index.serialize();
+  out.shard.cut = !read;
+  out.blocks = index.blocks();
+  return out;
 }
 
 Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,

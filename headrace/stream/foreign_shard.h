@@ -19,7 +19,11 @@ Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, co
 /// Reads the object once. Its compression is found out from its first bytes. A compressed one is one member.
 /// Damage ends its records there, or is an error, as the policy says.
 /// \error kDataLoss, kInvalidArgument  damaged, or no TFRecord file
-Result<DatasetShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
+struct ForeignShard {
+  DatasetShard shard;
+  std::vector<ShardBlock> blocks;
+};
+Result<ForeignShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
                                          CorruptionPolicy policy, const CallOptions& call,
                                          std::vector<std::string>& remarks);
 

@@ -1,8 +1,11 @@
 #pragma once
 
-/// \file Batches of a data set, in the order of docs/formats/order.md, decoded in the background.
+/// \file Batches of data sets, in the order of docs/formats/order.md, read and decoded in the background.
+/// How: docs/data-loader.md.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,13 +14,17 @@
 
 #include "headrace/stream/batch.h"
 #include "headrace/stream/dataset.h"
+#include "headrace/stream/source.h"
 
 namespace headrace {
 
-/// Records first … first + count − 1 in data-set order.
-struct RecordRange {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
+/// What to read, of several: in which share.
+struct LoaderSource {
+  std::shared_ptr<const Dataset> dataset;
+  /// Of the mixture's records, over the sum of all sources'.
+  double weight = 1;
+  /// None: the whole data set.
+  std::optional<RecordRange> range{};
 };
 
 struct LoaderOptions {
@@ -26,82 +33,104 @@ struct LoaderOptions {
   ShuffleMode shuffle = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
+  /// Without it, the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches are
+  /// always full.
   bool drop_remainder = false;
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
-  /// None: the whole data set.
-  std::optional<RecordRange> range{};
   /// Where to start: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;
   std::uint64_t first_batch = 0;
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
-  /// Threads that read and decode.
-  int threads = 1;
-  /// Bounds batches, and what is read for them. Checked when the loader is made.
+  /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store, within
+  /// the budget.
+  int threads = 0;
+  /// Bounds windows, batches (those the caller holds, too) and what is read for them. Checked when the loader is
+  /// made.
   std::uint64_t memory_budget_bytes = 256 << 20;
   /// Bound of one wait in `next` without progress.
   std::chrono::milliseconds patience{300'000};
+  /// Bound of one wait for batches that the caller holds.
+  std::chrono::milliseconds hold_patience{30'000};
+  /// Told, by the caller of `next`, who waits for what: after each `report_after` of one wait.
+  std::function<void(const std::string&)> report{};
+  std::chrono::milliseconds report_after{30'000};
+  /// Gives the first batch again and again: what the rest could do if reading cost nothing.
+  bool headspace = false;
+  /// Keeps what `trace_json` tells, at most some 64,000 events.
+  bool trace = false;
   std::stop_token stop{};
 };
 
-/// Since the loader was made. Seconds are of all threads together.
+/// Since the loader was made. Seconds are of all threads together, but for `wait_seconds`.
 struct LoaderStats {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
+  std::uint64_t blocks = 0;
   std::uint64_t fetched_bytes = 0;
   std::uint64_t inflated_bytes = 0;
   std::uint64_t corrupt_records = 0;  // in each epoch anew
   double fetch_seconds = 0;
   double inflate_seconds = 0;
-  double decode_seconds = 0;
-  double wait_seconds = 0;  // of the caller, in `next`
+  double check_seconds = 0;   // of records' checksums
+  double decode_seconds = 0;  // into batches
+  double idle_seconds = 0;    // of threads with nothing to do
+  double wait_seconds = 0;    // of the caller, in `next`
+  int threads = 0;            // that work at present
+  std::uint64_t ready_batches = 0;
+  std::uint64_t held_batches = 0;  // by the caller
 };
 
 /// Where a record lies.
 struct RecordPlace {
+  std::size_t source = 0;
+  std::uint32_t shard = 0;   // of its data set
+  std::uint64_t record = 0;  // within the shard
   std::string object;        // as the store describes it
-  std::uint64_t record = 0;  // within the object
 };
 
 /// One consumer at a time; its threads end when it goes, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), or rank ≥
-  ///                             world size
-  /// \error kResourceExhausted   the budget is smaller than two windows need; the message says how much they
-  ///                             need
+  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), rank ≥ world
+  ///                             size, a weight that is not above 0
+  /// \error kResourceExhausted   the budget is smaller than what must be held at once; the message says how much
+  ///                             that is
   /// \error kFailedPrecondition  no records
-  static Result<std::unique_ptr<BatchLoader>> create(std::shared_ptr<const Dataset> dataset,
-                                                     LoaderOptions options);
+  static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources, LoaderOptions options);
   virtual ~BatchLoader() = default;
 
-  /// The next batch; none after the last epoch. The batch's buffer is used again once it is gone: at most
-  /// those of two windows are filled at a time.
-  /// \error kDataLoss  corrupt data under CorruptionPolicy::kFail; names object, record and offset
+  /// The next batch; none after the last epoch.
+  /// \error kDataLoss           corrupt data under CorruptionPolicy::kFail; names object, record and offset
+  /// \error kResourceExhausted  the caller holds all batches that the budget has room for
+  /// \error kDeadlineExceeded   no progress for `patience`
   virtual Result<std::optional<Batch>> next() = 0;
 
+  /// Waits up to `timeout` until `next` has something to say at once: a batch, the end or an error.
+  virtual bool wait_ready(std::chrono::milliseconds timeout) = 0;
+
   virtual std::uint64_t batches_per_epoch() const = 0;
+  /// Records of an epoch, on all ranks.
   virtual std::uint64_t record_count() const = 0;
+  virtual const LoaderOptions& options() const = 0;
   virtual LoaderStats stats() const = 0;
   /// Messages about what was skipped, the first hundred; one a record, however many epochs met it.
   virtual std::vector<std::string> remarks() const = 0;
+  /// Who waits for what, a line each; for people.
+  virtual std::string activity() const = 0;
+  /// Chrome's trace format: what each thread did when.
+  virtual std::string trace_json() const = 0;
 
   /// The records of this rank's part of a batch, computed, not remembered.
   virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
+  /// The record as it is stored. Cost: its shard's index, once, and one read.
+  virtual Result<Bytes> read_record(const RecordPlace& place) = 0;
+  /// Where it begins in its shard, uncompressed.
+  virtual Result<std::uint64_t> record_offset(const RecordPlace& place) = 0;
 
   /// docs/formats/order.md, "State": what continues after batch `next_batch` − 1 of `epoch`; less than 1 kB.
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;
 };
-
-/// The position in a state; the state must be of this data set and these options.
-/// \error kFailedPrecondition  it is of another: the message says what differs.
-/// \error kDataLoss            it is damaged
-struct LoaderPosition {
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-};
-Result<LoaderPosition> parse_loader_state(std::string_view state, const Dataset& dataset,
-                                          const LoaderOptions& options);
 
 }  // namespace headrace

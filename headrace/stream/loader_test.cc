@@ -11,6 +11,7 @@
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/stream/loader_state.h"
 
 namespace headrace {
 namespace {
@@ -81,7 +82,8 @@ class LoaderTest : public testing::Test {
                                 .role = "shard",
                                 .split = "train",
                                 .records = shard_records[s],
-                                .index = key + ".index"});
+                                .index = key + ".index",
+                                .blocks = shard.index.blocks()});
       manifest.parts.push_back({.key = key + ".index", .size_bytes = index.size(), .role = "index"});
       first += shard_records[s];
     }
@@ -135,9 +137,16 @@ std::vector<std::vector<std::int64_t>> drain(BatchLoader& loader) {
   }
 }
 
+Result<std::unique_ptr<BatchLoader>> make_loader(std::shared_ptr<const Dataset> dataset,
+                                                 const LoaderOptions& options,
+                                                 std::optional<RecordRange> range = {}) {
+  return BatchLoader::create({{.dataset = std::move(dataset), .range = range}}, options);
+}
+
 std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const Dataset> dataset,
-                                                  const LoaderOptions& options) {
-  auto loader = BatchLoader::create(std::move(dataset), options);
+                                                  const LoaderOptions& options,
+                                                  std::optional<RecordRange> range = {}) {
+  auto loader = make_loader(std::move(dataset), options, range);
   EXPECT_TRUE(loader) << loader.error().message;
   return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};
 }
@@ -166,7 +175,7 @@ TEST_F(LoaderTest, OrderIsThatOfTheOrderFunctionWhateverTheThreads) {
   const auto dataset = open();
   LoaderOptions with = options();
   const auto expected = batches_of(dataset, with);
-  auto loader = BatchLoader::create(dataset, with);
+  auto loader = make_loader(dataset, with);
   ASSERT_TRUE(loader);
   const std::vector<std::uint64_t> starts = {0, 50, 81, 82};
   for (std::uint64_t b = 0; b < expected.size(); ++b) {
@@ -191,12 +200,12 @@ TEST_F(LoaderTest, ResumesAtAnyBatchAtAnyWorldSize) {
   with.epochs = 2;
   with.threads = 2;
   const auto expected = batches_of(dataset, with);
-  auto first = BatchLoader::create(dataset, with);
+  auto first = make_loader(dataset, with);
   ASSERT_TRUE(first);
   for (std::uint64_t start = 0; start <= expected.size(); ++start) {
     const std::string state = (*first)->state(start / 10, start % 10);
     EXPECT_LT(state.size(), 1000U);
-    const auto position = parse_loader_state(state, *dataset, with);
+    const auto position = parse_loader_state(state, {{.dataset = dataset}}, with);
     ASSERT_TRUE(position) << position.error().message;
     const std::uint64_t world_size = 1 + start % 5;
     std::vector<std::vector<std::int64_t>> joined(expected.size() - start);
@@ -219,17 +228,16 @@ TEST_F(LoaderTest, ResumesAtAnyBatchAtAnyWorldSize) {
 TEST_F(LoaderTest, ARangeIsATrimmedDataSet) {
   publish({50, 50}, 7);
   const auto dataset = open();
-  LoaderOptions train = options(), validation = options();
-  train.range = RecordRange{0, 73};
-  validation.range = RecordRange{73, 27};
+  LoaderOptions validation = options();
   validation.shuffle = ShuffleMode::kNone;
   std::set<std::int64_t> seen;
-  for (const LoaderOptions& part : {train, validation}) {
-    for (const auto& batch : batches_of(dataset, part)) seen.insert(batch.begin(), batch.end());
-  }
+  for (const auto& batch : batches_of(dataset, options(), RecordRange{0, 73})) seen.insert(batch.begin(), batch.end());
+  for (const auto& batch : batches_of(dataset, validation, RecordRange{73, 27}))
+    seen.insert(batch.begin(), batch.end());
   seen.erase(-1);
   EXPECT_EQ(seen.size(), 100U);
-  EXPECT_EQ(batches_of(dataset, validation).front().front(), 73);
+  EXPECT_EQ(batches_of(dataset, validation, RecordRange{73, 27}).front().front(), 73);
+  EXPECT_THAT(make_loader(dataset, options(), RecordRange{50, 51}).error().message, HasSubstr("which has 100"));
 }
 
 TEST_F(LoaderTest, DroppingTheRemainderGivesFullBatchesOnly) {
@@ -252,7 +260,7 @@ TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
   object->data[index->record_offset(33) + 2] ^= std::byte{1};   // length of record 33
   ASSERT_TRUE(store->write("data/train-00000", object->data, {}));
 
-  auto failing = BatchLoader::create(open(), options());
+  auto failing = make_loader(open(), options());
   ASSERT_TRUE(failing);
   std::string message;
   while (message.empty()) {
@@ -264,7 +272,7 @@ TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
 
   LoaderOptions skipping = options();
   skipping.on_corrupt = CorruptionPolicy::kSkipRecord;
-  auto loader = BatchLoader::create(open(), skipping);
+  auto loader = make_loader(open(), skipping);
   ASSERT_TRUE(loader);
   auto with_holes = expected;
   for (auto& batch : with_holes) {
@@ -275,7 +283,7 @@ TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
   EXPECT_EQ((*loader)->remarks().size(), 2U);
 
   skipping.epochs = 3;
-  auto longer = BatchLoader::create(open(), skipping);
+  auto longer = make_loader(open(), skipping);
   drain(**longer);
   EXPECT_EQ((*longer)->stats().corrupt_records, 6U);
   EXPECT_EQ((*longer)->remarks().size(), 2U) << "each record is named once";
@@ -289,7 +297,7 @@ TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
   ASSERT_TRUE(store->write("data/train-00001", object->data, {}));
   LoaderOptions skipping = options();
   skipping.on_corrupt = CorruptionPolicy::kSkipRecord;
-  auto loader = BatchLoader::create(open(), skipping);
+  auto loader = make_loader(open(), skipping);
   std::set<std::int64_t> seen;
   for (const auto& batch : drain(**loader)) seen.insert(batch.begin(), batch.end());
   seen.erase(-1);
@@ -319,10 +327,12 @@ TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
   EXPECT_EQ(seen.size(), 50U);
 }
 
-TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewToTheSameOrder) {
+TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewWhereItIsNeeded) {
   for (const std::uint64_t member_records : {0, 7}) {
     publish({50, 30}, member_records);
-    const auto expected = batches_of(open(), options());
+    LoaderOptions exact = options();
+    exact.shuffle = ShuffleMode::kExact;
+    const auto expected = batches_of(open(), exact), in_windows = batches_of(open(), options());
     Bytes larger = read_object(*store, "data/train-00000.index", 1 << 20)->data;
     const Bytes other = read_object(*store, "data/train-00001.index", 1 << 20)->data;
     larger.push_back(std::byte{0});
@@ -335,12 +345,13 @@ TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewToTheSameOrder) {
       fault("data/train-00000.index");
       const auto dataset = open();
       ASSERT_TRUE(dataset);
-      EXPECT_EQ(dataset->blocks().size(), 2U);
-      EXPECT_EQ(dataset->shards()[0].index.members().size(), member_records == 0 ? 1U : 8U);
-      EXPECT_EQ(batches_of(dataset, options()), expected);
-      ASSERT_EQ(dataset->remarks().size(), 1U);
-      EXPECT_THAT(dataset->remarks()[0], HasSubstr("memory://test/data/train-00000.index"));
-      EXPECT_THAT(dataset->remarks()[0], HasSubstr("made anew"));
+      EXPECT_EQ(batches_of(dataset, options()), in_windows);
+      auto loader = make_loader(dataset, exact);
+      ASSERT_TRUE(loader) << loader.error().message;
+      EXPECT_EQ(drain(**loader), expected);
+      ASSERT_EQ((*loader)->remarks().size(), 1U);
+      EXPECT_THAT((*loader)->remarks()[0], HasSubstr("memory://test/data/train-00000.index"));
+      EXPECT_THAT((*loader)->remarks()[0], HasSubstr("made anew"));
     }
   }
 }
@@ -351,10 +362,12 @@ TEST_F(LoaderTest, AnIndexIsNotMadeFromAnAlteredShard) {
   Bytes altered = read_object(*store, "data/train-00000", 1 << 20)->data;
   altered[40] ^= std::byte{1};
   ASSERT_TRUE(store->write("data/train-00000", altered, {}));
-  const auto dataset = Dataset::open(location, {});
-  ASSERT_FALSE(dataset);
-  EXPECT_EQ(dataset.error().code, Code::kDataLoss);
-  EXPECT_THAT(dataset.error().message, HasSubstr("altered since it was published; restore it"));
+  auto loader = make_loader(open(), options());
+  ASSERT_TRUE(loader);
+  const auto batch = (*loader)->next();
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().code, Code::kDataLoss);
+  EXPECT_THAT(batch.error().message, HasSubstr("altered since it was published; restore it"));
 }
 
 TEST_F(LoaderTest, AManifestWithDamagedAttributesIsNamed) {
@@ -392,7 +405,7 @@ TEST_F(LoaderTest, OfACutForeignFileTheRecordsBeforeTheCutAreUsed) {
     EXPECT_THAT(dataset->remarks()[0], HasSubstr(concat("the ", used, " records before are used")));
     LoaderOptions with = options();
     with.on_corrupt = CorruptionPolicy::kSkipRecord;
-    auto loader = BatchLoader::create(dataset, with);
+    auto loader = make_loader(dataset, with);
     ASSERT_TRUE(loader) << loader.error().message;
     std::set<std::int64_t> seen;
     for (const auto& batch : drain(**loader)) seen.insert(batch.begin(), batch.end());
@@ -406,7 +419,7 @@ TEST_F(LoaderTest, SaysWhatDoesNotFit) {
   publish({50}, 7);
   const auto dataset = open();
   const auto message = [&](const LoaderOptions& with) {
-    const auto loader = BatchLoader::create(dataset, with);
+    const auto loader = make_loader(dataset, with);
     return loader ? std::string("made") : loader.error().message;
   };
   LoaderOptions with = options();
@@ -421,22 +434,24 @@ TEST_F(LoaderTest, SaysWhatDoesNotFit) {
   with = options();
   with.memory_budget_bytes = 1000;
   EXPECT_THAT(message(with), HasSubstr("memory budget is 1.0 kB"));
+  EXPECT_THAT(make_loader(dataset, options(), RecordRange{0, 0}).error().message, HasSubstr("has no records"));
   with = options();
-  with.range = RecordRange{0, 0};
-  EXPECT_THAT(message(with), HasSubstr("not one batch"));
+  with.drop_remainder = true;
+  with.batch_size = 51;
+  EXPECT_THAT(message(with), HasSubstr("not one batch of 51"));
 }
 
 TEST_F(LoaderTest, AStateOfAnotherDataSetIsRefused) {
   publish({50}, 7);
   const auto before = open();
-  const std::string state = (*BatchLoader::create(before, options()))->state(0, 1);
+  const std::string state = (*make_loader(before, options()))->state(0, 1);
   publish({51}, 7);
-  const auto position = parse_loader_state(state, *open(), options());
+  const auto position = parse_loader_state(state, {{.dataset = open()}}, options());
   ASSERT_FALSE(position);
   EXPECT_EQ(position.error().code, Code::kFailedPrecondition);
   LoaderOptions other = options();
   other.batch_size = 8;
-  EXPECT_THAT(parse_loader_state(state, *before, other).error().message,
+  EXPECT_THAT(parse_loader_state(state, {{.dataset = before}}, other).error().message,
               HasSubstr("another batch_size: 16 there, 8 here"));
 }
 
@@ -445,7 +460,7 @@ TEST_F(LoaderTest, EndsAtOnceWhenItIsNoLongerWanted) {
   LoaderOptions with = options();
   with.epochs = 1000;
   with.threads = 3;
-  auto loader = BatchLoader::create(open(), with);
+  auto loader = make_loader(open(), with);
   ASSERT_TRUE(loader);
   Batch held = **(*loader)->next();
   loader->reset();

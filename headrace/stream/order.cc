@@ -84,13 +84,13 @@ std::uint64_t EpochOrder::window_at(std::uint64_t position) const {
   return static_cast<std::uint64_t>(after - windows_.begin()) - 1;
 }
 
-void EpochOrder::fill_window_positions(std::uint64_t window, std::span<std::uint32_t> positions) const {
-  if (mode_ == ShuffleMode::kNone) {
-    std::iota(positions.begin(), positions.end(), 0U);
-    return;
-  }
-  const HashKey key = derive_order_key(seed_, "record", epoch_, window);
-  for (std::uint32_t i = 0; i < positions.size(); ++i) positions[permute(key, positions.size(), i)] = i;
+HashKey EpochOrder::window_key(std::uint64_t window) const {
+  return derive_order_key(seed_, "record", epoch_, window);
+}
+
+std::uint64_t EpochOrder::record_in_window(const HashKey& key, std::uint64_t record_count,
+                                           std::uint64_t i) const {
+  return mode_ == ShuffleMode::kNone ? i : permute(key, record_count, i);
 }
 
 OrderedRecord EpochOrder::at(std::uint64_t position) const {
@@ -100,8 +100,8 @@ OrderedRecord EpochOrder::at(std::uint64_t position) const {
   } else if (mode_ == ShuffleMode::kWindow) {
     const std::uint64_t number = window_at(position);
     const Window& window = windows_[number];
-    const HashKey key = derive_order_key(seed_, "record", epoch_, number);
-    record = window.first_position + permute(key, window.record_count, position - window.first_position);
+    record = window.first_position +
+             record_in_window(window_key(number), window.record_count, position - window.first_position);
   }
   const auto after = std::upper_bound(first_records_.begin(), first_records_.end(), record);
   const auto block = static_cast<std::uint64_t>(after - first_records_.begin()) - 1;
@@ -110,14 +110,6 @@ OrderedRecord EpochOrder::at(std::uint64_t position) const {
 
 std::uint64_t batches_in_epoch(std::uint64_t record_count, std::uint64_t batch_size, bool drop_remainder) {
   return drop_remainder ? record_count / batch_size : (record_count + batch_size - 1) / batch_size;
-}
-
-BatchSlice batch_slice(std::uint64_t record_count, std::uint64_t batch_size, std::uint64_t batch,
-                       std::uint64_t rank, std::uint64_t world_size) {
-  const std::uint64_t begin = batch * batch_size + rank * batch_size / world_size;
-  const std::uint64_t end = batch * batch_size + (rank + 1) * batch_size / world_size;
-  const std::uint64_t real_end = std::clamp(record_count, begin, end);
-  return {begin, real_end - begin, end - real_end};
 }
 
 }  // namespace headrace

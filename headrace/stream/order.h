@@ -72,10 +72,11 @@ class EpochOrder {
   /// The window that holds a position. O(log windows). REQUIRES: position < record_count()
   std::uint64_t window_at(std::uint64_t position) const;
 
-  /// Fills `positions[r]` with the position, less the window's first, of record r of a window, its records
-  /// being numbered through its blocks in their permuted order: the inverse of `at`, for a whole window at
-  /// once. REQUIRES: positions.size() is the window's record count, below 2^32; mode is not kExact
-  void fill_window_positions(std::uint64_t window, std::span<std::uint32_t> positions) const;
+  /// The key of a window's permutation, and with it the record at position `first_position + i` of the window,
+  /// records being numbered through its blocks in their permuted order: what `at` does, for many positions of a
+  /// window. REQUIRES: mode is not kExact
+  HashKey window_key(std::uint64_t window) const;
+  std::uint64_t record_in_window(const HashKey& key, std::uint64_t record_count, std::uint64_t i) const;
 
   /// The record at a position. O(log windows + log blocks). REQUIRES: position < record_count()
   OrderedRecord at(std::uint64_t position) const;
@@ -90,19 +91,7 @@ class EpochOrder {
   std::vector<Window> windows_;
 };
 
-/// Positions first … first + count − 1 of an epoch that one rank takes of one global batch.
-struct BatchSlice {
-  std::uint64_t first_position = 0;
-  std::uint64_t record_count = 0;  // beyond the epoch's end nothing is counted: see `padding`
-  std::uint64_t padding = 0;       // places that are filled with weight 0
-};
-
 /// Batches in an epoch of `record_count` records.
 std::uint64_t batches_in_epoch(std::uint64_t record_count, std::uint64_t batch_size, bool drop_remainder);
-
-/// What rank `rank` of `world_size` takes of batch `batch`. Its places number
-/// ⌊(rank+1)·batch_size/world_size⌋ − ⌊rank·batch_size/world_size⌋, padding included.
-BatchSlice batch_slice(std::uint64_t record_count, std::uint64_t batch_size, std::uint64_t batch,
-                       std::uint64_t rank, std::uint64_t world_size);
 
 }  // namespace headrace

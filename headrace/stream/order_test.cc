@@ -63,22 +63,21 @@ TEST(Order, AWindowNeedsItsOwnBlocksOnly) {
   }
 }
 
-TEST(Order, WindowPositionsAreTheInverse) {
+TEST(Order, AWindowsRecordsAreThoseOfItsPositions) {
   std::mt19937_64 random(5);
   const auto blocks = random_blocks(random, 50, 40);
   for (const ShuffleMode mode : {ShuffleMode::kNone, ShuffleMode::kWindow}) {
     const EpochOrder order(9, 2, blocks, mode, 3'000);
     for (std::uint64_t w = 0; w < order.windows().size(); ++w) {
       const EpochOrder::Window& window = order.windows()[w];
-      std::vector<std::uint32_t> positions(window.record_count);
-      order.fill_window_positions(w, positions);
-      std::uint64_t record = 0;
+      std::vector<OrderedRecord> records;  // in the window's numbering
       for (std::uint64_t b = 0; b < window.block_count; ++b) {
         const std::uint64_t block = order.permuted_blocks()[window.first_block + b];
-        for (std::uint64_t i = 0; i < blocks[block].record_count; ++i, ++record) {
-          EXPECT_EQ(order.at(window.first_position + positions[record]), (OrderedRecord{block, i}));
-        }
+        for (std::uint64_t i = 0; i < blocks[block].record_count; ++i) records.push_back({block, i});
       }
+      const HashKey key = order.window_key(w);
+      for (std::uint64_t i = 0; i < window.record_count; ++i)
+        EXPECT_EQ(order.at(window.first_position + i), records[order.record_in_window(key, records.size(), i)]);
     }
   }
 }
@@ -94,27 +93,6 @@ TEST(Order, EpochsAndSeedsDiffer) {
   EXPECT_EQ(first_records(1, 0), first_records(1, 0));
   EXPECT_NE(first_records(1, 0), first_records(1, 1));
   EXPECT_NE(first_records(1, 0), first_records(2, 0));
-}
-
-TEST(Batches, AreTheSameForEveryWorldSize) {
-  std::mt19937_64 random(3);
-  for (int round = 0; round < 2000; ++round) {
-    const std::uint64_t records = random() % 1000, batch_size = 1 + random() % 130,
-                        world_size = 1 + random() % 9;
-    for (std::uint64_t batch = 0; batch < batches_in_epoch(records, batch_size, false); ++batch) {
-      std::uint64_t next = batch * batch_size, padding = 0;
-      for (std::uint64_t rank = 0; rank < world_size; ++rank) {
-        const BatchSlice slice = batch_slice(records, batch_size, batch, rank, world_size);
-        if (slice.record_count > 0) {
-          ASSERT_EQ(slice.first_position, next);
-        }
-        next += slice.record_count;
-        padding += slice.padding;
-      }
-      ASSERT_EQ(next, std::min(records, (batch + 1) * batch_size));
-      ASSERT_EQ(next - batch * batch_size + padding, batch_size);
-    }
-  }
 }
 
 // Settled: docs/formats/order.md. A change here breaks every stored state.

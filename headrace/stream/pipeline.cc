@@ -1,301 +1,440 @@
 #include "headrace/stream/pipeline.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kRemarks = 100;
+// After a wait of the caller of more than this, another thread may be of use.
+constexpr double kLongWaitSeconds = 0.002;
+// A slice of a wait, after which the waiter looks around.
+constexpr std::chrono::milliseconds kLookAround{100};
+constexpr const char* kLoading = "loading";
+constexpr const char* kMaking = "making";
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+std::string seconds_text(std::chrono::steady_clock::duration duration) {
+  return concat(std::chrono::duration_cast<std::chrono::seconds>(duration).count(), " s");
+}
+
+BlockLoadStats sum_of(const std::vector<BlockLoader>& loaders) {
+  BlockLoadStats sum;
+  for (const BlockLoader& loader : loaders) {
+    sum.fetched_bytes += loader.stats().fetched_bytes;
+    sum.inflated_bytes += loader.stats().inflated_bytes;
+    sum.fetch_seconds += loader.stats().fetch_seconds;
+    sum.inflate_seconds += loader.stats().inflate_seconds;
+    sum.check_seconds += loader.stats().check_seconds;
+  }
+  return sum;
 }
 
 }  // namespace
 
-Status check_memory_budget(const Dataset& dataset, const LoaderOptions& options,
-                           const std::vector<DatasetBlock>& blocks,
-                           const std::vector<OrderBlock>& order_blocks, const BatchLayout& layout) {
-  std::uint64_t batch_bytes = layout.batch_size / layout.world_size * sizeof(float);
-  for (const Column& column : options.columns)
-    batch_bytes += (layout.batch_size / layout.world_size + 1) * row_bytes(column);
-  std::uint64_t window_bytes = 0, block_bytes = 0;
-  // Windows of later epochs hold other blocks, but are closed by the same rule.
-  const EpochOrder order(options.seed, 0, order_blocks, options.shuffle, options.window_bytes);
-  for (const EpochOrder::Window& window : order.windows()) {
-    window_bytes = std::max(
-        window_bytes, (window.record_count / layout.batch_size + 2) * batch_bytes + 4 * window.record_count);
-  }
-  for (const DatasetBlock& block : blocks) block_bytes = std::max(block_bytes, 2 * block.size_bytes);
-  const std::uint64_t needed =
-      2 * window_bytes + static_cast<std::uint64_t>(std::max(options.threads, 1)) * block_bytes;
-  if (needed <= options.memory_budget_bytes) return {};
-  return Error{
-      Code::kResourceExhausted,
-      concat("reading ", dataset.location().describe(), " in windows of ", format_size(options.window_bytes),
-             " with blocks of up to ", format_size(block_bytes / 2), " needs ", format_size(needed),
-             ", but the memory budget is ", format_size(options.memory_budget_bytes),
-             "; raise the budget or make the windows smaller")};
-}
+// What each thread has for itself.
+struct Pipeline::Worker {
+  std::size_t number;
+  std::vector<BlockLoader> loaders;  // by source
+  BatchMaker maker;
+  BlockLoadStats counted{};  // of all loaders: what is in stats_ already
+};
 
-Pipeline::Pipeline(const Dataset& dataset, const LoaderOptions& options,
-                   const std::vector<DatasetBlock>& blocks, std::vector<OrderBlock> order_blocks,
-                   const BatchLayout& layout)
-    : dataset_(dataset),
+Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
+                   const LoaderOptions& options, const Sizes& sizes)
+    : sources_(sources),
+      plan_(plan),
       options_(options),
-      blocks_(blocks),
-      order_blocks_(std::move(order_blocks)),
-      layout_(layout),
-      pool_(std::make_shared<BatchPool>(options.columns,
-                                        (layout.rank + 1) * layout.batch_size / layout.world_size -
-                                            layout.rank * layout.batch_size / layout.world_size)) {
-  next_sequence_ = options.first_epoch * layout_.batches_per_epoch + options.first_batch;
-  allocated_sequence_ = next_sequence_;
-  next_epoch_ = options.first_epoch;
-  for (int i = 0; i < std::max(options.threads, 1); ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+      sizes_(sizes),
+      batches_(BatchPool::create(options.columns, plan.row_count())),
+      states_(sources.size()),
+      activities_(static_cast<std::size_t>(sizes.most_threads)),
+      trace_(options.trace) {
+  next_sequence_ = claimed_sequence_ = options.first_epoch * plan.batches_per_epoch() + options.first_batch;
+  for (std::size_t s = 0; s < sources.size() && next_sequence_ < end_sequence(); ++s) {
+    states_[s].opened = plan.begin_of(s, next_sequence_);
+    states_[s].end = plan.end_of(s, end_sequence() - 1);
   }
+  const std::lock_guard lock(mutex_);
+  while (static_cast<int>(threads_.size()) < sizes.threads && add_thread()) continue;
+  if (threads_.empty()) fail({Code::kResourceExhausted, "the system refuses to start a thread"});
 }
 
 Pipeline::~Pipeline() {
+  stop_.request_stop();
   for (std::jthread& thread : threads_) thread.request_stop();
 }
 
-// REQUIRES: mutex_ is held. True if there is a block to take, after opening a window where that is allowed.
-bool Pipeline::can_take_block() const {
-  return std::any_of(windows_.begin(), windows_.end(),
-                     [](const auto& open) { return open->next_block < open->window.block_count; });
-}
-
-// REQUIRES: mutex_ is held. False if no window may be opened now.
-bool Pipeline::open_next_window() {
-  retire_windows();
-  if (windows_.size() >= 2 || next_epoch_ >= options_.epochs) return false;
-  if (order_ == nullptr || next_window_ == order_->windows().size()) {
-    if (order_ != nullptr) ++next_epoch_, next_window_ = 0;
-    if (next_epoch_ >= options_.epochs) return false;
-    order_ = std::make_shared<const EpochOrder>(options_.seed, next_epoch_, order_blocks_, options_.shuffle,
-                                                options_.window_bytes);
-    // Whole windows before the start are not opened at all.
-    const std::uint64_t first_position =
-        next_sequence_ > next_epoch_ * layout_.batches_per_epoch
-            ? (next_sequence_ - next_epoch_ * layout_.batches_per_epoch) * layout_.batch_size
-            : 0;
-    next_window_ = order_->window_at(std::min(first_position, layout_.record_count - 1));
+// REQUIRES: mutex_ is held. False if there are enough, or the system refuses.
+bool Pipeline::add_thread() {
+  const std::size_t number = threads_.size();
+  if (number >= activities_.size()) return false;
+  try {
+    threads_.emplace_back([this, number](const std::stop_token& stop) { work(number, stop); });
+  } catch (const std::system_error&) {
+    return false;
   }
-  auto open = std::make_shared<OpenWindow>(open_window(next_epoch_, order_, next_window_++, layout_));
-  for (; allocated_sequence_ < open->end_sequence; ++allocated_sequence_) {
-    PendingBatch pending{.batch = pool_->take()};
-    pending.batch.epoch = allocated_sequence_ / layout_.batches_per_epoch;
-    pending.batch.number = allocated_sequence_ % layout_.batches_per_epoch;
-    const BatchSlice slice = layout_.slice(pending.batch.number);
-    pending.first_position = slice.first_position;
-    pending.missing = slice.record_count;
-    std::fill_n(pending.batch.weights(), pending.batch.rows, 0.0F);
-    pending_.push_back(std::move(pending));
-  }
-  windows_.push_back(std::move(open));
   return true;
 }
 
-// REQUIRES: mutex_ is held, and there is a block to take.
-Pipeline::Task Pipeline::take_block() {
-  Task task;
-  task.window = *std::find_if(windows_.begin(), windows_.end(),
-                              [](const auto& open) { return open->next_block < open->window.block_count; });
-  OpenWindow& open = *task.window;
-  const auto& permuted = open.order->permuted_blocks();
-  for (std::uint64_t i = 0; i < open.next_block; ++i)
-    task.first_record += order_blocks_[permuted[open.window.first_block + i]].record_count;
-  task.block = permuted[open.window.first_block + open.next_block++];
-  for (std::uint64_t sequence = open.first_sequence; sequence < open.end_sequence; ++sequence) {
-    std::vector<ColumnBuffer>& buffers = task.columns.emplace_back();
-    task.weights.push_back(nullptr);
-    if (sequence < next_sequence_) continue;  // before the start
-    const Batch& batch = pending_[sequence - next_sequence_].batch;
-    task.weights.back() = batch.weights();
-    for (std::size_t c = 0; c < options_.columns.size(); ++c) {
-      if (options_.columns[c].type == FeatureType::kFloat32) {
-        buffers.emplace_back(reinterpret_cast<float*>(batch.column(c)));
-      } else {
-        buffers.emplace_back(reinterpret_cast<std::int64_t*>(batch.column(c)));
-      }
+// ---- What is claimed next. All REQUIRE: mutex_ is held ----
+
+// Lets go of windows that are read, and opens those that come next: one ahead, and what the next batch needs.
+void Pipeline::open_windows(std::size_t source) {
+  SourceState& state = states_[source];
+  const bool is_over = claimed_sequence_ >= end_sequence();
+  const std::uint64_t read = is_over ? state.end : plan_.begin_of(source, claimed_sequence_);
+  share_blocks(state);
+  // A batch task that still reads a window has it, too; so has a block task.
+  while (!state.windows.empty() && state.windows.front()->end <= read &&
+         state.windows.front().use_count() == 1)
+    state.windows.pop_front();
+  if (is_over) return;
+  const std::uint64_t needed = plan_.end_of(source, claimed_sequence_);
+  while (state.opened < state.end && (state.windows.size() < 2 || state.opened < needed)) {
+    const Source& from = *sources_[source];
+    const std::uint64_t epoch = state.opened / from.record_count();
+    auto open = std::make_shared<OpenWindow>();
+    open->window = from.window(epoch, from.window_at(epoch, state.opened % from.record_count()));
+    open->begin = epoch * from.record_count() + open->window->first_position();
+    open->end = open->begin + open->window->record_count();
+    open->waits_to_share = !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
+    state.opened = open->end;
+    state.windows.push_back(std::move(open));
+  }
+}
+
+// A source that fits one window is not read anew for each epoch.
+void Pipeline::share_blocks(SourceState& state) {
+  for (std::size_t i = 1; i < state.windows.size(); ++i) {
+    OpenWindow& open = *state.windows[i];
+    if (!open.waits_to_share || !state.windows[i - 1]->is_loaded()) continue;
+    open.window->share(*state.windows[i - 1]->window);
+    open.next_block = open.loaded = open.window->blocks().size();
+    open.waits_to_share = false;
+  }
+}
+
+bool Pipeline::may_make_batch() const {
+  if (claimed_sequence_ >= end_sequence() || claimed_sequence_ - next_sequence_ >= sizes_.depth || first_)
+    return false;
+  const bool fits = batches_->outstanding() == 0 ||
+                    batches_->outstanding_bytes() + batches_->fixed_bytes() <= sizes_.batch_budget_bytes;
+  if (!fits) return false;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    const std::uint64_t begin = plan_.begin_of(s, claimed_sequence_), end = plan_.end_of(s, claimed_sequence_);
+    if (begin == end) continue;
+    if (states_[s].opened < end) return false;
+    const bool all_loaded = std::ranges::all_of(states_[s].windows, [&](const auto& open) {
+      return open->is_loaded() || open->end <= begin || open->begin >= end;
+    });
+    if (!all_loaded) return false;
+  }
+  return true;
+}
+
+Pipeline::BatchTask Pipeline::claim_batch() {
+  BatchTask task{.sequence = claimed_sequence_++, .batch = batches_->take()};
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    const std::uint64_t begin = plan_.begin_of(s, task.sequence), end = plan_.end_of(s, task.sequence);
+    std::vector<std::shared_ptr<OpenWindow>>& windows = task.windows.emplace_back();
+    for (const auto& open : states_[s].windows) {
+      if (open->end > begin && open->begin < end) windows.push_back(open);
     }
   }
   return task;
 }
 
-Pipeline::Place Pipeline::place_of(const Task& task, std::uint64_t record) const {
-  const OpenWindow& open = *task.window;
-  const std::uint64_t position =
-      open.window.first_position + open.position_of_record[task.first_record + record];
-  const std::uint64_t number = position / layout_.batch_size;
-  if (number >= layout_.batches_per_epoch) return {};
-  Place place{.batch = open.epoch * layout_.batches_per_epoch + number - open.first_sequence};
-  if (task.weights[place.batch] == nullptr) return {};
-  const BatchSlice slice = layout_.slice(number);
-  if (position < slice.first_position || position >= slice.first_position + slice.record_count) return {};
-  place.row = position - slice.first_position;
-  place.wanted = true;
-  return place;
-}
-
-Status Pipeline::decode_block(const Task& task, BlockReader& reader, ExampleDecoder& decoder,
-                              TaskOutcome& outcome) const {
-  const DatasetBlock& block = blocks_[task.block];
-  outcome.delivered.assign(task.weights.size(), 0);
-  bool skipping = dataset_.shards()[block.shard].lost;
-  const auto note = [&](const Error& error) {
-    ++outcome.corrupt_records;
-    if (outcome.remarks.size() < kRemarks) outcome.remarks.push_back(error.message);
-    skipping = skipping || options_.on_corrupt == CorruptionPolicy::kSkipShard;
-  };
-  const auto visit = [&](std::uint64_t record, const Result<BytesView>& data) -> Status {
-    const Place place = place_of(task, record);
-    if (!place.wanted) return {};
-    ++outcome.delivered[place.batch];
-    if (skipping) {
-      ++outcome.corrupt_records;
-      return {};
-    }
-    Status status = data ? decoder.decode(*data, task.columns[place.batch], place.row) : Status(data.error());
-    if (status) {
-      task.weights[place.batch][place.row] = 1.0F;
-      return {};
-    }
-    const DatasetShard& shard = dataset_.shards()[block.shard];
-    Error error = std::move(status).error();
-    if (data)
-      error = std::move(error).in(concat("record ", block.first_record + record, " of ",
-                                         dataset_.location().store->describe(shard.key)));
-    if (options_.on_corrupt == CorruptionPolicy::kFail) return with_advice(std::move(error));
-    note(error);
-    return {};
-  };
-  const bool any_wanted = [&] {
-    for (std::uint64_t i = 0; i < block.record_count; ++i) {
-      if (place_of(task, i).wanted) return true;
-    }
-    return false;
-  }();
-  if (!any_wanted) return {};
-  if (skipping) {
-    for (std::uint64_t i = 0; i < block.record_count; ++i) HEADRACE_CHECK(visit(i, BytesView()));
-    return {};
+// Of the window that is needed first: by how far into the mixture its first position comes.
+std::optional<Pipeline::BlockTask> Pipeline::claim_block() {
+  std::optional<BlockTask> task;
+  double earliest = 0;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    const auto open = std::ranges::find_if(states_[s].windows, [](const auto& candidate) {
+      return candidate->next_block < candidate->window->blocks().size() && !candidate->waits_to_share;
+    });
+    if (open == states_[s].windows.end()) continue;
+    const double share = static_cast<double>(plan_.weight(s)) / static_cast<double>(plan_.total_weight());
+    const double begin = static_cast<double>((*open)->begin) / share;
+    if (task && begin >= earliest) continue;
+    task = BlockTask{.source = s, .open = *open};
+    earliest = begin;
   }
-  return reader.read(block, {.stop = options_.stop}, visit);
+  if (task) task->block = task->open->next_block++;
+  return task;
 }
 
-void Pipeline::settle(const Task& task, const Status& status, TaskOutcome outcome) {
-  stats_.decode_seconds += outcome.seconds;
-  stats_.corrupt_records += outcome.corrupt_records;
-  for (std::string& remark : outcome.remarks) {
+// ---- The threads ----
+
+void Pipeline::begin(const Worker& worker, Activity activity) {
+  Activity& now = activities_[worker.number];
+  if (now.stage == kIdle) stats_.idle_seconds += seconds_between(now.since, activity.since);
+  now = activity;
+}
+
+// REQUIRES: mutex_ is held.
+void Pipeline::count(Worker& worker) {
+  const BlockLoadStats now = sum_of(worker.loaders);
+  stats_.fetched_bytes += now.fetched_bytes - worker.counted.fetched_bytes;
+  stats_.inflated_bytes += now.inflated_bytes - worker.counted.inflated_bytes;
+  stats_.fetch_seconds += now.fetch_seconds - worker.counted.fetch_seconds;
+  stats_.inflate_seconds += now.inflate_seconds - worker.counted.inflate_seconds;
+  stats_.check_seconds += now.check_seconds - worker.counted.check_seconds;
+  worker.counted = now;
+}
+
+void Pipeline::add_remarks(std::vector<std::string> remarks) {
+  for (std::string& remark : remarks) {
     // Each epoch meets the same records.
-    const bool is_new = std::find(remarks_.begin(), remarks_.end(), remark) == remarks_.end();
+    const bool is_new = std::ranges::find(remarks_, remark) == remarks_.end();
     if (is_new && remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
   }
-  if (!status && status_) status_ = status;  // the first failure stays
-  for (std::size_t i = 0; i < outcome.delivered.size(); ++i) {
-    if (outcome.delivered[i] == 0) continue;
-    pending_[task.window->first_sequence + i - next_sequence_].missing -= outcome.delivered[i];
-  }
 }
 
-void Pipeline::work(const std::stop_token& stop) {
-  BlockReader reader(dataset_);
-  auto decoder = ExampleDecoder::create(options_.columns);
-  BlockReadStats before;
+// The first failure stays.
+void Pipeline::fail(Error error) {
+  if (status_) status_ = std::move(error);
+  may_take_.notify_all();
+  may_work_.notify_all();
+}
+
+void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const Clock::time_point start = Clock::now();
+  begin(worker, {kLoading, task.source, &task.open->window->blocks()[task.block], 0, start});
+  lock.unlock();
+  BlockLoader& loader = worker.loaders[task.source];
+  Status status;
+  try {
+    status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
+  } catch (const std::bad_alloc&) {
+    status = Error{Code::kResourceExhausted, concat("out of memory while reading ",
+                                                    sources_[task.source]->dataset().location().describe())};
+  }
+  trace_.add(kLoading, worker.number, task.block, start);
+  lock.lock();
+  count(worker);
+  ++stats_.blocks;
+  ++task.open->loaded;
+  add_remarks(loader.take_remarks());
+  if (!status) fail(std::move(status).error());
+  changed();
+}
+
+// Finds the rows' records and decodes them.
+Status Pipeline::fill(BatchTask& task, Worker& worker) const {
+  const std::vector<SourcePosition> rows = plan_.rows(task.sequence);
+  std::vector<Window::Place> places;
+  places.reserve(rows.size());
+  std::vector<const Window*> windows;
+  for (const SourcePosition& row : rows) {
+    const std::uint64_t position = row.epoch * sources_[row.source]->record_count() + row.position;
+    const auto& open = *std::ranges::find_if(task.windows[row.source], [&](const auto& candidate) {
+      return position >= candidate->begin && position < candidate->end;
+    });
+    places.push_back(open->window->place(row.position));
+    windows.push_back(open->window.get());
+  }
+  const auto describe = [&](std::size_t row) {
+    const SourceRecord record = sources_[rows[row].source]->at(rows[row].epoch, rows[row].position);
+    return concat("record ", record.record, " of ",
+                  sources_[rows[row].source]->dataset().describe_shard(record.shard));
+  };
+  return worker.maker.make(places, describe, task.batch);
+}
+
+void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const Clock::time_point start = Clock::now();
+  begin(worker, {kMaking, 0, nullptr, task.sequence, start});
+  lock.unlock();
+  task.batch.epoch = task.sequence / plan_.batches_per_epoch();
+  task.batch.number = task.sequence % plan_.batches_per_epoch();
+  Status status;
+  try {
+    status = fill(task, worker);
+  } catch (const std::bad_alloc&) {
+    status = Error{Code::kResourceExhausted, "out of memory while making a batch"};
+  }
+  batches_->measure(task.batch);
+  trace_.add(kMaking, worker.number, task.sequence, start);
+  lock.lock();
+  stats_.decode_seconds += seconds_between(start, Clock::now());
+  stats_.corrupt_records += worker.maker.take_corrupt_records();
+  add_remarks(worker.maker.take_remarks());
+  changed();
+  if (!status) return fail(std::move(status).error());
+  ready_.emplace(task.sequence, std::move(task.batch));
+  if (options_.headspace && !first_) first_ = ready_.begin()->second;
+  may_take_.notify_all();
+}
+
+// False if there is nothing to claim. REQUIRES: mutex_ is held; it is let go meanwhile
+bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock) {
+  for (std::size_t s = 0; s < states_.size(); ++s) open_windows(s);
+  if (may_make_batch()) {
+    BatchTask task = claim_batch();
+    may_work_.notify_one();  // there may be more
+    make_batch(std::move(task), worker, lock);
+    return true;
+  }
+  const std::optional<BlockTask> task = first_ ? std::nullopt : claim_block();
+  if (!task) return false;
+  may_work_.notify_one();
+  load_block(*task, worker, lock);
+  return true;
+}
+
+void Pipeline::work(std::size_t number, const std::stop_token& stop) {
+  auto maker = BatchMaker::create(options_.columns, options_.on_corrupt);
   std::unique_lock lock(mutex_);
-  if (!decoder) status_ = decoder.error();
-  while (status_) {
-    const bool ready =
-        may_work_.wait(lock, stop, [&] { return !status_ || can_take_block() || open_next_window(); });
-    if (!ready || !status_) break;
-    if (!can_take_block()) continue;
-    const Task task = take_block();
-    lock.unlock();
-    TaskOutcome outcome;
-    const auto start = Clock::now();
-    Status status;
-    try {
-      status = decode_block(task, reader, *decoder, outcome);
-    } catch (const std::bad_alloc&) {
-      status = Error{Code::kResourceExhausted,
-                     concat("out of memory while reading ", dataset_.location().describe())};
-    }
-    const BlockReadStats now = reader.stats();
-    outcome.seconds = seconds_since(start) - (now.fetch_seconds - before.fetch_seconds) -
-                      (now.inflate_seconds - before.inflate_seconds);
-    lock.lock();
-    stats_.fetched_bytes += now.fetched_bytes - before.fetched_bytes;
-    stats_.inflated_bytes += now.inflated_bytes - before.inflated_bytes;
-    stats_.fetch_seconds += now.fetch_seconds - before.fetch_seconds;
-    stats_.inflate_seconds += now.inflate_seconds - before.inflate_seconds;
-    before = now;
-    settle(task, status, std::move(outcome));
-    may_take_.notify_all();
+  if (!maker) {
+    fail(std::move(maker).error());
+    return may_take_.notify_all();
+  }
+  Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
+  for (const auto& source : sources_)
+    worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_);
+  while (status_ && !stop.stop_requested()) {
+    const std::uint64_t seen = changes_;
+    if (claim_and_work(worker, lock)) continue;
+    begin(worker, {});
+    may_work_.wait(lock, stop, [&] { return changes_ != seen || !status_; });
   }
   may_work_.notify_all();
   may_take_.notify_all();
 }
 
+// Something may be there to claim. REQUIRES: mutex_ is held
+void Pipeline::changed() {
+  ++changes_;
+  may_work_.notify_one();
+}
+
+// ---- The caller ----
+
+bool Pipeline::is_ready() const {
+  return next_sequence_ >= end_sequence() || !status_ || first_ || ready_.contains(next_sequence_);
+}
+
+// Nothing can be made, nor is being made, until the caller lets a batch go.
+bool Pipeline::caller_holds_all() const {
+  return ready_.empty() && claimed_sequence_ == next_sequence_ && batches_->outstanding() > 0 &&
+         batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
+}
+
+bool Pipeline::wait_ready(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return may_take_.wait_for(lock, options_.stop, timeout, [this] { return is_ready(); });
+}
+
+// REQUIRES: mutex_ is held.
+void Pipeline::more_threads() {
+  const double busy =
+      stats_.fetch_seconds + stats_.inflate_seconds + stats_.check_seconds + stats_.decode_seconds;
+  if (stats_.fetch_seconds > busy / 2) add_thread();
+}
+
+// Waits until there is something to take. REQUIRES: mutex_ is held
+Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
+  const Clock::time_point start = Clock::now();
+  Clock::time_point reported = start, free_since = start;
+  while (!is_ready()) {
+    may_take_.wait_for(lock, options_.stop, kLookAround, [this] { return is_ready(); });
+    if (options_.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
+    const Clock::time_point now = Clock::now();
+    if (is_ready()) break;
+    if (!caller_holds_all()) free_since = now;
+    if (now - free_since >= options_.hold_patience) {
+      return Error{Code::kResourceExhausted,
+                   concat("the caller holds ", batches_->outstanding(), " batches of together ",
+                          format_size(batches_->outstanding_bytes()), ", and the memory budget of ",
+                          format_size(options_.memory_budget_bytes),
+                          " has no room for another: let go of some, copy what is to be kept, or raise the "
+                          "budget")};
+    }
+    if (now - start >= options_.patience) {
+      return Error{Code::kDeadlineExceeded, concat("no batch came in ", seconds_text(now - start), ":\n",
+                                                   activity_locked())};
+    }
+    if (options_.report && now - reported >= options_.report_after) {
+      reported = now;
+      const std::string text = concat("no batch for ", seconds_text(now - start), ":\n", activity_locked());
+      lock.unlock();
+      options_.report(text);
+      lock.lock();
+    }
+    more_threads();
+  }
+  const double waited = seconds_between(start, Clock::now());
+  stats_.wait_seconds += waited;
+  if (waited > kLongWaitSeconds) more_threads();
+  return {};
+}
+
 Result<std::optional<Batch>> Pipeline::next() {
   std::unique_lock lock(mutex_);
+  HEADRACE_CHECK(await(lock));
   if (next_sequence_ >= end_sequence()) return std::optional<Batch>();
-  const auto start = Clock::now();
-  const auto is_complete = [&] { return !status_ || (!pending_.empty() && pending_.front().missing == 0); };
-  const bool came = may_take_.wait_for(lock, options_.stop, options_.patience, is_complete);
-  stats_.wait_seconds += seconds_since(start);
-  if (!status_) return status_.error();
-  if (options_.stop.stop_requested())
-    return Error{Code::kCancelled, concat("reading ", dataset_.location().describe(), " was stopped")};
-  if (!came) {
-    return Error{Code::kDeadlineExceeded,
-                 concat("no batch of ", dataset_.location().describe(), " came in ",
-                        std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count(),
-                        " s: is its store reachable?")};
+  Batch batch;
+  if (first_) {
+    batch = *first_;
+    batch.epoch = next_sequence_ / plan_.batches_per_epoch();
+    batch.number = next_sequence_ % plan_.batches_per_epoch();
+  } else if (const auto ready = ready_.find(next_sequence_); ready != ready_.end()) {
+    batch = std::move(ready->second);
+    ready_.erase(ready);
+  } else {
+    return status_.error();
   }
-  Batch batch = std::move(pending_.front().batch);
-  pending_.pop_front();
   ++next_sequence_;
   ++stats_.batches;
-  lock.unlock();
-  may_work_.notify_all();
-  fill_empty_places(batch, options_.columns);
-  lock.lock();
   stats_.records += batch.records;
+  changed();
   return std::optional(std::move(batch));
-}
-
-// Lets go of windows that are read and consumed. REQUIRES: mutex_ is held.
-void Pipeline::retire_windows() {
-  while (!windows_.empty() && windows_.front()->next_block == windows_.front()->window.block_count &&
-         is_consumed(*windows_.front())) {
-    windows_.pop_front();
-  }
-}
-
-// The consumer has every batch that ends in the window; the one after them reaches into the next window.
-bool Pipeline::is_consumed(const OpenWindow& open) const {
-  const std::uint64_t end_position = open.window.first_position + open.window.record_count;
-  const std::uint64_t whole_batches = std::min(end_position / layout_.batch_size, layout_.batches_per_epoch);
-  const std::uint64_t last_of_epoch =
-      end_position == layout_.record_count ? layout_.batches_per_epoch : whole_batches;
-  return next_sequence_ >= open.epoch * layout_.batches_per_epoch + last_of_epoch;
 }
 
 LoaderStats Pipeline::stats() const {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  LoaderStats stats = stats_;
+  stats.threads = static_cast<int>(threads_.size());
+  stats.ready_batches = ready_.size();
+  const std::uint64_t inside = claimed_sequence_ - next_sequence_;  // ready, or being made
+  stats.held_batches = batches_->outstanding() - std::min(batches_->outstanding(), inside);
+  return stats;
 }
 
 std::vector<std::string> Pipeline::remarks() const {
   const std::lock_guard lock(mutex_);
   return remarks_;
+}
+
+std::string Pipeline::activity() const {
+  const std::lock_guard lock(mutex_);
+  return activity_locked();
+}
+
+std::string Pipeline::activity_locked() const {
+  const Clock::time_point now = Clock::now();
+  std::string text = concat("the caller waits for batch ", next_sequence_, "; ", ready_.size(),
+                            " later ones are ready, ", batches_->outstanding(), " in use");
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const Activity& activity = activities_[i];
+    text += concat("\nthread ", i, ": ", activity.stage);
+    if (activity.block != nullptr) {
+      text += concat(" bytes ", activity.block->stored_offset, "–",
+                     activity.block->stored_offset + activity.block->stored_bytes, " of ",
+                     sources_[activity.source]->dataset().describe_shard(activity.block->shard));
+    } else if (activity.stage == kMaking) {
+      text += concat(" batch ", activity.sequence);
+    }
+    text += concat(" for ", seconds_text(now - activity.since));
+  }
+  return text;
 }
 
 }  // namespace headrace

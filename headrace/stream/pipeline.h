@@ -1,96 +1,133 @@
 #pragma once
 
-/// \file The loader's background: threads that read blocks and decode their records straight into the rows of
-/// batches, at most two windows ahead of the consumer.
+/// \file The loader's background: threads that load blocks and make batches of them. docs/data-loader.md says
+/// how; this is the part with the threads.
 ///
-/// Concurrency. One mutex guards everything but the rows. A thread takes the next block of the oldest open
-/// window, then works without the mutex: every record has a row of its own, so no two threads write the same
-/// bytes. Under the mutex it then counts its records off their batches; a batch that misses none is handed
-/// out. A window is opened when fewer than two are unconsumed; its batches are allocated then.
+/// Concurrency. One mutex guards everything but the content of blocks and batches. A thread claims a task under
+/// it, works without it, and settles under it. A window's block is written by the one thread that claimed it; it
+/// is read by batch tasks only, which are claimed after all blocks of their windows have been settled.
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 
-#include "headrace/stream/block_reader.h"
+#include "headrace/stream/batch_maker.h"
+#include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader.h"
-#include "headrace/stream/window_assembly.h"
+#include "headrace/stream/loader_trace.h"
 
 namespace headrace {
 
-/// \error kResourceExhausted  two windows, with what the threads read, do not fit the budget
-Status check_memory_budget(const Dataset& dataset, const LoaderOptions& options,
-                           const std::vector<DatasetBlock>& blocks,
-                           const std::vector<OrderBlock>& order_blocks, const BatchLayout& layout);
-
 class Pipeline {
  public:
-  /// Borrows all but `order_blocks`; starts the threads.
-  Pipeline(const Dataset& dataset, const LoaderOptions& options, const std::vector<DatasetBlock>& blocks,
-           std::vector<OrderBlock> order_blocks, const BatchLayout& layout);
+  /// Borrows all but the sizes; starts the threads.
+  /// \param depth  batches that are made ahead of the caller
+  /// \param batch_budget_bytes  of batches that are not back; one may always be made
+  struct Sizes {
+    std::uint64_t depth = 4;
+    std::uint64_t batch_budget_bytes = 0;
+    int threads = 1;       // that begin
+    int most_threads = 1;  // that may work when the store is slow
+  };
+  Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
+           const LoaderOptions& options, const Sizes& sizes);
   ~Pipeline();
 
   Result<std::optional<Batch>> next();
+  bool wait_ready(std::chrono::milliseconds timeout);
   LoaderStats stats() const;
   std::vector<std::string> remarks() const;
+  std::string activity() const;
+  std::string trace_json() const { return trace_.json(); }
 
  private:
-  // A block that a thread has taken, and the rows its records go to.
-  struct Task {
-    std::shared_ptr<OpenWindow> window;
-    std::uint64_t block = 0;                         // index into blocks_
-    std::uint64_t first_record = 0;                  // of the block, within the window
-    std::vector<std::vector<ColumnBuffer>> columns;  // by batch of the window
-    std::vector<float*> weights;
-  };
-  // What became of a task: records counted off, by batch of its window.
-  struct TaskOutcome {
-    std::vector<std::uint64_t> delivered;
-    std::uint64_t corrupt_records = 0;
-    std::vector<std::string> remarks;
-    double seconds = 0;
-  };
-  // Where one record of a task goes; no row if it is not this rank's, or lies before the start or past the
-  // end.
-  struct Place {
-    std::uint64_t batch = 0;  // of the window
-    std::uint64_t row = 0;
-    bool wanted = false;
-  };
+  static constexpr const char* kIdle = "idle";
+  using Clock = std::chrono::steady_clock;
 
-  void work(const std::stop_token& stop);
-  bool can_take_block() const;
-  void retire_windows();
-  bool is_consumed(const OpenWindow& open) const;
-  bool open_next_window();
-  Task take_block();
-  Place place_of(const Task& task, std::uint64_t record) const;
-  Status decode_block(const Task& task, BlockReader& reader, ExampleDecoder& decoder,
-                      TaskOutcome& outcome) const;
-  void settle(const Task& task, const Status& status, TaskOutcome outcome);
-  std::uint64_t end_sequence() const { return options_.epochs * layout_.batches_per_epoch; }
+  // A window that is being loaded or read. Positions are counted over the source's epochs, as in BatchPlan.
+  struct OpenWindow {
+    std::shared_ptr<Window> window;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::size_t next_block = 0;  // the first that is not claimed
+    std::size_t loaded = 0;
+    bool waits_to_share = false;  // the blocks of the window before it, once they are loaded
 
-  const Dataset& dataset_;
+    bool is_loaded() const { return loaded == window->blocks().size(); }
+  };
+  struct SourceState {
+    std::deque<std::shared_ptr<OpenWindow>> windows;
+    std::uint64_t opened = 0;  // the first position that no window has been opened for
+    std::uint64_t end = 0;     // of the last batch
+  };
+  struct BlockTask {
+    std::size_t source = 0;
+    std::shared_ptr<OpenWindow> open;
+    std::size_t block = 0;
+  };
+  struct BatchTask {
+    std::uint64_t sequence = 0;
+    Batch batch;
+    std::vector<std::vector<std::shared_ptr<OpenWindow>>> windows;  // by source
+  };
+  // What a thread does, for people and for the statistics.
+  struct Activity {
+    const char* stage = kIdle;
+    std::size_t source = 0;
+    const DatasetBlock* block = nullptr;  // of an open window
+    std::uint64_t sequence = 0;
+    Clock::time_point since = Clock::now();
+  };
+  // What each thread has for itself.
+  struct Worker;
+
+  void work(std::size_t number, const std::stop_token& stop);
+  bool claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock);
+  void open_windows(std::size_t source);
+  void share_blocks(SourceState& state);
+  bool may_make_batch() const;
+  std::optional<BlockTask> claim_block();
+  void load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock);
+  BatchTask claim_batch();
+  void make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock);
+  Status fill(BatchTask& task, Worker& worker) const;
+  void count(Worker& worker);
+  void add_remarks(std::vector<std::string> remarks);
+  void fail(Error error);
+  void begin(const Worker& worker, Activity activity);
+  bool is_ready() const;
+  bool caller_holds_all() const;
+  bool add_thread();
+  void more_threads();
+  void changed();
+  Status await(std::unique_lock<std::mutex>& lock);
+  std::string activity_locked() const;
+  std::uint64_t end_sequence() const { return options_.epochs * plan_.batches_per_epoch(); }
+
+  const std::vector<std::unique_ptr<Source>>& sources_;
+  const BatchPlan& plan_;
   const LoaderOptions& options_;
-  const std::vector<DatasetBlock>& blocks_;
-  const std::vector<OrderBlock> order_blocks_;
-  const BatchLayout layout_;
-  std::shared_ptr<BatchPool> pool_;
+  const Sizes sizes_;
+  const std::shared_ptr<BufferPool> buffers_ = BufferPool::create();
+  std::shared_ptr<BatchPool> batches_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any may_work_;             // a block may have become available
-  std::condition_variable_any may_take_;             // a batch may have become complete, or an error
-  std::deque<PendingBatch> pending_;                 // in sequence
-  std::uint64_t next_sequence_ = 0;                  // of the batch that `next` gives
-  std::uint64_t allocated_sequence_ = 0;             // the first that is not in pending_
-  std::deque<std::shared_ptr<OpenWindow>> windows_;  // unconsumed, in order
-  std::shared_ptr<const EpochOrder> order_;
-  std::uint64_t next_epoch_ = 0;  // of the window to be opened next
-  std::uint64_t next_window_ = 0;
-  Status status_;  // the first failure, once there was one
+  std::condition_variable_any may_work_;  // something may be there to claim
+  std::condition_variable_any may_take_;  // a batch may have become ready, or an error
+  std::vector<SourceState> states_;
+  std::uint64_t next_sequence_ = 0;        // of the batch that `next` gives
+  std::uint64_t claimed_sequence_ = 0;     // the first that no thread has claimed
+  std::map<std::uint64_t, Batch> ready_;   // by sequence
+  std::optional<Batch> first_;             // in headspace mode
+  Status status_;                          // the first failure, once there was one
   LoaderStats stats_;
+  std::uint64_t changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;
+  std::vector<Activity> activities_;  // by thread
+  LoaderTrace trace_;
+  std::stop_source stop_;              // of requests to the store
   std::vector<std::jthread> threads_;  // last: they end before the rest goes
 };
 

@@ -251,7 +251,7 @@ class Training {
     return {};
   }
 
-  LoaderOptions loader_options(const RecordRange& range, ShuffleMode shuffle) const {
+  LoaderOptions loader_options(ShuffleMode shuffle) const {
     LoaderOptions out;
     out.columns = {{.name = options_.features,
                     .type = FeatureType::kFloat32,
@@ -263,7 +263,6 @@ class Training {
     out.shuffle = shuffle;
     out.seed = options_.seed;
     out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
-    out.range = range;
     out.on_corrupt = options_.on_corrupt;
     out.threads = options_.loader_threads;
     out.memory_budget_bytes = options_.memory_budget_bytes;
@@ -272,13 +271,14 @@ class Training {
   }
 
   Status train_epochs() {
-    LoaderOptions with = loader_options(train_range_, ShuffleMode::kWindow);
+    const std::vector<LoaderSource> sources = {{.dataset = dataset_, .range = train_range_}};
+    LoaderOptions with = loader_options(ShuffleMode::kWindow);
     if (!state_.loader_state.empty()) {
-      HEADRACE_TRY(const LoaderPosition position, parse_loader_state(state_.loader_state, *dataset_, with));
+      HEADRACE_TRY(const LoaderPosition position, parse_loader_state(state_.loader_state, sources, with));
       with.first_epoch = position.epoch;
       with.first_batch = position.batch;
     }
-    HEADRACE_TRY(loader_, BatchLoader::create(dataset_, with));
+    HEADRACE_TRY(loader_, BatchLoader::create(sources, with));
     HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", features_width_, labels_width_));
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
@@ -367,7 +367,8 @@ class Training {
     if (validation_range_.count == 0) return {};
     HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "eval_step", features_width_, labels_width_));
     HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-                 BatchLoader::create(dataset_, loader_options(validation_range_, ShuffleMode::kNone)));
+                 BatchLoader::create({{.dataset = dataset_, .range = validation_range_}},
+                                     loader_options(ShuffleMode::kNone)));
     MetricSums sums(result_.model.metric_names);
     while (true) {
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader));

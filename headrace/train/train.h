@@ -16,6 +16,7 @@
 #include "headrace/engine/tensorflow/trace.h"
 #include "headrace/store/registry.h"
 #include "headrace/stream/loader.h"
+#include "headrace/stream/loader_state.h"
 
 namespace headrace {
 

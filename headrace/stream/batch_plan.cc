@@ -1,0 +1,64 @@
+#include "headrace/stream/batch_plan.h"
+
+#include <algorithm>
+
+#include "headrace/stream/order.h"
+
+namespace headrace {
+namespace {
+
+std::vector<std::uint64_t> weights_of(const std::vector<BatchPlan::Source>& sources) {
+  std::vector<std::uint64_t> weights;
+  for (const BatchPlan::Source& source : sources) weights.push_back(source.weight);
+  return weights;
+}
+
+}  // namespace
+
+BatchPlan::BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool drop_remainder,
+                     std::uint64_t rank, std::uint64_t world_size)
+    : sources_(std::move(sources)),
+      mixture_(weights_of(sources_)),
+      batch_size_(batch_size),
+      row_first_(rank * batch_size / world_size),
+      row_count_((rank + 1) * batch_size / world_size - row_first_) {
+  for (const Source& source : sources_) records_per_epoch_ += source.record_count;
+  batches_per_epoch_ = batches_in_epoch(records_per_epoch_, batch_size_, drop_remainder || is_mixture());
+  if (is_mixture()) batches_per_epoch_ = std::max<std::uint64_t>(batches_per_epoch_, 1);
+}
+
+SourcePosition BatchPlan::split_epochs(std::size_t source, std::uint64_t position) const {
+  const std::uint64_t count = sources_[source].record_count;
+  return {source, position / count, position % count};
+}
+
+std::vector<SourcePosition> BatchPlan::rows(std::uint64_t sequence) const {
+  std::vector<SourcePosition> rows;
+  rows.reserve(row_count_);
+  if (is_mixture()) {
+    const std::uint64_t first = sequence * batch_size_ + row_first_;
+    for (std::uint64_t p = first; p < first + row_count_; ++p) {
+      const Mixture::Draw draw = mixture_.at(p);
+      rows.push_back(split_epochs(draw.source, draw.position));
+    }
+    return rows;
+  }
+  const std::uint64_t epoch = sequence / batches_per_epoch_;
+  const std::uint64_t first = sequence % batches_per_epoch_ * batch_size_ + row_first_;
+  const std::uint64_t end = std::min(first + row_count_, records_per_epoch_);
+  for (std::uint64_t p = first; p < end; ++p) rows.push_back({0, epoch, p});
+  return rows;
+}
+
+std::uint64_t BatchPlan::begin_of(std::size_t source, std::uint64_t sequence) const {
+  if (is_mixture()) return mixture_.count_before(source, sequence * batch_size_);
+  return sequence / batches_per_epoch_ * records_per_epoch_ + sequence % batches_per_epoch_ * batch_size_;
+}
+
+std::uint64_t BatchPlan::end_of(std::size_t source, std::uint64_t sequence) const {
+  if (is_mixture()) return mixture_.count_before(source, (sequence + 1) * batch_size_);
+  const std::uint64_t end = (sequence % batches_per_epoch_ + 1) * batch_size_;
+  return sequence / batches_per_epoch_ * records_per_epoch_ + std::min(end, records_per_epoch_);
+}
+
+}  // namespace headrace

@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file What the loader's threads did when, in Chrome's trace format (chrome://tracing, Perfetto): the "Trace
+/// Event Format" document's JSON object with complete events ("ph": "X", times in µs).
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// Thread-safe. Keeps the first 65,536 events.
+class LoaderTrace {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit LoaderTrace(bool enabled) : enabled_(enabled) {}
+
+  /// `stage` must live as long as the trace. \param number  of the batch or block, as the viewer shows it
+  void add(const char* stage, std::size_t thread, std::uint64_t number, Clock::time_point begin);
+  std::string json() const;
+
+ private:
+  struct Event {
+    const char* stage;
+    std::size_t thread;
+    std::uint64_t number;
+    Clock::time_point begin;
+    Clock::duration duration;
+  };
+  const bool enabled_;
+  const Clock::time_point start_ = Clock::now();
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+}  // namespace headrace

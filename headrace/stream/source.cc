@@ -1,0 +1,237 @@
+#include "headrace/stream/source.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
+#include "headrace/stream/record_finder.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kIndexThreads = 8;  // requests for indexes at once
+// In exact order, records of a plain shard that lie closer than this are fetched in one request.
+constexpr std::uint64_t kGapBytes = 64 << 10;
+constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
+
+}  // namespace
+
+Status Window::load(std::size_t i, BlockLoader& loader, const CallOptions& call) {
+  HEADRACE_TRY(LoadedBlock block, loader.load(blocks_[i], call));
+  if (!wanted_.empty()) block = loader.keep(block, wanted_[i]);
+  loaded_[i] = std::make_shared<const LoadedBlock>(std::move(block));
+  return {};
+}
+
+bool Window::is_same_epoch(const Window& other) const {
+  const bool is_epoch = first_position_ == 0 && record_count_ == order_->record_count();
+  return is_epoch && other.record_count_ == record_count_ && exact_places_.empty();
+}
+
+void Window::share(const Window& from) {
+  // Both have the same blocks, in another order.
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const auto same = std::ranges::find_if(from.blocks_, [&](const DatasetBlock& block) {
+      return block.shard == blocks_[i].shard && block.first_record == blocks_[i].first_record;
+    });
+    loaded_[i] = from.loaded_[static_cast<std::size_t>(same - from.blocks_.begin())];
+  }
+}
+
+Window::Place Window::place(std::uint64_t position) const {
+  const std::uint64_t i = position - first_position_;
+  if (!exact_places_.empty()) {
+    const ExactPlace& exact = exact_places_[i];
+    return {loaded_[exact.block].get(), exact.record, exact.block};
+  }
+  const std::uint64_t record = order_->record_in_window(key_, record_count_, i);
+  const auto after = std::ranges::upper_bound(first_records_, record);
+  const auto block = static_cast<std::size_t>(after - first_records_.begin()) - 1;
+  return {loaded_[block].get(), skipped_[block] + record - first_records_[block], block};
+}
+
+Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options)
+    : dataset_(std::move(dataset)),
+      options_(options),
+      range_(options.range.value_or(RecordRange{0, dataset_->record_count()})) {
+  std::uint64_t begin = 0;
+  for (std::uint64_t b = 0; b < dataset_->blocks().size(); ++b) {
+    const DatasetBlock& block = dataset_->blocks()[b];
+    const std::uint64_t first = std::max(begin, range_.first);
+    const std::uint64_t end = std::min(begin + block.record_count, range_.first + range_.count);
+    if (first < end) {
+      slices_.push_back({b, first - begin, end - first});
+      order_blocks_.push_back({end - first, block.stream_bytes});
+    }
+    begin += block.record_count;
+  }
+}
+
+Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> dataset,
+                                               const SourceOptions& options, const CallOptions& call,
+                                               std::vector<std::string>& remarks) {
+  if (options.range && (options.range->first > dataset->record_count() ||
+                        options.range->count > dataset->record_count() - options.range->first)) {
+    return Error{Code::kInvalidArgument,
+                 concat("records ", options.range->first, " … ", options.range->first + options.range->count,
+                        " of ", dataset->location().describe(), ", which has ", dataset->record_count())};
+  }
+  auto source = std::unique_ptr<Source>(new Source(std::move(dataset), options));
+  if (options.mode != ShuffleMode::kExact) return source;
+  const Dataset& data = *source->dataset_;
+  std::vector<Result<ShardIndex>> indexes(data.shards().size(), Error{});
+  std::vector<std::string> found(indexes.size());
+  HEADRACE_CHECK(parallel_for(kIndexThreads, indexes.size(), [&](std::size_t i) -> Status {
+    indexes[i] = data.shard_index(static_cast<std::uint32_t>(i), call, found[i]);
+    return indexes[i] ? Status{} : Status(indexes[i].error());
+  }));
+  for (Result<ShardIndex>& index : indexes) source->indexes_.push_back(*std::move(index));
+  for (std::string& remark : found) {
+    if (!remark.empty()) remarks.push_back(std::move(remark));
+  }
+  return source;
+}
+
+std::shared_ptr<const EpochOrder> Source::order(std::uint64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  if (last_order_ == nullptr || last_epoch_ != epoch) {
+    // In data-set order, a window is a block: nothing is gained by waiting for more.
+    const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
+    last_order_ = std::make_shared<const EpochOrder>(options_.seed, epoch, order_blocks_, options_.mode,
+                                                     window_bytes);
+    last_epoch_ = epoch;
+  }
+  return last_order_;
+}
+
+double Source::mean_record_bytes() const {
+  std::uint64_t bytes = 0, records = 0;
+  for (const Slice& slice : slices_) {
+    bytes += dataset_->blocks()[slice.block].stream_bytes;
+    records += dataset_->blocks()[slice.block].record_count;
+  }
+  return records == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(records);
+}
+
+std::uint64_t Source::exact_window_records() const {
+  const double fit = static_cast<double>(options_.window_bytes) / std::max(1.0, mean_record_bytes());
+  return std::clamp(static_cast<std::uint64_t>(fit), std::uint64_t{1}, kMaxExactWindowRecords);
+}
+
+std::uint64_t Source::window_count(std::uint64_t epoch) const {
+  if (options_.mode == ShuffleMode::kExact) {
+    const std::uint64_t each = exact_window_records();
+    return (record_count() + each - 1) / each;
+  }
+  return order(epoch)->windows().size();
+}
+
+std::uint64_t Source::window_at(std::uint64_t epoch, std::uint64_t position) const {
+  if (options_.mode == ShuffleMode::kExact) return position / exact_window_records();
+  return order(epoch)->window_at(position);
+}
+
+std::unique_ptr<Window> Source::window(std::uint64_t epoch, std::uint64_t number) const {
+  if (options_.mode == ShuffleMode::kExact) return exact_window(epoch, number);
+  auto window = std::unique_ptr<Window>(new Window);
+  window->order_ = order(epoch);
+  const EpochOrder::Window& from = window->order_->windows()[number];
+  window->epoch_ = epoch;
+  window->first_position_ = from.first_position;
+  window->record_count_ = from.record_count;
+  window->key_ = window->order_->window_key(number);
+  std::uint64_t records = 0;
+  for (std::uint64_t i = from.first_block; i < from.first_block + from.block_count; ++i) {
+    const Slice& slice = slices_[window->order_->permuted_blocks()[i]];
+    window->blocks_.push_back(dataset_->blocks()[slice.block]);
+    window->skipped_.push_back(slice.skipped);
+    window->first_records_.push_back(records);
+    records += slice.record_count;
+  }
+  window->loaded_.resize(window->blocks_.size());
+  return window;
+}
+
+SourceRecord Source::record_of(const OrderedRecord& ordered) const {
+  const Slice& slice = slices_[ordered.block];
+  const DatasetBlock& block = dataset_->blocks()[slice.block];
+  return {block.shard, block.first_record + slice.skipped + ordered.record};
+}
+
+SourceRecord Source::at(std::uint64_t epoch, std::uint64_t position) const {
+  return record_of(order(epoch)->at(position));
+}
+
+// True if the unit holds the record, or has been extended to it. REQUIRES: the record comes after the unit's first
+bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
+  if (record.shard != unit.shard) return false;
+  if (record.record < unit.first_record + unit.record_count) return true;
+  const ShardIndex& index = indexes_[record.shard];
+  if (index.compression() != ShardCompression::kNone) return false;
+  const std::uint64_t begin = index.record_offset(record.record);
+  const std::uint64_t end = begin + index.record_bytes(record.record);
+  if (begin - (unit.stream_offset + unit.stream_bytes) > kGapBytes || end - unit.stream_offset > kBlockBytes)
+    return false;
+  unit.record_count = record.record + 1 - unit.first_record;
+  unit.stored_bytes = unit.stream_bytes = end - unit.stream_offset;
+  return true;
+}
+
+std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t number) const {
+  auto window = std::unique_ptr<Window>(new Window);
+  const std::uint64_t each = exact_window_records();
+  window->epoch_ = epoch;
+  window->first_position_ = number * each;
+  window->record_count_ = std::min(each, record_count() - window->first_position_);
+  window->order_ = order(epoch);
+  std::vector<SourceRecord> records(window->record_count_);
+  for (std::uint64_t i = 0; i < records.size(); ++i)
+    records[i] = record_of(window->order_->at(window->first_position_ + i));
+  std::vector<std::uint32_t> by_place(records.size());
+  std::iota(by_place.begin(), by_place.end(), 0U);
+  std::ranges::sort(by_place, {}, [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
+  window->exact_places_.resize(records.size());
+  for (const std::uint32_t i : by_place) {
+    if (window->blocks_.empty() || !joins(window->blocks_.back(), records[i])) {
+      window->blocks_.push_back(block_around(indexes_[records[i].shard], records[i].shard, records[i].record));
+      window->wanted_.emplace_back();
+    }
+    window->exact_places_[i] = {static_cast<std::uint32_t>(window->blocks_.size() - 1),
+                                static_cast<std::uint32_t>(window->wanted_.back().size())};
+    window->wanted_.back().push_back(records[i].record - window->blocks_.back().first_record);
+  }
+  window->loaded_.resize(window->blocks_.size());
+  return window;
+}
+
+std::uint64_t Source::block_bytes() const {
+  std::uint64_t most = 0;
+  for (const Slice& slice : slices_) most = std::max(most, dataset_->blocks()[slice.block].stream_bytes);
+  return most;
+}
+
+std::uint64_t Source::stored_block_bytes() const {
+  std::uint64_t most = 0;
+  for (const Slice& slice : slices_) {
+    const DatasetBlock& block = dataset_->blocks()[slice.block];
+    if (dataset_->shards()[block.shard].compression != ShardCompression::kNone)
+      most = std::max(most, block.stored_bytes);
+  }
+  return most;
+}
+
+std::uint64_t Source::window_memory_bytes() const {
+  std::uint64_t all_bytes = 0, record_share = 0;
+  for (const Slice& slice : slices_) {
+    const DatasetBlock& block = dataset_->blocks()[slice.block];
+    all_bytes += block.stream_bytes;
+    // Offsets of records, in bytes for each 1,024 of a block.
+    record_share = std::max(record_share, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
+  }
+  const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
+  const std::uint64_t bytes = std::min(all_bytes, window_bytes + block_bytes());
+  return bytes + bytes / 1024 * (record_share + 1);
+}
+
+}  // namespace headrace

@@ -1,0 +1,142 @@
+#pragma once
+
+/// \file A source: a data set, or a part of it, with the order of its records and the windows in which they are
+/// read. What is in memory of a window, and where each of its positions lies there.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/stream/dataset.h"
+#include "headrace/stream/loaded_block.h"
+#include "headrace/stream/order.h"
+
+namespace headrace {
+
+/// Records first … first + count − 1 in data-set order.
+struct RecordRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// A record of a source, found.
+struct SourceRecord {
+  std::uint32_t shard = 0;
+  std::uint64_t record = 0;  // within the shard
+  bool operator==(const SourceRecord&) const = default;
+};
+
+/// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them. Made by
+/// Source::window; its blocks are filled in by the threads that load them, each once, and read when all are there.
+class Window {
+ public:
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t first_position() const { return first_position_; }
+  std::uint64_t record_count() const { return record_count_; }
+  const std::vector<DatasetBlock>& blocks() const { return blocks_; }
+
+  /// Loads block `i` by `loader`. Different blocks may be loaded at the same time.
+  Status load(std::size_t i, BlockLoader& loader, const CallOptions& call);
+  /// True if both hold all records of an epoch of the same source, and not in exact order.
+  bool is_same_epoch(const Window& other) const;
+  /// Takes the blocks from another window. REQUIRES: is_same_epoch, and its blocks are loaded
+  void share(const Window& from);
+
+  /// A record in memory: `block->data(record)`, unless `block->hole(record)`.
+  struct Place {
+    const LoadedBlock* block = nullptr;
+    std::uint64_t record = 0;
+    std::size_t number = 0;  // of the block in the window
+  };
+  /// REQUIRES: the position is of the window, and its blocks are loaded
+  Place place(std::uint64_t position) const;
+
+ private:
+  friend class Source;
+  Window() = default;
+
+  std::uint64_t epoch_ = 0;
+  std::uint64_t first_position_ = 0;
+  std::uint64_t record_count_ = 0;
+  std::shared_ptr<const EpochOrder> order_;
+  HashKey key_;
+  std::vector<DatasetBlock> blocks_;
+  std::vector<std::uint64_t> first_records_;  // of the window, before each block
+  std::vector<std::uint64_t> skipped_;        // records of the block before those of the source
+  std::vector<std::shared_ptr<const LoadedBlock>> loaded_;
+
+  // In exact order: the wanted records of each block, and where each position is among them.
+  struct ExactPlace {
+    std::uint32_t block = 0;
+    std::uint32_t record = 0;
+  };
+  std::vector<std::vector<std::uint64_t>> wanted_;
+  std::vector<ExactPlace> exact_places_;
+};
+
+struct SourceOptions {
+  std::optional<RecordRange> range{};  // none: all
+  ShuffleMode mode = ShuffleMode::kWindow;
+  std::uint64_t seed = 0;
+  std::uint64_t window_bytes = kDefaultWindowBytes;
+};
+
+/// Immutable, but for the order of the epoch it was last asked about, which it keeps; thread-safe.
+class Source {
+ public:
+  /// Reads the shards' indexes where the order is exact. Remarks about them go to `remarks`.
+  /// \error kInvalidArgument  the range is not in the data set
+  static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
+                                                const SourceOptions& options, const CallOptions& call,
+                                                std::vector<std::string>& remarks);
+
+  const Dataset& dataset() const { return *dataset_; }
+  const RecordRange& range() const { return range_; }
+  std::uint64_t record_count() const { return range_.count; }
+  ShuffleMode mode() const { return options_.mode; }
+
+  /// Windows of an epoch, and the one that holds a position. Cost: O(blocks) for an epoch not asked about last.
+  std::uint64_t window_count(std::uint64_t epoch) const;
+  std::uint64_t window_at(std::uint64_t epoch, std::uint64_t position) const;
+  std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number) const;
+
+  /// The record at a position; computed.
+  SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
+
+  /// At most, for one window: its uncompressed blocks with the offsets of their records.
+  std::uint64_t window_memory_bytes() const;
+  /// Of the largest block, as stored, if it is inflated from there; else 0.
+  std::uint64_t stored_block_bytes() const;
+  /// Of the largest block, uncompressed.
+  std::uint64_t block_bytes() const;
+  double mean_record_bytes() const;
+
+ private:
+  // A block of the data set, trimmed to the range.
+  struct Slice {
+    std::uint64_t block = 0;  // of the data set
+    std::uint64_t skipped = 0;
+    std::uint64_t record_count = 0;
+  };
+  Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options);
+  std::shared_ptr<const EpochOrder> order(std::uint64_t epoch) const;
+  std::uint64_t exact_window_records() const;
+  SourceRecord record_of(const OrderedRecord& ordered) const;
+  std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number) const;
+  bool joins(DatasetBlock& unit, const SourceRecord& next) const;
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const SourceOptions options_;
+  RecordRange range_;
+  std::vector<Slice> slices_;
+  std::vector<OrderBlock> order_blocks_;
+  std::vector<ShardIndex> indexes_;  // in exact order; by shard
+  mutable std::mutex mutex_;
+  mutable std::uint64_t last_epoch_ = 0;
+  mutable std::shared_ptr<const EpochOrder> last_order_;
+};
+
+}  // namespace headrace
