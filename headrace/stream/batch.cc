@@ -126,13 +126,16 @@ std::uint64_t BatchPool::outstanding_bytes() const {
   return outstanding_bytes_;
 }
 
+void BatchPool::on_return(std::function<void()> called) {
+  const std::lock_guard lock(mutex_);
+  on_return_ = std::move(called);
+}
+
 void BatchPool::give_back(std::unique_ptr<Batch::Memory> memory) {
-  {
-    const std::lock_guard lock(mutex_);
-    --outstanding_;
-    outstanding_bytes_ -= std::exchange(memory->measured_bytes, 0);
-    free_.push_back(std::move(memory));
-  }
+  const std::lock_guard lock(mutex_);
+  --outstanding_;
+  outstanding_bytes_ -= std::exchange(memory->measured_bytes, 0);
+  free_.push_back(std::move(memory));
   if (on_return_) on_return_();
 }
 

@@ -98,8 +98,8 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   std::uint64_t outstanding_bytes() const;
   /// Counts what the batch's other columns have come to.
   void measure(const Batch& batch);
-  /// Called, by any thread, when a batch has come back. REQUIRES: set before the first `take`
-  void on_return(std::function<void()> called) { on_return_ = std::move(called); }
+  /// `called`, by any thread, when a batch has come back; it must not use the pool. Null ends that.
+  void on_return(std::function<void()> called);
 
  private:
   friend class Batch;

@@ -61,12 +61,14 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
     states_[s].opened = plan.begin_of(s, next_sequence_);
     states_[s].end = plan.end_of(s, end_sequence() - 1);
   }
+  batches_->on_return([this] { changed(); });
   const std::lock_guard lock(mutex_);
   while (static_cast<int>(threads_.size()) < sizes.threads && add_thread()) continue;
   if (threads_.empty()) fail({Code::kResourceExhausted, "the system refuses to start a thread"});
 }
 
 Pipeline::~Pipeline() {
+  batches_->on_return({});  // batches may outlive it
   stop_.request_stop();
   for (std::jthread& thread : threads_) thread.request_stop();
 }
@@ -309,7 +311,8 @@ void Pipeline::work(std::size_t number, const std::stop_token& stop) {
   may_take_.notify_all();
 }
 
-// Something may be there to claim. REQUIRES: mutex_ is held
+// Something may be there to claim. Without the mutex, a thread that is about to wait may miss it, until the
+// caller looks around.
 void Pipeline::changed() {
   ++changes_;
   may_work_.notify_one();
@@ -369,6 +372,7 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
       lock.lock();
     }
     more_threads();
+    changed();
   }
   const double waited = seconds_between(start, Clock::now());
   stats_.wait_seconds += waited;

@@ -7,6 +7,7 @@
 /// it, works without it, and settles under it. A window's block is written by the one thread that claimed it; it
 /// is read by batch tasks only, which are claimed after all blocks of their windows have been settled.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -123,7 +124,7 @@ class Pipeline {
   std::optional<Batch> first_;             // in headspace mode
   Status status_;                          // the first failure, once there was one
   LoaderStats stats_;
-  std::uint64_t changes_ = 0;  // of what can be claimed
+  std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;
   std::vector<Activity> activities_;  // by thread
   LoaderTrace trace_;

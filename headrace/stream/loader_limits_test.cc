@@ -1,0 +1,199 @@
+#include <atomic>
+#include <thread>
+
+#include "headrace/stream/small_dataset_test.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST_F(LoaderTest, WhoHoldsAllBatchesIsToldSo) {
+  publish({500}, 7, true);
+  LoaderOptions with = options();
+  with.threads = 1;
+  with.hold_patience = milliseconds(150);
+  auto probe = make_loader(open(), with);
+  with.memory_budget_bytes = 30'000;
+  auto loader = make_loader(open(), with);
+  ASSERT_TRUE(loader) << loader.error().message;
+  std::vector<Batch> held;
+  Result<std::optional<Batch>> batch = std::optional<Batch>();
+  while ((batch = (*loader)->next()) && *batch) held.push_back(**batch);
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(batch.error().message, AllOf(HasSubstr(concat("holds ", held.size(), " batches")),
+                                           HasSubstr("the memory budget of 30.0 kB")));
+  EXPECT_EQ((*loader)->stats().held_batches, held.size());
+  held.erase(held.begin());
+  EXPECT_TRUE((*loader)->next()) << "it goes on once a batch is back";
+}
+
+TEST_F(LoaderTest, ABatchesMemoryIsUsedAgain) {
+  publish({500}, 7, true);
+  auto loader = make_loader(open(), options());
+  std::set<const std::byte*> memory;
+  while (const auto batch = *(*loader)->next()) memory.insert(batch->column(0));
+  EXPECT_LE(memory.size(), 10U);
+}
+
+TEST_F(LoaderTest, HeadspaceGivesTheFirstBatchAgainAndAgain) {
+  publish({500}, 7, true);
+  LoaderOptions with = options();
+  const auto expected = batches_of(open(), with);
+  with.headspace = true;
+  auto loader = make_loader(open(), with);
+  std::uint64_t count = 0;
+  std::set<const std::byte*> memory;
+  while (const auto batch = *(*loader)->next()) {
+    EXPECT_EQ(batch->number, count++);
+    memory.insert(batch->column(0));
+  }
+  EXPECT_EQ(count, expected.size());
+  EXPECT_EQ(memory.size(), 1U);
+}
+
+TEST_F(LoaderTest, TracesWhatItsThreadsDo) {
+  publish({500}, 7, true);
+  LoaderOptions with = options();
+  with.trace = true;
+  auto loader = make_loader(open(), with);
+  const std::size_t batches = drain(**loader).size();
+  const std::string trace = (*loader)->trace_json();
+  EXPECT_THAT(trace, AllOf(HasSubstr("\"name\":\"loading\""), HasSubstr("\"ph\":\"X\"")));
+  std::size_t made = 0;
+  for (std::size_t at = 0; (at = trace.find("\"making\"", at)) != std::string::npos; ++at) ++made;
+  EXPECT_EQ(made, batches);
+  const LoaderStats stats = (*loader)->stats();
+  EXPECT_EQ(stats.batches, batches);
+  EXPECT_EQ(stats.records, 500U);
+  EXPECT_EQ(stats.blocks, 72U);
+}
+
+// A store whose reads wait until they are let go or stopped.
+class StuckStore final : public Store {
+ public:
+  explicit StuckStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  std::atomic<bool> is_stuck{false};
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    while (is_stuck && !options.call.stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
+    if (options.call.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};
+    return inner_->read_into(key, target, options);
+  }
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    return inner_->stat(key, options);
+  }
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    return inner_->write(key, data, options);
+  }
+  Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
+    return inner_->start_upload(key, options);
+  }
+  Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
+    return inner_->copy(from, to, options);
+  }
+  Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
+    return inner_->remove_many(keys, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    return inner_->list(prefix, options, visit);
+  }
+  Capabilities capabilities() const override { return inner_->capabilities(); }
+  std::string describe(std::string_view key) const override { return inner_->describe(key); }
+
+ private:
+  const std::shared_ptr<Store> inner_;
+};
+
+class LoaderStallTest : public LoaderTest {
+ protected:
+  LoaderStallTest() : stuck(std::make_shared<StuckStore>(store)) {}
+
+  std::unique_ptr<BatchLoader> stalled(const LoaderOptions& with) {
+    publish({50}, 7);
+    const auto dataset = Dataset::open({stuck, "data", Url{"memory", "test", "data"}}, {});
+    EXPECT_TRUE(dataset);
+    stuck->is_stuck = true;
+    auto loader = make_loader(*dataset, with);
+    EXPECT_TRUE(loader);
+    return std::move(*loader);
+  }
+
+  std::shared_ptr<StuckStore> stuck;
+};
+
+TEST_F(LoaderStallTest, NoWaitIsSilent) {
+  LoaderOptions with = options();
+  with.report_after = milliseconds(20);
+  std::vector<std::string> reports;
+  with.report = [&](const std::string& text) {
+    reports.push_back(text);
+    if (reports.size() == 2) stuck->is_stuck = false;
+  };
+  const auto loader = stalled(with);
+  const auto batch = loader->next();
+  ASSERT_TRUE(batch) << batch.error().message;
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_THAT(reports[0], AllOf(HasSubstr("no batch for"), HasSubstr("the caller waits for batch 0"),
+                                HasSubstr("loading bytes 0–"), HasSubstr("memory://test/data/train-00000")));
+}
+
+TEST_F(LoaderStallTest, PatienceEnds) {
+  LoaderOptions with = options();
+  with.patience = milliseconds(50);
+  const auto batch = stalled(with)->next();
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(batch.error().message, HasSubstr("memory://test/data/train-00000"));
+}
+
+TEST_F(LoaderStallTest, AStopEndsTheWait) {
+  std::stop_source source;
+  LoaderOptions with = options();
+  with.stop = source.get_token();
+  const auto loader = stalled(with);
+  EXPECT_FALSE(loader->wait_ready(milliseconds(5)));
+  source.request_stop();
+  EXPECT_EQ(loader->next().error().code, Code::kCancelled);
+}
+
+TEST_F(LoaderStallTest, ThreadsAreAddedWhileTheStoreIsSlow) {
+  LoaderOptions with = options();
+  const auto loader = stalled(with);
+  EXPECT_FALSE(loader->wait_ready(milliseconds(5)));
+  EXPECT_GE(loader->stats().threads, 1);
+}
+
+// A billion records: what opening takes is the manifest, and a block's worth of memory for each 8 MiB.
+TEST_F(LoaderTest, ABillionRecordsAreOpenedByTheirManifest) {
+  constexpr std::uint64_t kShards = 200, kBlocks = 64, kBlockRecords = 80'000;
+  Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
+  for (std::uint64_t s = 0; s < kShards; ++s) {
+    const std::string key = concat("train-", zero_padded(s, 5));
+    ManifestPart part{.key = key, .size_bytes = 0, .role = "shard", .split = "train", .index = key + ".index"};
+    part.blocks.assign(kBlocks, {kBlockRecords, 0, kBlockRecords * 128});
+    part.records = kBlocks * kBlockRecords;
+    ASSERT_TRUE(write_text(*store, "data/" + key, ""));
+    manifest.parts.push_back(part);
+    manifest.parts.push_back({.key = key + ".index", .role = "index"});
+  }
+  DatasetAttributes attributes{.compression = "gzip"};
+  attributes.features = {{"x", {"float32", std::vector<std::int64_t>{kWidth}}},
+                         {"y", {"int64", std::vector<std::int64_t>{2}}}};
+  manifest.attributes_json = dataset_attributes_to_json(attributes);
+  ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
+  const auto dataset = open();
+  ASSERT_EQ(dataset->record_count(), 1'024'000'000U);
+  auto loader = make_loader(dataset, options());
+  ASSERT_TRUE(loader) << loader.error().message;
+  EXPECT_EQ((*loader)->batches_per_epoch(), 64'000'000U);
+  EXPECT_EQ((*loader)->where(3, 63'999'999).size(), 16U);
+}
+
+}  // namespace
+}  // namespace headrace
