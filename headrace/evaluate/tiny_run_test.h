@@ -156,7 +156,8 @@ class TinyRun : public testing::Test {
                                 .role = "shard",
                                 .split = "test",
                                 .records = shards[s].size(),
-                                .index = key + ".index"});
+                                .index = key + ".index",
+                                .blocks = index->blocks()});
       manifest.parts.push_back({.key = key + ".index", .size_bytes = index_bytes.size(), .role = "index"});
     }
     with.splits["test"].records = records;

@@ -14,7 +14,8 @@ Manifest example() {
                      .role = "shard",
                      .split = "train",
                      .records = 3,
-                     .index = "train-a.index"},
+                     .index = "train-a.index",
+                     .blocks = {{2, 4, 90}, {1, 3, 50}}},
                     {.key = "train-a.index", .size_bytes = 1, .crc32c = 5, .role = "index"}};
   DatasetAttributes attributes{.compression = "gzip",
                                .compression_level = 1,
@@ -38,12 +39,38 @@ TEST(Manifest, WhatWasSerializedIsParsed) {
   EXPECT_EQ(serialize_manifest(*parsed), text);
   EXPECT_EQ(parsed->parts[0].records, 3U);
   EXPECT_EQ(parsed->parts[0].crc32c, 0xe3069283U);
+  EXPECT_EQ(parsed->parts[0].blocks, example().parts[0].blocks);
   EXPECT_FALSE(parsed->parts[1].records);
   const auto attributes = parse_dataset_attributes(parsed->attributes_json);
   ASSERT_TRUE(attributes) << attributes.error().message;
   EXPECT_EQ(attributes->splits.at("train").labels.at("neg"), 2U);
   EXPECT_TRUE(attributes->features.at("text").shape->empty());
   EXPECT_FALSE(attributes->features.at("tags").shape);
+}
+
+TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
+  const std::vector<std::vector<ShardBlock>> wrong = {{{2, 4, 90}},                 // not all records
+                                                      {{2, 4, 90}, {2, 3, 50}},     // too many
+                                                      {{3, 8, 90}},                 // beyond the shard
+                                                      {{3, 7, 47}},                 // 16 bytes a record at least
+                                                      {{0, 0, 0}, {3, 7, 90}}};
+  for (const auto& blocks : wrong) {
+    Manifest manifest = example();
+    manifest.parts[0].blocks = blocks;
+    const auto parsed = parse_manifest(as_bytes(serialize_manifest(manifest)));
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().code, Code::kDataLoss);
+    EXPECT_THAT(parsed.error().message, testing::HasSubstr("the blocks of train-a.tfrecord.gz"));
+  }
+}
+
+TEST(Manifest, APartIsTheSameAlone) {
+  const ManifestPart part = example().parts[0];
+  const auto parsed = parse_manifest_part(manifest_part_to_json(part));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->blocks, part.blocks);
+  EXPECT_EQ(parsed->key, part.key);
+  EXPECT_EQ(parse_manifest_part("{}").error().code, Code::kDataLoss);
 }
 
 TEST(Manifest, EveryFlippedBitIsNoticed) {

@@ -81,6 +81,11 @@ class DatasetOpener {
       const auto index = sizes_bytes.find(part.index);
       if (index == sizes_bytes.end())
         return Error{Code::kDataLoss, concat(name, " names no index of ", part.key)};
+      if (part.blocks.empty() && part.records.value_or(0) > 0) {
+        return Error{Code::kDataLoss,
+                     concat(name, " does not say where the blocks of ", part.key,
+                            " lie: an older Headrace made it; prepare the data set anew with --overwrite")};
+      }
       add_shard(part, index->second);
     }
     return dataset_->shards_.empty() ? no_such_split() : find_shards();

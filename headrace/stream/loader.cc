@@ -32,7 +32,7 @@ Status check_column(const Dataset& dataset, const Column& column) {
   const auto& features = dataset.attributes()->features;
   const auto found = features.find(column.name);
   if (found == features.end()) {
-    if (!column.required) return {};
+    if (!column.required || column.default_value.index() != 0) return {};
     std::vector<std::string> names;
     for (const auto& [name, schema] : features) names.push_back(schema_text({.name = name}, schema));
     return Error{Code::kInvalidArgument, concat(dataset.location().describe(), " has no feature ",

@@ -61,7 +61,7 @@ Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& opti
     const std::uint64_t first = std::max(begin, range_.first);
     const std::uint64_t end = std::min(begin + block.record_count, range_.first + range_.count);
     if (first < end) {
-      slices_.push_back({b, first - begin, end - first});
+      slices_.push_back({b, first - begin, end - first, first - range_.first});
       order_blocks_.push_back({end - first, block.stream_bytes});
     }
     begin += block.record_count;
@@ -176,6 +176,11 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   unit.record_count = record.record + 1 - unit.first_record;
   unit.stored_bytes = unit.stream_bytes = end - unit.stream_offset;
   return true;
+}
+
+std::uint64_t Source::number_at(std::uint64_t epoch, std::uint64_t position) const {
+  const OrderedRecord ordered = order(epoch)->at(position);
+  return slices_[ordered.block].first + ordered.record;
 }
 
 std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t number) const {

@@ -106,6 +106,9 @@ class Source {
   /// The record at a position; computed.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
 
+  /// The same record's number in data-set order, from the range's first.
+  std::uint64_t number_at(std::uint64_t epoch, std::uint64_t position) const;
+
   /// At most, for one window: its uncompressed blocks with the offsets of their records.
   std::uint64_t window_memory_bytes() const;
   /// Of the largest block, as stored, if it is inflated from there; else 0.
@@ -120,6 +123,7 @@ class Source {
     std::uint64_t block = 0;  // of the data set
     std::uint64_t skipped = 0;
     std::uint64_t record_count = 0;
+    std::uint64_t first = 0;  // its first record's number in the range
   };
   Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options);
   std::shared_ptr<const EpochOrder> order(std::uint64_t epoch) const;
