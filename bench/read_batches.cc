@@ -98,7 +98,8 @@ Status write(const Location& folder, std::uint64_t records, std::uint64_t shard_
 
 Status read(const Location& folder, int repeats, int threads) {
   HEADRACE_TRY(const auto dataset, Dataset::open(folder, {}));
-  nlohmann::json cpu_s = nlohmann::json::array(), wall_s = nlohmann::json::array();
+  nlohmann::json cpu_s = nlohmann::json::array(), wall_s = nlohmann::json::array(),
+                 stages = nlohmann::json::array();
   std::uint64_t records = 0, most_kib = 0;
   double sum = 0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -119,12 +120,18 @@ Status read(const Location& folder, int repeats, int threads) {
       sum += static_cast<double>(reinterpret_cast<const float*>(batch->column(0))[0]);
       if (batch->number % 64 == 0) most_kib = std::max(most_kib, anonymous_kib());
     }
+    const LoaderStats stats = loader->stats();
+    stages.push_back({{"fetch_s", stats.fetch_seconds},
+                      {"inflate_s", stats.inflate_seconds},
+                      {"check_s", stats.check_seconds},
+                      {"decode_s", stats.decode_seconds}});
     cpu_s.push_back(seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
     wall_s.push_back(seconds(CLOCK_MONOTONIC) - wall);
   }
   std::cout << nlohmann::json{{"records", records},
                               {"cpu_s", cpu_s},
                               {"wall_s", wall_s},
+                              {"stages", stages},
                               {"anonymous_kib", most_kib},
                               {"sum", sum}}
             << "\n";
