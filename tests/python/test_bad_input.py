@@ -305,7 +305,7 @@ def test_records_of_another_width_than_published(fails, dataset, tmp_path):
     del manifest["zz_crc32c"]
     manifest["attributes"]["features"]["sentence"]["shape"] = [17]
     path.write_bytes(sealed(manifest))
-    words = [str(dataset), "record 0", "sentence", "16", "17"]
+    words = [str(dataset), "record", "sentence", "16", "17"]
     fails(*train(dataset, tmp_path / "run"), words=words)
 
 
