@@ -128,12 +128,9 @@ Status read(const Location& folder, int repeats, int threads) {
     cpu_s.push_back(seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
     wall_s.push_back(seconds(CLOCK_MONOTONIC) - wall);
   }
-  std::cout << nlohmann::json{{"records", records},
-                              {"cpu_s", cpu_s},
-                              {"wall_s", wall_s},
-                              {"stages", stages},
-                              {"anonymous_kib", most_kib},
-                              {"sum", sum}}
+  std::cout << nlohmann::json{{"records", records},        {"cpu_s", cpu_s},
+                              {"wall_s", wall_s},          {"stages", stages},
+                              {"anonymous_kib", most_kib}, {"sum", sum}}
             << "\n";
   return {};
 }

@@ -38,9 +38,9 @@ class PooledBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// Thread-safe; lives as long as any of its buffers. It keeps what comes back until it goes itself, or until a
-/// larger buffer is needed: then the smallest of those kept is freed for it. So its memory is bounded by the
-/// most buffers in use at once, each as large as the largest.
+/// Thread-safe; lives as long as any of its buffers. It keeps what comes back until it goes itself, or until
+/// a larger buffer is needed: then the smallest of those kept is freed for it. So its memory is bounded by
+/// the most buffers in use at once, each as large as the largest.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static std::shared_ptr<BufferPool> create() { return std::shared_ptr<BufferPool>(new BufferPool); }

@@ -133,8 +133,8 @@ std::string manifest_part_to_json(const ManifestPart& part) { return part_to_jso
 
 Result<ManifestPart> parse_manifest_part(std::string_view text) {
   HEADRACE_CHECK(check_json_depth(text));
-  return parse_guarded<ManifestPart>("part",
-                                     [&]() -> Result<ManifestPart> { return part_from_json(json::parse(text)); });
+  return parse_guarded<ManifestPart>(
+      "part", [&]() -> Result<ManifestPart> { return part_from_json(json::parse(text)); });
 }
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {

@@ -28,7 +28,7 @@ struct ManifestPart {
   std::string role;   // "shard", "index", "report", "variables", "graph", …
   std::string split;  // of a shard; else empty
   std::optional<std::uint64_t> records{};
-  std::string index;  // of a shard: key of its index; else empty
+  std::string index;                 // of a shard: key of its index; else empty
   std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and fit `size_bytes`
 };
 

@@ -49,10 +49,10 @@ TEST(Manifest, WhatWasSerializedIsParsed) {
 }
 
 TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
-  const std::vector<std::vector<ShardBlock>> wrong = {{{2, 4, 90}},                 // not all records
-                                                      {{2, 4, 90}, {2, 3, 50}},     // too many
-                                                      {{3, 8, 90}},                 // beyond the shard
-                                                      {{3, 7, 47}},                 // 16 bytes a record at least
+  const std::vector<std::vector<ShardBlock>> wrong = {{{2, 4, 90}},              // not all records
+                                                      {{2, 4, 90}, {2, 3, 50}},  // too many
+                                                      {{3, 8, 90}},              // beyond the shard
+                                                      {{3, 7, 47}},              // 16 bytes a record at least
                                                       {{0, 0, 0}, {3, 7, 90}}};
   for (const auto& blocks : wrong) {
     Manifest manifest = example();

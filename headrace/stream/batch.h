@@ -56,9 +56,10 @@ struct VariableColumn {
 
 class BatchPool;
 
-/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a place that repeats another record
-/// because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which goes back to
-/// its pool when the last of them goes. Copies may be used from several threads; writing is the maker's alone.
+/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a place that repeats another
+/// record because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which
+/// goes back to its pool when the last of them goes. Copies may be used from several threads; writing is the
+/// maker's alone.
 class Batch {
  public:
   std::uint64_t epoch = 0;

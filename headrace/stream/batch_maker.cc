@@ -39,11 +39,13 @@ void repeat_strings(std::vector<BytesView>& strings, std::optional<std::uint32_t
                     std::vector<std::int64_t>& offsets, std::span<const float> weights, std::size_t good) {
   if (!length) return repeat_rows(strings, offsets, weights, good);
   for (std::size_t row = 0; row < weights.size(); ++row) {
-    if (weights[row] == 0) std::copy_n(strings.begin() + good * *length, *length, strings.begin() + row * *length);
+    if (weights[row] == 0)
+      std::copy_n(strings.begin() + good * *length, *length, strings.begin() + row * *length);
   }
 }
 
-void repeat_fixed(std::byte* values, std::uint64_t size_bytes, std::span<const float> weights, std::size_t good) {
+void repeat_fixed(std::byte* values, std::uint64_t size_bytes, std::span<const float> weights,
+                  std::size_t good) {
   for (std::size_t row = 0; row < weights.size(); ++row) {
     if (weights[row] != 0) continue;
     if (good < weights.size()) {
@@ -114,7 +116,8 @@ void BatchMaker::gather_strings(const Batch& batch) {
     variable.byte_offsets.reserve(strings_[i].size() + 1);
     variable.byte_offsets.push_back(0);
     for (const BytesView string : strings_[i])
-      variable.byte_offsets.push_back(variable.byte_offsets.back() + static_cast<std::int64_t>(string.size()));
+      variable.byte_offsets.push_back(variable.byte_offsets.back() +
+                                      static_cast<std::int64_t>(string.size()));
     variable.bytes.resize(static_cast<std::size_t>(variable.byte_offsets.back()));
     std::byte* to = variable.bytes.data();
     for (const BytesView string : strings_[i]) {

@@ -20,8 +20,8 @@ class BatchMaker {
 
   /// Names a row's record for people: "record 7 of s3://…".
   using Describe = std::function<std::string(std::size_t row)>;
-  /// Fills the batch: row i from `places[i]`. Rows beyond, and those of records that cannot be had or decoded,
-  /// get weight 0 and repeat the first good row; a batch without one has zeros and empty rows.
+  /// Fills the batch: row i from `places[i]`. Rows beyond, and those of records that cannot be had or
+  /// decoded, get weight 0 and repeat the first good row; a batch without one has zeros and empty rows.
   /// \error kDataLoss, kInvalidArgument  a record that cannot be decoded, under CorruptionPolicy::kFail
   Status make(std::span<const Window::Place> places, const Describe& describe, Batch& batch);
 
@@ -39,8 +39,8 @@ class BatchMaker {
 
   ExampleDecoder decoder_;
   CorruptionPolicy policy_;
-  std::vector<ColumnBuffer> buffers_;              // of the batch that is being made
-  std::vector<std::vector<BytesView>> strings_;    // by column; of byte columns
+  std::vector<ColumnBuffer> buffers_;            // of the batch that is being made
+  std::vector<std::vector<BytesView>> strings_;  // by column; of byte columns
   std::uint64_t corrupt_records_ = 0;
   std::vector<std::string> remarks_;
 };

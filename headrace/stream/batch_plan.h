@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Which record each row of a batch is: sources, epochs, ranks and mixtures put together. Pure functions;
-/// docs/formats/order.md, "Mixtures" and "Batches and ranks".
+/// \file Which record each row of a batch is: sources, epochs, ranks and mixtures put together. Pure
+/// functions; docs/formats/order.md, "Mixtures" and "Batches and ranks".
 
 #include <cstdint>
 #include <vector>
@@ -44,8 +44,8 @@ class BatchPlan {
   /// The records of this rank's part, in the order of rows; fewer than `row_count` where the rest is padding.
   std::vector<SourcePosition> rows(std::uint64_t sequence) const;
 
-  /// What a batch takes of a source, on all ranks, lies in [begin_of, end_of). Here positions are counted over the
-  /// source's epochs: epoch · record_count + position. Both ascend with `sequence`.
+  /// What a batch takes of a source, on all ranks, lies in [begin_of, end_of). Here positions are counted
+  /// over the source's epochs: epoch · record_count + position. Both ascend with `sequence`.
   std::uint64_t begin_of(std::size_t source, std::uint64_t sequence) const;
   std::uint64_t end_of(std::size_t source, std::uint64_t sequence) const;
 

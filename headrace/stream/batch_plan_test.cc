@@ -72,10 +72,8 @@ struct RandomCase {
 };
 
 RandomCase random_case(std::mt19937_64& random) {
-  RandomCase out{.sources = {},
-                 .batch_size = 1 + random() % 40,
-                 .world_size = 0,
-                 .drop_remainder = random() % 2 == 0};
+  RandomCase out{
+      .sources = {}, .batch_size = 1 + random() % 40, .world_size = 0, .drop_remainder = random() % 2 == 0};
   out.world_size = 1 + random() % std::min<std::uint64_t>(out.batch_size, 9);
   const std::size_t count = random() % 2 == 0 ? 1 : 2 + random() % 5;
   for (std::size_t i = 0; i < count; ++i)
@@ -83,8 +81,8 @@ RandomCase random_case(std::mt19937_64& random) {
   return out;
 }
 
-// Whatever the world size: put together, the ranks' rows are the batch; of each source every position comes once,
-// in order; and begin_of and end_of enclose them.
+// Whatever the world size: put together, the ranks' rows are the batch; of each source every position comes
+// once, in order; and begin_of and end_of enclose them.
 TEST(BatchPlan, HoldsForTenThousandRandomCases) {
   std::mt19937_64 random(44);
   for (int round = 0; round < 10'000; ++round) {

@@ -123,16 +123,16 @@ class DatasetOpener {
     std::map<std::string_view, DatasetShard*> missing;
     for (DatasetShard& shard : dataset_->shards_) missing[shard.key] = &shard;
     std::vector<std::pair<DatasetShard*, std::uint64_t>> altered;
-    HEADRACE_CHECK(dataset_->location_.store->list(
-        common_prefix(dataset_->shards_), {.call = options_.call}, [&](const ObjectInfo& object) {
-          const auto found = missing.find(object.key);
-          if (found == missing.end()) return true;
-          found->second->version = object.version;
-          if (object.size_bytes != found->second->size_bytes)
-            altered.emplace_back(found->second, object.size_bytes);
-          missing.erase(found);
-          return !missing.empty();
-        }));
+    HEADRACE_CHECK(dataset_->location_.store->list(common_prefix(dataset_->shards_), {.call = options_.call},
+                                                   [&](const ObjectInfo& object) {
+                                                     const auto found = missing.find(object.key);
+                                                     if (found == missing.end()) return true;
+                                                     found->second->version = object.version;
+                                                     if (object.size_bytes != found->second->size_bytes)
+                                                       altered.emplace_back(found->second, object.size_bytes);
+                                                     missing.erase(found);
+                                                     return !missing.empty();
+                                                   }));
     for (const auto& [shard, size_bytes] : altered) {
       HEADRACE_CHECK(lose(*shard, concat(store.describe(shard->key), " has ", size_bytes,
                                          " bytes, but was published with ", shard->size_bytes)));
@@ -145,8 +145,9 @@ class DatasetOpener {
   Status lose(DatasetShard& shard, std::string why) {
     if (options_.on_corrupt != CorruptionPolicy::kSkipShard) {
       return Error{Code::kFailedPrecondition,
-                   concat(why, ": restore it, prepare the data set anew, or leave its records out with "
-                               "--on-corrupt skip-shard")};
+                   concat(why,
+                          ": restore it, prepare the data set anew, or leave its records out with "
+                          "--on-corrupt skip-shard")};
     }
     shard.lost = true;
     dataset_->remarks_.push_back(std::move(why) + "; its records are left out");

@@ -87,8 +87,8 @@ class Dataset {
   const std::vector<DatasetShard>& shards() const { return shards_; }
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
 
-  /// Where each record of a shard lies. Of a published shard: read from the store, and where that is of no use,
-  /// made anew from the shard; then `remark` says so. Cost: one request; memory: 8 bytes a record.
+  /// Where each record of a shard lies. Of a published shard: read from the store, and where that is of no
+  /// use, made anew from the shard; then `remark` says so. Cost: one request; memory: 8 bytes a record.
   /// \error kDataLoss  neither can be had
   Result<ShardIndex> shard_index(std::uint32_t shard, const CallOptions& call, std::string& remark) const;
 

@@ -102,10 +102,11 @@ Status BlockLoader::check(const DatasetBlock& block, LoadedBlock& loaded) const 
   const std::uint64_t found = loaded.offsets_.size() - 1;
   const std::string name = dataset_.describe_shard(block.shard);
   if (outcome != ScanOutcome::kRecord && outcome != ScanOutcome::kEnd)
-    return scan_error(outcome, name, block.stream_offset + loaded.offsets_.back(), block.first_record + found);
-  return Error{Code::kDataLoss, concat(name, ": ", found, outcome == ScanOutcome::kEnd ? "" : " or more",
-                                       " records where ", block.record_count, " were published, from record ",
-                                       block.first_record, " on")};
+    return scan_error(outcome, name, block.stream_offset + loaded.offsets_.back(),
+                      block.first_record + found);
+  return Error{Code::kDataLoss,
+               concat(name, ": ", found, outcome == ScanOutcome::kEnd ? "" : " or more", " records where ",
+                      block.record_count, " were published, from record ", block.first_record, " on")};
 }
 
 Result<LoadedBlock> BlockLoader::load(const DatasetBlock& block, const CallOptions& call) {
@@ -149,8 +150,8 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
   if (index && (index->record_count() < end_record ||
                 index->record_offset(block.first_record) != block.stream_offset ||
                 index->record_offset(end_record) != block.stream_offset + block.stream_bytes))
-    index = Error{Code::kDataLoss,
-                  concat("the index of ", dataset_.describe_shard(block.shard), " does not fit its manifest")};
+    index = Error{Code::kDataLoss, concat("the index of ", dataset_.describe_shard(block.shard),
+                                          " does not fit its manifest")};
   if (!index) {
     if (index.error().code != Code::kDataLoss) return index.error();
     loaded.holes_.push_back({0, block.record_count, std::move(index).error()});
@@ -163,13 +164,15 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
   for (std::uint64_t i = 0; i < block.record_count; ++i) {
     const std::uint64_t record = block.first_record + i, begin = index->record_offset(record);
     loaded.offsets_.push_back(begin - block.stream_offset);
-    auto data = check_record(loaded.stream_.view().subspan(loaded.offsets_.back(), index->record_bytes(record)),
-                             record, begin, block.shard, damage);
+    auto data =
+        check_record(loaded.stream_.view().subspan(loaded.offsets_.back(), index->record_bytes(record)),
+                     record, begin, block.shard, damage);
     if (!data) loaded.holes_.push_back({i, i + 1, std::move(data).error()});
   }
   loaded.offsets_.push_back(block.stream_bytes);
   if (!loaded.holes_.empty()) return {};
-  return Error{Code::kInternal, concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
+  return Error{Code::kInternal,
+               concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
 }
 
 LoadedBlock BlockLoader::keep(const LoadedBlock& block, std::span<const std::uint64_t> records) const {
@@ -208,9 +211,9 @@ std::vector<BlockLoader::Damage> BlockLoader::inflate_members(const DatasetBlock
     if (member.record_count > 0)
       records = concat("records ", member.first_record, "–", member.first_record + member.record_count - 1);
     damage.push_back({member.uncompressed_offset, member.uncompressed_offset + member.uncompressed_bytes,
-                      std::move(status).error().in(
-                          concat(dataset_.describe_shard(block.shard), ": ", records, ", in the member at bytes ",
-                                 member.compressed_offset, "–", end - 1))});
+                      std::move(status).error().in(concat(dataset_.describe_shard(block.shard), ": ", records,
+                                                          ", in the member at bytes ",
+                                                          member.compressed_offset, "–", end - 1))});
   }
   return damage;
 }

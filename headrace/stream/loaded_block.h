@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-/// The records of one block. Immutable once loaded, hence thread-safe. Memory: the uncompressed block, and eight
-/// bytes a record.
+/// The records of one block. Immutable once loaded, hence thread-safe. Memory: the uncompressed block, and
+/// eight bytes a record.
 class LoadedBlock {
  public:
   std::uint64_t record_count() const { return offsets_.empty() ? hole_records_ : offsets_.size() - 1; }
@@ -51,7 +51,8 @@ struct BlockLoadStats {
 /// One thread at a time; each thread has its own.
 class BlockLoader {
  public:
-  /// Borrows the data set. Buffers come from `pool`: while a compressed block is loaded, one for it as stored.
+  /// Borrows the data set. Buffers come from `pool`: while a compressed block is loaded, one for it as
+  /// stored.
   BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool)
       : dataset_(dataset), policy_(policy), pool_(std::move(pool)) {}
 

@@ -207,7 +207,8 @@ class Loader final : public BatchLoader {
   }
 
   Result<Bytes> read_record(const RecordPlace& place) override {
-    return finder_.read(sources_[place.source]->dataset(), place.shard, place.record, {.stop = options_.stop});
+    return finder_.read(sources_[place.source]->dataset(), place.shard, place.record,
+                        {.stop = options_.stop});
   }
   Result<std::uint64_t> record_offset(const RecordPlace& place) override {
     return finder_.offset(sources_[place.source]->dataset(), place.shard, place.record,

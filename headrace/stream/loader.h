@@ -33,8 +33,8 @@ struct LoaderOptions {
   ShuffleMode shuffle = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
-  /// Without it, the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches are
-  /// always full.
+  /// Without it, the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches
+  /// are always full.
   bool drop_remainder = false;
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
@@ -43,11 +43,11 @@ struct LoaderOptions {
   std::uint64_t first_epoch = 0;
   std::uint64_t first_batch = 0;
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
-  /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store, within
-  /// the budget.
+  /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store,
+  /// within the budget.
   int threads = 0;
-  /// Bounds windows, batches (those the caller holds, too) and what is read for them. Checked when the loader is
-  /// made.
+  /// Bounds windows, batches (those the caller holds, too) and what is read for them. Checked when the loader
+  /// is made.
   std::uint64_t memory_budget_bytes = 256 << 20;
   /// Bound of one wait in `next` without progress.
   std::chrono::milliseconds patience{300'000};
@@ -93,12 +93,13 @@ struct RecordPlace {
 /// One consumer at a time; its threads end when it goes, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), rank ≥ world
-  ///                             size, a weight that is not above 0
-  /// \error kResourceExhausted   the budget is smaller than what must be held at once; the message says how much
-  ///                             that is
+  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), rank ≥
+  ///                             world size, a weight that is not above 0
+  /// \error kResourceExhausted   the budget is smaller than what must be held at once; the message says how
+  ///                             much that is
   /// \error kFailedPrecondition  no records
-  static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources, LoaderOptions options);
+  static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources,
+                                                     LoaderOptions options);
   virtual ~BatchLoader() = default;
 
   /// The next batch; none after the last epoch.

@@ -84,7 +84,8 @@ TEST_F(LoaderColumnsTest, ABatchWithoutAGoodRecordIsEmpty) {
   publish({16}, 0);
   Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
   const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
-  for (std::uint64_t record = 0; record < 16; ++record) data[index->record_offset(record) + 30] ^= std::byte{1};
+  for (std::uint64_t record = 0; record < 16; ++record)
+    data[index->record_offset(record) + 30] ^= std::byte{1};
   ASSERT_TRUE(store->write("data/train-00000", data, {}));
   LoaderOptions with = all_columns();
   with.on_corrupt = CorruptionPolicy::kSkipRecord;

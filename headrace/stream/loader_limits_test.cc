@@ -175,7 +175,8 @@ TEST_F(LoaderTest, ABillionRecordsAreOpenedByTheirManifest) {
   Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
   for (std::uint64_t s = 0; s < kShards; ++s) {
     const std::string key = concat("train-", zero_padded(s, 5));
-    ManifestPart part{.key = key, .size_bytes = 0, .role = "shard", .split = "train", .index = key + ".index"};
+    ManifestPart part{
+        .key = key, .size_bytes = 0, .role = "shard", .split = "train", .index = key + ".index"};
     part.blocks.assign(kBlocks, {kBlockRecords, 0, kBlockRecords * 128});
     part.records = kBlocks * kBlockRecords;
     ASSERT_TRUE(write_text(*store, "data/" + key, ""));

@@ -26,7 +26,8 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
   for (const LoaderSource& source : sources) weights.push_back(source.weight);
   const std::vector<std::uint64_t> integers = mixture_weights(weights);
   std::string text;
-  for (std::size_t i = 0; i < sources.size(); ++i) text += concat(fingerprint(sources[i]), " ", integers[i], "\n");
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    text += concat(fingerprint(sources[i]), " ", integers[i], "\n");
   return sha256_hex(as_bytes(text));
 }
 

@@ -97,13 +97,15 @@ TEST_F(LoaderTest, ARangeIsATrimmedDataSet) {
   LoaderOptions validation = options();
   validation.shuffle = ShuffleMode::kNone;
   std::set<std::int64_t> seen;
-  for (const auto& batch : batches_of(dataset, options(), RecordRange{0, 73})) seen.insert(batch.begin(), batch.end());
+  for (const auto& batch : batches_of(dataset, options(), RecordRange{0, 73}))
+    seen.insert(batch.begin(), batch.end());
   for (const auto& batch : batches_of(dataset, validation, RecordRange{73, 27}))
     seen.insert(batch.begin(), batch.end());
   seen.erase(-1);
   EXPECT_EQ(seen.size(), 100U);
   EXPECT_EQ(batches_of(dataset, validation, RecordRange{73, 27}).front().front(), 73);
-  EXPECT_THAT(make_loader(dataset, options(), RecordRange{50, 51}).error().message, HasSubstr("which has 100"));
+  EXPECT_THAT(make_loader(dataset, options(), RecordRange{50, 51}).error().message,
+              HasSubstr("which has 100"));
 }
 
 TEST_F(LoaderTest, DroppingTheRemainderGivesFullBatchesOnly) {
@@ -290,7 +292,10 @@ TEST_F(LoaderTest, SaysWhatDoesNotFit) {
   };
   LoaderOptions with = options();
   with.columns[0].name = "sentence";
-  EXPECT_THAT(message(with), HasSubstr("has no feature sentence; it has: scores is float32[any], text is bytes, tokens is int64[any], "));
+  EXPECT_THAT(
+      message(with),
+      HasSubstr(
+          "has no feature sentence; it has: scores is float32[any], text is bytes, tokens is int64[any], "));
   with = options();
   with.columns[0].length = 9;
   EXPECT_THAT(message(with), HasSubstr("x is float32[8]"));
@@ -300,7 +305,8 @@ TEST_F(LoaderTest, SaysWhatDoesNotFit) {
   with = options();
   with.memory_budget_bytes = 1000;
   EXPECT_THAT(message(with), HasSubstr("memory budget is 1.0 kB"));
-  EXPECT_THAT(make_loader(dataset, options(), RecordRange{0, 0}).error().message, HasSubstr("has no records"));
+  EXPECT_THAT(make_loader(dataset, options(), RecordRange{0, 0}).error().message,
+              HasSubstr("has no records"));
   with = options();
   with.drop_remainder = true;
   with.batch_size = 51;

@@ -52,7 +52,8 @@ TEST(Mixture, EverySourceGetsItsPositionsInOrderAndItsShare) {
     }
     const double levels = std::ceil(std::log2(weights.size() + 1)) + 1;
     for (std::size_t s = 0; s < weights.size() && start == 0; ++s) {
-      const double share = 500.0 * static_cast<double>(weights[s]) / static_cast<double>(mixture.total_weight());
+      const double share =
+          500.0 * static_cast<double>(weights[s]) / static_cast<double>(mixture.total_weight());
       EXPECT_NEAR(static_cast<double>(next[s]), share, levels);
     }
   }

@@ -72,9 +72,9 @@ class EpochOrder {
   /// The window that holds a position. O(log windows). REQUIRES: position < record_count()
   std::uint64_t window_at(std::uint64_t position) const;
 
-  /// The key of a window's permutation, and with it the record at position `first_position + i` of the window,
-  /// records being numbered through its blocks in their permuted order: what `at` does, for many positions of a
-  /// window. REQUIRES: mode is not kExact
+  /// The key of a window's permutation, and with it the record at position `first_position + i` of the
+  /// window, records being numbered through its blocks in their permuted order: what `at` does, for many
+  /// positions of a window. REQUIRES: mode is not kExact
   HashKey window_key(std::uint64_t window) const;
   std::uint64_t record_in_window(const HashKey& key, std::uint64_t record_count, std::uint64_t i) const;
 

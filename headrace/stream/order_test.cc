@@ -77,7 +77,8 @@ TEST(Order, AWindowsRecordsAreThoseOfItsPositions) {
       }
       const HashKey key = order.window_key(w);
       for (std::uint64_t i = 0; i < window.record_count; ++i)
-        EXPECT_EQ(order.at(window.first_position + i), records[order.record_in_window(key, records.size(), i)]);
+        EXPECT_EQ(order.at(window.first_position + i),
+                  records[order.record_in_window(key, records.size(), i)]);
     }
   }
 }

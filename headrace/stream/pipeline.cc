@@ -16,7 +16,8 @@ constexpr std::chrono::milliseconds kLookAround{100};
 constexpr const char* kLoading = "loading";
 constexpr const char* kMaking = "making";
 
-double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+double seconds_between(std::chrono::steady_clock::time_point begin,
+                       std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
@@ -106,7 +107,8 @@ void Pipeline::open_windows(std::size_t source) {
     open->window = from.window(epoch, from.window_at(epoch, state.opened % from.record_count()));
     open->begin = epoch * from.record_count() + open->window->first_position();
     open->end = open->begin + open->window->record_count();
-    open->waits_to_share = !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
+    open->waits_to_share =
+        !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
     state.opened = open->end;
     state.windows.push_back(std::move(open));
   }
@@ -130,7 +132,8 @@ bool Pipeline::may_make_batch() const {
                     batches_->outstanding_bytes() + batches_->fixed_bytes() <= sizes_.batch_budget_bytes;
   if (!fits) return false;
   for (std::size_t s = 0; s < states_.size(); ++s) {
-    const std::uint64_t begin = plan_.begin_of(s, claimed_sequence_), end = plan_.end_of(s, claimed_sequence_);
+    const std::uint64_t begin = plan_.begin_of(s, claimed_sequence_),
+                        end = plan_.end_of(s, claimed_sequence_);
     if (begin == end) continue;
     if (states_[s].opened < end) return false;
     const bool all_loaded = std::ranges::all_of(states_[s].windows, [&](const auto& open) {
@@ -361,8 +364,8 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
                           "budget")};
     }
     if (now - start >= options_.patience) {
-      return Error{Code::kDeadlineExceeded, concat("no batch came in ", seconds_text(now - start), ":\n",
-                                                   activity_locked())};
+      return Error{Code::kDeadlineExceeded,
+                   concat("no batch came in ", seconds_text(now - start), ":\n", activity_locked())};
     }
     if (options_.report && now - reported >= options_.report_after) {
       reported = now;

@@ -3,9 +3,10 @@
 /// \file The loader's background: threads that load blocks and make batches of them. docs/data-loader.md says
 /// how; this is the part with the threads.
 ///
-/// Concurrency. One mutex guards everything but the content of blocks and batches. A thread claims a task under
-/// it, works without it, and settles under it. A window's block is written by the one thread that claimed it; it
-/// is read by batch tasks only, which are claimed after all blocks of their windows have been settled.
+/// Concurrency. One mutex guards everything but the content of blocks and batches. A thread claims a task
+/// under it, works without it, and settles under it. A window's block is written by the one thread that
+/// claimed it; it is read by batch tasks only, which are claimed after all blocks of their windows have been
+/// settled.
 
 #include <atomic>
 #include <condition_variable>
@@ -118,11 +119,11 @@ class Pipeline {
   std::condition_variable_any may_work_;  // something may be there to claim
   std::condition_variable_any may_take_;  // a batch may have become ready, or an error
   std::vector<SourceState> states_;
-  std::uint64_t next_sequence_ = 0;        // of the batch that `next` gives
-  std::uint64_t claimed_sequence_ = 0;     // the first that no thread has claimed
-  std::map<std::uint64_t, Batch> ready_;   // by sequence
-  std::optional<Batch> first_;             // in headspace mode
-  Status status_;                          // the first failure, once there was one
+  std::uint64_t next_sequence_ = 0;       // of the batch that `next` gives
+  std::uint64_t claimed_sequence_ = 0;    // the first that no thread has claimed
+  std::map<std::uint64_t, Batch> ready_;  // by sequence
+  std::optional<Batch> first_;            // in headspace mode
+  Status status_;                         // the first failure, once there was one
   LoaderStats stats_;
   std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;

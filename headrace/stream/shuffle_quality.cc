@@ -11,7 +11,9 @@ ShuffleQuality shuffle_quality(const Source& source, std::uint64_t epoch, std::u
   if (count < 2) return {1, 1};
   samples = std::clamp<std::uint64_t>(samples, 1, count - 1);
   const HashKey key = derive_order_key(seed, "quality", epoch, 0);
-  const auto distance = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(a > b ? a - b : b - a); };
+  const auto distance = [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a > b ? a - b : b - a);
+  };
   double displacement = 0, spread = 0;
   for (std::uint64_t i = 0; i < samples; ++i) {
     const std::uint64_t position = permute(key, count - 1, i);

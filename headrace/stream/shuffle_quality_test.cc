@@ -8,7 +8,8 @@ namespace {
 ShuffleQuality quality_of(const std::shared_ptr<const Dataset>& dataset, ShuffleMode mode,
                           std::uint64_t window_bytes) {
   std::vector<std::string> remarks;
-  auto source = Source::create(dataset, {.mode = mode, .seed = 44, .window_bytes = window_bytes}, {}, remarks);
+  auto source =
+      Source::create(dataset, {.mode = mode, .seed = 44, .window_bytes = window_bytes}, {}, remarks);
   EXPECT_TRUE(source);
   return shuffle_quality(**source, 1, 1000, 44);
 }

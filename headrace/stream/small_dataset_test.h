@@ -2,8 +2,6 @@
 
 /// \file For tests of this folder: small data sets in a memory store, and loaders of them.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
@@ -21,8 +19,8 @@ namespace headrace {
 
 inline constexpr std::uint32_t kWidth = 8;
 
-// Record i of a data set: `x` = {i, i+0.5, …}, `y` = {i, -i}, `text`, and of any length: i % 5 `tokens`, i % 3
-// `scores`, i % 4 `words`; `even`, which odd records lack.
+// Record i of a data set: `x` = {i, i+0.5, …}, `y` = {i, -i}, `text`, and of any length: i % 5 `tokens`, i %
+// 3 `scores`, i % 4 `words`; `even`, which odd records lack.
 inline Bytes example(std::uint64_t i) {
   std::vector<float> x(kWidth);
   for (std::uint32_t c = 0; c < kWidth; ++c) x[c] = static_cast<float>(i) + 0.5F * static_cast<float>(c);
@@ -173,14 +171,14 @@ inline std::vector<std::vector<std::int64_t>> drain(BatchLoader& loader) {
 }
 
 inline Result<std::unique_ptr<BatchLoader>> make_loader(std::shared_ptr<const Dataset> dataset,
-                                                 const LoaderOptions& options,
-                                                 std::optional<RecordRange> range = {}) {
+                                                        const LoaderOptions& options,
+                                                        std::optional<RecordRange> range = {}) {
   return BatchLoader::create({{.dataset = std::move(dataset), .range = range}}, options);
 }
 
 inline std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const Dataset> dataset,
-                                                  const LoaderOptions& options,
-                                                  std::optional<RecordRange> range = {}) {
+                                                         const LoaderOptions& options,
+                                                         std::optional<RecordRange> range = {}) {
   auto loader = make_loader(std::move(dataset), options, range);
   EXPECT_TRUE(loader) << loader.error().message;
   return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};

@@ -98,8 +98,8 @@ std::shared_ptr<const EpochOrder> Source::order(std::uint64_t epoch) const {
   if (last_order_ == nullptr || last_epoch_ != epoch) {
     // In data-set order, a window is a block: nothing is gained by waiting for more.
     const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
-    last_order_ = std::make_shared<const EpochOrder>(options_.seed, epoch, order_blocks_, options_.mode,
-                                                     window_bytes);
+    last_order_ =
+        std::make_shared<const EpochOrder>(options_.seed, epoch, order_blocks_, options_.mode, window_bytes);
     last_epoch_ = epoch;
   }
   return last_order_;
@@ -163,7 +163,8 @@ SourceRecord Source::at(std::uint64_t epoch, std::uint64_t position) const {
   return record_of(order(epoch)->at(position));
 }
 
-// True if the unit holds the record, or has been extended to it. REQUIRES: the record comes after the unit's first
+// True if the unit holds the record, or has been extended to it. REQUIRES: the record comes after the unit's
+// first
 bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   if (record.shard != unit.shard) return false;
   if (record.record < unit.first_record + unit.record_count) return true;
@@ -195,11 +196,13 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
     records[i] = record_of(window->order_->at(window->first_position_ + i));
   std::vector<std::uint32_t> by_place(records.size());
   std::iota(by_place.begin(), by_place.end(), 0U);
-  std::ranges::sort(by_place, {}, [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
+  std::ranges::sort(by_place, {},
+                    [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
   window->exact_places_.resize(records.size());
   for (const std::uint32_t i : by_place) {
     if (window->blocks_.empty() || !joins(window->blocks_.back(), records[i])) {
-      window->blocks_.push_back(block_around(indexes_[records[i].shard], records[i].shard, records[i].record));
+      window->blocks_.push_back(
+          block_around(indexes_[records[i].shard], records[i].shard, records[i].record));
       window->wanted_.emplace_back();
     }
     window->exact_places_[i] = {static_cast<std::uint32_t>(window->blocks_.size() - 1),
@@ -232,7 +235,8 @@ std::uint64_t Source::window_memory_bytes() const {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
     all_bytes += block.stream_bytes;
     // Offsets of records, in bytes for each 1,024 of a block.
-    record_share = std::max(record_share, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
+    record_share =
+        std::max(record_share, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
   }
   const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
   const std::uint64_t bytes = std::min(all_bytes, window_bytes + block_bytes());

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A source: a data set, or a part of it, with the order of its records and the windows in which they are
-/// read. What is in memory of a window, and where each of its positions lies there.
+/// \file A source: a data set, or a part of it, with the order of its records and the windows in which they
+/// are read. What is in memory of a window, and where each of its positions lies there.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +29,9 @@ struct SourceRecord {
   bool operator==(const SourceRecord&) const = default;
 };
 
-/// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them. Made by
-/// Source::window; its blocks are filled in by the threads that load them, each once, and read when all are there.
+/// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them.
+/// Made by Source::window; its blocks are filled in by the threads that load them, each once, and read when
+/// all are there.
 class Window {
  public:
   std::uint64_t epoch() const { return epoch_; }
@@ -98,7 +99,8 @@ class Source {
   std::uint64_t record_count() const { return range_.count; }
   ShuffleMode mode() const { return options_.mode; }
 
-  /// Windows of an epoch, and the one that holds a position. Cost: O(blocks) for an epoch not asked about last.
+  /// Windows of an epoch, and the one that holds a position. Cost: O(blocks) for an epoch not asked about
+  /// last.
   std::uint64_t window_count(std::uint64_t epoch) const;
   std::uint64_t window_at(std::uint64_t epoch, std::uint64_t position) const;
   std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number) const;

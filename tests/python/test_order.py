@@ -115,3 +115,28 @@ def test_published_vectors() -> None:
     assert sorted(order) == [
         (block, record) for block, (count, _) in enumerate(blocks) for record in range(count)
     ]
+
+
+def mixture_source(weights: list[int], position: int) -> int:
+    begin, end = 0, len(weights)
+    while end - begin > 1:
+        middle = begin + (end - begin + 1) // 2
+        left, right = sum(weights[begin:middle]), sum(weights[middle:end])
+
+        def lefts(p: int, left: int = left, both: int = left + right) -> int:
+            return (p * left + both // 2) // both
+
+        before = lefts(position)
+        if lefts(position + 1) > before:
+            position, end = before, middle
+        else:
+            position, begin = position - before, middle
+    return begin
+
+
+def test_mixtures_as_published() -> None:
+    weights = [2**20, round(0.3 / 0.7 * 2**20)]
+    assert [mixture_source(weights, p) for p in range(10)] == [0, 1, 0, 0, 1, 0, 0, 0, 1, 0]
+    assert [mixture_source([1, 1, 1], p) for p in range(9)] == [0, 2, 1, 0, 2, 1, 0, 2, 1]
+    shares = [sum(mixture_source([5, 3, 1, 7], p) == s for p in range(1600)) for s in range(4)]
+    assert shares == [500, 300, 100, 700]
