@@ -5,18 +5,21 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/glob.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/foreign_shard.h"
 
 namespace headrace {
 namespace {
 
+constexpr int kOpenThreads = 8;                       // foreign files indexed at once
 constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 28 times this in memory, at worst
 
 std::string common_prefix(const std::vector<DatasetShard>& shards) {
-  std::string prefix = shards.front().key;
+  std::string prefix = shards.front().location.key;
   for (const DatasetShard& shard : shards) {
-    const auto differ = std::ranges::mismatch(prefix, shard.key).in1;
+    const auto differ = std::ranges::mismatch(prefix, shard.location.key).in1;
     prefix.erase(differ, prefix.end());
   }
   return prefix;
@@ -46,15 +49,18 @@ Error with_advice(Error error) {
 
 class DatasetOpener {
  public:
-  DatasetOpener(const Location& location, const DatasetOptions& options)
+  DatasetOpener(const std::vector<Location>& locations, const DatasetOptions& options)
       : options_(options), dataset_(new Dataset) {
-    dataset_->location_ = location;
+    dataset_->locations_ = locations;
   }
 
   Result<std::shared_ptr<const Dataset>> open() {
-    const Location& location = dataset_->location_;
-    HEADRACE_TRY(const std::optional<NumberedObject> latest,
-                 read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
+    const Location& location = dataset_->location();
+    std::optional<NumberedObject> latest;
+    if (dataset_->locations_.size() == 1 && !is_pattern(location.key)) {
+      HEADRACE_TRY(latest,
+                   read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
+    }
     HEADRACE_CHECK(latest ? open_published(*latest) : open_foreign());
     for (const DatasetBlock& block : dataset_->blocks_) dataset_->record_count_ += block.record_count;
     return std::shared_ptr<const Dataset>(std::move(dataset_));
@@ -62,12 +68,12 @@ class DatasetOpener {
 
  private:
   Status open_published(const NumberedObject& object) {
-    const std::string name = dataset_->location_.store->describe(object.object.key);
+    const std::string name = dataset_->location().store->describe(object.object.key);
     auto manifest = parse_manifest(object.data);
     if (!manifest) return std::move(manifest).error().in(name);
     if (manifest->kind != "dataset") {
       return Error{Code::kInvalidArgument,
-                   concat(dataset_->location_.describe(), " is a ", manifest->kind, ", not a data set")};
+                   concat(dataset_->location().describe(), " is a ", manifest->kind, ", not a data set")};
     }
     auto attributes = parse_dataset_attributes(manifest->attributes_json);
     if (!attributes) return std::move(attributes).error().in(name);
@@ -94,7 +100,7 @@ class DatasetOpener {
   void add_shard(const ManifestPart& part, std::uint64_t index_bytes) {
     const bool is_plain = dataset_->attributes_->compression == "none";
     add_blocks(part.blocks);
-    dataset_->shards_.push_back({.key = dataset_->location_.at(part.key).key,
+    dataset_->shards_.push_back({.location = dataset_->location().at(part.key),
                                  .size_bytes = part.size_bytes,
                                  .record_count = part.records.value_or(0),
                                  .compression = is_plain ? ShardCompression::kNone : ShardCompression::kGzip,
@@ -119,26 +125,25 @@ class DatasetOpener {
 
   // Pins the version of each shard. One listing: a request for each shard would take its time.
   Status find_shards() {
-    const Store& store = *dataset_->location_.store;
     std::map<std::string_view, DatasetShard*> missing;
-    for (DatasetShard& shard : dataset_->shards_) missing[shard.key] = &shard;
+    for (DatasetShard& shard : dataset_->shards_) missing[shard.location.key] = &shard;
     std::vector<std::pair<DatasetShard*, std::uint64_t>> altered;
-    HEADRACE_CHECK(dataset_->location_.store->list(common_prefix(dataset_->shards_), {.call = options_.call},
-                                                   [&](const ObjectInfo& object) {
-                                                     const auto found = missing.find(object.key);
-                                                     if (found == missing.end()) return true;
-                                                     found->second->version = object.version;
-                                                     if (object.size_bytes != found->second->size_bytes)
-                                                       altered.emplace_back(found->second, object.size_bytes);
-                                                     missing.erase(found);
-                                                     return !missing.empty();
-                                                   }));
+    HEADRACE_CHECK(dataset_->location().store->list(
+        common_prefix(dataset_->shards_), {.call = options_.call}, [&](const ObjectInfo& object) {
+          const auto found = missing.find(object.key);
+          if (found == missing.end()) return true;
+          found->second->version = object.version;
+          if (object.size_bytes != found->second->size_bytes)
+            altered.emplace_back(found->second, object.size_bytes);
+          missing.erase(found);
+          return !missing.empty();
+        }));
     for (const auto& [shard, size_bytes] : altered) {
-      HEADRACE_CHECK(lose(*shard, concat(store.describe(shard->key), " has ", size_bytes,
+      HEADRACE_CHECK(lose(*shard, concat(shard->location.describe(), " has ", size_bytes,
                                          " bytes, but was published with ", shard->size_bytes)));
     }
     for (const auto& [key, shard] : missing)
-      HEADRACE_CHECK(lose(*shard, concat(store.describe(key), " is missing")));
+      HEADRACE_CHECK(lose(*shard, concat(shard->location.describe(), " is missing")));
     return {};
   }
 
@@ -157,24 +162,50 @@ class DatasetOpener {
   Error no_such_split() const {
     std::vector<std::string> names;
     for (const auto& [name, counts] : dataset_->attributes_->splits) names.push_back(name);
-    return {Code::kNotFound, concat(dataset_->location_.describe(), " has no split ", options_.split,
+    return {Code::kNotFound, concat(dataset_->location().describe(), " has no split ", options_.split,
                                     "; it has ", join(names, ", "))};
   }
 
-  // Without a manifest: whatever lies at the location or below it, in the order of keys.
+  // Without a manifest: whatever lies at the locations or below them, each in the order of keys.
   Status open_foreign() {
-    const Location& location = dataset_->location_;
-    HEADRACE_TRY(const std::vector<ObjectInfo> objects, find_foreign_shards(location, options_.call));
+    std::vector<ForeignObject> objects;
+    for (const Location& location : dataset_->locations_) {
+      HEADRACE_TRY(std::vector<ForeignObject> found, find_foreign_shards(location, options_.call));
+      std::ranges::move(found, std::back_inserter(objects));
+    }
+    std::vector<Result<ForeignShard>> shards(objects.size(), Error{});
+    HEADRACE_CHECK(parallel_for(kOpenThreads, objects.size(), [&](std::size_t i) -> Status {
+      shards[i] = find_foreign_index(objects[i]);
+      return shards[i] ? Status{} : Status(shards[i].error());
+    }));
     Sha256 digest;
-    for (const ObjectInfo& object : objects) {
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const ObjectInfo& object = objects[i].object;
       digest.update(as_bytes(concat(object.key, '\0', object.size_bytes, '\0', object.version.token, '\0')));
-      HEADRACE_TRY(ForeignShard foreign, index_foreign_shard(location, object, options_.on_corrupt,
-                                                             options_.call, dataset_->remarks_));
-      add_blocks(foreign.blocks);
-      dataset_->shards_.push_back(std::move(foreign.shard));
+      add_blocks(shards[i]->blocks);
+      dataset_->shards_.push_back(std::move(shards[i]->shard));
+      std::ranges::move(shards[i]->remarks, std::back_inserter(dataset_->remarks_));
     }
     dataset_->digest_ = hex(digest.finish());
     return {};
+  }
+
+  // From the cache, or made by a pass over the file; then kept, if the file is sound.
+  Result<ForeignShard> find_foreign_index(const ForeignObject& object) const {
+    std::optional<Location> kept;
+    if (options_.index_cache) {
+      const std::string identity = concat(object.location.describe(), '\0', object.object.size_bytes, '\0',
+                                          object.object.version.token);
+      kept = options_.index_cache->at(sha256_hex(as_bytes(identity)) + ".index");
+      const auto read = read_object(*kept->store, kept->key, kIndexLimitBytes, options_.call);
+      auto index = read ? ShardIndex::parse(read->data) : Result<ShardIndex>(read.error());
+      if (index && index->shard_bytes() == object.object.size_bytes) return foreign_shard(object, *index);
+    }
+    HEADRACE_TRY(ForeignShard made, index_foreign_shard(object, options_.on_corrupt, options_.call));
+    // Whoever cannot keep it makes it again.
+    if (kept && made.remarks.empty())
+      (void)kept->store->write(kept->key, made.shard.index, {.call = options_.call}).has_value();
+    return made;
   }
 
   const DatasetOptions& options_;
@@ -183,7 +214,18 @@ class DatasetOpener {
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
                                                      const DatasetOptions& options) {
-  return DatasetOpener(location, options).open();
+  return open(std::vector{location}, options);
+}
+
+Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<Location>& locations,
+                                                     const DatasetOptions& options) {
+  if (locations.empty()) return Error{Code::kInvalidArgument, "no place is given to read from"};
+  return DatasetOpener(locations, options).open();
+}
+
+std::string Dataset::describe() const {
+  if (locations_.size() == 1) return location().describe();
+  return concat(location().describe(), " and ", locations_.size() - 1, " more");
 }
 
 namespace {
@@ -205,12 +247,12 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
                                         std::string& remark) const {
   const DatasetShard& shard = shards_[number];
   if (!shard.index.empty()) return ShardIndex::parse(shard.index);
-  auto index = read_published_index(location_, shard, call);
+  auto index = read_published_index(location(), shard, call);
   const bool is_of_use =
       index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
                 index.error().code != Code::kResourceExhausted);
   if (is_of_use) return index;
-  auto anew = index_published_shard(location_.at(shard.part.key), shard.part, call);
+  auto anew = index_published_shard(shard.location, shard.part, call);
   if (anew) {
     remark = concat(index.error().message, "; the index was made anew from the shard");
     return anew;
@@ -219,8 +261,6 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
                                        anew.error().message, "; restore it, or prepare the data set anew")};
 }
 
-std::string Dataset::describe_shard(std::uint32_t shard) const {
-  return location_.store->describe(shards_[shard].key);
-}
+std::string Dataset::describe_shard(std::uint32_t shard) const { return shards_[shard].location.describe(); }
 
 }  // namespace headrace

@@ -32,7 +32,7 @@ Error with_advice(Error error);
 
 /// One shard, at the version that was found when the data set was opened.
 struct DatasetShard {
-  std::string key;
+  Location location;
   Version version;
   std::uint64_t size_bytes = 0;
   std::uint64_t record_count = 0;
@@ -62,6 +62,8 @@ struct DatasetBlock {
 struct DatasetOptions {
   std::string split = "train";  // of a published data set; foreign ones have no splits
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  /// Where the indexes of foreign files are kept, so that each is made once: `<key>/<digest>.index`.
+  std::optional<Location> index_cache{};
   CallOptions call{};
 };
 
@@ -69,15 +71,22 @@ struct DatasetOptions {
 /// files also their indexes, one to three bytes a record.
 class Dataset {
  public:
-  /// Opens what the latest manifest at `location` publishes; or, where there is none, the objects below it
-  /// (or the one object) as foreign TFRecord files, each sniffed for its compression and read once for its
-  /// index.
+  /// Opens what the latest manifest at `location` publishes; or, where there is none, the objects below it,
+  /// the one object, or those whose keys match it as a pattern (store/glob.h) as foreign TFRecord files, each
+  /// sniffed for its compression and read once for its index.
   /// \error kNotFound            nothing there, or no such split; the message lists those that are
   /// \error kFailedPrecondition  a shard is missing or altered since it was published (skipped with
   ///                             kSkipShard)
   static Result<std::shared_ptr<const Dataset>> open(const Location& location, const DatasetOptions& options);
+  /// The same of several places, in their order: foreign files of all of them. One alone: as above.
+  /// \error kInvalidArgument  none is given
+  static Result<std::shared_ptr<const Dataset>> open(const std::vector<Location>& locations,
+                                                     const DatasetOptions& options);
 
-  const Location& location() const { return location_; }
+  /// The first place it was opened at.
+  const Location& location() const { return locations_.front(); }
+  /// For people: the place, and how many more there are.
+  std::string describe() const;
   /// Of a published data set.
   const std::optional<DatasetAttributes>& attributes() const { return attributes_; }
   /// SHA-256 (hex) of the manifest; of a foreign data set: of its objects' keys, sizes and versions.
@@ -102,7 +111,7 @@ class Dataset {
   friend class DatasetOpener;
   Dataset() = default;
 
-  Location location_;
+  std::vector<Location> locations_;
   std::optional<DatasetAttributes> attributes_;
   std::string digest_;
   std::string split_;

@@ -6,6 +6,7 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/record/tfrecord.h"
+#include "headrace/store/glob.h"
 #include "headrace/stream/tfrecord_object.h"
 
 namespace headrace {
@@ -56,34 +57,62 @@ Result<InflatedMember> inflate_first(BufferInflater& inflater, BytesView compres
 
 }  // namespace
 
-Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, const CallOptions& call) {
-  std::vector<ObjectInfo> objects;
-  if (!location.key.empty()) {
-    auto object = location.store->stat(location.key, call);
-    if (object) return std::vector<ObjectInfo>{*std::move(object)};
-    if (object.error().code != Code::kNotFound) return std::move(object).error();
+Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call) {
+  const auto at = [&](const ObjectInfo& object) {
+    return ForeignObject{{location.store, object.key, location.url}, object};
+  };
+  const bool has_wildcard = is_pattern(location.key);
+  if (!location.key.empty() && !has_wildcard) {
+    const auto object = location.store->stat(location.key, call);
+    if (object) return std::vector{at(*object)};
+    if (object.error().code != Code::kNotFound) return object.error();
   }
-  const std::string prefix = folder_prefix(location.key);
-  HEADRACE_CHECK(location.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    if (!is_hidden(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
-    return true;
-  }));
+  std::vector<ObjectInfo> found;
+  const std::string prefix = has_wildcard ? "" : folder_prefix(location.key);
+  if (has_wildcard) {
+    HEADRACE_TRY(found, find_objects(*location.store, location.key, call));
+  } else {
+    HEADRACE_TRY(found, list_all(*location.store, prefix, {.call = call}));
+  }
+  std::vector<ForeignObject> objects;
+  for (const ObjectInfo& object : found) {
+    const std::string_view name =
+        has_wildcard ? last_segment(object.key) : std::string_view(object.key).substr(prefix.size());
+    if (!is_hidden(name)) objects.push_back(at(object));
+  }
   if (objects.empty()) {
-    return Error{Code::kNotFound, concat("there is no data set at ", location.describe(),
-                                         ": neither a manifest nor TFRecord files")};
+    return Error{Code::kNotFound, has_wildcard ? concat("no object is as ", location.describe(), " says")
+                                               : concat("there is no data set at ", location.describe(),
+                                                        ": neither a manifest nor TFRecord files")};
   }
   return objects;
 }
 
-Result<ForeignShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
-                                         CorruptionPolicy policy, const CallOptions& call,
-                                         std::vector<std::string>& remarks) {
-  const Location location{folder.store, object.key, folder.url};
+ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index) {
+  ForeignShard out;
+  out.shard.location = object.location;
+  out.shard.version = object.object.version;
+  out.shard.size_bytes = object.object.size_bytes;
+  out.shard.record_count = index.record_count();
+  out.shard.compression = index.compression();
+  out.shard.index = index.serialize();
+  out.blocks = index.blocks();
+  return out;
+}
+
+Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                         const CallOptions& call) {
   std::vector<std::uint64_t> sizes;
   TfrecordSummary summary;
+  const auto add = [&](BytesView record) { return sizes.push_back(record.size()), true; };
+  const OnDamage on_damage = [&](const Error&, std::uint64_t lost_bytes) {
+    // A record's worth of room, which never has a right checksum.
+    sizes.push_back(lost_bytes - kRecordFramingBytes);
+  };
   const Status read = read_tfrecord(
-      location, object, kDefaultRecordLimitBytes, call, summary,
-      [&](BytesView record) { return sizes.push_back(record.size()), true; }, [](std::uint64_t) {});
+      object.location, object.object, kDefaultRecordLimitBytes, call, summary, add, [](std::uint64_t) {},
+      policy == CorruptionPolicy::kFail ? nullptr : &on_damage);
+  std::vector<std::string> remarks = std::move(summary.remarks);
   if (!read) {
     if (policy == CorruptionPolicy::kFail || read.error().code != Code::kDataLoss) return read.error();
     remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before are used"));
@@ -94,21 +123,16 @@ Result<ForeignShard> index_foreign_shard(const Location& folder, const ObjectInf
     builder.add_record(size);
     stream_bytes += size + kRecordFramingBytes;
   }
+  const std::uint64_t size_bytes = object.object.size_bytes;
   if (summary.compression != Compression::kNone && !sizes.empty())
-    builder.add_member(object.size_bytes, stream_bytes);
+    builder.add_member(size_bytes, stream_bytes);
   // Of a cut plain file, the index is that of the whole records in front.
   const bool is_plain = summary.compression == Compression::kNone;
-  HEADRACE_TRY(ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : object.size_bytes, 0));
-  ForeignShard out;
-  out.shard.key = object.key;
-  out.shard.version = object.version;
-  out.shard.size_bytes = object.size_bytes;
-  out.shard.record_count = index.record_count();
-  out.shard.compression = index.compression();
-  out.shard.index = index.serialize();
-  out.shard.cut = !read;
-  out.blocks = index.blocks();
-  return out;
+  HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));
+  ForeignShard shard = foreign_shard(object, index);
+  shard.shard.cut = !read;
+  shard.remarks = std::move(remarks);
+  return shard;
 }
 
 Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,

@@ -10,22 +10,32 @@
 
 namespace headrace {
 
-/// The object at the location, or the objects below it, but for those under "_headrace/" and names that begin
-/// with
-/// '.' or '_'. Ascending by key.
-/// \error kNotFound  there are none
-Result<std::vector<ObjectInfo>> find_foreign_shards(const Location& location, const CallOptions& call);
+struct ForeignObject {
+  Location location;
+  ObjectInfo object;
+};
 
-/// Reads the object once. Its compression is found out from its first bytes. A compressed one is one member.
-/// Damage ends its records there, or is an error, as the policy says.
-/// \error kDataLoss, kInvalidArgument  damaged, or no TFRecord file
+/// The object at the location, the objects below it, or those that match it as a pattern (store/glob.h); of
+/// several, not those under "_headrace/", nor names that begin with '.' or '_'. Ascending by key.
+/// \error kNotFound  there are none
+Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call);
+
 struct ForeignShard {
   DatasetShard shard;
   std::vector<ShardBlock> blocks;
+  std::vector<std::string> remarks;  // about damage; for people
 };
-Result<ForeignShard> index_foreign_shard(const Location& folder, const ObjectInfo& object,
-                                         CorruptionPolicy policy, const CallOptions& call,
-                                         std::vector<std::string>& remarks);
+
+/// The shard that an index describes.
+ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index);
+
+/// Reads the object once. Its compression is found out from its first bytes. A compressed one is one member.
+/// Under CorruptionPolicy::kFail damage is an error. Else a record whose data are damaged keeps its place,
+/// what cannot be told apart as records takes the place of one, and reading goes on with the next header that
+/// is sound (find_next_record); of a compressed file that cannot be inflated, the records before are used.
+/// \error kDataLoss, kInvalidArgument  damaged, or no TFRecord file
+Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                         const CallOptions& call);
 
 /// The index that was published with the shard that `part` names, made anew: the same members, hence the same
 /// order of records. Memory: the shard as stored, at most 256 MiB, and its largest member.

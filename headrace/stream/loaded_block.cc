@@ -60,7 +60,7 @@ Result<PooledBuffer> BlockLoader::fetch(const DatasetBlock& block, const CallOpt
   const DatasetShard& shard = dataset_.shards()[block.shard];
   PooledBuffer stored = pool_->take(block.stored_bytes);
   HEADRACE_CHECK(
-      read_exactly(*dataset_.location().store, shard.key, stored.bytes(),
+      read_exactly(*shard.location.store, shard.location.key, stored.bytes(),
                    {.offset_bytes = block.stored_offset, .if_version = shard.version, .call = call}));
   stats_.fetched_bytes += stored.size();
   return stored;

@@ -35,8 +35,8 @@ Status check_column(const Dataset& dataset, const Column& column) {
     if (!column.required || column.default_value.index() != 0) return {};
     std::vector<std::string> names;
     for (const auto& [name, schema] : features) names.push_back(schema_text({.name = name}, schema));
-    return Error{Code::kInvalidArgument, concat(dataset.location().describe(), " has no feature ",
-                                                column.name, "; it has: ", join(names, ", "))};
+    return Error{Code::kInvalidArgument, concat(dataset.describe(), " has no feature ", column.name,
+                                                "; it has: ", join(names, ", "))};
   }
   bool fits = found->second.dtype == feature_type_name(column.type);
   if (column.length && found->second.shape) {
@@ -46,8 +46,8 @@ Status check_column(const Dataset& dataset, const Column& column) {
   }
   if (fits) return {};
   return Error{Code::kInvalidArgument,
-               concat(column.name, " is wanted as ", describe_column(column), ", but in ",
-                      dataset.location().describe(), " ", schema_text(column, found->second))};
+               concat(column.name, " is wanted as ", describe_column(column), ", but in ", dataset.describe(),
+                      " ", schema_text(column, found->second))};
 }
 
 Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
@@ -65,8 +65,8 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
   }
   for (const LoaderSource& source : sources) {
     if (!std::isfinite(source.weight) || source.weight <= 0)
-      return Error{Code::kInvalidArgument, concat("the weight of ", source.dataset->location().describe(),
-                                                  " is not above 0: ", source.weight)};
+      return Error{Code::kInvalidArgument,
+                   concat("the weight of ", source.dataset->describe(), " is not above 0: ", source.weight)};
     for (const Column& column : options.columns) HEADRACE_CHECK(check_column(*source.dataset, column));
   }
   return {};
@@ -98,8 +98,8 @@ Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<Load
                  Source::create(from[s].dataset, with, {.stop = options.stop}, remarks));
     if (source->record_count() == 0) {
       return Error{Code::kFailedPrecondition,
-                   concat(from[s].dataset->location().describe(), " has no records in split ",
-                          from[s].dataset->split(), ", or in the range that is wanted of it")};
+                   concat(from[s].dataset->describe(), " has no records in split ", from[s].dataset->split(),
+                          ", or in the range that is wanted of it")};
     }
     sources.push_back(std::move(source));
   }
@@ -240,7 +240,7 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSourc
   const BatchPlan plan = plan_of(from, sources, options);
   if (plan.batches_per_epoch() == 0) {
     return Error{Code::kFailedPrecondition,
-                 concat(from.front().dataset->location().describe(), " has ", plan.records_per_epoch(),
+                 concat(from.front().dataset->describe(), " has ", plan.records_per_epoch(),
                         " records in this range: not one batch of ", options.batch_size)};
   }
   HEADRACE_TRY(const Pipeline::Sizes sizes, check_budget(sources, plan, options));

@@ -258,6 +258,71 @@ TEST_F(LoaderTest, ForeignFilesAreReadEachAsItIs) {
   EXPECT_EQ(seen.size(), 41U);  // with −1
 }
 
+TEST_F(LoaderTest, SeveralPlacesAndPatternsAreOneDataSet) {
+  for (const int i : {0, 1, 2}) {
+    const WrittenShard shard = make_shard(20 * static_cast<std::uint64_t>(i), 20, i == 1 ? 6 : 0);
+    ASSERT_TRUE(store->write(concat("data/train-", i), shard.data, {}));
+  }
+  ASSERT_TRUE(store->write("data/test-0", make_shard(1000, 5, 0).data, {}));
+  const auto at = [&](const char* key) { return Location{store, key, Url{"memory", "test", key}}; };
+  const auto pattern = Dataset::open(at("data/train-*"), {});
+  ASSERT_TRUE(pattern) << pattern.error().message;
+  EXPECT_EQ((*pattern)->record_count(), 60U);
+  const auto places = Dataset::open({at("data/train-2"), at("data/train-[01]")}, {});
+  ASSERT_TRUE(places);
+  EXPECT_EQ((*places)->describe(), "memory://test/data/train-2 and 1 more");
+  LoaderOptions with = options();
+  with.shuffle = ShuffleMode::kNone;
+  EXPECT_EQ(batches_of(*places, with).front().front(), 40);
+  EXPECT_THAT(Dataset::open(at("data/x-*"), {}).error().message,
+              HasSubstr("no object is as memory://test/data/x-*"));
+  EXPECT_EQ(Dataset::open(std::vector<Location>{}, {}).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(LoaderTest, TheIndexOfAForeignFileIsMadeOnce) {
+  const Location cache{store, "cache", Url{"memory", "test", "cache"}};
+  for (const std::uint64_t member_records : {0, 6}) {
+    ASSERT_TRUE(store->write("data/a", make_shard(0, 20, member_records).data, {}));
+    const auto first = Dataset::open(location, {.index_cache = cache});
+    ASSERT_TRUE(first) << first.error().message;
+    const auto kept = list_all(*store, "cache/");
+    ASSERT_TRUE(kept);
+    const auto second = Dataset::open(location, {.index_cache = cache});
+    ASSERT_TRUE(second);
+    EXPECT_EQ(batches_of(*first, options()), batches_of(*second, options()));
+    const Bytes other = ShardIndex::parse(read_object(*store, kept->back().key, 1 << 20)->data)->serialize();
+    ASSERT_TRUE(write_text(*store, kept->back().key, "damaged"));
+    EXPECT_TRUE(Dataset::open(location, {.index_cache = cache}));
+    EXPECT_EQ(read_object(*store, kept->back().key, 1 << 20)->data, other) << "it is made anew";
+    ASSERT_TRUE(remove_object(*store, kept->back().key));
+  }
+}
+
+TEST_F(LoaderTest, ADamagedForeignFileIsReadOnBehindTheDamage) {
+  Bytes data = make_shard(0, 40, 0).data;
+  const ShardIndex index = make_shard(0, 40, 0).index;
+  data[index.record_offset(5) + 30] ^= std::byte{1};  // data of record 5
+  data[index.record_offset(20) + 3] ^= std::byte{1};  // length of record 20
+  data[index.record_offset(21) + 3] ^= std::byte{1};  // and of the next: both are one hole
+  data[index.record_offset(39) + 3] ^= std::byte{1};  // of the last
+  ASSERT_TRUE(store->write("data/a", data, {}));
+  EXPECT_EQ(Dataset::open(location, {}).error().code, Code::kDataLoss);
+  const auto dataset = open(CorruptionPolicy::kSkipRecord);
+  ASSERT_NE(dataset, nullptr);
+  EXPECT_EQ(dataset->record_count(), 39U);
+  EXPECT_EQ(dataset->remarks().size(), 3U);
+  LoaderOptions with = options();
+  with.on_corrupt = CorruptionPolicy::kSkipRecord;
+  auto loader = make_loader(dataset, with);
+  ASSERT_TRUE(loader) << loader.error().message;
+  std::set<std::int64_t> seen;
+  for (const auto& batch : drain(**loader)) seen.insert(batch.begin(), batch.end());
+  seen.erase(-1);
+  EXPECT_EQ(seen.size(), 36U);
+  for (const std::int64_t lost : {5, 20, 21, 39}) EXPECT_FALSE(seen.contains(lost)) << lost;
+  EXPECT_EQ((*loader)->stats().corrupt_records, 3U);
+}
+
 TEST_F(LoaderTest, OfACutForeignFileTheRecordsBeforeTheCutAreUsed) {
   for (const std::uint64_t member_records : {0, 6, 20}) {  // plain, several members, one
     Bytes data = make_shard(0, 20, member_records).data;

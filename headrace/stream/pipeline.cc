@@ -218,8 +218,8 @@ void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_loc
   try {
     status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
   } catch (const std::bad_alloc&) {
-    status = Error{Code::kResourceExhausted, concat("out of memory while reading ",
-                                                    sources_[task.source]->dataset().location().describe())};
+    status = Error{Code::kResourceExhausted,
+                   concat("out of memory while reading ", sources_[task.source]->dataset().describe())};
   }
   trace_.add(kLoading, worker.number, task.block, start);
   lock.lock();

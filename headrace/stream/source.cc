@@ -75,7 +75,7 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
                         options.range->count > dataset->record_count() - options.range->first)) {
     return Error{Code::kInvalidArgument,
                  concat("records ", options.range->first, " … ", options.range->first + options.range->count,
-                        " of ", dataset->location().describe(), ", which has ", dataset->record_count())};
+                        " of ", dataset->describe(), ", which has ", dataset->record_count())};
   }
   auto source = std::unique_ptr<Source>(new Source(std::move(dataset), options));
   if (options.mode != ShuffleMode::kExact) return source;

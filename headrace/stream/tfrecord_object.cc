@@ -1,6 +1,7 @@
 #include "headrace/stream/tfrecord_object.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "headrace/base/text.h"
 #include "headrace/record/tfrecord.h"
@@ -11,13 +12,18 @@ namespace {
 
 constexpr std::size_t kSniffBytes = 12;
 constexpr std::size_t kInflatedPieceBytes = 1 << 20;
+constexpr std::size_t kRemarks = 100;
 
 // Cuts a decompressed stream that comes in pieces into records.
 class RecordCutter {
  public:
   RecordCutter(std::string where, std::uint64_t limit_bytes, TfrecordSummary& summary,
-               const std::function<bool(BytesView)>& visit)
-      : where_(std::move(where)), limit_bytes_(limit_bytes), summary_(summary), visit_(visit) {}
+               const std::function<bool(BytesView)>& visit, const OnDamage* on_damage)
+      : where_(std::move(where)),
+        limit_bytes_(limit_bytes),
+        summary_(summary),
+        visit_(visit),
+        on_damage_(on_damage) {}
 
   // Room for more of the stream; give back with `cut` how much of it was filled.
   MutableBytesView room() {
@@ -28,30 +34,69 @@ class RecordCutter {
   Status cut(std::size_t added) {
     held_ += added;
     summary_.uncompressed_bytes += added;
-    RecordScanner scanner(BytesView(pending_).first(held_), limit_bytes_);
-    BytesView record;
-    ScanOutcome outcome = ScanOutcome::kEnd;
-    while (!stopped_ && (outcome = scanner.next(record)) == ScanOutcome::kRecord) {
-      ++summary_.records;
-      stopped_ = !visit_(record);
+    std::size_t begin = 0;  // of what is not yet cut
+    while (!stopped_) {
+      if (damage_ && !pass_over(begin)) break;
+      RecordScanner scanner(BytesView(pending_).first(held_).subspan(begin), limit_bytes_);
+      BytesView record;
+      ScanOutcome outcome = ScanOutcome::kEnd;
+      while (!stopped_ && (outcome = scanner.next(record)) == ScanOutcome::kRecord) {
+        ++summary_.records;
+        stopped_ = !visit_(record);
+      }
+      begin += scanner.position();
+      if (stopped_ || outcome == ScanOutcome::kEnd || outcome == ScanOutcome::kTruncated) break;
+      Error found = error(outcome, begin);
+      if (on_damage_ == nullptr || found.code == Code::kInvalidArgument) return found;
+      damage_ = std::move(found);
     }
-    if (stopped_) return {};
-    if (outcome != ScanOutcome::kEnd && outcome != ScanOutcome::kTruncated) {
-      return error(outcome, scanner.position());
-    }
-    std::copy(pending_.begin() + static_cast<std::ptrdiff_t>(scanner.position()),
-              pending_.begin() + static_cast<std::ptrdiff_t>(held_), pending_.begin());
-    held_ -= scanner.position();
+    keep_from(begin);
     return {};
   }
 
-  Status finish() const {
-    if (stopped_ || held_ == 0) return {};
-    return error(ScanOutcome::kTruncated, 0);
+  Status finish() {
+    if (stopped_ || (held_ == 0 && !damage_)) return {};
+    if (!damage_) return error(ScanOutcome::kTruncated, 0);
+    lost_bytes_ += held_;
+    report();
+    return {};
   }
   bool stopped() const { return stopped_; }
 
  private:
+  // Looks for where to read on; false if that has not come yet. Then all but what may begin a header is lost.
+  bool pass_over(std::size_t& begin) {
+    const BytesView rest = BytesView(pending_).first(held_).subspan(begin);
+    std::optional<std::size_t> next = find_next_record(rest, 0, limit_bytes_);
+    // What is lost takes the place of a record, so it cannot be smaller.
+    while (next && lost_bytes_ + *next < kRecordFramingBytes)
+      next = find_next_record(rest, *next, limit_bytes_);
+    const std::size_t passed = next ? *next : rest.size() - std::min(rest.size(), kRecordHeaderBytes);
+    lost_bytes_ += passed;
+    begin += passed;
+    if (next) report();
+    return next.has_value();
+  }
+
+  void report() {
+    if (summary_.remarks.size() < kRemarks) {
+      summary_.remarks.push_back(concat(damage_->message, "; ", lost_bytes_, " bytes are passed over"));
+    }
+    // Less than that has no place.
+    if (lost_bytes_ >= kRecordFramingBytes) {
+      ++summary_.records;
+      (*on_damage_)(*damage_, lost_bytes_);
+    }
+    damage_.reset();
+    lost_bytes_ = 0;
+  }
+
+  void keep_from(std::size_t begin) {
+    std::copy(pending_.begin() + static_cast<std::ptrdiff_t>(begin),
+              pending_.begin() + static_cast<std::ptrdiff_t>(held_), pending_.begin());
+    held_ -= begin;
+  }
+
   Error error(ScanOutcome outcome, std::size_t position) const {
     const std::uint64_t offset = summary_.uncompressed_bytes - held_ + position;
     if (offset == 0 && outcome != ScanOutcome::kBadDataChecksum)
@@ -63,6 +108,9 @@ class RecordCutter {
   const std::uint64_t limit_bytes_;
   TfrecordSummary& summary_;
   const std::function<bool(BytesView)>& visit_;
+  const OnDamage* const on_damage_;  // may be null
+  std::optional<Error> damage_;      // that is being passed over
+  std::uint64_t lost_bytes_ = 0;     // of it, so far
   Bytes pending_;
   std::size_t held_ = 0;
   bool stopped_ = false;
@@ -73,13 +121,13 @@ class RecordCutter {
 Status read_tfrecord(const Location& location, const ObjectInfo& object, std::uint64_t limit_bytes,
                      const CallOptions& call, TfrecordSummary& summary,
                      const std::function<bool(BytesView record)>& visit,
-                     const std::function<void(std::uint64_t)>& advance) {
+                     const std::function<void(std::uint64_t)>& advance, const OnDamage* on_damage) {
   Bytes head(std::min<std::uint64_t>(kSniffBytes, object.size_bytes));
   HEADRACE_CHECK(
       read_exactly(*location.store, location.key, head, {.if_version = object.version, .call = call}));
   summary.compression = sniff_compression(head);
   Inflater inflater(summary.compression);
-  RecordCutter cutter(location.describe(), limit_bytes, summary, visit);
+  RecordCutter cutter(location.describe(), limit_bytes, summary, visit, on_damage);
   bool over = false;
   const auto take = [&](BytesView piece) -> Status {
     advance(piece.size());
