@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Patterns for keys, as shells have them: `*` and `?` stand for any characters but '/', `**` for any at
-/// all, `[a-c]` and `[!a-c]` for one of a set; a backslash takes a character as it is.
+/// \file Patterns for keys, as shells have them: `*` and `?` stand for any characters but '/', `**` for any
+/// at all, `[a-c]` and `[!a-c]` for one of a set; a backslash takes a character as it is.
 
 #include <string_view>
 #include <vector>
@@ -17,8 +17,8 @@ bool is_pattern(std::string_view text);
 /// plain character.
 bool matches_pattern(std::string_view pattern, std::string_view key);
 
-/// The objects whose keys match, ascending. Lists what begins with the pattern's text before its first special
-/// character.
+/// The objects whose keys match, ascending. Lists what begins with the pattern's text before its first
+/// special character.
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern, const CallOptions& call);
 
 }  // namespace headrace

@@ -88,6 +88,7 @@ struct Capabilities {
   bool atomic_if_absent = false;   // of several writers with only_if_absent, exactly one wins
   bool atomic_if_version = false;  // if_version on writes is honoured
   bool strong_list = false;        // a list shows every write that has returned
+  bool latest_only = false;        // a read of a version that was replaced is refused; else it may be had
 };
 
 /// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
@@ -112,7 +113,7 @@ class Store {
   /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short
   /// count means the end of the object.
   /// \error kNotFound            no such object: an ordinary answer, never retried
-  /// \error kFailedPrecondition  `if_version` no longer holds
+  /// \error kFailedPrecondition  `if_version` no longer holds (but see Capabilities::latest_only)
   /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
   virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) = 0;

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <thread>
 
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/stream/small_dataset_test.h"
 
 namespace headrace {
@@ -73,41 +74,17 @@ TEST_F(LoaderTest, TracesWhatItsThreadsDo) {
 }
 
 // A store whose reads wait until they are let go or stopped.
-class StuckStore final : public Store {
+class StuckStore final : public ForwardingStore {
  public:
-  explicit StuckStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  using ForwardingStore::ForwardingStore;
   std::atomic<bool> is_stuck{false};
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
     while (is_stuck && !options.call.stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
     if (options.call.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};
-    return inner_->read_into(key, target, options);
+    return ForwardingStore::read_into(key, target, options);
   }
-  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
-    return inner_->stat(key, options);
-  }
-  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
-    return inner_->write(key, data, options);
-  }
-  Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
-    return inner_->start_upload(key, options);
-  }
-  Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
-    return inner_->copy(from, to, options);
-  }
-  Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
-    return inner_->remove_many(keys, options);
-  }
-  Status list(std::string_view prefix, const ListOptions& options,
-              const std::function<bool(const ObjectInfo&)>& visit) override {
-    return inner_->list(prefix, options, visit);
-  }
-  Capabilities capabilities() const override { return inner_->capabilities(); }
-  std::string describe(std::string_view key) const override { return inner_->describe(key); }
-
- private:
-  const std::shared_ptr<Store> inner_;
 };
 
 class LoaderStallTest : public LoaderTest {

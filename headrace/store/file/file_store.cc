@@ -210,7 +210,9 @@ class FileStore final : public Store {
     return {};
   }
 
-  Capabilities capabilities() const override { return {.atomic_if_absent = true, .strong_list = true}; }
+  Capabilities capabilities() const override {
+    return {.atomic_if_absent = true, .strong_list = true, .latest_only = true};
+  }
 
   std::string describe(std::string_view key) const override { return concat("file://", root_, "/", key); }
 

@@ -92,7 +92,7 @@ class MemoryStore final : public Store {
   }
 
   Capabilities capabilities() const override {
-    return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true};
+    return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
   }
 
   std::string describe(std::string_view key) const override {

@@ -1,0 +1,33 @@
+#pragma once
+
+/// \file A store whose reads are kept in another, near one: a folder on a local disk.
+
+#include <cstdint>
+#include <memory>
+
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+struct CacheOptions {
+  /// Of all that lies in the folder; exceeded by a twentieth at most, for each process that writes there.
+  std::uint64_t max_bytes = std::uint64_t{100} << 30;
+};
+
+/// A view of `store` that keeps what is read of a **given version** (ReadOptions::if_version) below `folder`, one
+/// object for each range that is read: the same range of the same version is then read from there. Other reads,
+/// and all else, pass through: what may change is never taken from the cache.
+///
+/// Processes may share a folder. What is kept is written atomically and carries a checksum, so a process that is
+/// killed leaves nothing wrong, and what is damaged is fetched anew. When the folder is full, kept ranges chosen
+/// at random go: whoever reads more than fits, over and over, still finds the share that fits. A folder that
+/// cannot be written or read costs time, never an error.
+///
+/// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the data.
+std::unique_ptr<Store> make_cached(std::shared_ptr<Store> store, Location folder,
+                                   const CacheOptions& options);
+
+/// The same place, through `make_cached`.
+Location make_cached(Location location, Location folder, const CacheOptions& options);
+
+}  // namespace headrace

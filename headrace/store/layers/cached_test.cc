@@ -1,0 +1,143 @@
+#include "headrace/store/layers/cached.h"
+
+#include <gmock/gmock.h>
+
+#include "headrace/store/conformance.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+Location cache_in(const std::shared_ptr<Store>& store) {
+  return {store, "cache", Url{"memory", "near", "cache"}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Cached, StoreConformance,
+                         testing::Values(DriverUnderTest{"cached",
+                                                         [] {
+                                                           return make_cached(
+                                                               make_memory_store("test"),
+                                                               cache_in(make_memory_store("near")), {});
+                                                         }}),
+                         driver_name);
+
+class CountingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    ++reads;
+    return ForwardingStore::read_into(key, target, options);
+  }
+  int reads = 0;
+};
+
+class CachedStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    data.resize(10'000);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
+    const auto written = far->write("a", data, {});
+    ASSERT_TRUE(written);
+    version = written->version;
+  }
+
+  Bytes read(Store& store, std::uint64_t offset, std::size_t size) {
+    Bytes target(size);
+    const auto result = store.read_into("a", target, {.offset_bytes = offset, .if_version = version});
+    EXPECT_TRUE(result) << result.error().message;
+    if (!result) return {};
+    EXPECT_EQ(result->object.size_bytes, data.size());
+    EXPECT_EQ(result->object.version, version);
+    target.resize(result->bytes_read);
+    return target;
+  }
+  Bytes expected(std::size_t offset, std::size_t size) const {
+    return {data.begin() + static_cast<std::ptrdiff_t>(offset),
+            data.begin() + static_cast<std::ptrdiff_t>(std::min(offset + size, data.size()))};
+  }
+
+  std::shared_ptr<Store> near = make_memory_store("near");
+  std::shared_ptr<CountingStore> far = std::make_shared<CountingStore>(make_memory_store("far"));
+  Bytes data;
+  Version version;
+};
+
+TEST_F(CachedStoreTest, ARangeOfAVersionIsFetchedOnceForAllWhoShareTheFolder) {
+  const auto one = make_cached(far, cache_in(near), {}), other = make_cached(far, cache_in(near), {});
+  for (const auto& [offset, size] : std::vector<std::pair<std::uint64_t, std::size_t>>{
+           {0, 100}, {100, 100}, {0, 10'000}, {9'990, 100}, {10'000, 5}, {5, 0}}) {
+    const int before = far->reads;
+    EXPECT_EQ(read(*one, offset, size), expected(offset, size));
+    EXPECT_EQ(far->reads, before + 1);
+    EXPECT_EQ(read(*other, offset, size), expected(offset, size));
+    EXPECT_EQ(far->reads, before + 1) << offset << " " << size;
+  }
+}
+
+TEST_F(CachedStoreTest, WhatMayChangeIsNotTakenFromTheCache) {
+  const auto store = make_cached(far, cache_in(near), {});
+  Bytes target(100);
+  ASSERT_TRUE(store->read_into("a", target, {}));
+  ASSERT_TRUE(store->read_into("a", target, {}));
+  EXPECT_EQ(far->reads, 2);
+  read(*store, 0, 100);
+  ASSERT_TRUE(write_text(*far, "a", "another version"));
+  EXPECT_EQ(read(*store, 0, 100), expected(0, 100)) << "that version is still what it was";
+  EXPECT_EQ(store->read_into("a", target, {.offset_bytes = 1, .if_version = version}).error().code,
+            Code::kFailedPrecondition);
+}
+
+TEST_F(CachedStoreTest, WhatIsDamagedIsFetchedAnew) {
+  const auto store = make_cached(far, cache_in(near), {});
+  read(*store, 0, 1000);
+  const std::string key = list_all(*near, "cache/")->front().key;
+  const Bytes sound = read_object(*near, key, 1 << 20)->data;
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{5}, std::size_t{12}, std::size_t{500}, sound.size()}) {
+    Bytes damaged(sound.begin(), sound.begin() + static_cast<std::ptrdiff_t>(size));
+    if (size == sound.size()) damaged[700] ^= std::byte{1};
+    ASSERT_TRUE(near->write(key, damaged, {}));
+    const int before = far->reads;
+    EXPECT_EQ(read(*store, 0, 1000), expected(0, 1000)) << size;
+    EXPECT_EQ(far->reads, before + 1);
+    EXPECT_EQ(read_object(*near, key, 1 << 20)->data, sound) << "and kept anew";
+  }
+}
+
+TEST_F(CachedStoreTest, TheFolderStaysWithinItsMost) {
+  const auto store = make_cached(far, cache_in(near), {.max_bytes = 3000});
+  int hits = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (std::uint64_t offset = 0; offset < 5'000; offset += 100) {
+      const int before = far->reads;
+      EXPECT_EQ(read(*store, offset, 100), expected(offset, 100));
+      if (far->reads == before) ++hits;
+      std::uint64_t bytes = 0;
+      for (const ObjectInfo& object : *list_all(*near, "cache/")) bytes += object.size_bytes;
+      EXPECT_LE(bytes, 3000U + 3000U / 20 + 112);
+    }
+  }
+  EXPECT_GT(hits, 200) << "of 1,000, though more is read in turn than fits";
+}
+
+TEST_F(CachedStoreTest, AFolderThatFailsCostsNoRead) {
+  class FailingStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<std::unique_ptr<Upload>> start_upload(std::string_view, const WriteOptions&) override {
+      return Error{Code::kResourceExhausted, "disk full"};
+    }
+    Status list(std::string_view, const ListOptions&,
+                const std::function<bool(const ObjectInfo&)>&) override {
+      return Error{Code::kUnavailable, "gone"};
+    }
+  };
+  const auto store = make_cached(far, cache_in(std::make_shared<FailingStore>(near)), {});
+  EXPECT_EQ(read(*store, 0, 100), expected(0, 100));
+  EXPECT_EQ(read(*store, 0, 100), expected(0, 100));
+}
+
+}  // namespace
+}  // namespace headrace
