@@ -7,6 +7,7 @@
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
+#include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/track/json_number.h"
 #include "headrace/train/export.h"
@@ -91,9 +92,12 @@ constexpr Option kOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "1",
      .unit = "threads",
-     .sentence = "Threads that read and decode records.",
-     .minimum = 1,
+     .sentence = "Threads that read and decode records; 0: as many as it takes.",
+     .minimum = 0,
      .maximum = 256},
+    {.name = "cache",
+     .unit = "URL[?max=200GiB]",
+     .sentence = "Folder, on a local disk, that keeps what is read of DATA; processes may share it."},
     {.name = "intra-op-threads",
      .type = OptionType::kInteger,
      .default_value = "1",
@@ -255,6 +259,11 @@ Status check(const OptionValues& values) {
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   HEADRACE_TRY(Location data, context.stores.open(arguments[0]));
   data = make_stoppable(std::move(data), context.stop);
+  if (values.has("cache")) {
+    HEADRACE_TRY(const CacheUrl cache, parse_cache_url(values.text("cache")));
+    HEADRACE_TRY(Location folder, context.stores.open(cache.folder));
+    data = make_cached(std::move(data), std::move(folder), cache.options);
+  }
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   if (output.key.empty())
     return Error{Code::kInvalidArgument,

@@ -121,6 +121,18 @@ class CachedStore final : public ForwardingStore {
 
 }  // namespace
 
+Result<CacheUrl> parse_cache_url(std::string_view text) {
+  constexpr std::string_view kMax = "max=";
+  const std::size_t question = text.rfind('?');
+  if (question == text.npos) return CacheUrl{std::string(text), {}};
+  const std::string_view option = text.substr(question + 1);
+  const auto max_bytes =
+      option.starts_with(kMax) ? parse_size_bytes(option.substr(kMax.size())) : std::nullopt;
+  if (max_bytes && *max_bytes > 0) return CacheUrl{std::string(text.substr(0, question)), {*max_bytes}};
+  return Error{Code::kInvalidArgument,
+               concat("the cache ", text, " ends in \"", option, "\"; write it as FOLDER?max=200GiB")};
+}
+
 std::unique_ptr<Store> make_cached(std::shared_ptr<Store> store, Location folder,
                                    const CacheOptions& options) {
   return std::make_unique<CachedStore>(std::move(store), std::move(folder), options);

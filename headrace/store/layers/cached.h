@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "headrace/store/registry.h"
 
@@ -13,6 +15,14 @@ struct CacheOptions {
   /// Of all that lies in the folder; exceeded by a twentieth at most, for each process that writes there.
   std::uint64_t max_bytes = std::uint64_t{100} << 30;
 };
+
+/// A cache as people name it: a folder's URL, and how large it may become: "file:///mnt/nvme/cache?max=200GiB".
+struct CacheUrl {
+  std::string folder;
+  CacheOptions options;
+};
+/// \error kInvalidArgument  something else after the "?", or a size that is none
+Result<CacheUrl> parse_cache_url(std::string_view text);
 
 /// A view of `store` that keeps what is read of a **given version** (ReadOptions::if_version) below `folder`, one
 /// object for each range that is read: the same range of the same version is then read from there. Other reads,

@@ -122,6 +122,15 @@ TEST_F(CachedStoreTest, TheFolderStaysWithinItsMost) {
   EXPECT_GT(hits, 200) << "of 1,000, though more is read in turn than fits";
 }
 
+TEST(CacheUrl, IsAFolderAndASize) {
+  EXPECT_EQ(parse_cache_url("file:///c")->folder, "file:///c");
+  EXPECT_EQ(parse_cache_url("file:///c?max=2GiB")->folder, "file:///c");
+  EXPECT_EQ(parse_cache_url("file:///c?max=2GiB")->options.max_bytes, std::uint64_t{2} << 30);
+  for (const char* wrong :
+       {"file:///c?", "file:///c?max=", "file:///c?max=0", "file:///c?max=x", "file:///c?min=1"})
+    EXPECT_EQ(parse_cache_url(wrong).error().code, Code::kInvalidArgument) << wrong;
+}
+
 TEST_F(CachedStoreTest, AFolderThatFailsCostsNoRead) {
   class FailingStore final : public ForwardingStore {
    public:
