@@ -335,3 +335,21 @@ def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):
     assert done.returncode == 1
     assert real[:16] in done.stderr
     assert "ffffffffffffffff" in done.stderr
+
+
+def test_a_cache_changes_nothing_but_where_bytes_come_from(headrace, job, tmp_path):
+    cache = tmp_path / "cache"
+    words = ["--epochs", EPOCHS, "--batch-size", "32", "--validation", "0.2", "--log-every", "5"]
+
+    def train(name: str) -> dict:
+        url = f"file://{cache}?max=1GiB"
+        return json.loads(
+            headrace("train", job / "data", tmp_path / name, *words, "--cache", url, "--json").stdout
+        )
+
+    first = train("first")
+    assert first["history"] == answer(job, "train")["history"]
+    kept = [path for path in cache.rglob("*") if path.is_file()]
+    assert kept
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])  # damaged, so fetched anew
+    assert train("second")["history"] == first["history"]
