@@ -1,0 +1,46 @@
+"""Batches of a data set from Headrace's own loader, as Python sees them:
+
+    python load_headrace.py WHAT URL REPEATS
+
+WHAT: examples   shuffled batches of 128 of the float and integer columns
+      images     shuffled batches of 400 of one column of bytes
+      headspace  one batch of `examples` again and again: what handing it over costs. `records` are batches
+"""
+
+import sys
+
+from repeating import repeat
+
+import headrace as hr
+
+EXAMPLES = {"sentence": hr.float32[512], "label": hr.int64[2]}
+
+
+def main() -> None:
+    what, url, repeats = sys.argv[1:]
+    data = hr.open(url)
+    columns = {"image": hr.bytes_} if what == "images" else EXAMPLES
+    epoch = iter(range(1 << 30))
+
+    def work() -> int:
+        loader = data.loader(
+            batch_size=400 if what == "images" else 128,
+            columns=columns,
+            seed=next(epoch),
+            shuffle=True,
+            threads=1,
+            epochs=50 if what == "headspace" else 1,
+            headspace=what == "headspace",
+            drop_remainder=True,
+        )
+        count = 0
+        for batch in loader:
+            rows = len(batch[next(iter(columns))])
+            count += 1 if what == "headspace" else rows
+        return count
+
+    repeat(work, int(repeats))
+
+
+if __name__ == "__main__":
+    main()
