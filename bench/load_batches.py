@@ -1,7 +1,7 @@
 """How fast do uncompressed shards become shuffled batches in numpy, in Python? Beside tf.data at its best.
 And what handing a batch over costs, and how many accelerators a core can feed with the records of MLPerf
-Storage's ResNet-50: 114,660 bytes each, 1,786 a second for one H100, in batches of 400. Per second of CPU time
-on one pinned core, each program a process of its own, taking turns.
+Storage's ResNet-50: 114,660 bytes each, 1,786 a second for one H100, in batches of 400. Per second of CPU
+time on one pinned core, each program a process of its own, taking turns.
 
     ./dev bench load_batches --json bench/results/2026-01-31/load_batches.json
 
