@@ -25,3 +25,24 @@ headrace_static_package(dependency_zstd zstd.h libzstd.a)
 headrace_static_package(dependency_nettle nettle/hmac.h libnettle.a)
 headrace_static_package(dependency_archive archive.h libarchive.a
   dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
+
+# For the Python module: the headers of the interpreter HEADRACE_PYTHON, and the nanobind that is installed in it.
+# Without them, the rest is built. Sanitizers stay away from Python, which is not built with them.
+set(HEADRACE_PYTHON $ENV{HEADRACE_PYTHON} CACHE FILEPATH "the Python of the module and of tests with TensorFlow")
+if(NOT HEADRACE_PYTHON)
+  set(HEADRACE_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "" FORCE)
+endif()
+if(NOT HEADRACE_SANITIZE AND (SKBUILD OR EXISTS ${HEADRACE_PYTHON}))
+  if(NOT SKBUILD)
+    set(Python_EXECUTABLE ${HEADRACE_PYTHON})
+  endif()
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+    OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_package(nanobind CONFIG QUIET)
+endif()
+if(nanobind_FOUND)
+  set(HEADRACE_PYTHON_MODULE ON)
+else()
+  message(STATUS "No Python module: ${HEADRACE_PYTHON} has no nanobind, or this is a sanitizer build")
+endif()

@@ -1,6 +1,75 @@
 """Headrace: raw data in an object store, prepared, streamed, trained, evaluated, served and tracked.
 
-Importing this package is cheap: it loads neither TensorFlow nor Keras.
+    import headrace as hr
+
+    data = hr.open("s3://datasets/reviews", split="train")
+    loader = data.loader(batch_size=128, seed=44, shuffle=True, epochs=10)
+    for batch in loader:                    # a dict of NumPy arrays that view the engine's buffers
+        ...
+
+Importing this package is cheap: it loads neither TensorFlow nor Keras, and NumPy only once it is used.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from headrace import errors, keras, models
+    from headrace._src.columns import Column, bytes_, float32, int64, ragged
+    from headrace._src.dataset import Dataset, Shard, open
+    from headrace._src.loader import Loader, Place
+    from headrace._src.stats import Stats
+    from headrace.errors import Error
+
+# Where each public name lies; it is imported when it is first asked for.
+_HOMES = {
+    "Column": "_src.columns",
+    "bytes_": "_src.columns",
+    "float32": "_src.columns",
+    "int64": "_src.columns",
+    "ragged": "_src.columns",
+    "Dataset": "_src.dataset",
+    "Shard": "_src.dataset",
+    "open": "_src.dataset",
+    "Loader": "_src.loader",
+    "Place": "_src.loader",
+    "Stats": "_src.stats",
+    "Error": "errors",
+}
+_MODULES = ("errors", "keras", "models")
+
+__all__ = [
+    "Column",
+    "Dataset",
+    "Error",
+    "Loader",
+    "Place",
+    "Shard",
+    "Stats",
+    "bytes_",
+    "errors",
+    "float32",
+    "int64",
+    "keras",
+    "models",
+    "open",
+    "ragged",
+]
+
+
+def __getattr__(name: str):
+    if name in _MODULES:
+        return importlib.import_module(f"headrace.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headrace' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"headrace.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

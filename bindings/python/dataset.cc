@@ -1,0 +1,114 @@
+#include "bindings/python/dataset.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "bindings/python/choices.h"
+#include "headrace/record/example.h"
+#include "headrace/stream/block_reader.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+/// Name, element type, shape of one record's value (none: ragged).
+using FeatureTuple = std::tuple<std::string, std::string, std::optional<Shape>>;
+/// URL, records.
+using ShardTuple = std::tuple<std::string, std::uint64_t>;
+
+OpenedDataset open_dataset(const std::string& url, const std::string& split, const std::string& on_corrupt) {
+  const Location location = open_location(url);
+  DatasetOptions options{.split = split, .on_corrupt = policy_of(on_corrupt)};
+  auto opened = run_interruptibly([&](const std::stop_token& stop) {
+    options.call.stop = stop;
+    return Dataset::open(location, options);
+  });
+  return {value_of(std::move(opened)), {}};
+}
+
+FeatureTuple feature_tuple(const Feature& feature) {
+  const auto shape_of = [](std::size_t size) {
+    return size == 1 ? Shape{} : Shape{static_cast<std::int64_t>(size)};
+  };
+  const auto tuple = [&](FeatureType type, std::size_t size) {
+    return FeatureTuple(feature.name, feature_type_name(type), shape_of(size));
+  };
+  if (const auto* floats = std::get_if<std::vector<float>>(&feature.values))
+    return tuple(FeatureType::kFloat32, floats->size());
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&feature.values))
+    return tuple(FeatureType::kInt64, integers->size());
+  const auto* bytes = std::get_if<std::vector<BytesView>>(&feature.values);
+  return tuple(FeatureType::kBytes, bytes != nullptr ? bytes->size() : 1);
+}
+
+// A data set without a manifest says nothing of its features: those of its first readable record are shown.
+Result<std::vector<FeatureTuple>> first_record_features(const Dataset& dataset, const std::stop_token& stop) {
+  std::vector<FeatureTuple> features;
+  for (const DatasetBlock& block : dataset.blocks()) {
+    Status parsed;
+    const auto visit = [&](std::uint64_t, const Result<BytesView>& data) -> Status {
+      if (!data) return {};
+      const auto example = parse_example(*data);
+      if (!example) return {};
+      for (const Feature& feature : *example) features.push_back(feature_tuple(feature));
+      return Error{Code::kCancelled, "one record is enough"};
+    };
+    BlockReader reader(dataset);
+    Status read = reader.read(block, {.stop = stop}, visit);
+    if (!features.empty()) return features;
+    if (!read && read.error().code != Code::kCancelled) return std::move(read).error();
+    if (stop.stop_requested()) break;
+  }
+  return features;
+}
+
+std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
+  opened.process.require_here("this data set");
+  const auto& attributes = opened.dataset->attributes();
+  if (!attributes) {
+    return value_of(run_interruptibly(
+        [&](const std::stop_token& stop) { return first_record_features(*opened.dataset, stop); }));
+  }
+  std::vector<FeatureTuple> features;
+  for (const auto& [name, schema] : attributes->features) features.emplace_back(name, schema.dtype, schema.shape);
+  return features;
+}
+
+std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
+  const Dataset& dataset = *opened.dataset;
+  std::vector<ShardTuple> shards;
+  for (const DatasetShard& shard : dataset.shards())
+    shards.emplace_back(dataset.location().store->describe(shard.key), 0);
+  for (const DatasetBlock& block : dataset.blocks()) std::get<1>(shards[block.shard]) += block.record_count;
+  return shards;
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  nb::class_<OpenedDataset>(module, "Dataset")
+      .def_static("open", &open_dataset, nb::arg("url"), nb::arg("split"), nb::arg("on_corrupt"))
+      .def("features", &features_of)
+      .def("shards", &shards_of)
+      .def_prop_ro("url", [](const OpenedDataset& self) { return self.dataset->location().url.text(); })
+      .def_prop_ro("digest", [](const OpenedDataset& self) { return self.dataset->digest(); })
+      .def_prop_ro("split", [](const OpenedDataset& self) { return self.dataset->split(); })
+      .def_prop_ro("is_published",
+                   [](const OpenedDataset& self) { return self.dataset->attributes().has_value(); })
+      .def_prop_ro("labels",
+                   [](const OpenedDataset& self) {
+                     const auto& attributes = self.dataset->attributes();
+                     return attributes ? attributes->labels : std::vector<std::string>{};
+                   })
+      .def_prop_ro("remarks", [](const OpenedDataset& self) { return self.dataset->remarks(); })
+      .def("__len__", [](const OpenedDataset& self) { return self.dataset->record_count(); });
+}
+
+}  // namespace headrace::python

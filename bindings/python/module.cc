@@ -1,0 +1,34 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings/python/dataset.h"
+#include "bindings/python/loader.h"
+#include "bindings/python/published.h"
+#include "headrace/base/text.h"
+
+namespace nb = nanobind;
+
+namespace headrace::python {
+
+namespace {
+
+std::uint64_t size_bytes_of(const std::string& text) {
+  const auto size_bytes = parse_size_bytes(text);
+  if (!size_bytes) {
+    raise({Code::kInvalidArgument, concat("'", text, "' is no size; write \"1GiB\", \"300MB\" or a number of bytes")});
+  }
+  return *size_bytes;
+}
+
+}  // namespace
+
+NB_MODULE(_headrace, module) {
+  nb::set_leak_warnings(false);  // iterators of frameworks may outlive the interpreter's end
+  module.doc() = "The native part of headrace. Private: use the package.";
+  module.def("parse_size_bytes", &size_bytes_of, nb::arg("text"));
+  bind_dataset(module);
+  bind_loader(module);
+  bind_published(module);
+}
+
+}  // namespace headrace::python

@@ -1,0 +1,59 @@
+#include "bindings/python/process.h"
+
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "headrace/base/text.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+// The stores of one process in one environment.
+struct OpenStores {
+  explicit OpenStores(Environment captured) : environment(std::move(captured)), registry(environment) {}
+  const ProcessMark process;
+  const Environment environment;
+  StoreRegistry registry;
+};
+
+}  // namespace
+
+Location open_location(std::string_view url) {
+  // Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
+  // connections, and at the interpreter's end nothing is left to be done.
+  static OpenStores* stores = nullptr;
+  Environment environment = Environment::capture();
+  if (stores == nullptr || !stores->process.is_here() ||
+      stores->environment.variables != environment.variables) {
+    if (stores != nullptr && stores->process.is_here()) delete stores;
+    stores = new OpenStores(std::move(environment));
+  }
+  return value_of(stores->registry.open(url));
+}
+
+ProcessMark::ProcessMark() : process_(getpid()) {}
+
+bool ProcessMark::is_here() const { return process_ == getpid(); }
+
+void ProcessMark::require_here(std::string_view what) const {
+  if (is_here()) return;
+  raise({Code::kFailedPrecondition,
+         concat(what, " was made in process ", static_cast<std::int64_t>(process_),
+                ", and this is a fork of it (", static_cast<std::int64_t>(getpid()),
+                "), without its threads: open the data and make the loader in the process that uses it, or "
+                "start processes with the spawn method")});
+}
+
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+WithoutGil::WithoutGil() : thread_state_(PyEval_SaveThread()) {}
+WithoutGil::~WithoutGil() { PyEval_RestoreThread(static_cast<PyThreadState*>(thread_state_)); }
+
+}  // namespace headrace::python

@@ -1,0 +1,179 @@
+"""Data sets: opening one, what is in it, and the loaders over it."""
+
+from __future__ import annotations
+
+import functools
+import html
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from headrace import _headrace
+from headrace._src.columns import Column
+from headrace._src.loader import Loader, make_loader
+from headrace.errors import InvalidArgumentError
+
+
+class Shard(NamedTuple):
+    """One object of a data set: its URL, and the records in it."""
+
+    url: str
+    records: int
+
+
+def open(url: str | os.PathLike, split: str = "train", *, on_corrupt: str = "fail") -> Dataset:
+    """Opens a data set of TFRecord shards.
+
+    Args:
+        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files: one of
+            them, or a folder. Their compression (none, gzip or zlib) is found out from their bytes, and each is
+            read once, to count its records.
+        split: "train", "test", …; of published data sets only.
+        on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
+            `Dataset.remarks`.
+
+    Raises:
+        NotFoundError: nothing is there, or no such split; the message lists those that are.
+        FailedPreconditionError: a shard is missing, or altered since it was published.
+        DataLossError, UnavailableError, …: see headrace.errors.
+    """
+    return Dataset(os.fspath(url), split, on_corrupt)
+
+
+class Dataset:
+    """An opened data set. Immutable; threads may share it. Get one from `headrace.open`.
+
+    `len(data)` is its number of records. Pickles as its URL: another process opens it again.
+    """
+
+    def __init__(self, url: str, split: str, on_corrupt: str):
+        self._arguments = (url, split, on_corrupt)
+        self._native = _headrace.Dataset.open(url, split, on_corrupt)
+
+    @property
+    def url(self) -> str:
+        return self._native.url
+
+    @property
+    def split(self) -> str:
+        return self._native.split
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the classes, in the order of a one-hot label's positions; empty if it does not say."""
+        return self._native.labels
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal, of what the data set consists of: equal digests are equal data."""
+        return self._native.digest
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was left out or looked odd when it was opened; for people."""
+        return self._native.remarks
+
+    @functools.cached_property
+    def schema(self) -> Mapping[str, Column]:
+        """The features of a record. Without a manifest: those of the first record, which is read for it."""
+        features = self._native.features()
+        return MappingProxyType(
+            {name: Column(dtype, None if shape is None else tuple(shape)) for name, dtype, shape in features}
+        )
+
+    @functools.cached_property
+    def shards(self) -> tuple[Shard, ...]:
+        return tuple(Shard(*shard) for shard in self._native.shards())
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def loader(
+        self,
+        *,
+        batch_size: int,
+        columns: Mapping[str, Column] | list[str] | None = None,
+        seed: int = 0,
+        shuffle: bool | str = True,
+        epochs: int | None = 1,
+        drop_remainder: bool | str = False,
+        rank: int = 0,
+        world_size: int = 1,
+        memory_budget: int | str = "1GiB",
+        on_corrupt: str = "fail",
+        weights: str = "weight",
+        threads: int = 0,
+        state: bytes | None = None,
+    ) -> Loader:
+        """Batches of this data set, in an order that is a function of `seed`, read ahead by native threads.
+
+        Args:
+            batch_size: rows of a global batch; rank r of W gets rows r·B/W to (r+1)·B/W of it.
+            columns: name → `hr.float32[512]`, `hr.int64`, …; or names alone; None: all of `schema`.
+            seed: decides the order, with the epoch and nothing else.
+            shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
+                all records of the data set, where single records can be read.
+            epochs: passes over the data; None: without end.
+            drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False: that
+                batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
+            rank, world_size: this process among those that share the global batches.
+            memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
+            on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
+                for the rest of its block.
+            weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have weight
+                0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
+            threads: that read and decode; 0: as many as are of use.
+            state: of `Loader.state`: continue there, on any rank and at any world size.
+
+        Raises:
+            InvalidArgumentError: a column that is not in the data, or not so; rank ≥ world_size; and so on.
+            ResourceExhaustedError: the budget is too small; the message says what is needed.
+            FailedPreconditionError: no records, or the state is of another data set or other options.
+        """
+        schema = self.schema
+        if columns is None:
+            columns = schema
+        elif not isinstance(columns, Mapping):
+            columns = {name: self._column(name) for name in columns}
+        return make_loader(
+            self._native,
+            columns=dict(columns),
+            batch_size=batch_size,
+            seed=seed,
+            shuffle=shuffle,
+            epochs=epochs,
+            drop_remainder=drop_remainder,
+            rank=rank,
+            world_size=world_size,
+            memory_budget=memory_budget,
+            on_corrupt=on_corrupt,
+            weights=weights,
+            threads=threads,
+            state=state,
+        )
+
+    def _column(self, name: str) -> Column:
+        if name not in self.schema:
+            shown = ", ".join(f"{known} ({column!r})" for known, column in self.schema.items())
+            raise InvalidArgumentError(f"{self.url} has no feature {name}; it has: {shown}")
+        return self.schema[name]
+
+    def __reduce__(self):
+        return Dataset, self._arguments
+
+    def __repr__(self) -> str:
+        features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
+        split = f", split={self.split!r}" if self._native.is_published else ""
+        return f"<headrace.Dataset {self.url!r}{split}: {len(self):,} records in {len(self.shards)} shards, {{{features}}}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td><code>{html.escape(repr(column))}</code></td></tr>"
+            for name, column in self.schema.items()
+        )
+        title = html.escape(f"{self.url} ({self.split})" if self._native.is_published else self.url)
+        return (
+            f"<table><caption>{title}: {len(self):,} records in {len(self.shards)} shards</caption>"
+            f"<tr><th>feature</th><th>column</th></tr>{rows}</table>"
+        )

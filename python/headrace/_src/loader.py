@@ -1,0 +1,317 @@
+"""Loaders: an iterator of batches with a position that can be saved, computed and returned to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from headrace import _headrace
+from headrace._src.columns import Column
+from headrace._src.stats import Stats
+from headrace.errors import FailedPreconditionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    import jax
+    import tensorflow as tf
+    import torch
+
+    from headrace._src.plot import Svg
+
+# An order without end: more epochs than anyone trains, few enough to be counted in batches.
+_ENDLESS = 1 << 32
+_SHUFFLE_MODES = {True: "window", False: "none"}
+
+Batch = dict[str, np.ndarray]
+Array = TypeVar("Array")
+
+
+class Place(NamedTuple):
+    """Where a record lies: the object's URL, and the record's number within it."""
+
+    url: str
+    record: int
+
+
+def make_loader(
+    dataset: _headrace.Dataset,
+    *,
+    columns: dict[str, Column],
+    batch_size: int,
+    seed: int,
+    shuffle: bool | str,
+    epochs: int | None,
+    drop_remainder: bool | str,
+    rank: int,
+    world_size: int,
+    memory_budget: int | str,
+    on_corrupt: str,
+    weights: str,
+    threads: int,
+    state: bytes | None,
+) -> Loader:
+    """`Dataset.loader`, whose arguments these are."""
+    for name, value in {"batch_size": batch_size, "world_size": world_size, "seed": seed, "rank": rank}.items():
+        least = 1 if name in ("batch_size", "world_size") else 0
+        if not isinstance(value, int) or value < least:
+            raise InvalidArgumentError(f"{name} is {value!r}; it is an integer of at least {least}")
+    if epochs is not None and epochs < 1:
+        raise InvalidArgumentError(f"epochs is {epochs!r}; it is at least 1, or None: without end")
+    if drop_remainder not in (True, False, "pad"):
+        raise InvalidArgumentError(f"drop_remainder is {drop_remainder!r}; it is True, False or 'pad'")
+    for name, column in columns.items():
+        if not isinstance(column, Column):
+            raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
+    may_weigh_nothing = drop_remainder == "pad" or on_corrupt != "fail"
+    if may_weigh_nothing and weights in columns:
+        raise InvalidArgumentError(
+            f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
+        )
+    if isinstance(memory_budget, str):
+        memory_budget = _headrace.parse_size_bytes(memory_budget)
+    arguments = {
+        "columns": [(name, c.dtype, c.shape, c.fill is None) for name, c in columns.items()],
+        "batch_size": batch_size,
+        "shuffle": _SHUFFLE_MODES.get(shuffle, shuffle),
+        "seed": seed,
+        "drop_remainder": drop_remainder is True,
+        "rank": rank,
+        "world_size": world_size,
+        "on_corrupt": on_corrupt,
+        "threads": threads,
+        "memory_budget_bytes": memory_budget,
+    }
+    return Loader(dataset, columns, arguments, epochs, weights if may_weigh_nothing else None, state)
+
+
+class Loader:
+    """Iterates over batches: dicts of name → array. Get one from `Dataset.loader` or `headrace.mix`.
+
+    Arrays view the engine's own memory, aligned to 64 bytes, [rows, *shape], and keep it for as long as they live;
+    nothing is copied. A loader is one iterator: a second `for` goes on where the first one stopped. One thread takes
+    batches at a time; many loaders may run in a process. After a fork it is refused: make it in the child.
+    """
+
+    def __init__(
+        self,
+        dataset: _headrace.Dataset,
+        columns: Mapping[str, Column],
+        arguments: dict[str, Any],
+        epochs: int | None,
+        weights: str | None,
+        state: bytes | None,
+    ):
+        self._dataset = dataset
+        self._columns = dict(columns)
+        self._arguments = arguments
+        self._epochs = epochs
+        self._weights = weights
+        self._finished_stats = Stats()
+        self._engine = self._make_engine(epochs, state=state)
+        self._first_step = self.step
+        self._pass_start = self.step
+        self._pass_lock = threading.Lock()
+        self._pass_number = 0
+
+    # ---- what it gives
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        batch = self._engine.next(self._weights)
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def __len__(self) -> int:
+        """Batches from where this loader was made to begin until the end of its last epoch."""
+        if self._epochs is None:
+            raise TypeError("a loader with epochs=None has no end")
+        return self._epochs * self.batches_per_epoch - self._first_step
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        return dict(self._columns)
+
+    @property
+    def weights(self) -> str | None:
+        """Key of the rows' weights in a batch; None where every row is a record, and there are no weights."""
+        return self._weights
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a global batch."""
+        return self._arguments["batch_size"]
+
+    @property
+    def rows(self) -> int:
+        """Rows of this rank's part of a full batch."""
+        b, r, w = self.batch_size, self._arguments["rank"], self._arguments["world_size"]
+        return (r + 1) * b // w - r * b // w
+
+    @property
+    def has_equal_batches(self) -> bool:
+        """Whether every batch has `rows` rows; else the last of an epoch may be short."""
+        return self._weights is not None or self._arguments["drop_remainder"]
+
+    @property
+    def epochs(self) -> int | None:
+        return self._epochs
+
+    @property
+    def batches_per_epoch(self) -> int:
+        return self._engine.batches_per_epoch
+
+    # ---- where it is
+
+    @property
+    def step(self) -> int:
+        """Number of the next batch, from 0 at the start of epoch 0; the same on every rank."""
+        epoch, batch = self._engine.position
+        return epoch * self._engine.batches_per_epoch + batch
+
+    def state(self, step: int | None = None) -> bytes:
+        """What continues this order in another loader: less than 1 kB, the same on every rank.
+
+        Args:
+            step: batches before which to continue; None: after those handed out so far. Whoever reads ahead (Keras,
+                tf.data) has been handed more than it has trained on: `headrace.keras.Resume` counts those.
+        """
+        return self._engine.state(*self._place_of(self.step if step is None else step))
+
+    def where(self, step: int) -> list[Place]:
+        """The records that this rank's rows of batch `step` are made of, in their order. Computed; nothing is read."""
+        return [Place(*place) for place in self._engine.where(*self._place_of(step))]
+
+    def seek(self, step: int) -> None:
+        """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
+        self._place_of(step)
+        if step != self.step:
+            self._replace_engine(self._epochs, step)
+        self._pass_start = step
+
+    def _place_of(self, step: int) -> tuple[int, int]:
+        if step < 0:
+            raise InvalidArgumentError(f"step {step}: steps are counted from 0")
+        return divmod(step, self.batches_per_epoch)
+
+    # ---- how it goes
+
+    def stats(self) -> Stats:
+        """Bytes, records, and the seconds that each stage took, since the loader was made."""
+        return self._finished_stats + Stats(**self._engine.stats())
+
+    def plot(self) -> Svg:
+        """Where the time went, as a picture (SVG) that notebooks show; `str()` of it is the file's text."""
+        from headrace._src.plot import plot_stats
+
+        return plot_stats(self.stats())
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was skipped, the first hundred; for people."""
+        return self._engine.remarks
+
+    # ---- for frameworks
+
+    def as_tf_dataset(self, features: str | list[str] | None = None, labels: str | None = None) -> tf.data.Dataset:
+        """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
+
+        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without labels
+        they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up begins anew.
+
+        Args:
+            features: a column, which becomes the element's tensor, or several, which become a dict of tensors;
+                None: all but the labels.
+            labels: a column; None: the one called "label" or "labels", if there is one.
+        """
+        from headrace._src.tensorflow import dataset_of
+
+        return dataset_of(self, features, labels)
+
+    def as_jax(self) -> Converted[jax.Array]:
+        """The same batches as jax.Array, by DLPack: on the CPU without a copy."""
+        from headrace._src.dlpack import to_jax
+
+        return Converted(self, to_jax)
+
+    def as_torch(self) -> Converted[torch.Tensor]:
+        """The same batches as torch.Tensor, by DLPack, without a copy."""
+        from headrace._src.dlpack import to_torch
+
+        return Converted(self, to_torch)
+
+    def epoch_batches(self) -> Iterator[Batch]:
+        """One pass: the batches from where the last finished pass ended to the end of that epoch.
+
+        Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass after
+        the last epoch goes on with further epochs: this is how frameworks that count epochs themselves iterate.
+        """
+        with self._pass_lock:
+            self._pass_number += 1
+            number = self._pass_number
+            start = self._pass_start
+            epoch = start // self.batches_per_epoch
+            is_past_the_end = self._epochs is not None and epoch >= self._epochs
+            if is_past_the_end:
+                self._epochs = None
+            if is_past_the_end or start != self.step:
+                self._replace_engine(self._epochs, start)
+        end = (epoch + 1) * self.batches_per_epoch
+        while True:
+            with self._pass_lock:
+                if number != self._pass_number:
+                    raise FailedPreconditionError(
+                        "another pass over this loader has begun; make a loader for each of them"
+                    )
+                if self.step == end:
+                    self._pass_start = end
+                    return
+                batch = next(self)
+            yield batch
+
+    # ---- inside
+
+    def _make_engine(
+        self, epochs: int | None, state: bytes | None = None, position: tuple[int, int] | None = None
+    ) -> _headrace.Loader:
+        return _headrace.Loader(
+            self._dataset,
+            **self._arguments,
+            epochs=_ENDLESS if epochs is None else epochs,
+            state=state,
+            position=position,
+        )
+
+    def _replace_engine(self, epochs: int | None, step: int) -> None:
+        position = self._place_of(step)
+        self._finished_stats = self.stats()
+        self._engine = self._make_engine(epochs, position=position)
+
+    def __repr__(self) -> str:
+        epochs = "endless" if self._epochs is None else f"{self._epochs} epochs"
+        columns = ", ".join(f"{name}: {column!r}" for name, column in self._columns.items())
+        return (
+            f"<headrace.Loader at step {self.step} of {epochs} of {self.batches_per_epoch:,} batches of "
+            f"{self.batch_size}, {{{columns}}}>"
+        )
+
+
+class Converted(Generic[Array]):
+    """A loader's batches with their arrays converted. Has the loader's position: there is one iterator."""
+
+    def __init__(self, loader: Loader, convert: Callable[[np.ndarray], Array]):
+        self._loader = loader
+        self._convert = convert
+
+    def __iter__(self) -> Iterator[dict[str, Array]]:
+        return self
+
+    def __next__(self) -> dict[str, Array]:
+        return {name: self._convert(array) for name, array in next(self._loader).items()}
+
+    def __len__(self) -> int:
+        return len(self._loader)

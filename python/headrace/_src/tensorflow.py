@@ -1,0 +1,64 @@
+"""A loader as a tf.data.Dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from headrace._src.columns import Column
+    from headrace._src.loader import Batch, Loader
+
+_LABEL_NAMES = ("label", "labels")
+
+
+def _features_and_labels(
+    loader: Loader, features: str | list[str] | None, labels: str | None
+) -> tuple[str | list[str], str | None]:
+    names = list(loader.columns)
+    for name in [*([features] if isinstance(features, str) else features or []), *([labels] if labels else [])]:
+        if name not in names:
+            raise InvalidArgumentError(f"the loader has no column {name}; it has: {', '.join(names)}")
+    if labels is None:
+        labels = next((name for name in _LABEL_NAMES if name in names and name != features), None)
+    if features is None:
+        features = [name for name in names if name != labels]
+        features = features[0] if len(features) == 1 and labels is not None else features
+    return features, labels
+
+
+def _spec(loader: Loader, column: Column) -> tf.TensorSpec:
+    rows = loader.rows if loader.has_equal_batches else None
+    return tf.TensorSpec([rows, *column.shape], tf.as_dtype(column.dtype))
+
+
+def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | None) -> tf.data.Dataset:
+    """`Loader.as_tf_dataset`."""
+    features, labels = _features_and_labels(loader, features, labels)
+    columns = loader.columns
+
+    def choose(values: dict[str, Any]) -> Any:
+        chosen = (
+            values[features] if isinstance(features, str) else {name: values[name] for name in features}
+        )
+        if labels is None:
+            if loader.weights is not None:
+                chosen = chosen if isinstance(chosen, dict) else {features: chosen}
+                chosen = {**chosen, loader.weights: values[loader.weights]}
+            return chosen
+        weights = () if loader.weights is None else (values[loader.weights],)
+        return (chosen, values[labels], *weights)
+
+    specs = {name: _spec(loader, column) for name, column in columns.items()}
+    if loader.weights is not None:
+        specs[loader.weights] = tf.TensorSpec(specs[next(iter(specs))].shape[:1], tf.float32)
+
+    def elements() -> Any:
+        batch: Batch
+        for batch in loader.epoch_batches():
+            yield choose(batch)
+
+    return tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
