@@ -77,7 +77,8 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
         [&](const std::stop_token& stop) { return first_record_features(*opened.dataset, stop); }));
   }
   std::vector<FeatureTuple> features;
-  for (const auto& [name, schema] : attributes->features) features.emplace_back(name, schema.dtype, schema.shape);
+  for (const auto& [name, schema] : attributes->features)
+    features.emplace_back(name, schema.dtype, schema.shape);
   return features;
 }
 

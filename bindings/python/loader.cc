@@ -112,16 +112,21 @@ class Loader {
     std::optional<Batch> batch = value_of(std::move(taken));
     if (!batch) return nb::none();
     position_ = {batch->epoch, batch->number + 1};
-    const std::uint64_t rows =
-        options_.on_corrupt == CorruptionPolicy::kFail && weights_name.is_none()
-            ? batch_slice(engine_->record_count(), options_.batch_size, batch->number, options_.rank,
-                          options_.world_size)
-                  .record_count
-            : batch->rows;
+    const std::uint64_t rows = options_.on_corrupt == CorruptionPolicy::kFail && weights_name.is_none()
+                                   ? batch_slice(engine_->record_count(), options_.batch_size, batch->number,
+                                                 options_.rank, options_.world_size)
+                                         .record_count
+                                   : batch->rows;
     return batch_to_dict(*std::move(batch), views_, rows, weights_name);
   }
 
   Position position() const { return position_; }
+
+  Position position_of(const nb::bytes& state) const {
+    const LoaderPosition found =
+        value_of(parse_loader_state({state.c_str(), state.size()}, *dataset_, options_));
+    return {found.epoch, found.batch};
+  }
 
   nb::bytes state(std::uint64_t epoch, std::uint64_t batch) const {
     const std::string text = engine_->state(epoch, batch);
@@ -205,10 +210,11 @@ void bind_loader(nb::module_& module) {
              std::optional<Position> position) {
             std::optional<std::string> state_text;
             if (state) state_text.emplace(state->c_str(), state->size());
-            new (self) Loader(dataset,
-                              {std::move(columns), batch_size, std::move(shuffle), seed, epochs, drop_remainder,
-                               rank, world_size, std::move(on_corrupt), threads, memory_budget_bytes},
-                              state_text, position);
+            new (self)
+                Loader(dataset,
+                       {std::move(columns), batch_size, std::move(shuffle), seed, epochs, drop_remainder,
+                        rank, world_size, std::move(on_corrupt), threads, memory_budget_bytes},
+                       state_text, position);
           },
           nb::arg("dataset"), nb::kw_only(), nb::arg("columns"), nb::arg("batch_size"), nb::arg("shuffle"),
           nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"),
@@ -216,6 +222,7 @@ void bind_loader(nb::module_& module) {
           nb::arg("state").none(), nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))
+      .def("position_of", &Loader::position_of, nb::arg("state"))
       .def("where", &Loader::where, nb::arg("epoch"), nb::arg("batch"))
       .def("stats", &Loader::stats)
       .def_prop_ro("remarks", &Loader::remarks)

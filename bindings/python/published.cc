@@ -3,7 +3,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <tuple>
 
@@ -17,8 +16,8 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Number of the manifest, its attributes (JSON), keys of its parts.
-using PublishedTuple = std::tuple<std::uint64_t, std::string, std::vector<std::string>>;
+/// Number of the manifest, its attributes (JSON).
+using PublishedTuple = std::tuple<std::uint64_t, std::string>;
 
 std::optional<PublishedTuple> read(const std::string& url, const std::string& kind) {
   const Location folder = open_location(url);
@@ -26,32 +25,29 @@ std::optional<PublishedTuple> read(const std::string& url, const std::string& ki
     return read_published(folder, kind, ManifestChoice{.call = {.stop = stop}});
   }));
   if (!published) return std::nullopt;
-  std::vector<std::string> keys;
-  for (const ManifestPart& part : published->manifest.parts) keys.push_back(part.key);
-  return PublishedTuple{published->number, published->manifest.attributes_json, std::move(keys)};
+  return PublishedTuple{published->number, published->manifest.attributes_json};
 }
 
-void download(const std::string& url, const std::string& kind, std::uint64_t number, const std::string& below,
+void download(const std::string& url, const std::string& kind, std::uint64_t number,
               const std::string& target) {
   const Location folder = open_location(url);
   check(run_interruptibly([&](const std::stop_token& stop) -> Status {
     HEADRACE_TRY(const auto published,
                  read_published(folder, kind, {.number = number, .call = {.stop = stop}}));
     if (!published) return Error{Code::kNotFound, folder.describe() + " is not published any more"};
-    return download_published(*published, below, target);
+    return download_published(*published, {}, target);
   }));
 }
 
-std::uint64_t publish(const std::string& source, const std::string& url, const std::string& below,
-                      const std::string& role, const std::string& kind, const std::string& plan,
-                      const std::string& attributes_json) {
+std::uint64_t publish(const std::string& source, const std::string& url, const std::string& role,
+                      const std::string& kind, const std::string& plan, const std::string& attributes_json) {
   const Location folder = open_location(url);
   return value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<std::uint64_t> {
     HEADRACE_TRY(const auto latest,
                  latest_number(*folder.store, folder.at(kManifestPrefix).key, {.stop = stop}));
     const std::uint64_t number = latest.value_or(0) + 1;
     Manifest manifest{.kind = kind, .plan = plan, .attributes_json = attributes_json};
-    HEADRACE_CHECK(publish_folder(source, folder, below, {}, role, std::move(manifest), number));
+    HEADRACE_CHECK(publish_folder(source, folder, {}, {}, role, std::move(manifest), number));
     return number;
   }));
 }
@@ -76,9 +72,9 @@ void unpublish(const std::string& url, const std::string& kind, std::uint64_t nu
 void bind_published(nb::module_& module) {
   module.def("read_published", &read, nb::arg("url"), nb::arg("kind"));
   module.def("download_published", &download, nb::arg("url"), nb::arg("kind"), nb::arg("number"),
-             nb::arg("below"), nb::arg("target"));
-  module.def("publish", &publish, nb::arg("source"), nb::arg("url"), nb::arg("below"), nb::arg("role"),
-             nb::arg("kind"), nb::arg("plan"), nb::arg("attributes_json"));
+             nb::arg("target"));
+  module.def("publish", &publish, nb::arg("source"), nb::arg("url"), nb::arg("role"), nb::arg("kind"),
+             nb::arg("plan"), nb::arg("attributes_json"));
   module.def("unpublish", &unpublish, nb::arg("url"), nb::arg("kind"), nb::arg("number"));
 }
 

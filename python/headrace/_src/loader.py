@@ -188,10 +188,19 @@ class Loader:
 
     def seek(self, step: int) -> None:
         """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
-        self._place_of(step)
         if step != self.step:
             self._replace_engine(self._epochs, step)
-        self._pass_start = step
+        self.begin_passes_at(step)
+
+    def begin_passes_at(self, step: int) -> None:
+        """The next pass begins with batch `step`; one that is under way goes on."""
+        with self._pass_lock:
+            self._pass_start = step
+
+    def step_of(self, state: bytes) -> int:
+        """The step at which `state` continues. Raises FailedPreconditionError if it is of another order."""
+        epoch, batch = self._engine.position_of(state)
+        return epoch * self.batches_per_epoch + batch
 
     def _place_of(self, step: int) -> tuple[int, int]:
         if step < 0:
@@ -221,7 +230,8 @@ class Loader:
         """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
 
         Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without labels
-        they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up begins anew.
+        they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up half-way begins anew
+        the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass at a time.
 
         Args:
             features: a column, which becomes the element's tensor, or several, which become a dict of tensors;
@@ -244,33 +254,29 @@ class Loader:
 
         return Converted(self, to_torch)
 
-    def epoch_batches(self) -> Iterator[Batch]:
-        """One pass: the batches from where the last finished pass ended to the end of that epoch.
+    def pass_batches(self) -> Iterator[Batch]:
+        """One pass: as many batches as an epoch has, from where the last whole pass ended.
 
         Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass after
-        the last epoch goes on with further epochs: this is how frameworks that count epochs themselves iterate.
+        the last epoch goes on with further epochs: so iterate frameworks that count epochs themselves.
         """
+        length = self.batches_per_epoch
         with self._pass_lock:
             self._pass_number += 1
             number = self._pass_number
             start = self._pass_start
-            epoch = start // self.batches_per_epoch
-            is_past_the_end = self._epochs is not None and epoch >= self._epochs
-            if is_past_the_end:
-                self._epochs = None
+            is_past_the_end = self._epochs is not None and start + length > self._epochs * length
             if is_past_the_end or start != self.step:
-                self._replace_engine(self._epochs, start)
-        end = (epoch + 1) * self.batches_per_epoch
-        while True:
+                self._replace_engine(None if is_past_the_end else self._epochs, start)
+        for step in range(start, start + length):
             with self._pass_lock:
                 if number != self._pass_number:
                     raise FailedPreconditionError(
                         "another pass over this loader has begun; make a loader for each of them"
                     )
-                if self.step == end:
-                    self._pass_start = end
-                    return
                 batch = next(self)
+                if step + 1 == start + length:
+                    self._pass_start = start + length
             yield batch
 
     # ---- inside

@@ -58,7 +58,8 @@ def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | N
 
     def elements() -> Any:
         batch: Batch
-        for batch in loader.epoch_batches():
+        for batch in loader.pass_batches():
             yield choose(batch)
 
-    return tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
+    dataset = tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
+    return dataset.apply(tf.data.experimental.assert_cardinality(loader.batches_per_epoch))
