@@ -147,13 +147,15 @@ void read_description(const Json& json, TracedModel& model) {
 
 Result<std::string> find_python_package(const std::string& executable) {
   const fs::path folder = fs::path(executable).parent_path();
-  for (const char* const candidate : {"../python", "../lib/headrace/python"}) {
+  // Of a checkout's build; of an installation; of a wheel, which holds headrace/bin/headrace.
+  for (const char* const candidate : {"../python", "../lib/headrace/python", "../.."}) {
     std::error_code ignored;
     const fs::path found = fs::weakly_canonical(folder / candidate, ignored);
     if (fs::exists(found / "headrace" / "__init__.py", ignored)) return found.string();
   }
   return Error{Code::kNotFound, concat("the Python package headrace is neither at ", folder.string(),
-                                       "/../python nor at ", folder.string(), "/../lib/headrace/python")};
+                                       "/../python nor at ", folder.string(),
+                                       "/../lib/headrace/python nor at ", folder.string(), "/../..")};
 }
 
 Result<TracedModel> read_traced_model(const std::string& folder) {
