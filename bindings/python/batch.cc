@@ -1,12 +1,18 @@
 #include "bindings/python/batch.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <span>
+#include <utility>
 
 namespace headrace::python {
 
 namespace nb = nanobind;
 
 namespace {
+
+using Shape = std::vector<std::size_t>;
 
 struct HeldBatch {
   Batch batch;
@@ -20,29 +26,71 @@ void release(void* held) noexcept {
 }
 
 template <typename T>
-nb::object view(void* values, std::size_t rows, const std::vector<std::size_t>& row_shape,
-                const nb::capsule& owner) {
-  std::vector<std::size_t> shape{rows};
+nb::object view(const void* values, const Shape& shape, const nb::capsule& owner) {
+  auto* typed = const_cast<T*>(static_cast<const T*>(values));
+  return nb::cast(nb::ndarray<nb::numpy, T>(typed, shape.size(), shape.data(), owner));
+}
+
+nb::object view_numbers(FeatureType type, const void* values, const Shape& shape, const nb::capsule& owner) {
+  return type == FeatureType::kInt64 ? view<std::int64_t>(values, shape, owner)
+                                     : view<float>(values, shape, owner);
+}
+
+nb::object view_offsets(std::span<const std::int64_t> offsets, std::size_t count, const nb::capsule& owner) {
+  return view<std::int64_t>(offsets.data(), {count + 1}, owner);
+}
+
+Shape with_rows(std::size_t rows, const Shape& row_shape) {
+  Shape shape{rows};
   shape.insert(shape.end(), row_shape.begin(), row_shape.end());
-  return nb::cast(nb::ndarray<nb::numpy, T>(values, shape.size(), shape.data(), owner));
+  return shape;
+}
+
+std::size_t product(const Shape& shape) {
+  std::size_t product = 1;
+  for (const std::size_t size : shape) product *= size;
+  return product;
 }
 
 }  // namespace
 
-nb::dict batch_to_dict(Batch batch, const std::vector<ColumnView>& columns, std::size_t rows,
-                       const nb::object& weights_name) {
+BatchConverter::BatchConverter(std::vector<ColumnView> columns)
+    : columns_(std::move(columns)),
+      ragged_(nb::module_::import_("headrace._src.variable").attr("Ragged")),
+      strings_(nb::module_::import_("headrace._src.variable").attr("Strings")) {}
+
+nb::dict BatchConverter::convert(Batch batch, std::size_t rows, const nb::object& weights_name) const {
   auto* held = new HeldBatch{std::move(batch), {}};
   const nb::capsule owner(held, &release);
   nb::dict arrays;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const ColumnView& column = columns[i];
-    void* values = held->batch.column(i);
-    arrays[column.name] = column.type == FeatureType::kInt64
-                              ? view<std::int64_t>(values, rows, column.row_shape, owner)
-                              : view<float>(values, rows, column.row_shape, owner);
-  }
-  if (!weights_name.is_none()) arrays[weights_name] = view<float>(held->batch.weights(), rows, {}, owner);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    arrays[columns_[i].name] = column(columns_[i], held->batch.data(i), rows, owner);
+  if (!weights_name.is_none()) arrays[weights_name] = view<float>(held->batch.weights(), {rows}, owner);
   return arrays;
+}
+
+nb::object BatchConverter::column(const ColumnView& column, const ColumnData& data, std::size_t rows,
+                                  const nb::capsule& owner) const {
+  const bool is_bytes = column.type == FeatureType::kBytes;
+  if (column.row_shape && !is_bytes)
+    return view_numbers(column.type, data.values, with_rows(rows, *column.row_shape), owner);
+  if (column.row_shape) {
+    const Shape shape = with_rows(rows, *column.row_shape);
+    const std::size_t count = product(shape);
+    const auto size_bytes = static_cast<std::size_t>(data.byte_offsets[count]);
+    return strings_(view<std::uint8_t>(data.values, {size_bytes}, owner),
+                    view_offsets(data.byte_offsets, count, owner), nb::tuple(nb::cast(shape)));
+  }
+  const auto count = static_cast<std::size_t>(data.row_offsets[rows]);
+  nb::object values;
+  if (is_bytes) {
+    const auto size_bytes = static_cast<std::size_t>(data.byte_offsets[count]);
+    values = strings_(view<std::uint8_t>(data.values, {size_bytes}, owner),
+                      view_offsets(data.byte_offsets, count, owner), nb::make_tuple(count));
+  } else {
+    values = view_numbers(column.type, data.values, {count}, owner);
+  }
+  return ragged_(values, view_offsets(data.row_offsets, rows, owner));
 }
 
 }  // namespace headrace::python

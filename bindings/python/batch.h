@@ -1,9 +1,10 @@
 #pragma once
 
-/// \file A batch as Python sees it: NumPy arrays that view the engine's buffer and keep it.
+/// \file A batch as Python sees it: NumPy arrays that view the engine's memory and keep it.
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,16 +13,30 @@
 
 namespace headrace::python {
 
-/// A column as it is handed out: the engine's type, and the shape of one row.
+/// A column as it is handed out.
 struct ColumnView {
   nanobind::str name;  // interned: made once, not once a batch
   FeatureType type = FeatureType::kFloat32;
-  std::vector<std::size_t> row_shape;
+  std::optional<std::vector<std::size_t>> row_shape{};  // none: ragged
 };
 
-/// A dict of name → array. The first `rows` rows are shown. No value is copied; the buffer returns to its pool
-/// when the last array that views it dies.
-nanobind::dict batch_to_dict(Batch batch, const std::vector<ColumnView>& columns, std::size_t rows,
-                             const nanobind::object& weights_name);
+/// Makes dicts of name → array from batches. No value is copied; a batch's memory goes back to the engine when the
+/// last array that views it dies. Numbers of a fixed shape are arrays; headrace.Ragged and headrace.Strings hold
+/// the arrays of other columns. REQUIRES: the GIL, for all of it
+class BatchConverter {
+ public:
+  explicit BatchConverter(std::vector<ColumnView> columns);
+
+  /// The first `rows` rows. The rows' weights are there too, as `weights_name`, unless that is None.
+  nanobind::dict convert(Batch batch, std::size_t rows, const nanobind::object& weights_name) const;
+
+ private:
+  nanobind::object column(const ColumnView& view, const ColumnData& data, std::size_t rows,
+                          const nanobind::capsule& owner) const;
+
+  const std::vector<ColumnView> columns_;
+  const nanobind::object ragged_;
+  const nanobind::object strings_;
+};
 
 }  // namespace headrace::python

@@ -9,13 +9,15 @@
 
 #include "bindings/python/choices.h"
 #include "headrace/record/example.h"
-#include "headrace/stream/block_reader.h"
+#include "headrace/stream/loader.h"
 
 namespace headrace::python {
 
 namespace nb = nanobind;
 
 namespace {
+
+constexpr std::uint64_t kSchemaBudgetBytes = std::uint64_t{4} << 30;  // one block, of any size, is read
 
 using Shape = std::vector<std::int64_t>;
 /// Name, element type, shape of one record's value (none: ragged).
@@ -48,24 +50,20 @@ FeatureTuple feature_tuple(const Feature& feature) {
   return tuple(FeatureType::kBytes, bytes != nullptr ? bytes->size() : 1);
 }
 
-// A data set without a manifest says nothing of its features: those of its first readable record are shown.
-Result<std::vector<FeatureTuple>> first_record_features(const Dataset& dataset, const std::stop_token& stop) {
+// A data set without a manifest says nothing of its features: those of its first record are shown.
+Result<std::vector<FeatureTuple>> first_record_features(const std::shared_ptr<const Dataset>& dataset,
+                                                        const std::stop_token& stop) {
   std::vector<FeatureTuple> features;
-  for (const DatasetBlock& block : dataset.blocks()) {
-    Status parsed;
-    const auto visit = [&](std::uint64_t, const Result<BytesView>& data) -> Status {
-      if (!data) return {};
-      const auto example = parse_example(*data);
-      if (!example) return {};
-      for (const Feature& feature : *example) features.push_back(feature_tuple(feature));
-      return Error{Code::kCancelled, "one record is enough"};
-    };
-    BlockReader reader(dataset);
-    Status read = reader.read(block, {.stop = stop}, visit);
-    if (!features.empty()) return features;
-    if (!read && read.error().code != Code::kCancelled) return std::move(read).error();
-    if (stop.stop_requested()) break;
-  }
+  if (dataset->record_count() == 0) return features;
+  HEADRACE_TRY(const auto loader,
+               BatchLoader::create({{.dataset = dataset}}, {.batch_size = 1,
+                                                            .shuffle = ShuffleMode::kNone,
+                                                            .threads = 1,
+                                                            .memory_budget_bytes = kSchemaBudgetBytes,
+                                                            .stop = stop}));
+  HEADRACE_TRY(const Bytes record, loader->read_record(loader->where(0, 0).front()));
+  HEADRACE_TRY(const std::vector<Feature> example, parse_example(record));
+  for (const Feature& feature : example) features.push_back(feature_tuple(feature));
   return features;
 }
 
@@ -74,7 +72,7 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   const auto& attributes = opened.dataset->attributes();
   if (!attributes) {
     return value_of(run_interruptibly(
-        [&](const std::stop_token& stop) { return first_record_features(*opened.dataset, stop); }));
+        [&](const std::stop_token& stop) { return first_record_features(opened.dataset, stop); }));
   }
   std::vector<FeatureTuple> features;
   for (const auto& [name, schema] : attributes->features)
@@ -85,9 +83,8 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
 std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
   const Dataset& dataset = *opened.dataset;
   std::vector<ShardTuple> shards;
-  for (const DatasetShard& shard : dataset.shards())
-    shards.emplace_back(dataset.location().store->describe(shard.key), 0);
-  for (const DatasetBlock& block : dataset.blocks()) std::get<1>(shards[block.shard]) += block.record_count;
+  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i)
+    shards.emplace_back(dataset.describe_shard(i), dataset.shards()[i].record_count);
   return shards;
 }
 

@@ -5,16 +5,15 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <atomic>
-#include <thread>
+#include <exception>
 #include <tuple>
 
 #include "bindings/python/batch.h"
 #include "bindings/python/choices.h"
 #include "bindings/python/dataset.h"
-#include "headrace/base/text.h"
 #include "headrace/stream/loader.h"
+#include "headrace/stream/loader_state.h"
 
 namespace headrace::python {
 
@@ -24,9 +23,29 @@ namespace {
 
 /// Name, element type, shape of a row (none: ragged), whether absence is an error.
 using ColumnTuple = std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, bool>;
+/// Data set, weight in the mixture.
+using SourceTuple = std::tuple<const OpenedDataset*, double>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
+/// Object, record within it; then, if looked up: offset, "id".
+using PlaceTuple = std::tuple<std::string, std::uint64_t>;
+using FoundTuple = std::tuple<std::string, std::uint64_t, std::uint64_t, std::optional<nb::bytes>>;
 
-constexpr int kMostThreads = 8;
+struct Arguments {
+  std::vector<SourceTuple> sources;
+  std::vector<ColumnTuple> columns;
+  std::uint64_t batch_size = 0;
+  std::string shuffle;
+  std::uint64_t seed = 0;
+  std::uint64_t epochs = 1;
+  bool drop_remainder = false;
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  std::string on_corrupt;
+  int threads = 0;
+  std::uint64_t memory_budget_bytes = 0;
+  bool headspace = false;
+  bool trace = false;
+};
 
 Column column_of(const ColumnTuple& tuple) {
   const auto& [name, type, shape, required] = tuple;
@@ -40,27 +59,27 @@ Column column_of(const ColumnTuple& tuple) {
 
 ColumnView view_of(const ColumnTuple& tuple) {
   const auto& [name, type, shape, required] = tuple;
-  nb::object text = nb::str(name.c_str());
-  PyObject* interned = text.release().ptr();
+  PyObject* interned = nb::str(name.data(), name.size()).release().ptr();
   PyUnicode_InternInPlace(&interned);
   ColumnView view{.name = nb::steal<nb::str>(interned), .type = feature_type_of(type)};
-  if (shape) view.row_shape.assign(shape->begin(), shape->end());
+  if (shape) view.row_shape.emplace(shape->begin(), shape->end());
   return view;
 }
 
-struct Arguments {
-  std::vector<ColumnTuple> columns;
-  std::uint64_t batch_size = 0;
-  std::string shuffle;
-  std::uint64_t seed = 0;
-  std::uint64_t epochs = 1;
-  bool drop_remainder = false;
-  std::uint64_t rank = 0;
-  std::uint64_t world_size = 1;
-  std::string on_corrupt;
-  int threads = 0;
-  std::uint64_t memory_budget_bytes = 0;
-};
+std::vector<ColumnView> views_of(const std::vector<ColumnTuple>& columns) {
+  std::vector<ColumnView> views;
+  for (const ColumnTuple& column : columns) views.push_back(view_of(column));
+  return views;
+}
+
+std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
+  std::vector<LoaderSource> sources;
+  for (const auto& [opened, weight] : tuples) {
+    opened->process.require_here("this data set");
+    sources.push_back({.dataset = opened->dataset, .weight = weight});
+  }
+  return sources;
+}
 
 LoaderOptions options_of(const Arguments& arguments) {
   LoaderOptions options{.batch_size = arguments.batch_size,
@@ -71,77 +90,127 @@ LoaderOptions options_of(const Arguments& arguments) {
                         .rank = arguments.rank,
                         .world_size = arguments.world_size,
                         .on_corrupt = policy_of(arguments.on_corrupt),
-                        .memory_budget_bytes = arguments.memory_budget_bytes};
+                        .threads = arguments.threads,
+                        .memory_budget_bytes = arguments.memory_budget_bytes,
+                        .headspace = arguments.headspace,
+                        .trace = arguments.trace};
   for (const ColumnTuple& column : arguments.columns) options.columns.push_back(column_of(column));
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  options.threads = arguments.threads > 0 ? arguments.threads : std::clamp(cores, 1, kMostThreads);
   return options;
+}
+
+/// One thread at a time in `next`: a second one is told so, instead of spoiling the first one's batch.
+class OneCaller {
+ public:
+  explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {
+    if (busy_.exchange(true)) {
+      raise({Code::kFailedPrecondition,
+             "another thread is taking a batch of this loader; make a loader for each, or take turns"});
+    }
+  }
+  ~OneCaller() { busy_ = false; }
+  OneCaller(const OneCaller&) = delete;
+  OneCaller& operator=(const OneCaller&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+struct FoundRecord {
+  RecordPlace place;
+  std::uint64_t offset_bytes = 0;
+  std::optional<std::string> id{};
+};
+
+Result<FoundRecord> look_up_record(BatchLoader& loader, const RecordPlace& place) {
+  FoundRecord found{.place = place};
+  HEADRACE_TRY(found.offset_bytes, loader.record_offset(place));
+  HEADRACE_TRY(const Bytes record, loader.read_record(place));
+  HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
+  for (const Feature& feature : features) {
+    const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
+    if (feature.name == "id" && strings != nullptr && strings->size() == 1)
+      found.id.emplace(as_text(strings->front()));
+  }
+  return found;
 }
 
 class Loader {
  public:
-  Loader(const OpenedDataset& opened, const Arguments& arguments, const std::optional<std::string>& state,
+  Loader(const Arguments& arguments, const std::optional<nb::bytes>& state,
          const std::optional<Position>& position)
-      : options_(options_of(arguments)), dataset_(opened.dataset) {
-    opened.process.require_here("this data set");
-    for (const ColumnTuple& column : arguments.columns) views_.push_back(view_of(column));
-    if (position) std::tie(options_.first_epoch, options_.first_batch) = *position;
-    if (state) {
-      const LoaderPosition found = value_of(parse_loader_state(*state, *dataset_, options_));
-      options_.first_epoch = found.epoch, options_.first_batch = found.batch;
-    }
-    position_ = {options_.first_epoch, options_.first_batch};
-    options_.stop = stop_.get_token();
-    engine_ = value_of(create());
+      : sources_(sources_of(arguments.sources)),
+        options_(options_of(arguments)),
+        converter_(views_of(arguments.columns)) {
+    if (position) position_ = *position;
+    if (state) position_ = position_of(*state);
+    start();
   }
 
   ~Loader() {
-    stop_.request_stop();
     if (!process_.is_here()) {
       static_cast<void>(engine_.release());  // its threads are the parent's: there is nobody to join
       return;
     }
     const WithoutGil released;
+    stop_.request_stop();
     engine_.reset();
   }
 
   nb::object next(const nb::object& weights_name) {
     process_.require_here("this loader");
     const OneCaller caller(busy_);
-    Result<std::optional<Batch>> taken = take();
-    std::optional<Batch> batch = value_of(std::move(taken));
+    if (engine_ == nullptr) start();  // a signal ended the last call
+    std::optional<Batch> batch = value_of(take());
     if (!batch) return nb::none();
     position_ = {batch->epoch, batch->number + 1};
-    const std::uint64_t rows = options_.on_corrupt == CorruptionPolicy::kFail && weights_name.is_none()
-                                   ? batch_slice(engine_->record_count(), options_.batch_size, batch->number,
-                                                 options_.rank, options_.world_size)
-                                         .record_count
-                                   : batch->rows;
-    return batch_to_dict(*std::move(batch), views_, rows, weights_name);
+    // Without weights, padding is not shown.
+    const std::uint64_t rows = weights_name.is_none() ? batch->records : batch->rows;
+    return converter_.convert(*std::move(batch), rows, weights_name);
   }
 
   Position position() const { return position_; }
 
   Position position_of(const nb::bytes& state) const {
     const LoaderPosition found =
-        value_of(parse_loader_state({state.c_str(), state.size()}, *dataset_, options_));
+        value_of(parse_loader_state({state.c_str(), state.size()}, sources_, options_));
     return {found.epoch, found.batch};
   }
 
   nb::bytes state(std::uint64_t epoch, std::uint64_t batch) const {
-    const std::string text = engine_->state(epoch, batch);
+    const std::string text = loader_state(sources_, options_, {epoch, batch});
     return nb::bytes(text.data(), text.size());
   }
 
-  std::vector<std::tuple<std::string, std::uint64_t>> where(std::uint64_t epoch, std::uint64_t batch) const {
-    std::vector<std::tuple<std::string, std::uint64_t>> places;
-    for (RecordPlace& place : engine_->where(epoch, batch))
+  std::vector<PlaceTuple> where(std::uint64_t epoch, std::uint64_t batch) {
+    std::vector<PlaceTuple> places;
+    for (RecordPlace& place : engine().where(epoch, batch))
       places.emplace_back(std::move(place.object), place.record);
     return places;
   }
 
-  nb::dict stats() const {
-    const LoaderStats stats = engine_->stats();
+  std::vector<FoundTuple> look_up(std::uint64_t epoch, std::uint64_t batch) {
+    BatchLoader& loader = engine();
+    const std::vector<FoundRecord> found =
+        value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<std::vector<FoundRecord>> {
+          std::vector<FoundRecord> records;
+          for (const RecordPlace& place : loader.where(epoch, batch)) {
+            if (stop.stop_requested()) break;
+            HEADRACE_TRY(FoundRecord record, look_up_record(loader, place));
+            records.push_back(std::move(record));
+          }
+          return records;
+        }));
+    std::vector<FoundTuple> tuples;
+    for (const FoundRecord& record : found) {
+      std::optional<nb::bytes> id;
+      if (record.id) id.emplace(record.id->data(), record.id->size());
+      tuples.emplace_back(record.place.object, record.place.record, record.offset_bytes, std::move(id));
+    }
+    return tuples;
+  }
+
+  nb::dict stats() {
+    const LoaderStats stats = engine().stats();
     nb::dict out;
     out["batches"] = stats.batches;
     out["records"] = stats.records;
@@ -150,51 +219,82 @@ class Loader {
     out["corrupt_records"] = stats.corrupt_records;
     out["fetch_seconds"] = stats.fetch_seconds;
     out["inflate_seconds"] = stats.inflate_seconds;
+    out["check_seconds"] = stats.check_seconds;
     out["decode_seconds"] = stats.decode_seconds;
+    out["idle_seconds"] = stats.idle_seconds;
     out["wait_seconds"] = stats.wait_seconds;
+    out["threads"] = stats.threads;
+    out["ready_batches"] = stats.ready_batches;
+    out["held_batches"] = stats.held_batches;
     return out;
   }
 
-  std::vector<std::string> remarks() const { return engine_->remarks(); }
-  std::uint64_t batches_per_epoch() const { return engine_->batches_per_epoch(); }
-  std::uint64_t record_count() const { return engine_->record_count(); }
+  std::vector<std::string> remarks() { return engine().remarks(); }
+  std::string activity() { return engine().activity(); }
+  std::string trace_json() { return engine().trace_json(); }
+  std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
+  std::uint64_t record_count() { return engine().record_count(); }
 
  private:
-  // A second thread in `next` is told so, instead of spoiling the first one's batch.
-  class OneCaller {
-   public:
-    explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {
-      if (busy_.exchange(true)) {
-        raise({Code::kFailedPrecondition,
-               "another thread is taking a batch of this loader; make a loader for each, or take turns"});
-      }
-    }
-    ~OneCaller() { busy_ = false; }
-    OneCaller(const OneCaller&) = delete;
-    OneCaller& operator=(const OneCaller&) = delete;
+  BatchLoader& engine() {
+    process_.require_here("this loader");
+    if (engine_ == nullptr) start();
+    return *engine_;
+  }
 
-   private:
-    std::atomic<bool>& busy_;
-  };
+  void start() {
+    std::tie(options_.first_epoch, options_.first_batch) = position_;
+    stop_ = {};
+    options_.stop = stop_.get_token();
+    options_.report_after = kSignalInterval;
+    options_.report = [this](const std::string& waits) { look_around(waits); };
+    engine_ = value_of(create());
+    batches_per_epoch_ = engine_->batches_per_epoch();
+  }
 
   Result<std::unique_ptr<BatchLoader>> create() {
     const WithoutGil released;
-    return BatchLoader::create(dataset_, options_);
+    return BatchLoader::create(sources_, options_);
   }
 
   Result<std::optional<Batch>> take() {
-    const WithoutGil released;
-    return engine_->next();
+    waited_intervals_ = 0;
+    Result<std::optional<Batch>> batch = Error{};
+    {
+      const WithoutGil released;
+      batch = engine_->next();
+      if (interruption_) engine_.reset();
+    }
+    if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
+    return batch;
   }
 
+  // Called by the engine in the thread that is in `take`, again and again while it waits.
+  void look_around(const std::string& waits) {
+    const nb::gil_scoped_acquire acquired;
+    try {
+      check_signals();
+      if (++waited_intervals_ % kIntervalsToReport == 0)
+        nb::module_::import_("headrace._src.loader").attr("report_wait")(nb::str(waits.data(), waits.size()));
+    } catch (const nb::python_error&) {
+      interruption_ = std::current_exception();
+      stop_.request_stop();
+    }
+  }
+
+  static constexpr int kIntervalsToReport = std::chrono::seconds(30) / kSignalInterval;
+
+  const std::vector<LoaderSource> sources_;
   LoaderOptions options_;
-  const std::shared_ptr<const Dataset> dataset_;
   const ProcessMark process_;
-  std::vector<ColumnView> views_;
-  std::stop_source stop_;
-  std::unique_ptr<BatchLoader> engine_;
-  Position position_;
+  const BatchConverter converter_;
+  Position position_;  // of the next batch
+  std::uint64_t batches_per_epoch_ = 0;
   std::atomic<bool> busy_{false};
+  int waited_intervals_ = 0;         // in the current call
+  std::exception_ptr interruption_;  // what ended it
+  std::stop_source stop_;
+  std::unique_ptr<BatchLoader> engine_;  // none after an interruption
 };
 
 }  // namespace
@@ -203,28 +303,28 @@ void bind_loader(nb::module_& module) {
   nb::class_<Loader>(module, "Loader")
       .def(
           "__init__",
-          [](Loader* self, const OpenedDataset& dataset, std::vector<ColumnTuple> columns,
+          [](Loader* self, std::vector<SourceTuple> sources, std::vector<ColumnTuple> columns,
              std::uint64_t batch_size, std::string shuffle, std::uint64_t seed, std::uint64_t epochs,
              bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::string on_corrupt,
-             int threads, std::uint64_t memory_budget_bytes, std::optional<nb::bytes> state,
-             std::optional<Position> position) {
-            std::optional<std::string> state_text;
-            if (state) state_text.emplace(state->c_str(), state->size());
-            new (self)
-                Loader(dataset,
-                       {std::move(columns), batch_size, std::move(shuffle), seed, epochs, drop_remainder,
-                        rank, world_size, std::move(on_corrupt), threads, memory_budget_bytes},
-                       state_text, position);
+             int threads, std::uint64_t memory_budget_bytes, bool headspace, bool trace,
+             const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
+            new (self) Loader({std::move(sources), std::move(columns), batch_size, std::move(shuffle), seed,
+                               epochs, drop_remainder, rank, world_size, std::move(on_corrupt), threads,
+                               memory_budget_bytes, headspace, trace},
+                              state, position);
           },
-          nb::arg("dataset"), nb::kw_only(), nb::arg("columns"), nb::arg("batch_size"), nb::arg("shuffle"),
+          nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("batch_size"), nb::arg("shuffle"),
           nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"),
           nb::arg("world_size"), nb::arg("on_corrupt"), nb::arg("threads"), nb::arg("memory_budget_bytes"),
-          nb::arg("state").none(), nb::arg("position").none())
+          nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(), nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))
       .def("position_of", &Loader::position_of, nb::arg("state"))
       .def("where", &Loader::where, nb::arg("epoch"), nb::arg("batch"))
+      .def("look_up", &Loader::look_up, nb::arg("epoch"), nb::arg("batch"))
       .def("stats", &Loader::stats)
+      .def("activity", &Loader::activity)
+      .def("trace_json", &Loader::trace_json)
       .def_prop_ro("remarks", &Loader::remarks)
       .def_prop_ro("position", &Loader::position)
       .def_prop_ro("batches_per_epoch", &Loader::batches_per_epoch)

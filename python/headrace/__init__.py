@@ -20,9 +20,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from headrace import errors, keras, models
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
-    from headrace._src.dataset import Dataset, Shard, open
+    from headrace._src.dataset import Dataset, Shard, mix, open
     from headrace._src.loader import Loader, Place
     from headrace._src.stats import Stats
+    from headrace._src.variable import Ragged, Strings
     from headrace.errors import Error
 
 # Where each public name lies; it is imported when it is first asked for.
@@ -34,10 +35,13 @@ _HOMES = {
     "ragged": "_src.columns",
     "Dataset": "_src.dataset",
     "Shard": "_src.dataset",
+    "mix": "_src.dataset",
     "open": "_src.dataset",
     "Loader": "_src.loader",
     "Place": "_src.loader",
     "Stats": "_src.stats",
+    "Ragged": "_src.variable",
+    "Strings": "_src.variable",
     "Error": "errors",
 }
 _MODULES = ("errors", "keras", "models")
@@ -48,13 +52,16 @@ __all__ = [
     "Error",
     "Loader",
     "Place",
+    "Ragged",
     "Shard",
     "Stats",
+    "Strings",
     "bytes_",
     "errors",
     "float32",
     "int64",
     "keras",
+    "mix",
     "models",
     "open",
     "ragged",

@@ -1,14 +1,14 @@
 """What headrace raises: one class for each of gRPC's codes, all of them `Error`.
 
-The message says what was being done to which URL, record and offset, and what to do about it. docs/concepts.md,
-"Errors", says what a caller should do about each code.
+The message says what was being done to which URL, record and offset, and what to do about it.
+docs/concepts.md, "Errors", says what a caller should do about each code.
 """
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Something that headrace was asked for failed. `code` is gRPC's name of the reason, such as NOT_FOUND."""
+    """Something that headrace was asked for failed. `code` is gRPC's name of the reason: "NOT_FOUND"."""
 
     code = "UNKNOWN"
 

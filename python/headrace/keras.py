@@ -29,8 +29,9 @@ _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
 class Resume(keras.callbacks.Callback):
     """Saves what a training continues from, and continues from it: weights, optimizer, seeds, data position.
 
-    The position is that of the batches trained on, however far `fit` has read ahead. A checkpoint exists once its
-    manifest does (docs/formats/keras-checkpoint.md), so one that was being written when the process died is not seen.
+    The position is that of the batches trained on, however far `fit` has read ahead. A checkpoint exists once
+    its manifest does (docs/formats/keras-checkpoint.md), so one that was being written when the process died
+    is not seen.
 
     Args:
         url: folder for the checkpoints, in any store.
@@ -46,7 +47,9 @@ class Resume(keras.callbacks.Callback):
     def __init__(self, url: str | os.PathLike, loader: Loader, save_every: int | None = None, keep: int = 2):
         super().__init__()
         if save_every is not None and save_every < 1:
-            raise InvalidArgumentError(f"save_every is {save_every}; it is at least 1, or None: once an epoch")
+            raise InvalidArgumentError(
+                f"save_every is {save_every}; it is at least 1, or None: once an epoch"
+            )
         if keep < 1:
             raise InvalidArgumentError(f"keep is {keep}; it is at least 1")
         self.url = os.fspath(url)
@@ -95,7 +98,7 @@ class Resume(keras.callbacks.Callback):
     # ---- saving and restoring
 
     def _variables(self) -> dict[str, keras.Variable]:
-        """All that training changes. Names begin with the place in the model: the rest may vary from run to run."""
+        """All that training changes. Names begin with the place in the model; the rest may vary."""
         optimizer = self.model.optimizer
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
@@ -140,8 +143,8 @@ class Resume(keras.callbacks.Callback):
         for here, there in itertools.zip_longest(wanted, found, fillvalue="nothing"):
             if _place_and_shape(here) != _place_and_shape(there):
                 raise FailedPreconditionError(
-                    f"{self.url} holds a checkpoint of another model: {there} there, {here} here; give the model that "
-                    "it was written by, or another URL"
+                    f"{self.url} holds a checkpoint of another model: {there} there, {here} here; give the "
+                    "model that it was written by, or another URL"
                 )
         for variable, name in zip(variables.values(), values.files, strict=True):
             variable.assign(values[name])

@@ -1,4 +1,4 @@
-"""How a column is asked for: its element type, the shape of one record's value, what stands in for an absent one."""
+"""How a column is asked for: element type, shape of one record's value, what stands in for an absent one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Column:
 
     Attributes:
         dtype: "float32", "int64" or "bytes".
-        shape: of one record's value; `()` is a scalar. None: any number of values, another one in each record.
+        shape: of one record's value; `()` is a scalar. None: any number of values, another one in each
+        record.
         fill: what stands where a record lacks the feature; None: that is an error.
     """
 
@@ -27,16 +28,20 @@ class Column:
     fill: Any = None
 
     def __getitem__(self, sizes: int | tuple[int, ...]) -> Column:
-        """The same element type in a fixed shape: `hr.float32[28, 28]`. Row-major, as the record holds them."""
+        """The same element type in a fixed shape: `hr.float32[28, 28]`. Row-major, as in the record."""
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
         if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
             raise InvalidArgumentError(f"a shape consists of positive sizes, not {sizes}")
         return dataclasses.replace(self, shape=sizes)
 
     def default(self, value: Any) -> Column:
-        """The same column, filled with `value` where a record lacks the feature (a ragged row stays empty)."""
-        if not isinstance(value, _DEFAULT_TYPES[self.dtype]) or isinstance(value, bool):
-            raise InvalidArgumentError(f"{value!r} is no value of a {self.dtype} column")
+        """The same column, with `value` for each of its values where a record lacks the feature.
+
+        Of a ragged column the only default is `()`: an empty row.
+        """
+        fits = value == () if self.is_ragged else isinstance(value, _DEFAULT_TYPES[self.dtype])
+        if not fits or isinstance(value, bool):
+            raise InvalidArgumentError(f"{value!r} is no default of {self!r}")
         return dataclasses.replace(self, fill=value)
 
     @property

@@ -15,7 +15,9 @@ def find_program() -> Path:
     for path in (_PACKAGE / "bin" / "headrace", build / "bin" / "headrace"):
         if os.access(path, os.X_OK):
             return path
-    raise SystemExit(f"headrace: the program is neither in {_PACKAGE / 'bin'} nor in {build / 'bin'}: ./dev build")
+    raise SystemExit(
+        f"headrace: the program is neither in {_PACKAGE / 'bin'} nor in {build / 'bin'}: ./dev build"
+    )
 
 
 def main() -> int:

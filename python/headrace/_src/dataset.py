@@ -7,12 +7,15 @@ import html
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace import _headrace
 from headrace._src.columns import Column
-from headrace._src.loader import Loader, make_loader
+from headrace._src.loader import Loader, LoaderOptions, make_loader
 from headrace.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Shard(NamedTuple):
@@ -26,9 +29,9 @@ def open(url: str | os.PathLike, split: str = "train", *, on_corrupt: str = "fai
     """Opens a data set of TFRecord shards.
 
     Args:
-        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files: one of
-            them, or a folder. Their compression (none, gzip or zlib) is found out from their bytes, and each is
-            read once, to count its records.
+        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files: one
+            of them, or a folder. Their compression (none, gzip or zlib) is found out from their bytes, and
+            each is read once, to count its records.
         split: "train", "test", …; of published data sets only.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
             `Dataset.remarks`.
@@ -39,6 +42,38 @@ def open(url: str | os.PathLike, split: str = "train", *, on_corrupt: str = "fai
         DataLossError, UnavailableError, …: see headrace.errors.
     """
     return Dataset(os.fspath(url), split, on_corrupt)
+
+
+def mix(
+    datasets: Mapping[Dataset, float] | list[tuple[Dataset, float]],
+    *,
+    batch_size: int,
+    columns: Mapping[str, Column] | list[str] | None = None,
+    **options: Unpack[LoaderOptions],
+) -> Loader:
+    """Batches of several data sets in fixed shares: `hr.mix({news: 0.7, reviews: 0.3}, batch_size=128)`.
+
+    After any number of records each data set has given its share, to within a few records, and each goes
+    through its own records again and again as often as that needs. So an epoch is a count: as many batches as
+    all records fill.
+
+    Args:
+        datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
+        columns: as for `Dataset.loader`; None: those that all of the data sets have, with the same shape.
+        options: those of `Dataset.loader`.
+
+    Raises:
+        InvalidArgumentError: a share that is not above 0, columns that a data set lacks; and so on.
+    """
+    shares = list(datasets.items()) if isinstance(datasets, Mapping) else list(datasets)
+    if not shares:
+        raise InvalidArgumentError("a mixture needs at least one data set")
+    return make_loader(
+        [(dataset._native, float(share)) for dataset, share in shares],
+        columns=_columns_of([dataset for dataset, _ in shares], columns),
+        batch_size=batch_size,
+        **options,
+    )
 
 
 class Dataset:
@@ -104,6 +139,8 @@ class Dataset:
         on_corrupt: str = "fail",
         weights: str = "weight",
         threads: int = 0,
+        headspace: bool = False,
+        trace: bool = False,
         state: bytes | None = None,
     ) -> Loader:
         """Batches of this data set, in an order that is a function of `seed`, read ahead by native threads.
@@ -115,15 +152,18 @@ class Dataset:
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
                 all records of the data set, where single records can be read.
             epochs: passes over the data; None: without end.
-            drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False: that
-                batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
+            drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
+                that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
             rank, world_size: this process among those that share the global batches.
             memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
                 for the rest of its block.
-            weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have weight
-                0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
+            weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have
+                weight 0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
             threads: that read and decode; 0: as many as are of use.
+            headspace: give the first batch again and again: as fast as the rest could be if reading cost
+                nothing.
+            trace: keep what `Loader.trace` tells.
             state: of `Loader.state`: continue there, on any rank and at any world size.
 
         Raises:
@@ -131,14 +171,9 @@ class Dataset:
             ResourceExhaustedError: the budget is too small; the message says what is needed.
             FailedPreconditionError: no records, or the state is of another data set or other options.
         """
-        schema = self.schema
-        if columns is None:
-            columns = schema
-        elif not isinstance(columns, Mapping):
-            columns = {name: self._column(name) for name in columns}
         return make_loader(
-            self._native,
-            columns=dict(columns),
+            [(self._native, 1.0)],
+            columns=_columns_of([self], columns),
             batch_size=batch_size,
             seed=seed,
             shuffle=shuffle,
@@ -150,22 +185,19 @@ class Dataset:
             on_corrupt=on_corrupt,
             weights=weights,
             threads=threads,
+            headspace=headspace,
+            trace=trace,
             state=state,
         )
-
-    def _column(self, name: str) -> Column:
-        if name not in self.schema:
-            shown = ", ".join(f"{known} ({column!r})" for known, column in self.schema.items())
-            raise InvalidArgumentError(f"{self.url} has no feature {name}; it has: {shown}")
-        return self.schema[name]
 
     def __reduce__(self):
         return Dataset, self._arguments
 
     def __repr__(self) -> str:
         features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
+        counts = f"{len(self):,} records in {len(self.shards)} shards"
         split = f", split={self.split!r}" if self._native.is_published else ""
-        return f"<headrace.Dataset {self.url!r}{split}: {len(self):,} records in {len(self.shards)} shards, {{{features}}}>"
+        return f"<headrace.Dataset {self.url!r}{split}: {counts}, {{{features}}}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -177,3 +209,27 @@ class Dataset:
             f"<table><caption>{title}: {len(self):,} records in {len(self.shards)} shards</caption>"
             f"<tr><th>feature</th><th>column</th></tr>{rows}</table>"
         )
+
+
+def _columns_of(
+    datasets: list[Dataset], columns: Mapping[str, Column] | list[str] | None
+) -> dict[str, Column]:
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    first, *others = datasets
+    if columns is None:
+        common = {
+            name: column
+            for name, column in first.schema.items()
+            if all(other.schema.get(name) == column for other in others)
+        }
+        if not common:
+            raise InvalidArgumentError("the data sets have no feature in common; name the columns")
+        return common
+    chosen = {}
+    for name in columns:
+        if name not in first.schema:
+            shown = ", ".join(f"{known} ({column!r})" for known, column in first.schema.items())
+            raise InvalidArgumentError(f"{first.url} has no feature {name}; it has: {shown}")
+        chosen[name] = first.schema[name]
+    return chosen

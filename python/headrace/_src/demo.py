@@ -25,12 +25,13 @@ _TEXTS = 8000
 _SEED = 44
 _EPOCHS = 5
 _WORDS = {
-    "pos": "loved great wonderful moving superb charming brilliant delightful touching fresh".split(),
-    "neg": "hated awful boring dull clumsy tedious lifeless painful stale pointless".split(),
+    "pos": ("loved", "great", "wonderful", "moving", "superb", "charming", "brilliant", "touching", "fresh"),
+    "neg": ("hated", "awful", "boring", "dull", "clumsy", "tedious", "lifeless", "painful", "stale"),
 }
 _COMMON = (
-    "the film plot acting script scenes music ending director cast story was is felt with and a rather quite "
-    "more less than last first another time hours camera dialogue pace".split()
+    *("the", "film", "plot", "acting", "script", "scenes", "music", "ending", "director", "cast", "story"),
+    *("was", "is", "felt", "with", "and", "a", "rather", "quite", "more", "less", "than", "last", "first"),
+    *("another", "time", "hours", "camera", "dialogue", "pace"),
 )
 
 
@@ -76,7 +77,9 @@ def _prepare(folder: Path) -> _Stage:
     archive = folder / "reviews.tar"
     write_texts(archive, _TEXTS, _SEED)
     start = time.perf_counter()
-    result = _run("prepare", str(archive), str(folder / "data"), "--encoder", "hash:512", "--seed", str(_SEED))
+    result = _run(
+        "prepare", str(archive), str(folder / "data"), "--encoder", "hash:512", "--seed", str(_SEED)
+    )
     records = result["counts"]["written"]
     return _Stage("prepare", records, time.perf_counter() - start, f"{result['shards']} shards")
 
@@ -114,13 +117,17 @@ def _table(stages: list[_Stage]) -> str:
     lines = [f"{'stage':<10}{'records':>10}{'seconds':>10}{'records/s':>12}  result"]
     for stage in stages:
         rate = stage.records / max(stage.seconds, 1e-9)
-        lines.append(f"{stage.name:<10}{stage.records:>10,}{stage.seconds:>10.2f}{rate:>12,.0f}  {stage.result}")
+        lines.append(
+            f"{stage.name:<10}{stage.records:>10,}{stage.seconds:>10.2f}{rate:>12,.0f}  {stage.result}"
+        )
     return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="headrace demo", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="keep everything there; else a temporary folder is used")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="keep everything there; else a temporary folder is used"
+    )
     parser.add_argument("--no-train", action="store_true", help="without training, which needs TensorFlow")
     options = parser.parse_args(arguments)
     if not options.no_train and importlib.util.find_spec("tensorflow") is None:

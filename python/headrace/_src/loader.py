@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from headrace import _headrace
 from headrace._src.columns import Column
@@ -24,36 +23,72 @@ if TYPE_CHECKING:
 _ENDLESS = 1 << 32
 _SHUFFLE_MODES = {True: "window", False: "none"}
 
-Batch = dict[str, np.ndarray]
+Batch = dict[str, Any]  # of np.ndarray, or Ragged and Strings
 Array = TypeVar("Array")
 
 
 class Place(NamedTuple):
-    """Where a record lies: the object's URL, and the record's number within it."""
+    """Where a record lies."""
 
     url: str
+    """Of its shard."""
     record: int
+    """Its number within the shard."""
+    offset_bytes: int | None = None
+    """Where it begins within the shard, uncompressed. None unless the record was looked up."""
+    id: bytes | None = None
+    """Its feature "id", of one byte string. None unless the record was looked up, and has one."""
+
+
+def report_wait(activity: str) -> None:
+    """Called by the native module after each 30 s of waiting for one batch."""
+    logging.getLogger("headrace").warning("%s", activity)
+
+
+class LoaderOptions(TypedDict, total=False):
+    """The keyword arguments of `Dataset.loader`, where they are described."""
+
+    seed: int
+    shuffle: bool | str
+    epochs: int | None
+    drop_remainder: bool | str
+    rank: int
+    world_size: int
+    memory_budget: int | str
+    on_corrupt: str
+    weights: str
+    threads: int
+    headspace: bool
+    trace: bool
+    state: bytes | None
 
 
 def make_loader(
-    dataset: _headrace.Dataset,
+    sources: list[tuple[_headrace.Dataset, float]],
     *,
     columns: dict[str, Column],
     batch_size: int,
-    seed: int,
-    shuffle: bool | str,
-    epochs: int | None,
-    drop_remainder: bool | str,
-    rank: int,
-    world_size: int,
-    memory_budget: int | str,
-    on_corrupt: str,
-    weights: str,
-    threads: int,
-    state: bytes | None,
+    seed: int = 0,
+    shuffle: bool | str = True,
+    epochs: int | None = 1,
+    drop_remainder: bool | str = False,
+    rank: int = 0,
+    world_size: int = 1,
+    memory_budget: int | str = "1GiB",
+    on_corrupt: str = "fail",
+    weights: str = "weight",
+    threads: int = 0,
+    headspace: bool = False,
+    trace: bool = False,
+    state: bytes | None = None,
 ) -> Loader:
-    """`Dataset.loader`, whose arguments these are."""
-    for name, value in {"batch_size": batch_size, "world_size": world_size, "seed": seed, "rank": rank}.items():
+    """`Dataset.loader` and `mix`, whose arguments these are."""
+    for name, value in {
+        "batch_size": batch_size,
+        "world_size": world_size,
+        "seed": seed,
+        "rank": rank,
+    }.items():
         least = 1 if name in ("batch_size", "world_size") else 0
         if not isinstance(value, int) or value < least:
             raise InvalidArgumentError(f"{name} is {value!r}; it is an integer of at least {least}")
@@ -72,6 +107,7 @@ def make_loader(
     if isinstance(memory_budget, str):
         memory_budget = _headrace.parse_size_bytes(memory_budget)
     arguments = {
+        "sources": sources,
         "columns": [(name, c.dtype, c.shape, c.fill is None) for name, c in columns.items()],
         "batch_size": batch_size,
         "shuffle": _SHUFFLE_MODES.get(shuffle, shuffle),
@@ -82,28 +118,30 @@ def make_loader(
         "on_corrupt": on_corrupt,
         "threads": threads,
         "memory_budget_bytes": memory_budget,
+        "headspace": headspace,
+        "trace": trace,
     }
-    return Loader(dataset, columns, arguments, epochs, weights if may_weigh_nothing else None, state)
+    return Loader(columns, arguments, epochs, weights if may_weigh_nothing else None, state)
 
 
 class Loader:
     """Iterates over batches: dicts of name → array. Get one from `Dataset.loader` or `headrace.mix`.
 
-    Arrays view the engine's own memory, aligned to 64 bytes, [rows, *shape], and keep it for as long as they live;
-    nothing is copied. A loader is one iterator: a second `for` goes on where the first one stopped. One thread takes
-    batches at a time; many loaders may run in a process. After a fork it is refused: make it in the child.
+    A column of numbers is an array [rows, *shape], float32 or int64, aligned to 64 bytes; a ragged one is a
+    `Ragged`, byte strings are `Strings`. All of them view the engine's own memory, and keep it for as long as
+    they live; nothing is copied. A loader is one iterator: a second `for` goes on where the first one
+    stopped. One thread takes batches at a time; many loaders may run in a process. After a fork it is
+    refused: make it in the child.
     """
 
     def __init__(
         self,
-        dataset: _headrace.Dataset,
         columns: Mapping[str, Column],
         arguments: dict[str, Any],
         epochs: int | None,
         weights: str | None,
         state: bytes | None,
     ):
-        self._dataset = dataset
         self._columns = dict(columns)
         self._arguments = arguments
         self._epochs = epochs
@@ -177,14 +215,23 @@ class Loader:
         """What continues this order in another loader: less than 1 kB, the same on every rank.
 
         Args:
-            step: batches before which to continue; None: after those handed out so far. Whoever reads ahead (Keras,
-                tf.data) has been handed more than it has trained on: `headrace.keras.Resume` counts those.
+            step: batches before which to continue; None: after those handed out so far. Whoever reads ahead
+                (Keras, tf.data) has been handed more than it has trained on: `headrace.keras.Resume` counts
+                those.
         """
         return self._engine.state(*self._place_of(self.step if step is None else step))
 
-    def where(self, step: int) -> list[Place]:
-        """The records that this rank's rows of batch `step` are made of, in their order. Computed; nothing is read."""
-        return [Place(*place) for place in self._engine.where(*self._place_of(step))]
+    def where(self, step: int, look_up: bool = False) -> list[Place]:
+        """The records that this rank's rows of batch `step` are made of, in their order.
+
+        Args:
+            step: number of the batch. Which records it has is computed: nothing is read, nothing was
+                remembered.
+            look_up: read each of these records too, for its offset and its id.
+        """
+        epoch, batch = self._place_of(step)
+        places = self._engine.look_up(epoch, batch) if look_up else self._engine.where(epoch, batch)
+        return [Place(*place) for place in places]
 
     def seek(self, step: int) -> None:
         """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
@@ -211,13 +258,21 @@ class Loader:
 
     def stats(self) -> Stats:
         """Bytes, records, and the seconds that each stage took, since the loader was made."""
-        return self._finished_stats + Stats(**self._engine.stats())
+        return Stats(**self._engine.stats()).plus(self._finished_stats)
 
     def plot(self) -> Svg:
         """Where the time went, as a picture (SVG) that notebooks show; `str()` of it is the file's text."""
         from headrace._src.plot import plot_stats
 
         return plot_stats(self.stats())
+
+    def activity(self) -> str:
+        """What each thread does at this moment, and who waits for what: a line each, for people."""
+        return self._engine.activity()
+
+    def trace(self) -> str:
+        """What each thread did when, as JSON that chrome://tracing and Perfetto show; see `trace=True`."""
+        return self._engine.trace_json()
 
     @property
     def remarks(self) -> list[str]:
@@ -226,16 +281,19 @@ class Loader:
 
     # ---- for frameworks
 
-    def as_tf_dataset(self, features: str | list[str] | None = None, labels: str | None = None) -> tf.data.Dataset:
+    def as_tf_dataset(
+        self, features: str | list[str] | None = None, labels: str | None = None
+    ) -> tf.data.Dataset:
         """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
 
-        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without labels
-        they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up half-way begins anew
-        the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass at a time.
+        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without
+        labels they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up half-
+        way begins anew the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass
+        at a time.
 
         Args:
-            features: a column, which becomes the element's tensor, or several, which become a dict of tensors;
-                None: all but the labels.
+            features: a column, which becomes the element's tensor, or several, which become a dict of
+                tensors; None: all but the labels.
             labels: a column; None: the one called "label" or "labels", if there is one.
         """
         from headrace._src.tensorflow import dataset_of
@@ -243,21 +301,25 @@ class Loader:
         return dataset_of(self, features, labels)
 
     def as_jax(self) -> Converted[jax.Array]:
-        """The same batches as jax.Array, by DLPack: on the CPU without a copy."""
-        from headrace._src.dlpack import to_jax
+        """The same batches as jax.Array, by DLPack: on the CPU without a copy.
 
-        return Converted(self, to_jax)
+        But int64 becomes int32, by a copy, unless `jax_enable_x64` is set: so is JAX.
+        """
+        from headrace._src.dlpack import converter_to_jax
+
+        return Converted(self, converter_to_jax())
 
     def as_torch(self) -> Converted[torch.Tensor]:
         """The same batches as torch.Tensor, by DLPack, without a copy."""
-        from headrace._src.dlpack import to_torch
+        from headrace._src.dlpack import converter_to_torch
 
-        return Converted(self, to_torch)
+        return Converted(self, converter_to_torch())
 
     def pass_batches(self) -> Iterator[Batch]:
         """One pass: as many batches as an epoch has, from where the last whole pass ended.
 
-        Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass after
+        Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass
+        after
         the last epoch goes on with further epochs: so iterate frameworks that count epochs themselves.
         """
         length = self.batches_per_epoch
@@ -285,7 +347,6 @@ class Loader:
         self, epochs: int | None, state: bytes | None = None, position: tuple[int, int] | None = None
     ) -> _headrace.Loader:
         return _headrace.Loader(
-            self._dataset,
             **self._arguments,
             epochs=_ENDLESS if epochs is None else epochs,
             state=state,
@@ -309,7 +370,7 @@ class Loader:
 class Converted(Generic[Array]):
     """A loader's batches with their arrays converted. Has the loader's position: there is one iterator."""
 
-    def __init__(self, loader: Loader, convert: Callable[[np.ndarray], Array]):
+    def __init__(self, loader: Loader, convert: Callable[[Any], Array]):
         self._loader = loader
         self._convert = convert
 

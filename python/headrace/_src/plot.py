@@ -10,6 +10,7 @@ _WIDTH, _BAR_LEFT, _BAR_RIGHT, _ROW, _TOP = 640, 130, 530, 28, 40
 _STAGES = (
     ("store", "fetch_seconds", "#4878a8"),
     ("inflate", "inflate_seconds", "#6a9a58"),
+    ("checksums", "check_seconds", "#7a6ab0"),
     ("decode", "decode_seconds", "#c08a3e"),
     ("caller waits", "wait_seconds", "#b0504a"),
 )
@@ -42,6 +43,7 @@ def plot_stats(stats: Stats) -> Svg:
         parts += [
             f'<text x="{_BAR_LEFT - 8}" y="{top + 15}" text-anchor="end" fill="currentColor">{label}</text>',
             f'<rect x="{_BAR_LEFT}" y="{top}" width="{length:.1f}" height="{_ROW - 8}" fill="{colour}"/>',
-            f'<text x="{_BAR_LEFT + length + 6:.1f}" y="{top + 15}" fill="currentColor">{seconds:.3f} s</text>',
+            f'<text x="{_BAR_LEFT + length + 6:.1f}" y="{top + 15}" fill="currentColor">{seconds:.3f} s'
+            "</text>",
         ]
     return Svg("\n".join([*parts, "</svg>"]) + "\n")

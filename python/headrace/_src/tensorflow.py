@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 
+from headrace._src.variable import Ragged, Strings
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ def _features_and_labels(
     loader: Loader, features: str | list[str] | None, labels: str | None
 ) -> tuple[str | list[str], str | None]:
     names = list(loader.columns)
-    for name in [*([features] if isinstance(features, str) else features or []), *([labels] if labels else [])]:
+    for name in [
+        *([features] if isinstance(features, str) else features or []),
+        *([labels] if labels else []),
+    ]:
         if name not in names:
             raise InvalidArgumentError(f"the loader has no column {name}; it has: {', '.join(names)}")
     if labels is None:
@@ -30,9 +35,19 @@ def _features_and_labels(
     return features, labels
 
 
-def _spec(loader: Loader, column: Column) -> tf.TensorSpec:
+def _spec(loader: Loader, column: Column) -> tf.TypeSpec:
     rows = loader.rows if loader.has_equal_batches else None
-    return tf.TensorSpec([rows, *column.shape], tf.as_dtype(column.dtype))
+    dtype = tf.string if column.dtype == "bytes" else tf.as_dtype(column.dtype)
+    if column.shape is None:
+        return tf.RaggedTensorSpec([rows, None], dtype, ragged_rank=1, row_splits_dtype=tf.int64)
+    return tf.TensorSpec([rows, *column.shape], dtype)
+
+
+def _tensor(column: Any) -> Any:
+    """What tf.data takes; arrays are taken as they are, without a copy."""
+    if isinstance(column, Ragged):
+        return tf.RaggedTensor.from_row_splits(_tensor(column.values), column.offsets, validate=False)
+    return tf.constant(np.asarray(column), tf.string) if isinstance(column, Strings) else column
 
 
 def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | None) -> tf.data.Dataset:
@@ -41,9 +56,7 @@ def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | N
     columns = loader.columns
 
     def choose(values: dict[str, Any]) -> Any:
-        chosen = (
-            values[features] if isinstance(features, str) else {name: values[name] for name in features}
-        )
+        chosen = values[features] if isinstance(features, str) else {name: values[name] for name in features}
         if labels is None:
             if loader.weights is not None:
                 chosen = chosen if isinstance(chosen, dict) else {features: chosen}
@@ -59,7 +72,7 @@ def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | N
     def elements() -> Any:
         batch: Batch
         for batch in loader.pass_batches():
-            yield choose(batch)
+            yield choose({name: _tensor(column) for name, column in batch.items()})
 
     dataset = tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
     return dataset.apply(tf.data.experimental.assert_cardinality(loader.batches_per_epoch))

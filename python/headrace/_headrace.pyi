@@ -1,0 +1,82 @@
+"""The native module. Private: its callers are in this package, which documents what it gives on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+def parse_size_bytes(text: str) -> int: ...
+def read_published(url: str, kind: str) -> tuple[int, str] | None:
+    """The latest manifest's number and attributes (JSON)."""
+
+def download_published(url: str, kind: str, number: int, target: str) -> None:
+    """Copies the parts into the local folder `target`, checking size and checksum."""
+
+def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
+    """Uploads the files of a local folder, then creates the next manifest over them: its number."""
+
+def unpublish(url: str, kind: str, number: int) -> None:
+    """Removes a manifest, then its parts."""
+
+class Dataset:
+    @staticmethod
+    def open(url: str, split: str, on_corrupt: str) -> Dataset: ...
+    def features(self) -> list[tuple[str, str, list[int] | None]]:
+        """Name, element type, shape (None: ragged)."""
+
+    def shards(self) -> list[tuple[str, int]]:
+        """URL, records."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def split(self) -> str: ...
+    @property
+    def is_published(self) -> bool: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+
+class Loader:
+    def __init__(
+        self,
+        *,
+        sources: Sequence[tuple[Dataset, float]],
+        columns: Sequence[tuple[str, str, Sequence[int] | None, bool]],
+        batch_size: int,
+        shuffle: str,
+        seed: int,
+        epochs: int,
+        drop_remainder: bool,
+        rank: int,
+        world_size: int,
+        on_corrupt: str,
+        threads: int,
+        memory_budget_bytes: int,
+        headspace: bool,
+        trace: bool,
+        state: bytes | None,
+        position: tuple[int, int] | None,
+    ) -> None: ...
+    def next(self, weights_name: str | None) -> dict[str, Any] | None:
+        """None at the end. Rows of weight 0 are cut off where the weights are not asked for."""
+
+    def state(self, epoch: int, batch: int) -> bytes: ...
+    def position_of(self, state: bytes) -> tuple[int, int]: ...
+    def where(self, epoch: int, batch: int) -> list[tuple[str, int]]: ...
+    def look_up(self, epoch: int, batch: int) -> list[tuple[str, int, int, bytes | None]]: ...
+    def stats(self) -> dict[str, Any]: ...
+    def activity(self) -> str: ...
+    def trace_json(self) -> str: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    @property
+    def position(self) -> tuple[int, int]:
+        """Epoch and batch of the next one."""
+
+    @property
+    def batches_per_epoch(self) -> int: ...
+    @property
+    def record_count(self) -> int: ...

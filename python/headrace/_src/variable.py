@@ -1,0 +1,97 @@
+"""Columns whose size differs from row to row: flat values, and offsets that say where each row begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Ragged:
+    """Any number of values in each row.
+
+    Row r is `values[offsets[r]:offsets[r + 1]]`; `ragged[r]` is that, without a copy.
+
+    Attributes:
+        values: of all rows, one after another: an array [values], or Strings.
+        offsets: int64 [rows + 1], ascending from 0.
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, values: Any, offsets: Any):
+        self.values = values
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Any:
+        row = range(len(self))[row]
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    def tolist(self) -> list[list]:
+        return [row.tolist() for row in self]
+
+    def __repr__(self) -> str:
+        return f"<headrace.Ragged: {len(self)} rows, {len(self.values)} values>"
+
+
+class Strings:
+    """Byte strings: all their bytes one after another, and where each begins.
+
+    String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
+
+    Attributes:
+        data: uint8 [bytes].
+        offsets: int64 [strings + 1], ascending. From 0, unless this is a slice of others.
+        shape: (rows,), or (rows, …) where a row has several.
+    """
+
+    __slots__ = ("data", "offsets", "shape")
+
+    def __init__(self, data: np.ndarray, offsets: np.ndarray, shape: tuple[int, ...]):
+        self.data = data
+        self.offsets = offsets
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, place: int | slice) -> Any:
+        inner = math.prod(self.shape[1:])
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            if step != 1:
+                raise ValueError("strings can be sliced with a step of 1 only")
+            stop = max(start, stop)
+            offsets = self.offsets[start * inner : stop * inner + 1]
+            return Strings(self.data, offsets, (stop - start, *self.shape[1:]))
+        place = range(len(self))[place]
+        if len(self.shape) > 1:
+            offsets = self.offsets[place * inner : (place + 1) * inner + 1]
+            return Strings(self.data, offsets, self.shape[1:])
+        return self.data[self.offsets[place] : self.offsets[place + 1]].tobytes()
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[place] for place in range(len(self)))
+
+    def tolist(self) -> list:
+        """Nested as `shape` says; each string a `bytes`."""
+        return [item.tolist() if isinstance(item, Strings) else item for item in self]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """An array of Python's `bytes` objects: a copy."""
+        if copy is False:
+            raise ValueError("an array of bytes objects is a copy")
+        flat = np.empty(math.prod(self.shape), dtype=object)
+        flat[:] = [self.data[a:b].tobytes() for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+        return flat.reshape(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<headrace.Strings: shape {self.shape}, {int(self.offsets[-1] - self.offsets[0]):,} bytes>"
