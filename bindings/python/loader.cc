@@ -12,8 +12,10 @@
 #include "bindings/python/batch.h"
 #include "bindings/python/choices.h"
 #include "bindings/python/dataset.h"
+#include "headrace/base/text.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
+#include "headrace/stream/shuffle_quality.h"
 
 namespace headrace::python {
 
@@ -21,8 +23,10 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Name, element type, shape of a row (none: ragged), whether absence is an error.
-using ColumnTuple = std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, bool>;
+/// Name, element type, shape of a row (none: ragged), what fills an absent feature (None: that is an error; an
+/// empty tuple: an empty row).
+using ColumnTuple =
+    std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object>;
 /// Data set, weight in the mixture.
 using SourceTuple = std::tuple<const OpenedDataset*, double>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
@@ -47,9 +51,20 @@ struct Arguments {
   bool trace = false;
 };
 
+DefaultValue default_of(FeatureType type, const nb::object& fill) {
+  if (fill.is_none() || nb::isinstance<nb::tuple>(fill)) return {};
+  if (type == FeatureType::kFloat32) return nb::cast<float>(fill);
+  if (type == FeatureType::kInt64) return nb::cast<std::int64_t>(fill);
+  const auto bytes = nb::cast<nb::bytes>(fill);
+  return std::string(bytes.c_str(), bytes.size());
+}
+
 Column column_of(const ColumnTuple& tuple) {
-  const auto& [name, type, shape, required] = tuple;
-  Column column{.name = name, .type = feature_type_of(type), .required = required};
+  const auto& [name, type, shape, fill] = tuple;
+  Column column{.name = name,
+                .type = feature_type_of(type),
+                .required = fill.is_none(),
+                .default_value = default_of(feature_type_of(type), fill)};
   if (shape) {
     column.length = 1;
     for (const std::uint32_t size : *shape) *column.length *= size;
@@ -58,7 +73,7 @@ Column column_of(const ColumnTuple& tuple) {
 }
 
 ColumnView view_of(const ColumnTuple& tuple) {
-  const auto& [name, type, shape, required] = tuple;
+  const auto& [name, type, shape, fill] = tuple;
   PyObject* interned = nb::str(name.data(), name.size()).release().ptr();
   PyUnicode_InternInPlace(&interned);
   ColumnView view{.name = nb::steal<nb::str>(interned), .type = feature_type_of(type)};
@@ -229,6 +244,24 @@ class Loader {
     return out;
   }
 
+  /// Displacement, spread: see shuffle_quality.h.
+  std::tuple<double, double> quality(std::size_t source, std::uint64_t epoch) const {
+    if (source >= sources_.size()) raise({Code::kOutOfRange, concat("there is no source ", source)});
+    const LoaderSource& from = sources_[source];
+    const ShuffleQuality quality =
+        value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<ShuffleQuality> {
+          std::vector<std::string> ignored;
+          HEADRACE_TRY(const auto order, Source::create(from.dataset,
+                                                        {.range = from.range,
+                                                         .mode = options_.shuffle,
+                                                         .seed = options_.seed,
+                                                         .window_bytes = options_.window_bytes},
+                                                        {.stop = stop}, ignored));
+          return shuffle_quality(*order, epoch, kQualitySamples, options_.seed);
+        }));
+    return {quality.displacement, quality.spread};
+  }
+
   std::vector<std::string> remarks() { return engine().remarks(); }
   std::string activity() { return engine().activity(); }
   std::string trace_json() { return engine().trace_json(); }
@@ -282,6 +315,7 @@ class Loader {
     }
   }
 
+  static constexpr std::uint64_t kQualitySamples = 10'000;
   static constexpr int kIntervalsToReport = std::chrono::seconds(30) / kSignalInterval;
 
   const std::vector<LoaderSource> sources_;
@@ -322,6 +356,7 @@ void bind_loader(nb::module_& module) {
       .def("position_of", &Loader::position_of, nb::arg("state"))
       .def("where", &Loader::where, nb::arg("epoch"), nb::arg("batch"))
       .def("look_up", &Loader::look_up, nb::arg("epoch"), nb::arg("batch"))
+      .def("shuffle_quality", &Loader::quality, nb::arg("source"), nb::arg("epoch"))
       .def("stats", &Loader::stats)
       .def("activity", &Loader::activity)
       .def("trace_json", &Loader::trace_json)

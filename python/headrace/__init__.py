@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace import errors, keras, models
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
     from headrace._src.dataset import Dataset, Shard, mix, open
-    from headrace._src.loader import Loader, Place
+    from headrace._src.loader import Loader, Place, ShuffleQuality
     from headrace._src.stats import Stats
     from headrace._src.variable import Ragged, Strings
     from headrace.errors import Error
@@ -39,6 +39,7 @@ _HOMES = {
     "open": "_src.dataset",
     "Loader": "_src.loader",
     "Place": "_src.loader",
+    "ShuffleQuality": "_src.loader",
     "Stats": "_src.stats",
     "Ragged": "_src.variable",
     "Strings": "_src.variable",
@@ -54,6 +55,7 @@ __all__ = [
     "Place",
     "Ragged",
     "Shard",
+    "ShuffleQuality",
     "Stats",
     "Strings",
     "bytes_",

@@ -1,0 +1,373 @@
+"""The loader in Python: what it hands out, in which order, and how it continues."""
+
+import gc
+import json
+import pickle
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import headrace as hr
+import kill_support
+import numpy as np
+import pytest
+import tfrecords
+
+RECORDS = 1000
+COLUMNS = {"number": hr.int64, "vector": hr.float32[3]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tfrecords.write_numbered(tmp_path_factory.mktemp("loader") / "data", RECORDS)
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return hr.open(folder)
+
+
+def numbers(batches) -> list[int]:
+    return [int(number) for batch in batches for number in batch["number"]]
+
+
+def test_a_data_set_tells_what_is_in_it(data, folder):
+    assert len(data) == RECORDS
+    assert [shard.records for shard in data.shards] == [250] * 4
+    assert data.shards[1].url == f"file://{folder}/part-00001.tfrecord"
+    assert data.schema["id"] == hr.bytes_
+    assert data.schema["number"] == hr.int64
+    assert data.schema["vector"] == hr.float32[3]
+    assert "1,000 records in 4 shards" in repr(data)
+    assert "hr.float32[3]" in data._repr_html_()
+
+
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_an_epoch_has_every_record_once_with_its_values(tmp_path, compress, shuffle):
+    data = hr.open(tfrecords.write_numbered(tmp_path / "data", 500, compress=compress))
+    seen = []
+    for batch in data.loader(batch_size=64, seed=5, shuffle=shuffle, columns=COLUMNS):
+        number = batch["number"]
+        assert (number.dtype, batch["vector"].dtype) == (np.int64, np.float32)
+        assert batch["vector"].shape == (len(number), 3)
+        np.testing.assert_array_equal(batch["vector"][:, 0], number + np.float32(0.25))
+        np.testing.assert_array_equal(batch["vector"][:, 1], -number)
+        seen += number.tolist()
+    assert sorted(seen) == list(range(500))
+    assert (seen == sorted(seen)) is not shuffle
+
+
+def test_every_mode_of_order_differs_by_seed_and_epoch(data):
+    def order(**options):
+        return numbers(data.loader(batch_size=100, columns=COLUMNS, **options))
+
+    assert order(seed=1) == order(seed=1, threads=1)
+    assert order(seed=1) != order(seed=2)
+    assert order(seed=1) != order(seed=1, shuffle="exact")
+    two_epochs = order(seed=1, epochs=2)
+    assert two_epochs[:RECORDS] == order(seed=1)
+    assert two_epochs[RECORDS:] != two_epochs[:RECORDS]
+    assert sorted(two_epochs[RECORDS:]) == list(range(RECORDS))
+
+
+def test_a_shape_of_several_dimensions_is_row_major(data):
+    batch = next(data.loader(batch_size=10, columns={"number": hr.int64, "pair": hr.int64[2, 1]}))
+    assert batch["pair"].shape == (10, 2, 1)
+    np.testing.assert_array_equal(batch["pair"][:, 0, 0], batch["number"])
+    np.testing.assert_array_equal(batch["pair"][:, 1, 0], -batch["number"])
+
+
+def test_columns_of_any_length_are_values_and_offsets(data):
+    columns = {"number": hr.int64, "tags": hr.ragged(hr.int64).default(()), "id": hr.bytes_}
+    columns["words"] = hr.ragged(hr.bytes_).default(())
+    for batch in data.loader(batch_size=90, seed=3, columns=columns):
+        for row, number in enumerate(batch["number"].tolist()):
+            expected = tfrecords.numbered_example(number)
+            assert batch["tags"][row].tolist() == expected.get("tags", [])
+            assert batch["words"][row].tolist() == expected.get("words", [])
+            assert batch["id"][row] == expected["id"][0]
+        assert len(batch["tags"]) == len(batch["words"]) == len(batch["id"]) == len(batch["number"])
+        assert np.asarray(batch["id"]).tolist() == batch["id"].tolist()
+
+
+def test_a_default_fills_what_a_record_lacks(data):
+    columns = {"number": hr.int64, "rare": hr.int64.default(-7)}
+    for batch in data.loader(batch_size=100, columns=columns):
+        expected = np.where(batch["number"] % 3 == 0, batch["number"], -7)
+        np.testing.assert_array_equal(batch["rare"], expected)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="rare"):
+        list(data.loader(batch_size=100, columns={"rare": hr.int64}))
+
+
+def test_without_columns_the_loader_gives_all_of_the_schema(tmp_path):
+    tfrecords.write(tmp_path / "a.tfrecord", [{"n": [i], "text": [b"%d" % i]} for i in range(20)])
+    batch = next(hr.open(tmp_path / "a.tfrecord").loader(batch_size=20, shuffle=False))
+    assert batch["n"].tolist() == list(range(20))
+    assert batch["text"].tolist() == [b"%d" % i for i in range(20)]
+
+
+# ---- memory
+
+
+def test_arrays_view_the_engines_memory_which_is_used_again(data):
+    kept, seen = [], set()
+    for batch in data.loader(batch_size=10, seed=1, epochs=2, columns=COLUMNS):
+        kept.append(batch["vector"])
+    assert len({array.ctypes.data for array in kept}) == len(kept) == 200
+    assert all(array.ctypes.data % 64 == 0 for array in kept)
+    for batch in data.loader(batch_size=10, seed=1, epochs=2, columns=COLUMNS):
+        seen.add(batch["vector"].ctypes.data)
+        del batch
+    assert len(seen) < 100
+
+
+def test_dlpack_shares_the_memory(data):
+    array = next(data.loader(batch_size=10, columns=COLUMNS))["vector"]
+    other = np.from_dlpack(array)
+    assert other.ctypes.data == array.ctypes.data
+    other[0, 0] = 42
+    assert array[0, 0] == 42
+
+
+def test_arrays_outlive_batch_loader_and_data_set(folder):
+    loader = hr.open(folder).loader(batch_size=100, shuffle=False, columns=COLUMNS)
+    part = next(loader)["vector"][10:20, 0]
+    for _ in loader:
+        pass
+    del loader
+    gc.collect()
+    np.testing.assert_array_equal(part, np.arange(10, 20) + np.float32(0.25))
+
+
+def test_headspace_gives_one_batch_again_and_again(data):
+    loader = data.loader(batch_size=50, epochs=3, columns=COLUMNS, headspace=True)
+    first, *others = (batch["number"].copy() for batch in loader)
+    assert len(others) == 3 * 20 - 1
+    assert all((other == first).all() for other in others)
+
+
+# ---- the end of an epoch
+
+
+def test_the_last_batch_is_short_dropped_or_padded(data):
+    def sizes(**options):
+        return [len(batch["number"]) for batch in data.loader(batch_size=300, columns=COLUMNS, **options)]
+
+    assert sizes() == [300, 300, 300, 100]
+    assert sizes(drop_remainder=True) == [300, 300, 300]
+    assert sizes(drop_remainder="pad") == [300, 300, 300, 300]
+    *full, last = data.loader(batch_size=300, columns=COLUMNS, drop_remainder="pad", weights="w")
+    assert all((batch["w"] == 1).all() for batch in full)
+    np.testing.assert_array_equal(last["w"], [1] * 100 + [0] * 200)
+    assert set(last["number"][100:]) == {last["number"][0]}
+
+
+def test_len_counts_what_is_to_come(data):
+    loader = data.loader(batch_size=300, epochs=5, columns=COLUMNS)
+    assert (len(loader), loader.batches_per_epoch) == (20, 4)
+    state = [next(loader) for _ in range(6)] and loader.state()
+    rest = data.loader(batch_size=300, epochs=5, columns=COLUMNS, state=state)
+    assert len(rest) == len(list(rest)) == 14
+    with pytest.raises(TypeError, match="no end"):
+        len(data.loader(batch_size=300, epochs=None, columns=COLUMNS))
+
+
+# ---- ranks and positions
+
+
+@pytest.mark.parametrize("world_size", [2, 3, 7])
+def test_ranks_share_each_global_batch(data, world_size):
+    options = {"batch_size": 100, "seed": 9, "columns": COLUMNS}
+    whole = [numbers([batch]) for batch in data.loader(**options)]
+    ranks = [data.loader(rank=rank, world_size=world_size, **options) for rank in range(world_size)]
+    for step, parts in enumerate(zip(*ranks, strict=True)):
+        assert numbers(parts) == whole[step]
+
+
+def test_a_state_continues_at_any_step_on_any_number_of_ranks(data):
+    options = {"batch_size": 64, "seed": 2, "epochs": 3, "columns": COLUMNS}
+    loader = data.loader(**options)
+    states, batches = [], []
+    for batch in loader:
+        states.append(loader.state())
+        batches.append(numbers([batch]))
+    assert max(map(len, states)) < 1000
+    for step in (0, 1, 15, 16, 30, 46):
+        ranks = [data.loader(state=states[step], rank=rank, world_size=5, **options) for rank in range(5)]
+        assert [rank.state() for rank in ranks] == [states[step]] * 5
+        assert [numbers(parts) for parts in zip(*ranks, strict=True)] == batches[step + 1 :]
+
+
+def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
+    other = hr.open(tfrecords.write_numbered(tmp_path / "other", 100))
+    state = other.loader(batch_size=10, columns=COLUMNS).state()
+    with pytest.raises(hr.errors.FailedPreconditionError, match="another data set"):
+        data.loader(batch_size=10, columns=COLUMNS, state=state)
+    with pytest.raises(hr.errors.FailedPreconditionError, match="seed: 0 there, 1 here"):
+        other.loader(batch_size=10, columns=COLUMNS, seed=1, state=state)
+    with pytest.raises(hr.errors.DataLossError, match="damaged"):
+        data.loader(batch_size=10, columns=COLUMNS, state=b"\x00")
+
+
+def test_seek_goes_to_any_step(data):
+    loader = data.loader(batch_size=100, seed=4, epochs=2, columns=COLUMNS)
+    batches = [numbers([batch]) for batch in loader]
+    for step in (17, 3, 4, 0, 19):
+        loader.seek(step)
+        assert loader.step == step
+        assert numbers([next(loader)]) == batches[step]
+    assert loader.stats().batches >= 25
+    assert list(loader) == []
+
+
+def test_where_names_the_records_of_a_batch(data, folder):
+    loader = data.loader(batch_size=32, seed=6, epochs=2, columns={**COLUMNS, "id": hr.bytes_})
+    batches = list(loader)
+    for step in (0, 31, 40):
+        places = loader.where(step, look_up=True)
+        assert [place.id for place in places] == batches[step]["id"].tolist()
+        assert [place[:2] for place in places] == [place[:2] for place in loader.where(step)]
+        for place, number in zip(places, batches[step]["number"].tolist(), strict=True):
+            assert place.url == f"file://{folder}/part-{number // 250:05}.tfrecord"
+            assert place.record == number % 250
+            content = (folder / place.url.rpartition("/")[2]).read_bytes()
+            framed = tfrecords.frame(tfrecords.encode(tfrecords.numbered_example(number)))
+            assert content[place.offset_bytes :].startswith(framed)
+
+
+def test_a_pass_that_is_given_up_begins_anew_and_a_whole_one_does_not(data):
+    loader = data.loader(batch_size=250, seed=8, epochs=1, columns=COLUMNS)
+    first = [numbers([batch]) for batch in data.loader(batch_size=250, seed=8, epochs=3, columns=COLUMNS)]
+    given_up = loader.pass_batches()
+    assert numbers([next(given_up)]) == first[0]
+    assert [numbers([batch]) for batch in loader.pass_batches()] == first[:4]
+    assert [numbers([batch]) for batch in loader.pass_batches()] == first[4:8]
+    with pytest.raises(hr.errors.FailedPreconditionError, match="another pass"):
+        next(given_up)
+
+
+# ---- mixtures
+
+
+def test_a_mixture_keeps_its_shares_and_resumes(tmp_path):
+    few = hr.open(tfrecords.write_numbered(tmp_path / "few", 60))
+    many = hr.open(tfrecords.write_numbered(tmp_path / "many", 600))
+    options = {"batch_size": 50, "seed": 3, "epochs": 2, "columns": ["number", "id"]}
+    loader = hr.mix({few: 0.2, many: 0.8}, **options)
+    batches, states = [], []
+    for step, batch in enumerate(loader):
+        of_few = [str(tmp_path / "few") in place.url for place in loader.where(step)]
+        assert 8 <= sum(of_few) <= 12
+        batches.append(batch["id"].tolist())
+        states.append(loader.state())
+    assert len(batches) == len(loader) == 2 * (660 // 50)
+    again = hr.mix([(few, 1), (many, 4)], state=states[10], **options)
+    assert [batch["id"].tolist() for batch in again] == batches[11:]
+    with pytest.raises(hr.Error, match="not above 0"):
+        hr.mix({few: 0, many: 1}, **options)
+
+
+# ---- damage, errors
+
+
+def test_damage_fails_or_leaves_a_row_of_weight_0(tmp_path, headrace):
+    archive = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(200))
+    folder = tmp_path / "data"
+    headrace("prepare", archive, folder, "--encoder", "hash:8", "--compression", "none")
+    data = hr.open(folder)
+    options = {"batch_size": len(data), "shuffle": False, "columns": ["id", "label"]}
+    loader = data.loader(**options)
+    (expected,) = loader
+    place = loader.where(0, look_up=True)[70]
+    shard = folder / place.url.rpartition("/")[2]
+    content = bytearray(shard.read_bytes())
+    content[place.offset_bytes + 20] ^= 1
+    shard.write_bytes(content)
+    data = hr.open(folder)
+    with pytest.raises(hr.errors.DataLossError, match=f"{shard.name}.*70"):
+        list(data.loader(**options))
+    loader = data.loader(on_corrupt="skip-record", **options)
+    (batch,) = loader
+    assert np.flatnonzero(batch["weight"] == 0).tolist() == [70]
+    np.testing.assert_array_equal(np.delete(batch["label"], 70, 0), np.delete(expected["label"], 70, 0))
+    assert loader.stats().corrupt_records == 1
+    assert any(shard.name in remark for remark in loader.remarks)
+
+
+WRONG = {
+    "there is no such column": ({"columns": {"nothing": hr.int64}}, "nothing"),
+    "no such column by name": ({"columns": ["nothing"]}, r"it has: .*vector \(hr.float32\[3\]\)"),
+    "no column at all": ({"columns": {"number": int}}, "hr.int64"),
+    "rank too high": ({"rank": 2, "world_size": 2}, "rank 2 is not below the world size 2"),
+    "no batch": ({"batch_size": 0}, "batch_size is 0"),
+    "no epoch": ({"epochs": 0}, "epochs is 0"),
+    "no mode": ({"shuffle": "well"}, "none, window, exact"),
+    "no policy": ({"on_corrupt": "hope"}, "fail, skip-record, skip-shard"),
+    "no remainder": ({"drop_remainder": "yes"}, "'pad'"),
+    "no size": ({"memory_budget": "much"}, "'much' is no size"),
+    "small budget": ({"memory_budget": "10kB"}, "needs .* but the memory budget is"),
+    "weights like a column": ({"drop_remainder": "pad", "weights": "number"}, "weights="),
+}
+
+
+@pytest.mark.parametrize("options, message", WRONG.values(), ids=WRONG)
+def test_wrong_options_are_refused_with_what_to_do(data, options, message):
+    with pytest.raises(hr.Error, match=message) as caught:
+        next(data.loader(**{"batch_size": 10, "columns": COLUMNS, **options}))
+    assert caught.value.code in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
+    assert isinstance(caught.value, ValueError) == (caught.value.code == "INVALID_ARGUMENT")
+
+
+def test_a_feature_of_another_type_is_named_with_what_was_found(data):
+    with pytest.raises(hr.Error, match=r"number.*float32.*int64"):
+        list(data.loader(batch_size=10, columns={"number": hr.float32}))
+    with pytest.raises(hr.Error, match=r"vector.*4.*3"):
+        list(data.loader(batch_size=10, columns={"vector": hr.float32[4]}))
+
+
+def test_what_is_not_there_is_said(tmp_path, folder):
+    with pytest.raises(hr.errors.NotFoundError, match="there is no data set at"):
+        hr.open(tmp_path / "nothing")
+    with pytest.raises(hr.errors.InvalidArgumentError, match="file, memory, s3"):
+        hr.open("gopher://bucket/data")
+    with pytest.raises(ValueError, match="positive sizes"):
+        hr.float32[0]
+    with pytest.raises(ValueError, match="no default"):
+        hr.int64.default(0.5)
+
+
+# ---- how it is looked at
+
+
+def test_stats_plot_and_trace_tell_where_the_time_goes(data):
+    loader = data.loader(batch_size=100, epochs=2, columns=COLUMNS, trace=True)
+    for _ in loader:
+        pass
+    stats = loader.stats()
+    assert (stats.batches, stats.records) == (20, 2 * RECORDS)
+    assert stats.fetched_bytes >= sum(len(tfrecords.frame(b"")) for _ in range(RECORDS))
+    assert "2,000" in repr(stats) and "2,000" in stats._repr_html_()
+    picture = xml.fromstring(loader.plot()._repr_svg_())
+    assert "store" in "".join(picture.itertext())
+    assert json.loads(loader.trace())["traceEvents"]
+    assert "thread 0" in loader.activity()
+
+
+def test_the_quality_of_a_shuffle_is_a_number(data):
+    shuffled = data.loader(batch_size=100, columns=COLUMNS).shuffle_quality()
+    stored = data.loader(batch_size=100, columns=COLUMNS, shuffle=False).shuffle_quality()
+    assert 0.8 < shuffled.displacement < 1.2
+    assert stored.displacement == 0
+    assert stored.spread < 0.1 < shuffled.spread
+
+
+def test_a_data_set_pickles_as_its_url(data):
+    again = pickle.loads(pickle.dumps(data))
+    assert (again.url, again.digest, len(again)) == (data.url, data.digest, len(data))
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    script = "import sys, headrace; print(sorted({'numpy', 'keras', 'tensorflow'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
