@@ -9,6 +9,7 @@
 
 #include "bindings/python/choices.h"
 #include "headrace/record/example.h"
+#include "headrace/store/layers/stoppable.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace::python {
@@ -27,11 +28,9 @@ using ShardTuple = std::tuple<std::string, std::uint64_t>;
 
 OpenedDataset open_dataset(const std::string& url, const std::string& split, const std::string& on_corrupt) {
   const Location location = open_location(url);
-  DatasetOptions options{.split = split, .on_corrupt = policy_of(on_corrupt)};
-  auto opened = run_interruptibly([&](const std::stop_token& stop) {
-    options.call.stop = stop;
-    return Dataset::open(location, options);
-  });
+  const DatasetOptions options{.split = split, .on_corrupt = policy_of(on_corrupt)};
+  auto opened = run_interruptibly(
+      [&](const std::stop_token& stop) { return Dataset::open(make_stoppable(location, stop), options); });
   return {value_of(std::move(opened)), {}};
 }
 

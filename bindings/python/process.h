@@ -65,8 +65,9 @@ auto run_interruptibly(Work work) -> decltype(work(std::stop_token{})) {
   std::mutex mutex;
   std::condition_variable done;
   std::optional<decltype(work(std::stop_token{}))> result;
-  std::jthread thread([&](const std::stop_token& stop) {
-    auto outcome = work(stop);
+  std::stop_source stop;  // not the thread's own, which is stopped at its end: a store may keep the token
+  std::jthread thread([&] {
+    auto outcome = work(stop.get_token());
     const std::lock_guard lock(mutex);
     result.emplace(std::move(outcome));
     done.notify_one();
@@ -80,7 +81,7 @@ auto run_interruptibly(Work work) -> decltype(work(std::stop_token{})) {
     while (!wait(kSignalInterval)) check_signals();
   } catch (...) {  // whatever a signal's handler raised goes on to the caller, once the work has ended
     const WithoutGil released;
-    thread.request_stop();
+    stop.request_stop();
     thread.join();
     throw;
   }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "bindings/python/process.h"
+#include "headrace/store/layers/stoppable.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
 
@@ -21,19 +22,18 @@ using PublishedTuple = std::tuple<std::uint64_t, std::string>;
 
 std::optional<PublishedTuple> read(const std::string& url, const std::string& kind) {
   const Location folder = open_location(url);
-  const auto published = value_of(run_interruptibly([&](const std::stop_token& stop) {
-    return read_published(folder, kind, ManifestChoice{.call = {.stop = stop}});
-  }));
+  const auto published = value_of(run_interruptibly(
+      [&](const std::stop_token& stop) { return read_published(make_stoppable(folder, stop), kind); }));
   if (!published) return std::nullopt;
   return PublishedTuple{published->number, published->manifest.attributes_json};
 }
 
 void download(const std::string& url, const std::string& kind, std::uint64_t number,
               const std::string& target) {
-  const Location folder = open_location(url);
+  const Location location = open_location(url);
   check(run_interruptibly([&](const std::stop_token& stop) -> Status {
-    HEADRACE_TRY(const auto published,
-                 read_published(folder, kind, {.number = number, .call = {.stop = stop}}));
+    const Location folder = make_stoppable(location, stop);
+    HEADRACE_TRY(const auto published, read_published(folder, kind, {.number = number}));
     if (!published) return Error{Code::kNotFound, folder.describe() + " is not published any more"};
     return download_published(*published, {}, target);
   }));
@@ -41,10 +41,10 @@ void download(const std::string& url, const std::string& kind, std::uint64_t num
 
 std::uint64_t publish(const std::string& source, const std::string& url, const std::string& role,
                       const std::string& kind, const std::string& plan, const std::string& attributes_json) {
-  const Location folder = open_location(url);
+  const Location location = open_location(url);
   return value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<std::uint64_t> {
-    HEADRACE_TRY(const auto latest,
-                 latest_number(*folder.store, folder.at(kManifestPrefix).key, {.stop = stop}));
+    const Location folder = make_stoppable(location, stop);
+    HEADRACE_TRY(const auto latest, latest_number(*folder.store, folder.at(kManifestPrefix).key));
     const std::uint64_t number = latest.value_or(0) + 1;
     Manifest manifest{.kind = kind, .plan = plan, .attributes_json = attributes_json};
     HEADRACE_CHECK(publish_folder(source, folder, {}, {}, role, std::move(manifest), number));
@@ -54,16 +54,15 @@ std::uint64_t publish(const std::string& source, const std::string& url, const s
 
 // First the manifest, so that nothing names a part that is gone.
 void unpublish(const std::string& url, const std::string& kind, std::uint64_t number) {
-  const Location folder = open_location(url);
+  const Location location = open_location(url);
   check(run_interruptibly([&](const std::stop_token& stop) -> Status {
-    HEADRACE_TRY(const auto published,
-                 read_published(folder, kind, {.number = number, .call = {.stop = stop}}));
+    const Location folder = make_stoppable(location, stop);
+    HEADRACE_TRY(const auto published, read_published(folder, kind, {.number = number}));
     if (!published) return {};
-    const std::string manifest = numbered_key(folder.at(kManifestPrefix).key, number);
-    HEADRACE_CHECK(remove_object(*folder.store, manifest, {.stop = stop}));
+    HEADRACE_CHECK(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, number)));
     std::vector<std::string> keys;
     for (const ManifestPart& part : published->manifest.parts) keys.push_back(folder.at(part.key).key);
-    return folder.store->remove_many(keys, {.stop = stop});
+    return folder.store->remove_many(keys, {});
   }));
 }
 

@@ -40,8 +40,8 @@ class Resume(keras.callbacks.Callback):
         keep: checkpoints that stay; older ones are removed once a newer one is published.
 
     Raises (in `fit`):
-        FailedPreconditionError: what lies at `url` is of another model, other data or other loader options.
-        DataLossError: it was altered since it was published.
+        FailedPreconditionError: the model is not built before `fit`; or what lies at `url` is of another
+        model, other data or other loader options. DataLossError: it was altered since it was published.
     """
 
     def __init__(self, url: str | os.PathLike, loader: Loader, save_every: int | None = None, keep: int = 2):
@@ -62,34 +62,40 @@ class Resume(keras.callbacks.Callback):
     # ---- what Keras calls
 
     def on_train_begin(self, logs=None):
+        if not self.model.built:
+            raise FailedPreconditionError(
+                "the model has no variables yet, so none can be restored: begin it with keras.Input(…), or call "
+                "it on a batch before fit"
+            )
         self._trained = self._saved = self._start
+        self._rest_ends = None  # of an epoch that is resumed half-way
         latest = _headrace.read_published(self.url, _KIND)
         if latest is not None:
             self._restore(*latest)
         self._start = self._trained
         self.loader.seek(self._trained)
+        self.loader.begin_passes_at(self._trained, self._rest_ends)
 
     def on_epoch_begin(self, epoch, logs=None):
-        length = self.loader.batches_per_epoch
         self._epoch = epoch
         self._epoch_start = self._trained
-        self._epoch_end = (self._trained // length + 1) * length
+        self._steps = self.params.get("steps") or self.loader.batches_per_epoch
+        self._epoch_end = self._rest_ends or self._trained + self._steps
+        self._rest_ends = None
 
     def on_train_batch_end(self, batch, logs=None):
-        length = self.loader.batches_per_epoch
-        steps = self.params.get("steps") or length  # in one of Keras' epochs
-        done = min(batch + 1, steps)  # an execution of several batches may end short
-        self._trained = self._epoch_start + done
-        if done == steps:
-            return
-        if self._trained >= self._epoch_end and steps == length:
-            self.model.stop_training = _Once()  # of an epoch that began half-way, the rest is done
+        self._trained = min(
+            self._epoch_start + batch + 1, self._epoch_end
+        )  # an execution of several ends short
+        if self._trained == self._epoch_end:
+            if batch + 1 < self._steps:
+                self.model.stop_training = _Once()
         elif self.save_every is not None and self._trained - self._saved >= self.save_every:
-            self._save(self._epoch)
+            self._save(self._epoch, self._epoch_end)
 
     def on_epoch_end(self, epoch, logs=None):
         self.loader.begin_passes_at(self._trained)
-        self._save(epoch + 1)
+        self._save(epoch + 1, None)
 
     def on_train_end(self, logs=None):
         self._start = self._trained
@@ -108,12 +114,18 @@ class Resume(keras.callbacks.Callback):
         found = {id(v): v for v in [*self.model.variables, *optimizer.variables] if id(v) not in metrics}
         return {f"{place:05} {v.path.replace('/', '.')}": v for place, v in enumerate(found.values())}
 
-    def _save(self, epoch: int) -> None:
+    def _save(self, epoch: int, epoch_end: int | None) -> None:
         if self._trained == self._saved:
             return
         file = f"variables-{self._trained:08}.npz"
         state = self.loader.state(self._trained).decode()
-        attributes = {"epoch": epoch, "step": self._trained, "state": state, "file": file}
+        attributes = {
+            "epoch": epoch,
+            "epoch_end": epoch_end,
+            "step": self._trained,
+            "state": state,
+            "file": file,
+        }
         values = {name: keras.ops.convert_to_numpy(v) for name, v in self._variables().items()}
         with tempfile.TemporaryDirectory(prefix="headrace-") as source:
             np.savez(os.path.join(source, file), **values)
@@ -133,6 +145,7 @@ class Resume(keras.callbacks.Callback):
             with np.load(os.path.join(target, attributes["file"]), allow_pickle=False) as values:
                 self._assign(values)
         self._trained = self._saved = self.loader.step_of(attributes["state"].encode())
+        self._rest_ends = attributes["epoch_end"]
         self._numbers = list(range(max(1, number - self.keep + 1), number + 1))
         self.model._initial_epoch = attributes["epoch"]
 

@@ -2,16 +2,18 @@
 
 import gc
 import json
+import os
 import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
-import headrace as hr
 import kill_support
 import numpy as np
 import pytest
 import tfrecords
+
+import headrace as hr
 
 RECORDS = 1000
 COLUMNS = {"number": hr.int64, "vector": hr.float32[3]}
@@ -369,5 +371,7 @@ def test_a_data_set_pickles_as_its_url(data):
 
 def test_importing_the_package_loads_nothing_heavy():
     script = "import sys, headrace; print(sorted({'numpy', 'keras', 'tensorflow'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -159,6 +159,7 @@ class Loader:
         self._engine = self._make_engine(epochs, state=state)
         self._first_step = self.step
         self._pass_start = self.step
+        self._pass_end: int | None = None
         self._pass_lock = threading.Lock()
         self._pass_number = 0
 
@@ -248,10 +249,10 @@ class Loader:
             self._replace_engine(self._epochs, step)
         self.begin_passes_at(step)
 
-    def begin_passes_at(self, step: int) -> None:
-        """The next pass begins with batch `step`; one that is under way goes on."""
+    def begin_passes_at(self, step: int, end: int | None = None) -> None:
+        """The next pass begins with batch `step` and, with `end`, ends before that; one under way goes on."""
         with self._pass_lock:
-            self._pass_start = step
+            self._pass_start, self._pass_end = step, end
 
     def step_of(self, state: bytes) -> int:
         """The step at which `state` continues. Raises FailedPreconditionError if it is of another order."""
@@ -344,18 +345,19 @@ class Loader:
             self._pass_number += 1
             number = self._pass_number
             start = self._pass_start
-            is_past_the_end = self._epochs is not None and start + length > self._epochs * length
+            end = self._pass_end or start + length
+            is_past_the_end = self._epochs is not None and end > self._epochs * length
             if is_past_the_end or start != self.step:
                 self._replace_engine(None if is_past_the_end else self._epochs, start)
-        for step in range(start, start + length):
+        for step in range(start, end):
             with self._pass_lock:
                 if number != self._pass_number:
                     raise FailedPreconditionError(
                         "another pass over this loader has begun; make a loader for each of them"
                     )
                 batch = next(self)
-                if step + 1 == start + length:
-                    self._pass_start = start + length
+                if step + 1 == end:
+                    self._pass_start, self._pass_end = end, None
             yield batch
 
     # ---- inside

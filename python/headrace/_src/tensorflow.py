@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from headrace._src.columns import Column
-    from headrace._src.loader import Batch, Loader
+    from headrace._src.loader import Loader
 
 _LABEL_NAMES = ("label", "labels")
 
@@ -69,10 +70,21 @@ def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | N
     if loader.weights is not None:
         specs[loader.weights] = tf.TensorSpec(specs[next(iter(specs))].shape[:1], tf.float32)
 
-    def elements() -> Any:
-        batch: Batch
-        for batch in loader.pass_batches():
-            yield choose({name: _tensor(column) for name, column in batch.items()})
+    length = loader.batches_per_epoch
+    ended_early = False
 
+    def elements() -> Iterator[Any]:
+        nonlocal ended_early
+        if ended_early:
+            ended_early = False
+            return
+        count = 0
+        for batch in loader.pass_batches():
+            count += 1
+            yield choose({name: _tensor(column) for name, column in batch.items()})
+        ended_early = count < length
+
+    # tf.data is told the length, for Keras counts epochs by it; yet the rest of an epoch, which is a shorter
+    # pass, may end without an error: `repeat` ends when a repetition is empty.
     dataset = tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
-    return dataset.apply(tf.data.experimental.assert_cardinality(loader.batches_per_epoch))
+    return dataset.repeat().take(length)

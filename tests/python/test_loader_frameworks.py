@@ -1,0 +1,158 @@
+"""The loader under Keras, JAX and DLPack: the same memory, and models that learn from real reviews."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import pytest
+import reviews
+import tensorflow as tf
+import tfrecords
+
+import headrace as hr
+
+COLUMNS = {"sentence": hr.float32[512], "label": hr.int64[2]}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory, headrace):
+    """A published data set of real reviews: its folder."""
+    folder = tmp_path_factory.mktemp("reviews")
+    snippets = reviews.read_snippets(reviews.fetch_source())
+    reviews.write_archive(folder / "reviews.tar.gz", reviews.snippet_files(snippets))
+    headrace("prepare", folder / "reviews.tar.gz", folder / "data", "--encoder", "hash:512")
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory):
+    return hr.open(tfrecords.write_numbered(tmp_path_factory.mktemp("frameworks") / "data", 300))
+
+
+class Remembering(hr.Loader):
+    """Remembers where the arrays lie that it hands out."""
+
+    addresses: list[int]
+
+    def __next__(self):
+        batch = super().__next__()
+        self.addresses.append(batch["vector"].ctypes.data)
+        return batch
+
+
+def remembering(loader: hr.Loader) -> Remembering:
+    loader.__class__ = Remembering
+    loader.addresses = []
+    return loader
+
+
+def test_jax_shares_the_memory(numbered):
+    loader = remembering(
+        numbered.loader(batch_size=32, columns={"number": hr.int64, "vector": hr.float32[3]})
+    )
+    kept = list(loader.as_jax())
+    assert len(kept) == 10
+    assert [batch["vector"].unsafe_buffer_pointer() for batch in kept] == loader.addresses
+    for batch in kept:
+        assert isinstance(batch["vector"], jax.Array)
+        np.testing.assert_array_equal(batch["vector"][:, 0], batch["number"] + jnp.float32(0.25))
+
+
+def test_tensorflow_shares_the_memory(numbered):
+    columns = {"vector": hr.float32[3], "number": hr.int64}
+    batch = next(numbered.loader(batch_size=32, columns=columns))
+    tensor = tf.experimental.dlpack.from_dlpack(batch["vector"].__dlpack__())
+    assert np.asarray(memoryview(tensor)).ctypes.data == batch["vector"].ctypes.data
+    loader = remembering(numbered.loader(batch_size=32, columns=columns))
+    kept = [vector for vector, _ in loader.as_tf_dataset(features="vector", labels="number")]
+    assert [np.asarray(memoryview(vector)).ctypes.data for vector in kept] == loader.addresses
+
+
+def test_elements_are_features_labels_and_weights(numbered):
+    columns = {"vector": hr.float32[3], "pair": hr.int64[2], "number": hr.int64}
+
+    def spec(*arguments, **options):
+        loader = numbered.loader(batch_size=32, columns=columns, **options)
+        return loader.as_tf_dataset(*arguments).element_spec
+
+    vector, pair = tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None, 2], tf.int64)
+    number = tf.TensorSpec([None], tf.int64)
+    assert spec() == {"vector": vector, "pair": pair, "number": number}
+    assert spec("vector", "pair") == (vector, pair)
+    assert spec(["vector", "pair"], "number") == ({"vector": vector, "pair": pair}, number)
+    padded = spec("vector", "pair", drop_remainder="pad")
+    assert padded[0] == tf.TensorSpec([32, 3], tf.float32)
+    assert padded[2] == tf.TensorSpec([32], tf.float32)
+    with pytest.raises(hr.Error, match=r"no column words; it has: vector, pair, number"):
+        spec("words")
+
+
+def test_columns_of_any_length_become_ragged_and_string_tensors(numbered):
+    columns = {"number": hr.int64, "id": hr.bytes_, "tags": hr.ragged(hr.int64).default(())}
+    columns["words"] = hr.ragged(hr.bytes_).default(())
+    seen = 0
+    for element in numbered.loader(batch_size=50, columns=columns).as_tf_dataset():
+        for row, number in enumerate(element["number"].numpy().tolist()):
+            expected = tfrecords.numbered_example(number)
+            assert element["id"][row].numpy() == expected["id"][0]
+            assert element["tags"][row].numpy().tolist() == expected.get("tags", [])
+            assert element["words"][row].numpy().tolist() == expected.get("words", [])
+            seen += 1
+    assert seen == 300
+    batch = next(numbered.loader(batch_size=50, columns=columns).as_jax())
+    assert [int(batch["tags"].offsets[50])] == [len(batch["tags"].values)]
+    assert batch["id"][0].startswith(b"record ")
+
+
+def test_a_pass_is_an_epoch_and_the_next_pass_the_next_epoch(numbered):
+    options = {"batch_size": 40, "seed": 4, "columns": {"number": hr.int64}}
+    epochs = [
+        [batch["number"].tolist() for batch in numbered.loader(epochs=3, **options)][start : start + 8]
+        for start in (0, 8, 16)
+    ]
+    dataset = numbered.loader(**options).as_tf_dataset()
+    assert int(dataset.cardinality()) == 8
+    assert len(list(dataset.take(3))) == 3
+    for epoch in epochs:
+        assert [element["number"].numpy().tolist() for element in dataset] == epoch
+
+
+def test_a_keras_model_learns_from_real_reviews(real):
+    keras.utils.set_random_seed(1)
+    train = hr.open(real).loader(batch_size=128, seed=44, columns=COLUMNS)
+    test = hr.open(real, split="test").loader(batch_size=128, shuffle=False, columns=COLUMNS)
+    model = hr.models.dense_classifier(seed=2)
+    history = model.fit(train.as_tf_dataset(), epochs=8, validation_data=test.as_tf_dataset(), verbose=0)
+    loss = history.history["loss"]
+    assert len(loss) == 8
+    assert loss[-1] < 0.6 < loss[0]
+    assert history.history["val_accuracy"][-1] > 0.58
+    assert train.step == 8 * train.batches_per_epoch
+
+
+def test_a_jax_loop_learns_from_real_reviews(real):
+    def loss_of(weights, batch):
+        scores = batch["sentence"] @ weights
+        return -jnp.sum(jax.nn.log_softmax(scores) * batch["label"], axis=1).mean()
+
+    @jax.jit
+    def update(weights, batch):
+        loss, gradient = jax.value_and_grad(loss_of)(weights, batch)
+        return weights - 5.0 * gradient, loss
+
+    weights, losses = jnp.zeros([512, 2]), []
+    loader = hr.open(real).loader(batch_size=128, seed=1, epochs=8, drop_remainder=True, columns=COLUMNS)
+    for batch in loader.as_jax():
+        weights, loss = update(weights, batch)
+        losses.append(float(loss))
+    assert np.isclose(losses[0], np.log(2))
+    assert np.mean(losses[-20:]) < 0.65
+    test = hr.open(real, split="test").loader(batch_size=200, columns=COLUMNS)
+    right = [
+        (batch["sentence"] @ np.asarray(weights)).argmax(1) == batch["label"].argmax(1) for batch in test
+    ]
+    assert np.concatenate(right).mean() > 0.58

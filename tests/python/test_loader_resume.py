@@ -1,0 +1,233 @@
+"""headrace.keras.Resume: a training that was interrupted anywhere ends as one that was not."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tfrecords
+
+import headrace as hr
+
+EPOCHS = 3
+BATCHES = 13  # in an epoch
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    tf.config.experimental.enable_op_determinism()
+    return hr.open(tfrecords.write_numbered(tmp_path_factory.mktemp("resume") / "data", 20 * BATCHES - 5))
+
+
+class Interruption(Exception):
+    pass
+
+
+class InterruptAfter(keras.callbacks.Callback):
+    def __init__(self, batches: int):
+        super().__init__()
+        self.batches = batches
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.batches -= 1
+        if self.batches <= 0:
+            raise Interruption
+
+
+def build(steps_per_execution: int = 1, units: int = 8) -> keras.Model:
+    keras.utils.set_random_seed(3)
+    layers = [keras.layers.Dense(units, "relu"), keras.layers.Dropout(0.5), keras.layers.Dense(1)]
+    model = keras.Sequential([keras.Input([3]), *layers])
+    rate = keras.optimizers.schedules.ExponentialDecay(0.01, 10, 0.9)
+    model.compile(keras.optimizers.Adam(rate), "mse", steps_per_execution=steps_per_execution)
+    return model
+
+
+def scaled(vector, number):
+    return vector / 1000, tf.cast(number, tf.float32) / 1000
+
+
+def make_loader(data, **options):
+    columns = {"vector": hr.float32[3], "number": hr.int64}
+    return data.loader(batch_size=20, seed=5, columns=columns, **options)
+
+
+class Job:
+    """A program that trains; each `run` is a process of its own as far as Headrace and Keras can tell."""
+
+    def __init__(self, data, url, save_every=None, steps_per_execution=1, prefetch=0, **fit):
+        self.data, self.url, self.fit = data, str(url), fit
+        self.save_every, self.steps_per_execution, self.prefetch = save_every, steps_per_execution, prefetch
+        self.losses: dict[int, float] = {}
+
+    def run(self, interrupt_after: int | None = None) -> bool:
+        keras.backend.clear_session()
+        self.model, self.loader = build(self.steps_per_execution), make_loader(self.data, epochs=EPOCHS)
+        callbacks = [hr.keras.Resume(self.url, self.loader, save_every=self.save_every)]
+        if interrupt_after is not None:
+            callbacks.append(InterruptAfter(interrupt_after))
+        dataset = self.loader.as_tf_dataset("vector", "number").map(scaled).prefetch(self.prefetch)
+        options = {"epochs": EPOCHS, "verbose": 0, **self.fit}
+        try:
+            history = self.model.fit(dataset, callbacks=callbacks, **options)
+        except Interruption:
+            return False
+        self.losses |= dict(zip(history.epoch, history.history.get("loss", []), strict=True))
+        return True
+
+    def weights(self) -> np.ndarray:
+        variables = [*self.model.weights, *self.model.optimizer.variables]
+        return np.concatenate([np.ravel(variable) for variable in variables])
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(data, tmp_path_factory):
+    job = Job(data, tmp_path_factory.mktemp("uninterrupted"))
+    assert job.run()
+    return job
+
+
+# Batches after which it is interrupted, one after another; what is saved between; how it trains.
+CASES = {
+    "in the first epoch": ([5], {"save_every": 2}),
+    "before anything was saved": ([1, 1], {"save_every": 2}),
+    "at the end of an epoch": ([BATCHES], {"save_every": 100}),
+    "just after an epoch": ([BATCHES + 1], {}),
+    "again and again": ([7, 3, 9, 4, 12, 2], {"save_every": 1}),
+    "while Keras reads ahead": ([8, 9], {"save_every": 3, "prefetch": 10}),
+    "between executions of several batches": ([2, 3], {"save_every": 3, "steps_per_execution": 4}),
+}
+
+
+@pytest.mark.parametrize("interruptions, options", CASES.values(), ids=CASES)
+def test_an_interrupted_training_ends_as_an_uninterrupted_one(
+    data, uninterrupted, tmp_path, interruptions, options
+):
+    job = Job(data, tmp_path, **options)
+    for batches in interruptions:
+        assert not job.run(interrupt_after=batches)
+    assert job.run()
+    np.testing.assert_array_equal(job.weights(), uninterrupted.weights())
+    assert job.loader.step == EPOCHS * BATCHES
+
+
+def test_a_finished_training_is_not_done_again(data, uninterrupted):
+    before = uninterrupted.weights()
+    assert uninterrupted.run()
+    np.testing.assert_array_equal(uninterrupted.weights(), before)
+
+
+def test_epochs_of_other_lengths_resume_too(data, tmp_path):
+    options = {"steps_per_epoch": 5, "epochs": 4, "save_every": 2}
+
+    class Repeating(Job):
+        def run(self, interrupt_after=None):
+            whole = hr.Loader.as_tf_dataset
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(hr.Loader, "as_tf_dataset", lambda *a, **k: whole(*a, **k).repeat())
+                return super().run(interrupt_after)
+
+    whole, parts = Repeating(data, tmp_path / "a", **options), Repeating(data, tmp_path / "b", **options)
+    assert whole.run()
+    assert not parts.run(interrupt_after=5)
+    assert not parts.run(interrupt_after=6)
+    assert parts.run()
+    np.testing.assert_array_equal(parts.weights(), whole.weights())
+
+
+def test_only_the_newest_checkpoints_are_kept_and_all_of_them_verify(data, tmp_path, headrace):
+    job = Job(data, tmp_path / "run", save_every=3)
+    assert job.run()
+    files = sorted(path.name for path in (tmp_path / "run").glob("*.npz"))
+    assert files == ["variables-00000038.npz", "variables-00000039.npz"]
+    assert len(list((tmp_path / "run" / "_headrace").iterdir())) == 2
+    headrace("verify", tmp_path / "run")
+
+
+def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted, tmp_path):
+    loader = make_loader(data)
+    other = build(units=9)
+    with pytest.raises(
+        hr.errors.FailedPreconditionError, match=r"another model: .*\[3, 8\] there, .*\[3, 9\] here"
+    ):
+        other.fit(
+            loader.as_tf_dataset("vector", "number").map(scaled),
+            callbacks=[hr.keras.Resume(uninterrupted.url, loader)],
+        )
+    loader = hr.open(tfrecords.write_numbered(tmp_path / "other", 100)).loader(
+        batch_size=20, seed=5, columns={"vector": hr.float32[3], "number": hr.int64}
+    )
+    with pytest.raises(hr.errors.FailedPreconditionError, match="another data set"):
+        build().fit(
+            loader.as_tf_dataset("vector", "number").map(scaled),
+            callbacks=[hr.keras.Resume(uninterrupted.url, loader)],
+        )
+
+
+def test_a_model_that_is_not_built_is_refused_at_once(data, tmp_path):
+    loader = make_loader(data)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(hr.errors.FailedPreconditionError, match=r"keras\.Input"):
+        model.fit(loader.as_tf_dataset("vector", "number"), callbacks=[hr.keras.Resume(tmp_path, loader)])
+
+
+def test_an_altered_checkpoint_is_refused(data, tmp_path):
+    job = Job(data, tmp_path)
+    assert not job.run(interrupt_after=BATCHES + 2)
+    (file,) = tmp_path.glob("*.npz")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(hr.errors.DataLossError, match="altered"):
+        job.run()
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_continued(data, tmp_path):
+    script = textwrap.dedent("""
+        import os, signal, sys
+        import numpy as np, keras, tensorflow as tf
+        import headrace as hr
+
+        tf.config.experimental.enable_op_determinism()
+        keras.utils.set_random_seed(3)
+        data = hr.open(sys.argv[1])
+        loader = data.loader(batch_size=20, seed=5, columns={"vector": hr.float32[3], "number": hr.int64})
+        layers = keras.layers.Dense(8, "relu"), keras.layers.Dropout(0.5), keras.layers.Dense(1)
+        model = keras.Sequential([keras.Input([3]), *layers])
+        model.compile("adam", "mse")
+
+        class Kill(keras.callbacks.Callback):
+            left = int(sys.argv[3])
+            def on_train_batch_end(self, batch, logs=None):
+                self.left -= 1
+                if self.left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        scaled = lambda vector, number: (vector / 1000, tf.cast(number, tf.float32) / 1000)
+        dataset = loader.as_tf_dataset("vector", "number").map(scaled)
+        resume = hr.keras.Resume(sys.argv[2], loader, save_every=1)
+        model.fit(dataset, epochs=2, verbose=0, callbacks=[resume, Kill()])
+        np.save(sys.argv[2] + "/weights.npy", np.concatenate([np.ravel(w) for w in model.weights]))
+    """)
+
+    def run(folder, kill_after):
+        command = [sys.executable, "-c", script, data.url, str(folder), str(kill_after)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=300, check=False)
+        return done.returncode
+
+    assert run(tmp_path / "whole", 0) == 0
+    assert run(tmp_path / "killed", 9) == -signal.SIGKILL
+    assert run(tmp_path / "killed", 11) == -signal.SIGKILL
+    assert run(tmp_path / "killed", 0) == 0
+    killed, whole = (np.load(tmp_path / name / "weights.npy") for name in ("killed", "whole"))
+    np.testing.assert_array_equal(killed, whole)
