@@ -64,8 +64,8 @@ class Resume(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         if not self.model.built:
             raise FailedPreconditionError(
-                "the model has no variables yet, so none can be restored: begin it with keras.Input(…), or call "
-                "it on a batch before fit"
+                "the model has no variables yet, so none can be restored: begin it with keras.Input(…), or "
+                "call it on a batch before fit"
             )
         self._trained = self._saved = self._start
         self._rest_ends = None  # of an epoch that is resumed half-way
@@ -84,11 +84,10 @@ class Resume(keras.callbacks.Callback):
         self._rest_ends = None
 
     def on_train_batch_end(self, batch, logs=None):
-        self._trained = min(
-            self._epoch_start + batch + 1, self._epoch_end
-        )  # an execution of several ends short
+        # An execution of several batches may have ended short.
+        self._trained = min(self._epoch_start + batch + 1, self._epoch_end)
         if self._trained == self._epoch_end:
-            if batch + 1 < self._steps:
+            if batch + 1 < self._steps:  # the rest of an epoch, which fit takes for a whole one
                 self.model.stop_training = _Once()
         elif self.save_every is not None and self._trained - self._saved >= self.save_every:
             self._save(self._epoch, self._epoch_end)
