@@ -8,8 +8,10 @@
 #include <tuple>
 
 #include "bindings/python/choices.h"
+#include "headrace/base/text.h"
 #include "headrace/record/example.h"
 #include "headrace/store/layers/stoppable.h"
+#include "headrace/store/url.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace::python {
@@ -32,6 +34,47 @@ OpenedDataset open_dataset(const std::string& url, const std::string& split, con
   auto opened = run_interruptibly(
       [&](const std::stop_token& stop) { return Dataset::open(make_stoppable(location, stop), options); });
   return {value_of(std::move(opened)), {}};
+}
+
+Location parent_of(Location location) {
+  location.key = location.url.path = parent_key(location.key);
+  return location;
+}
+
+// The files may lie in several folders of one store; the data set is named after the first one's.
+OpenedDataset open_files(const std::vector<std::string>& urls, const std::string& on_corrupt) {
+  std::vector<Location> files;
+  std::vector<std::string> keys;
+  for (const std::string& url : urls) {
+    files.push_back(open_location(url));
+    keys.push_back(files.back().key);
+    if (files.back().store != files.front().store)
+      raise({Code::kInvalidArgument, concat(url, " is not in the store of ", urls.front(),
+                                            ": a data set lies in one; mix two with headrace.mix")});
+  }
+  if (files.empty()) raise({Code::kInvalidArgument, "the list of URLs is empty"});
+  const Location folder = parent_of(files.front());
+  auto opened = run_interruptibly([&](const std::stop_token& stop) {
+    return Dataset::open_files(make_stoppable(folder, stop), keys, {.on_corrupt = policy_of(on_corrupt)});
+  });
+  return {value_of(std::move(opened)), {}};
+}
+
+// URLs of the objects whose keys begin as the URL's does.
+std::vector<std::string> list_objects(const std::string& url) {
+  const Location location = open_location(url);
+  const bool is_folder = url.ends_with('/');
+  const std::string prefix = is_folder ? folder_prefix(location.key) : location.key;
+  const auto objects = value_of(run_interruptibly([&](const std::stop_token& stop) {
+    return list_all(*location.store, prefix, {.call = {.stop = stop}});
+  }));
+  std::vector<std::string> urls;
+  for (const ObjectInfo& object : objects) {
+    Url found = location.url;
+    found.path = object.key;
+    urls.push_back(found.text());
+  }
+  return urls;
 }
 
 FeatureTuple feature_tuple(const Feature& feature) {
@@ -90,8 +133,10 @@ std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
 }  // namespace
 
 void bind_dataset(nb::module_& module) {
+  module.def("list_objects", &list_objects, nb::arg("url"));
   nb::class_<OpenedDataset>(module, "Dataset")
       .def_static("open", &open_dataset, nb::arg("url"), nb::arg("split"), nb::arg("on_corrupt"))
+      .def_static("open_files", &open_files, nb::arg("urls"), nb::arg("on_corrupt"))
       .def("features", &features_of)
       .def("shards", &shards_of)
       .def_prop_ro("url", [](const OpenedDataset& self) { return self.dataset->location().url.text(); })

@@ -375,3 +375,32 @@ def test_importing_the_package_loads_nothing_heavy():
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---- files without a manifest
+
+
+def test_files_open_by_folder_name_pattern_and_list(folder):
+    def order(url):
+        return numbers(hr.open(url).loader(batch_size=100, shuffle=False, columns=COLUMNS))
+
+    parts = [f"{folder}/part-{i:05}.tfrecord" for i in range(4)]
+    assert order(folder) == list(range(RECORDS))
+    assert order(parts[2]) == list(range(500, 750))
+    assert order(f"{folder}/part-*1.tfrecord") == order([parts[1]]) == list(range(250, 500))
+    assert order(f"file://{folder}/part-0000[0-2].tfrecord") == list(range(750))
+    assert order([parts[3], parts[0]]) == [*range(750, 1000), *range(250)]
+    assert order([f"{folder}/*[!012].tfrecord", f"{folder.parent}/**/part-00000.tf??????"]) == order(
+        [parts[3], parts[0]]
+    )
+
+
+def test_files_that_are_not_there_are_named(folder):
+    with pytest.raises(hr.errors.NotFoundError, match=r"no object matches .*/part-x\*"):
+        hr.open(f"{folder}/part-x*")
+    with pytest.raises(hr.errors.NotFoundError, match=r"part-00009\.tfrecord"):
+        hr.open([f"{folder}/part-00000.tfrecord", f"{folder}/part-00009.tfrecord"])
+    with pytest.raises(hr.errors.InvalidArgumentError, match="not in the store of"):
+        hr.open([f"{folder}/part-00000.tfrecord", "memory://a/b"])
+    with pytest.raises(hr.errors.InvalidArgumentError, match="empty"):
+        hr.open([])

@@ -130,7 +130,8 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--no-train", action="store_true", help="without training, which needs TensorFlow")
     options = parser.parse_args(arguments)
-    if not options.no_train and importlib.util.find_spec("tensorflow") is None:
+    has_tensorflow = "HEADRACE_PYTHON" in os.environ or importlib.util.find_spec("tensorflow") is not None
+    if not options.no_train and not has_tensorflow:
         parser.error("training needs TensorFlow: pip install 'headrace[tensorflow]', or give --no-train")
     with tempfile.TemporaryDirectory(prefix="headrace-demo-") as temporary:
         folder = (options.folder or Path(temporary)).absolute()
