@@ -42,12 +42,16 @@ def _files_of(package: str, even_if_installed: bool) -> list[Path]:
     roots = [Path(folder) for folder in spec.submodule_search_locations or []]
     if not roots and spec.origin and spec.origin.endswith(".py"):
         roots = [Path(spec.origin)]
-    installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     if not even_if_installed:
-        roots = [
-            root for root in roots if not any(root.is_relative_to(folder) for folder in installed if folder)
-        ]
+        roots = [root for root in roots if not _is_installed(root)]
     return [file for root in roots for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))]
+
+
+def _is_installed(path: Path) -> bool:
+    """In this Python, or in another environment that PYTHONPATH names."""
+    own = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    is_own = any(path.is_relative_to(folder) for folder in own if folder)
+    return is_own or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
 def _imports_of(source: bytes) -> set[str]:
