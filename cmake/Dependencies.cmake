@@ -26,9 +26,10 @@ headrace_static_package(dependency_nettle nettle/hmac.h libnettle.a)
 headrace_static_package(dependency_archive archive.h libarchive.a
   dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
 
-# For the Python module: the headers of the interpreter HEADRACE_PYTHON, and the nanobind that is installed in it.
-# Without them, the rest is built. Sanitizers stay away from Python, which is not built with them.
-set(HEADRACE_PYTHON $ENV{HEADRACE_PYTHON} CACHE FILEPATH "the Python of the module and of tests with TensorFlow")
+# For the Python module: the headers of the interpreter HEADRACE_PYTHON, and the nanobind that is installed in
+# it. Without them, the rest is built. Sanitizers stay away from Python, which is not built with them.
+set(HEADRACE_PYTHON $ENV{HEADRACE_PYTHON} CACHE FILEPATH
+  "the Python of the module and of tests that need TensorFlow")
 if(NOT HEADRACE_PYTHON)
   set(HEADRACE_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "" FORCE)
 endif()

@@ -20,9 +20,9 @@ struct ColumnView {
   std::optional<std::vector<std::size_t>> row_shape{};  // none: ragged
 };
 
-/// Makes dicts of name → array from batches. No value is copied; a batch's memory goes back to the engine when the
-/// last array that views it dies. Numbers of a fixed shape are arrays; headrace.Ragged and headrace.Strings hold
-/// the arrays of other columns. REQUIRES: the GIL, for all of it
+/// Makes dicts of name → array from batches. No value is copied; a batch's memory goes back to the engine
+/// when the last array that views it dies. Numbers of a fixed shape are arrays; headrace.Ragged and
+/// headrace.Strings hold the arrays of other columns. REQUIRES: the GIL, for all of it
 class BatchConverter {
  public:
   explicit BatchConverter(std::vector<ColumnView> columns);

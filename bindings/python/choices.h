@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Texts of Python's keyword arguments as the engine's enumerations; an unknown one raises, naming those
-/// that there are.
+/// \file Texts of Python's keyword arguments as the engine's enumerations; an unknown one raises, naming
+/// those that there are.
 
 #include <string_view>
 

@@ -23,8 +23,8 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Name, element type, shape of a row (none: ragged), what fills an absent feature (None: that is an error; an
-/// empty tuple: an empty row).
+/// Name, element type, shape of a row (none: ragged), what fills an absent feature (None: that is an error;
+/// an empty tuple: an empty row).
 using ColumnTuple =
     std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object>;
 /// Data set, weight in the mixture.

@@ -20,8 +20,8 @@ namespace headrace::python {
 /// How often a blocked call looks for signals.
 inline constexpr std::chrono::milliseconds kSignalInterval{100};
 
-/// Opens a URL with this process's environment as it is now: a variable that was set in a notebook counts from
-/// the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
+/// Opens a URL with this process's environment as it is now: a variable that was set in a notebook counts
+/// from the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
 /// \error as StoreRegistry::open, raised
 Location open_location(std::string_view url);
 
@@ -30,8 +30,8 @@ class ProcessMark {
  public:
   ProcessMark();
   bool is_here() const;
-  /// Raises if this is a fork of that process: its threads are not here, and its connections are the parent's.
-  /// `what` begins the message: "this loader".
+  /// Raises if this is a fork of that process: its threads are not here, and its connections are the
+  /// parent's. `what` begins the message: "this loader".
   void require_here(std::string_view what) const;
 
  private:
@@ -41,8 +41,8 @@ class ProcessMark {
 /// Raises KeyboardInterrupt, or what a signal's handler raised. REQUIRES: the GIL
 void check_signals();
 
-/// Runs `work(stop_token)`, which returns a Result or Status, on a thread of its own and without the GIL; looks
-/// for signals meanwhile. A signal stops the work, waits for its end, and is raised. REQUIRES: the GIL
+/// Runs `work(stop_token)`, which returns a Result or Status, on a thread of its own and without the GIL;
+/// looks for signals meanwhile. A signal stops the work, waits for its end, and is raised. REQUIRES: the GIL
 template <typename Work>
 auto run_interruptibly(Work work) -> decltype(work(std::stop_token{}));
 

@@ -404,3 +404,17 @@ def test_files_that_are_not_there_are_named(folder):
         hr.open([f"{folder}/part-00000.tfrecord", "memory://a/b"])
     with pytest.raises(hr.errors.InvalidArgumentError, match="empty"):
         hr.open([])
+
+
+def test_a_data_set_in_s3_streams_too(headrace, tmp_path, s3_url):
+    archive = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(300))
+    for place in (s3_url, str(tmp_path / "data")):
+        headrace("prepare", archive, place, "--encoder", "hash:8")
+    options = {"batch_size": 20, "seed": 1, "columns": ["id", "sentence"]}
+    remote, local = (hr.open(place).loader(**options) for place in (s3_url, tmp_path / "data"))
+    for there, here in zip(remote, local, strict=True):
+        assert there["id"].tolist() == here["id"].tolist()
+        np.testing.assert_array_equal(there["sentence"], here["sentence"])
+    shards = hr.open(f"{s3_url}/test-*.tfrecord.gz")
+    assert shards.shards[0].url.startswith(f"{s3_url}/test-")
+    assert len(shards) == len(hr.open(s3_url, split="test"))

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 SYSTEM_VERSIONS = re.compile(r"@(?:GLIBC|GLIBCXX|CXXABI|GCC)_[\d.]+$")
 PYTHON_SYMBOLS = re.compile(r"_?Py[A-Z_]\w*")
-# Weak references that nobody need define: the compiler's, and hooks of Zstandard, which the command alone has.
+# Weak references that nobody need define: the compiler's, and hooks of Zstandard, which the command alone
+# has.
 OPTIONAL_SYMBOLS = {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
 HOOKS = re.compile(r"ZSTD_trace_\w+")
 
