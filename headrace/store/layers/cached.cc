@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;
 // A range of more than this share of the cache would drive out too much.
 constexpr std::uint64_t kLargestShare = 4;
-// The folder is looked at after this share of it has been written; then it is brought below that much of its most.
+// The folder is looked at after this share of it has been written; then it is brought below that much of its
+// most.
 constexpr std::uint64_t kLookShare = 20;
 constexpr std::uint64_t kKeptTenths = 9;
 

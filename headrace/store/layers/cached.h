@@ -16,7 +16,8 @@ struct CacheOptions {
   std::uint64_t max_bytes = std::uint64_t{100} << 30;
 };
 
-/// A cache as people name it: a folder's URL, and how large it may become: "file:///mnt/nvme/cache?max=200GiB".
+/// A cache as people name it: a folder's URL, and how large it may become:
+/// "file:///mnt/nvme/cache?max=200GiB".
 struct CacheUrl {
   std::string folder;
   CacheOptions options;
@@ -24,16 +25,17 @@ struct CacheUrl {
 /// \error kInvalidArgument  something else after the "?", or a size that is none
 Result<CacheUrl> parse_cache_url(std::string_view text);
 
-/// A view of `store` that keeps what is read of a **given version** (ReadOptions::if_version) below `folder`, one
-/// object for each range that is read: the same range of the same version is then read from there. Other reads,
-/// and all else, pass through: what may change is never taken from the cache.
+/// A view of `store` that keeps what is read of a **given version** (ReadOptions::if_version) below `folder`,
+/// one object for each range that is read: the same range of the same version is then read from there. Other
+/// reads, and all else, pass through: what may change is never taken from the cache.
 ///
-/// Processes may share a folder. What is kept is written atomically and carries a checksum, so a process that is
-/// killed leaves nothing wrong, and what is damaged is fetched anew. When the folder is full, kept ranges chosen
-/// at random go: whoever reads more than fits, over and over, still finds the share that fits. A folder that
-/// cannot be written or read costs time, never an error.
+/// Processes may share a folder. What is kept is written atomically and carries a checksum, so a process that
+/// is killed leaves nothing wrong, and what is damaged is fetched anew. When the folder is full, kept ranges
+/// chosen at random go: whoever reads more than fits, over and over, still finds the share that fits. A
+/// folder that cannot be written or read costs time, never an error.
 ///
-/// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the data.
+/// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the
+/// data.
 std::unique_ptr<Store> make_cached(std::shared_ptr<Store> store, Location folder,
                                    const CacheOptions& options);
 
