@@ -10,8 +10,8 @@
 #include "bindings/python/choices.h"
 #include "headrace/base/text.h"
 #include "headrace/record/example.h"
+#include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/stoppable.h"
-#include "headrace/store/url.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace::python {
@@ -28,53 +28,36 @@ using FeatureTuple = std::tuple<std::string, std::string, std::optional<Shape>>;
 /// URL, records.
 using ShardTuple = std::tuple<std::string, std::uint64_t>;
 
-OpenedDataset open_dataset(const std::string& url, const std::string& split, const std::string& on_corrupt) {
-  const Location location = open_location(url);
-  const DatasetOptions options{.split = split, .on_corrupt = policy_of(on_corrupt)};
-  auto opened = run_interruptibly(
-      [&](const std::stop_token& stop) { return Dataset::open(make_stoppable(location, stop), options); });
-  return {value_of(std::move(opened)), {}};
+// Where the indexes of files without a manifest are kept; none where there is no home for them.
+std::optional<Location> index_cache() {
+  const Environment environment = Environment::capture();
+  const auto home = environment.get("HOME");
+  const auto cache = environment.get("XDG_CACHE_HOME");
+  if (!home && !cache) return std::nullopt;
+  return open_location(concat(cache ? *cache : *home + "/.cache", "/headrace/indexes"));
 }
 
-Location parent_of(Location location) {
-  location.key = location.url.path = parent_key(location.key);
-  return location;
+std::vector<Location> open_locations(const std::vector<std::string>& urls,
+                                     const std::optional<std::string>& cache_url) {
+  std::vector<Location> locations;
+  for (const std::string& url : urls) locations.push_back(open_location(url));
+  if (!cache_url) return locations;
+  const CacheUrl cache = value_of(parse_cache_url(*cache_url));
+  const Location folder = open_location(cache.folder);
+  for (Location& location : locations) location = make_cached(std::move(location), folder, cache.options);
+  return locations;
 }
 
-// The files may lie in several folders of one store; the data set is named after the first one's.
-OpenedDataset open_files(const std::vector<std::string>& urls, const std::string& on_corrupt) {
-  std::vector<Location> files;
-  std::vector<std::string> keys;
-  for (const std::string& url : urls) {
-    files.push_back(open_location(url));
-    keys.push_back(files.back().key);
-    if (files.back().store != files.front().store)
-      raise({Code::kInvalidArgument, concat(url, " is not in the store of ", urls.front(),
-                                            ": a data set lies in one; mix two with headrace.mix")});
-  }
-  if (files.empty()) raise({Code::kInvalidArgument, "the list of URLs is empty"});
-  const Location folder = parent_of(files.front());
+OpenedDataset open_dataset(const std::vector<std::string>& urls, const std::string& split,
+                           const std::string& on_corrupt, const std::optional<std::string>& cache) {
+  std::vector<Location> locations = open_locations(urls, cache);
+  const DatasetOptions options{
+      .split = split, .on_corrupt = policy_of(on_corrupt), .index_cache = index_cache()};
   auto opened = run_interruptibly([&](const std::stop_token& stop) {
-    return Dataset::open_files(make_stoppable(folder, stop), keys, {.on_corrupt = policy_of(on_corrupt)});
+    for (Location& location : locations) location = make_stoppable(std::move(location), stop);
+    return Dataset::open(locations, options);
   });
   return {value_of(std::move(opened)), {}};
-}
-
-// URLs of the objects whose keys begin as the URL's does.
-std::vector<std::string> list_objects(const std::string& url) {
-  const Location location = open_location(url);
-  const bool is_folder = url.ends_with('/');
-  const std::string prefix = is_folder ? folder_prefix(location.key) : location.key;
-  const auto objects = value_of(run_interruptibly([&](const std::stop_token& stop) {
-    return list_all(*location.store, prefix, {.call = {.stop = stop}});
-  }));
-  std::vector<std::string> urls;
-  for (const ObjectInfo& object : objects) {
-    Url found = location.url;
-    found.path = object.key;
-    urls.push_back(found.text());
-  }
-  return urls;
 }
 
 FeatureTuple feature_tuple(const Feature& feature) {
@@ -133,10 +116,9 @@ std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
 }  // namespace
 
 void bind_dataset(nb::module_& module) {
-  module.def("list_objects", &list_objects, nb::arg("url"));
   nb::class_<OpenedDataset>(module, "Dataset")
-      .def_static("open", &open_dataset, nb::arg("url"), nb::arg("split"), nb::arg("on_corrupt"))
-      .def_static("open_files", &open_files, nb::arg("urls"), nb::arg("on_corrupt"))
+      .def_static("open", &open_dataset, nb::arg("urls"), nb::arg("split"), nb::arg("on_corrupt"),
+                  nb::arg("cache").none())
       .def("features", &features_of)
       .def("shards", &shards_of)
       .def_prop_ro("url", [](const OpenedDataset& self) { return self.dataset->location().url.text(); })

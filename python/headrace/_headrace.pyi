@@ -16,14 +16,9 @@ def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_j
 def unpublish(url: str, kind: str, number: int) -> None:
     """Removes a manifest, then its parts."""
 
-def list_objects(url: str) -> list[str]:
-    """URLs of the objects whose keys begin as the URL's does."""
-
 class Dataset:
     @staticmethod
-    def open(url: str, split: str, on_corrupt: str) -> Dataset: ...
-    @staticmethod
-    def open_files(urls: Sequence[str], on_corrupt: str) -> Dataset: ...
+    def open(urls: Sequence[str], split: str, on_corrupt: str, cache: str | None) -> Dataset: ...
     def features(self) -> list[tuple[str, str, list[int] | None]]:
         """Name, element type, shape (None: ragged)."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import html
 import os
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace import _headrace
 from headrace._src.columns import Column
 from headrace._src.loader import Loader, LoaderOptions, make_loader
-from headrace.errors import InvalidArgumentError, NotFoundError
+from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,19 +26,25 @@ class Shard(NamedTuple):
 
 
 def open(
-    url: str | os.PathLike | Sequence[str | os.PathLike], split: str = "train", *, on_corrupt: str = "fail"
+    url: str | os.PathLike | Sequence[str | os.PathLike],
+    split: str = "train",
+    *,
+    on_corrupt: str = "fail",
+    cache: str | None = None,
 ) -> Dataset:
     """Opens a data set of TFRecord shards.
 
     Args:
         url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files: a
             folder, a file, a pattern ("s3://bucket/train-*.tfrecord.gz"; `*` and `?` stay within a folder,
-            `**` does not), or a list of files and patterns, in the order in which their records count. Their
-            compression (none, gzip or zlib) is found out from their bytes, and each is read once, to count
-            its records.
+            `**` does not), or a list of all those, in the order in which their records count. Their
+            compression (none, gzip or zlib) is found out from their bytes. Each is read once, to find its
+            records; what was found is kept in ~/.cache/headrace/indexes for the next time.
         split: "train", "test", …; of published data sets only.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
             `Dataset.remarks`.
+        cache: folder on a local disk that keeps what is read of the data, and how large it may become:
+            "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 
     Raises:
         NotFoundError: nothing is there, or no such split; the message lists those that are.
@@ -47,36 +52,7 @@ def open(
         DataLossError, UnavailableError, …: see headrace.errors.
     """
     urls = [url] if isinstance(url, str | os.PathLike) else list(url)
-    return Dataset(tuple(map(os.fspath, urls)), split, on_corrupt)
-
-
-def _is_pattern(url: str) -> bool:
-    return any(character in url for character in "*?[")
-
-
-def _expand(pattern: str) -> list[str]:
-    """The objects that match, ascending by URL."""
-    literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    # A path of this machine has no scheme; its objects' URLs do.
-    wanted = pattern if "://" in pattern else f"file://{os.path.abspath(pattern)}"
-    parts = re.split(r"(\*\*|\*|\?|\[[^\]/]+\])", wanted)
-    wildcards = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    expression = "".join(
-        (wildcards.get(part) or part.replace("[!", "[^")) if place % 2 else re.escape(part)
-        for place, part in enumerate(parts)
-    )
-    folder = literal.rpartition("/")[0] or "."
-    found = [url for url in _headrace.list_objects(f"{folder}/") if re.fullmatch(expression, url)]
-    if not found:
-        raise NotFoundError(f"no object matches {pattern}")
-    return found
-
-
-def _open_native(urls: tuple[str, ...], split: str, on_corrupt: str) -> _headrace.Dataset:
-    if len(urls) == 1 and not _is_pattern(urls[0]):
-        return _headrace.Dataset.open(urls[0], split, on_corrupt)
-    files = [file for url in urls for file in (_expand(url) if _is_pattern(url) else [url])]
-    return _headrace.Dataset.open_files(files, on_corrupt)
+    return Dataset(tuple(map(os.fspath, urls)), split, on_corrupt, cache)
 
 
 def mix(
@@ -117,13 +93,13 @@ class Dataset:
     `len(data)` is its number of records. Pickles as its URL: another process opens it again.
     """
 
-    def __init__(self, urls: tuple[str, ...], split: str, on_corrupt: str):
-        self._arguments = (urls, split, on_corrupt)
-        self._native = _open_native(*self._arguments)
+    def __init__(self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None):
+        self._arguments = (urls, split, on_corrupt, cache)
+        self._native = _headrace.Dataset.open(*self._arguments)
 
     @property
     def url(self) -> str:
-        """Of the folder; of single files: that of the first one's folder."""
+        """The first place that it was opened at."""
         return self._native.url
 
     @property
