@@ -177,7 +177,8 @@ class Loader {
     if (engine_ == nullptr) start();  // a signal ended the last call
     std::optional<Batch> batch = value_of(take());
     if (!batch) return nb::none();
-    position_ = {batch->epoch, batch->number + 1};
+    position_ = batch->number + 1 < batches_per_epoch_ ? Position{batch->epoch, batch->number + 1}
+                                                       : Position{batch->epoch + 1, 0};
     // Without weights, padding is not shown.
     const std::uint64_t rows = weights_name.is_none() ? batch->records : batch->rows;
     return converter_.convert(*std::move(batch), rows, weights_name);

@@ -165,6 +165,13 @@ def test_the_last_batch_is_short_dropped_or_padded(data):
     assert set(last["number"][100:]) == {last["number"][0]}
 
 
+def test_numpys_integers_are_integers(data):
+    loader = data.loader(
+        batch_size=np.int64(300), seed=np.uint64(2**64 - 1), rank=np.int8(0), columns=COLUMNS
+    )
+    assert sorted(numbers(loader)) == list(range(RECORDS))
+
+
 def test_len_counts_what_is_to_come(data):
     loader = data.loader(batch_size=300, epochs=5, columns=COLUMNS)
     assert (len(loader), loader.batches_per_epoch) == (20, 4)
@@ -241,10 +248,14 @@ def test_where_names_the_records_of_a_batch(data, folder):
 def test_a_pass_that_is_given_up_begins_anew_and_a_whole_one_does_not(data):
     loader = data.loader(batch_size=250, seed=8, epochs=1, columns=COLUMNS)
     first = [numbers([batch]) for batch in data.loader(batch_size=250, seed=8, epochs=3, columns=COLUMNS)]
+    assert len(first) == 12
     given_up = loader.pass_batches()
     assert numbers([next(given_up)]) == first[0]
     assert [numbers([batch]) for batch in loader.pass_batches()] == first[:4]
+    fetched = loader.stats().fetched_bytes
     assert [numbers([batch]) for batch in loader.pass_batches()] == first[4:8]
+    assert [numbers([batch]) for batch in loader.pass_batches()] == first[8:12]
+    assert loader.stats().fetched_bytes <= 2 * fetched
     with pytest.raises(hr.errors.FailedPreconditionError, match="another pass"):
         next(given_up)
 
@@ -302,8 +313,11 @@ WRONG = {
     "no such column by name": ({"columns": ["nothing"]}, r"it has: .*vector \(hr.float32\[3\]\)"),
     "no column at all": ({"columns": {"number": int}}, "hr.int64"),
     "rank too high": ({"rank": 2, "world_size": 2}, "rank 2 is not below the world size 2"),
-    "no batch": ({"batch_size": 0}, "batch_size is 0"),
+    "no batch": ({"batch_size": 0}, "batch_size is 0; it is an integer from 1"),
+    "half a batch": ({"batch_size": 0.5}, "batch_size is 0.5"),
     "no epoch": ({"epochs": 0}, "epochs is 0"),
+    "negative seed": ({"seed": -1}, "seed is -1"),
+    "nothing wanted": ({"columns": {}}, "at least one"),
     "no mode": ({"shuffle": "well"}, "none, window, exact"),
     "no policy": ({"on_corrupt": "hope"}, "fail, skip-record, skip-shard"),
     "no remainder": ({"drop_remainder": "yes"}, "'pad'"),
@@ -335,6 +349,8 @@ def test_what_is_not_there_is_said(tmp_path, folder):
         hr.open("gopher://bucket/data")
     with pytest.raises(ValueError, match="positive sizes"):
         hr.float32[0]
+    with pytest.raises(ValueError, match="more than"):
+        hr.float32[65536, 65536]
     with pytest.raises(ValueError, match="no default"):
         hr.int64.default(0.5)
 

@@ -69,12 +69,11 @@ def test_ctrl_c_ends_a_wait_and_the_loader_goes_on_afterwards(folder):
 
 def test_ctrl_c_ends_the_opening_of_a_store_that_does_not_answer():
     script = """
-        import signal, socket, threading
+        import os, signal, socket, threading
         import headrace as hr
 
         listener = socket.create_server(("127.0.0.1", 0))
-        import os
-        os.environ.update(AWS_ENDPOINT_URL=f"http://127.0.0.1:{listener.getsockname()[1]}",
+        os.environ.update(AWS_ENDPOINT_URL_S3=f"http://127.0.0.1:{listener.getsockname()[1]}",
                           AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
         threading.Timer(1, signal.raise_signal, [signal.SIGINT]).start()
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import InvalidArgumentError
 
+_MOST_VALUES = 2**31 - 1
 # Of Python's values to what a column may be filled with.
 _DEFAULT_TYPES = {"float32": (int, float), "int64": (int,), "bytes": (bytes,)}
 
@@ -32,6 +33,8 @@ class Column:
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
         if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
             raise InvalidArgumentError(f"a shape consists of positive sizes, not {sizes}")
+        if math.prod(sizes) > _MOST_VALUES:
+            raise InvalidArgumentError(f"{sizes} are more than {_MOST_VALUES:,} values in one record")
         return dataclasses.replace(self, shape=sizes)
 
     def default(self, value: Any) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -72,6 +73,17 @@ class LoaderOptions(TypedDict, total=False):
     state: bytes | None
 
 
+def _integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
+    """NumPy's integers will do, too."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
+    return number
+
+
 def make_loader(
     sources: list[tuple[_headrace.Dataset, float]],
     *,
@@ -92,19 +104,10 @@ def make_loader(
     state: bytes | None = None,
 ) -> Loader:
     """`Dataset.loader` and `mix`, whose arguments these are."""
-    for name, value in {
-        "batch_size": batch_size,
-        "world_size": world_size,
-        "seed": seed,
-        "rank": rank,
-    }.items():
-        least = 1 if name in ("batch_size", "world_size") else 0
-        if not isinstance(value, int) or value < least:
-            raise InvalidArgumentError(f"{name} is {value!r}; it is an integer of at least {least}")
-    if epochs is not None and epochs < 1:
-        raise InvalidArgumentError(f"epochs is {epochs!r}; it is at least 1, or None: without end")
     if drop_remainder not in (True, False, "pad"):
         raise InvalidArgumentError(f"drop_remainder is {drop_remainder!r}; it is True, False or 'pad'")
+    if not columns:
+        raise InvalidArgumentError("no column was asked for; name at least one")
     for name, column in columns.items():
         if not isinstance(column, Column):
             raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
@@ -115,18 +118,19 @@ def make_loader(
         )
     if isinstance(memory_budget, str):
         memory_budget = _headrace.parse_size_bytes(memory_budget)
+    epochs = None if epochs is None else _integer("epochs", epochs, least=1, most=_ENDLESS)
     arguments = {
         "sources": sources,
         "columns": [(name, c.dtype, c.shape, c.fill) for name, c in columns.items()],
-        "batch_size": batch_size,
+        "batch_size": _integer("batch_size", batch_size, least=1),
         "shuffle": _SHUFFLE_MODES.get(shuffle, shuffle),
-        "seed": seed,
+        "seed": _integer("seed", seed, most=2**64 - 1),
         "drop_remainder": drop_remainder is True,
-        "rank": rank,
-        "world_size": world_size,
+        "rank": _integer("rank", rank),
+        "world_size": _integer("world_size", world_size, least=1),
         "on_corrupt": on_corrupt,
-        "threads": threads,
-        "memory_budget_bytes": memory_budget,
+        "threads": _integer("threads", threads, most=1024),
+        "memory_budget_bytes": _integer("memory_budget", memory_budget, most=2**63),
         "headspace": headspace,
         "trace": trace,
     }
@@ -156,7 +160,8 @@ class Loader:
         self._epochs = epochs
         self._weights = weights
         self._finished_stats = Stats()
-        self._engine = self._make_engine(epochs, state=state)
+        self._engine_epochs = epochs
+        self._engine = self._make_engine(state=state)
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
@@ -245,8 +250,9 @@ class Loader:
 
     def seek(self, step: int) -> None:
         """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
-        if step != self.step:
-            self._replace_engine(self._epochs, step)
+        if step != self.step or self._engine_epochs != self._epochs:
+            self._engine_epochs = self._epochs
+            self._replace_engine(step)
         self.begin_passes_at(step)
 
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
@@ -305,9 +311,8 @@ class Loader:
         """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
 
         Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without
-        labels they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up half-
-        way begins anew the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass
-        at a time.
+        labels they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up begins
+        anew the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass at a time.
 
         Args:
             features: a column, which becomes the element's tensor, or several, which become a dict of
@@ -337,8 +342,7 @@ class Loader:
         """One pass: as many batches as an epoch has, from where the last whole pass ended.
 
         Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass
-        after
-        the last epoch goes on with further epochs: so iterate frameworks that count epochs themselves.
+        after the last epoch goes on with further epochs: so iterate frameworks that count epochs themselves.
         """
         length = self.batches_per_epoch
         with self._pass_lock:
@@ -346,9 +350,11 @@ class Loader:
             number = self._pass_number
             start = self._pass_start
             end = self._pass_end or start + length
-            is_past_the_end = self._epochs is not None and end > self._epochs * length
+            is_past_the_end = self._engine_epochs is not None and end > self._engine_epochs * length
+            if is_past_the_end:
+                self._engine_epochs = None
             if is_past_the_end or start != self.step:
-                self._replace_engine(None if is_past_the_end else self._epochs, start)
+                self._replace_engine(start)
         for step in range(start, end):
             with self._pass_lock:
                 if number != self._pass_number:
@@ -363,19 +369,15 @@ class Loader:
     # ---- inside
 
     def _make_engine(
-        self, epochs: int | None, state: bytes | None = None, position: tuple[int, int] | None = None
+        self, state: bytes | None = None, position: tuple[int, int] | None = None
     ) -> _headrace.Loader:
-        return _headrace.Loader(
-            **self._arguments,
-            epochs=_ENDLESS if epochs is None else epochs,
-            state=state,
-            position=position,
-        )
+        epochs = _ENDLESS if self._engine_epochs is None else self._engine_epochs
+        return _headrace.Loader(**self._arguments, epochs=epochs, state=state, position=position)
 
-    def _replace_engine(self, epochs: int | None, step: int) -> None:
+    def _replace_engine(self, step: int) -> None:
         position = self._place_of(step)
         self._finished_stats = self.stats()
-        self._engine = self._make_engine(epochs, position=position)
+        self._engine = self._make_engine(position=position)
 
     def __repr__(self) -> str:
         epochs = "endless" if self._epochs is None else f"{self._epochs} epochs"
