@@ -69,7 +69,7 @@ class Answers {
   void add(const std::string& text, std::span<const float> scores) {
     if (console_.json()) {
       // The comma before, so that whoever reads line by line has the whole answer with its line.
-      print((any_ ? "," : "") + prediction_to_json(labels_, scores, {{"text", text}}) + "\n");
+      print(concat(any_ ? "," : "", prediction_to_json(labels_, scores, {{"text", text}}), "\n"));
     } else {
       const std::size_t best = highest(scores).value_or(0);
       const std::string& label = labels_[best];
