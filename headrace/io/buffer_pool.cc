@@ -1,6 +1,9 @@
 #include "headrace/io/buffer_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -11,6 +14,16 @@ constexpr std::size_t kAlignmentBytes = 64;
 constexpr auto kAlignment = static_cast<std::align_val_t>(kAlignmentBytes);
 // Sizes are rounded up, so that buffers of nearly the same size serve for each other.
 constexpr std::size_t kRoundBytes = 4096;
+constexpr std::size_t kHugePageBytes = 2 << 20;
+
+// Fewer page faults when it is filled, and fewer misses of the address cache when it is read here and there.
+// Nothing is lost where the system has none.
+void ask_for_huge_pages(std::byte* memory, std::size_t size) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::size_t skipped = (kHugePageBytes - address % kHugePageBytes) % kHugePageBytes;
+  if (size < skipped + kHugePageBytes) return;
+  madvise(memory + skipped, (size - skipped) / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+}
 
 }  // namespace
 
@@ -53,6 +66,7 @@ PooledBuffer BufferPool::take(std::size_t size) {
   }
   if (buffer.memory_ != nullptr) return buffer;
   buffer.memory_ = static_cast<std::byte*>(::operator new(wanted, kAlignment));
+  ask_for_huge_pages(buffer.memory_, wanted);
   buffer.capacity_ = wanted;
   const std::lock_guard lock(mutex_);
   used_bytes_ += wanted;
