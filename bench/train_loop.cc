@@ -45,12 +45,13 @@ std::uint64_t anonymous_kib() {
 /// Wall seconds of each epoch but the first; the loader goes on through all of them, as in training.
 Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<const Dataset>& dataset,
                                         std::uint64_t epochs, MetricSums& sums) {
-  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-               BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
-                                                         {"label", FeatureType::kInt64, kClasses}},
-                                             .batch_size = kBatchSize,
-                                             .seed = 44,
-                                             .epochs = epochs + 1}));
+  HEADRACE_TRY(
+      const std::unique_ptr<BatchLoader> loader,
+      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
+                                                               {"label", FeatureType::kInt64, kClasses}},
+                                                   .batch_size = kBatchSize,
+                                                   .seed = 44,
+                                                   .epochs = epochs + 1}));
   std::vector<double> seconds;
   for (std::uint64_t epoch = 0; epoch <= epochs; ++epoch) {
     const double start = wall_seconds();
@@ -76,10 +77,11 @@ Result<std::vector<double>> from_memory(StepCall& step, const Batch& batch, std:
 }
 
 Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, std::uint64_t& steps) {
-  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-               BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
-                                                         {"label", FeatureType::kInt64, kClasses}},
-                                             .batch_size = kBatchSize}));
+  HEADRACE_TRY(
+      const std::unique_ptr<BatchLoader> loader,
+      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
+                                                               {"label", FeatureType::kInt64, kClasses}},
+                                                   .batch_size = kBatchSize}));
   steps = loader->batches_per_epoch();
   HEADRACE_TRY(std::optional<Batch> batch, loader->next());
   if (!batch) return Error{Code::kInvalidArgument, "the data set is empty"};

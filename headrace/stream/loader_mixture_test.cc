@@ -2,7 +2,6 @@
 #include <random>
 #include <set>
 
-#include "headrace/stream/loader_state.h"
 #include "headrace/stream/small_dataset_test.h"
 
 namespace headrace {
@@ -65,20 +64,9 @@ TEST_F(LoaderMixtureTest, ResumesAtAnyBatchAtAnyWorldSize) {
     EXPECT_LT(state.size(), 1000U);
     const auto position = parse_loader_state(state, from, with);
     ASSERT_TRUE(position) << position.error().message;
-    const std::uint64_t world_size = 1 + start % 5;
-    std::vector<std::vector<std::int64_t>> joined(expected.size() - start);
-    for (std::uint64_t rank = 0; rank < world_size; ++rank) {
-      LoaderOptions resumed = with;
-      resumed.first_epoch = position->epoch;
-      resumed.first_batch = position->batch;
-      resumed.rank = rank;
-      resumed.world_size = world_size;
-      const auto part = batches_of(from, resumed);
-      ASSERT_EQ(part.size(), joined.size());
-      for (std::size_t b = 0; b < part.size(); ++b)
-        joined[b].insert(joined[b].end(), part[b].begin(), part[b].end());
-    }
-    EXPECT_EQ(joined, std::vector(expected.begin() + static_cast<std::ptrdiff_t>(start), expected.end()));
+    EXPECT_EQ(batches_of_ranks(from, with, *position, 1 + start % 5),
+              std::vector(expected.begin() + static_cast<std::ptrdiff_t>(start), expected.end()))
+        << "from " << start;
   }
 }
 

@@ -2,7 +2,6 @@
 
 /// \file For tests of this folder: small data sets in a memory store, and loaders of them.
 
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/stream/loader.h"
+#include "headrace/stream/loader_state.h"
 
 namespace headrace {
 
@@ -182,6 +182,28 @@ inline std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const D
   auto loader = make_loader(std::move(dataset), options, range);
   EXPECT_TRUE(loader) << loader.error().message;
   return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};
+}
+
+// What is left from a position on, as `world_size` ranks read it, put together.
+inline std::vector<std::vector<std::int64_t>> batches_of_ranks(const std::vector<LoaderSource>& sources,
+                                                               LoaderOptions options,
+                                                               const LoaderPosition& from,
+                                                               std::uint64_t world_size) {
+  options.first_epoch = from.epoch;
+  options.first_batch = from.batch;
+  options.world_size = world_size;
+  std::vector<std::vector<std::int64_t>> joined;
+  for (options.rank = 0; options.rank < world_size; ++options.rank) {
+    auto loader = BatchLoader::create(sources, options);
+    EXPECT_TRUE(loader) << loader.error().message;
+    if (!loader) return {};
+    const auto part = drain(**loader);
+    joined.resize(std::max(joined.size(), part.size()));
+    EXPECT_EQ(part.size(), joined.size());
+    for (std::size_t b = 0; b < part.size(); ++b)
+      joined[b].insert(joined[b].end(), part[b].begin(), part[b].end());
+  }
+  return joined;
 }
 
 }  // namespace headrace
