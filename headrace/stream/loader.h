@@ -108,9 +108,6 @@ class BatchLoader {
   /// \error kDeadlineExceeded   no progress for `patience`
   virtual Result<std::optional<Batch>> next() = 0;
 
-  /// Waits up to `timeout` until `next` has something to say at once: a batch, the end or an error.
-  virtual bool wait_ready(std::chrono::milliseconds timeout) = 0;
-
   virtual std::uint64_t batches_per_epoch() const = 0;
   /// Records of an epoch, on all ranks.
   virtual std::uint64_t record_count() const = 0;

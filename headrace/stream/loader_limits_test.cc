@@ -134,16 +134,8 @@ TEST_F(LoaderStallTest, AStopEndsTheWait) {
   LoaderOptions with = options();
   with.stop = source.get_token();
   const auto loader = stalled(with);
-  EXPECT_FALSE(loader->wait_ready(milliseconds(5)));
   source.request_stop();
   EXPECT_EQ(loader->next().error().code, Code::kCancelled);
-}
-
-TEST_F(LoaderStallTest, ThreadsAreAddedWhileTheStoreIsSlow) {
-  LoaderOptions with = options();
-  const auto loader = stalled(with);
-  EXPECT_FALSE(loader->wait_ready(milliseconds(5)));
-  EXPECT_GE(loader->stats().threads, 1);
 }
 
 // A billion records: what opening takes is the manifest, and a block's worth of memory for each 8 MiB.

@@ -236,14 +236,12 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) const {
   const std::vector<SourcePosition> rows = plan_.rows(task.sequence);
   std::vector<Window::Place> places;
   places.reserve(rows.size());
-  std::vector<const Window*> windows;
   for (const SourcePosition& row : rows) {
     const std::uint64_t position = row.epoch * sources_[row.source]->record_count() + row.position;
     const auto& open = *std::ranges::find_if(task.windows[row.source], [&](const auto& candidate) {
       return position >= candidate->begin && position < candidate->end;
     });
     places.push_back(open->window->place(row.position));
-    windows.push_back(open->window.get());
   }
   const auto describe = [&](std::size_t row) {
     const SourceRecord record = sources_[rows[row].source]->at(rows[row].epoch, rows[row].position);
@@ -298,8 +296,7 @@ void Pipeline::work(std::size_t number, const std::stop_token& stop) {
   auto maker = BatchMaker::create(options_.columns, options_.on_corrupt);
   std::unique_lock lock(mutex_);
   if (!maker) {
-    fail(std::move(maker).error());
-    return may_take_.notify_all();
+    return fail(std::move(maker).error());
   }
   Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
   for (const auto& source : sources_)
@@ -331,11 +328,6 @@ bool Pipeline::is_ready() const {
 bool Pipeline::caller_holds_all() const {
   return ready_.empty() && claimed_sequence_ == next_sequence_ && batches_->outstanding() > 0 &&
          batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
-}
-
-bool Pipeline::wait_ready(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  return may_take_.wait_for(lock, options_.stop, timeout, [this] { return is_ready(); });
 }
 
 // REQUIRES: mutex_ is held.

@@ -38,7 +38,6 @@ class Pipeline {
   ~Pipeline();
 
   Result<std::optional<Batch>> next();
-  bool wait_ready(std::chrono::milliseconds timeout);
   LoaderStats stats() const;
   std::vector<std::string> remarks() const;
   std::string activity() const;
