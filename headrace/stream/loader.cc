@@ -135,8 +135,7 @@ Result<Pipeline::Sizes> check_budget(const std::vector<std::unique_ptr<Source>>&
   std::uint64_t windows = 0, block = 0, stored = 0, index = 0;
   for (const auto& source : sources) {
     // A source that fits one window is in memory once.
-    const bool is_small = source->window_count(0) == 1;
-    windows += (is_small ? 1 : 2) * source->window_memory_bytes();
+    windows += (source->is_one_window() ? 1 : 2) * source->window_memory_bytes();
     block = std::max(block, source->block_bytes());
     stored = std::max(stored, source->stored_block_bytes());
     if (source->mode() == ShuffleMode::kExact) {

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <thread>
 
+#include "headrace/io/parallel.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/stream/small_dataset_test.h"
 
@@ -73,26 +74,32 @@ TEST_F(LoaderTest, TracesWhatItsThreadsDo) {
   EXPECT_EQ(stats.blocks, 72U);
 }
 
-// A store whose reads wait until they are let go or stopped.
+// A store whose reads wait until they are let go or stopped, or so many wait at once.
 class StuckStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   std::atomic<bool> is_stuck{false};
+  std::atomic<int> most_waiting{1'000'000};
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
+    if (++waiting_ == most_waiting) is_stuck = false;
     while (is_stuck && !options.call.stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
+    --waiting_;
     if (options.call.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};
     return ForwardingStore::read_into(key, target, options);
   }
+
+ private:
+  std::atomic<int> waiting_{0};
 };
 
 class LoaderStallTest : public LoaderTest {
  protected:
   LoaderStallTest() : stuck(std::make_shared<StuckStore>(store)) {}
 
-  std::unique_ptr<BatchLoader> stalled(const LoaderOptions& with) {
-    publish({50}, 7);
+  std::unique_ptr<BatchLoader> stalled(const LoaderOptions& with, bool has_many_blocks = false) {
+    publish({200}, 7, has_many_blocks);
     const auto dataset = Dataset::open({stuck, "data", Url{"memory", "test", "data"}}, {});
     EXPECT_TRUE(dataset);
     stuck->is_stuck = true;
@@ -136,6 +143,30 @@ TEST_F(LoaderStallTest, AStopEndsTheWait) {
   const auto loader = stalled(with);
   source.request_stop();
   EXPECT_EQ(loader->next().error().code, Code::kCancelled);
+}
+
+TEST_F(LoaderStallTest, AStopComesBeforeABatchThatIsReady) {
+  std::stop_source source;
+  LoaderOptions with = options();
+  with.stop = source.get_token();
+  const auto loader = stalled(with);
+  stuck->is_stuck = false;
+  ASSERT_TRUE(loader->next());
+  while (loader->stats().ready_batches == 0) std::this_thread::yield();
+  source.request_stop();
+  const auto batch = loader->next();
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().code, Code::kCancelled);
+}
+
+TEST_F(LoaderStallTest, AStoreThatIsSlowFromTheStartGetsMoreThreads) {
+  LoaderOptions with = options();
+  with.threads = 0;
+  with.window_bytes = 1 << 20;
+  stuck->most_waiting = available_cores() + 2;
+  const auto loader = stalled(with, true);
+  ASSERT_TRUE(loader->next());
+  EXPECT_GE(loader->stats().threads, available_cores() + 2);
 }
 
 // A billion records: what opening takes is the manifest, and a block's worth of memory for each 8 MiB.

@@ -330,22 +330,25 @@ bool Pipeline::caller_holds_all() const {
          batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
 }
 
-// REQUIRES: mutex_ is held.
+// Adds one where threads mostly wait for the store. REQUIRES: mutex_ is held
 void Pipeline::more_threads() {
-  const double busy =
-      stats_.fetch_seconds + stats_.inflate_seconds + stats_.check_seconds + stats_.decode_seconds;
-  if (stats_.fetch_seconds > busy / 2) add_thread();
+  double fetching = stats_.fetch_seconds;
+  // A load that takes long is one that waits, before it has ended, too.
+  for (const Activity& activity : activities_) {
+    if (activity.stage == kLoading) fetching += seconds_between(activity.since, Clock::now());
+  }
+  const double others = stats_.inflate_seconds + stats_.check_seconds + stats_.decode_seconds;
+  if (fetching > others) add_thread();
 }
 
 // Waits until there is something to take. REQUIRES: mutex_ is held
 Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
   const Clock::time_point start = Clock::now();
   Clock::time_point reported = start, free_since = start;
-  while (!is_ready()) {
+  while (!is_ready() && !options_.stop.stop_requested()) {
     may_take_.wait_for(lock, options_.stop, kLookAround, [this] { return is_ready(); });
-    if (options_.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
     const Clock::time_point now = Clock::now();
-    if (is_ready()) break;
+    if (is_ready() || options_.stop.stop_requested()) break;
     if (!caller_holds_all()) free_since = now;
     if (now - free_since >= options_.hold_patience) {
       return Error{Code::kResourceExhausted,
@@ -369,6 +372,8 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
     more_threads();
     changed();
   }
+  // Also where a batch is ready: a caller that has asked to stop gets no more.
+  if (options_.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
   const double waited = seconds_between(start, Clock::now());
   stats_.wait_seconds += waited;
   if (waited > kLongWaitSeconds) more_threads();

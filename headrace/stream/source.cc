@@ -119,12 +119,16 @@ std::uint64_t Source::exact_window_records() const {
   return std::clamp(static_cast<std::uint64_t>(fit), std::uint64_t{1}, kMaxExactWindowRecords);
 }
 
-std::uint64_t Source::window_count(std::uint64_t epoch) const {
-  if (options_.mode == ShuffleMode::kExact) {
-    const std::uint64_t each = exact_window_records();
-    return (record_count() + each - 1) / each;
+bool Source::is_one_window() const {
+  if (options_.mode == ShuffleMode::kExact) return record_count() <= exact_window_records();
+  if (options_.mode == ShuffleMode::kNone) return slices_.size() <= 1;
+  // A window ends with the block that fills it, which may be the smallest.
+  std::uint64_t all_bytes = 0, smallest = 0;
+  for (const OrderBlock& block : order_blocks_) {
+    smallest = all_bytes == 0 ? block.size_bytes : std::min(smallest, block.size_bytes);
+    all_bytes += block.size_bytes;
   }
-  return order(epoch)->windows().size();
+  return all_bytes - smallest < options_.window_bytes;
 }
 
 std::uint64_t Source::window_at(std::uint64_t epoch, std::uint64_t position) const {

@@ -99,9 +99,9 @@ class Source {
   std::uint64_t record_count() const { return range_.count; }
   ShuffleMode mode() const { return options_.mode; }
 
-  /// Windows of an epoch, and the one that holds a position. Cost: O(blocks) for an epoch not asked about
-  /// last.
-  std::uint64_t window_count(std::uint64_t epoch) const;
+  /// True if each epoch is surely one window. Cost: O(blocks).
+  bool is_one_window() const;
+  /// The window of an epoch that holds a position. Cost: O(blocks) for an epoch not asked about last.
   std::uint64_t window_at(std::uint64_t epoch, std::uint64_t position) const;
   std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number) const;
 
