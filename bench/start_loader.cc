@@ -5,8 +5,8 @@
 ///   headrace_bench_start_loader resume REPEATS   the same: from a state to the batch after it
 ///   headrace_bench_start_loader fetch URL        one epoch of a real data set: bytes that the store gave
 ///
-/// The store of the first two is simulated: it has a manifest and any byte of its thousand shards, all records
-/// being the same. All print JSON. bench/start_loader.py runs it.
+/// The store of the first two is simulated: it has a manifest and any byte of its thousand shards, all
+/// records being the same. All print JSON. bench/start_loader.py runs it.
 
 #include <sys/resource.h>
 

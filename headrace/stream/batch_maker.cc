@@ -13,10 +13,8 @@ constexpr std::size_t kRemarks = 100;
 // Asks for a record that comes soon: records lie anywhere in a window, which no cache holds.
 void prefetch(const Window::Place& place) {
   constexpr std::size_t kLineBytes = 64, kMostBytes = 4096;
-  if (place.block->hole(place.record) != nullptr) return;
-  const BytesView data = place.block->data(place.record);
-  for (std::size_t at = 0; at < std::min(data.size(), kMostBytes); at += kLineBytes)
-    __builtin_prefetch(data.data() + at);
+  for (std::size_t at = 0; at < std::min(place.data.size(), kMostBytes); at += kLineBytes)
+    __builtin_prefetch(place.data.data() + at);
 }
 
 // A column with one row in the place of each whose weight is 0.
@@ -141,10 +139,10 @@ Status BatchMaker::make(std::span<const Window::Place> places, const Describe& d
     if (row + 1 < places.size()) prefetch(places[row + 1]);
     if (row < places.size()) {
       const Window::Place& place = places[row];
-      if (const Error* hole = place.block->hole(place.record)) {
-        note(hole->message);
+      if (place.hole != nullptr) {
+        note(place.hole->message);
       } else {
-        Status status = decoder_.decode(place.block->data(place.record), buffers_, row);
+        Status status = decoder_.decode(place.data, buffers_, row);
         is_good = status.has_value();
         if (!is_good) {
           Error error = std::move(status).error().in(describe(row));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "headrace/base/text.h"
 #include "headrace/record/tfrecord.h"
@@ -173,24 +172,6 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
   if (!loaded.holes_.empty()) return {};
   return Error{Code::kInternal,
                concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
-}
-
-LoadedBlock BlockLoader::keep(const LoadedBlock& block, std::span<const std::uint64_t> records) const {
-  LoadedBlock kept;
-  const bool is_lost = block.offsets_.empty();
-  std::uint64_t bytes = 0;
-  for (const std::uint64_t record : records)
-    bytes += is_lost ? 0 : block.offsets_[record + 1] - block.offsets_[record];
-  kept.stream_ = pool_->take(bytes);
-  kept.offsets_.push_back(0);
-  for (std::uint64_t i = 0; i < records.size(); ++i) {
-    const std::uint64_t begin = is_lost ? 0 : block.offsets_[records[i]];
-    const std::uint64_t size = is_lost ? 0 : block.offsets_[records[i] + 1] - begin;
-    std::memcpy(kept.stream_.data() + kept.offsets_.back(), block.stream_.data() + begin, size);
-    kept.offsets_.push_back(kept.offsets_.back() + size);
-    if (const Error* hole = block.hole(records[i])) kept.holes_.push_back({i, i + 1, *hole});
-  }
-  return kept;
 }
 
 // Each member by itself, so that damage to one does not reach the next.

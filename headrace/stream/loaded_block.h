@@ -61,9 +61,6 @@ class BlockLoader {
   /// \error                      what the store returns
   Result<LoadedBlock> load(const DatasetBlock& block, const CallOptions& call);
 
-  /// A copy of some records of a block, numbered anew. REQUIRES: ascending
-  LoadedBlock keep(const LoadedBlock& block, std::span<const std::uint64_t> records) const;
-
   const BlockLoadStats& stats() const { return stats_; }
   /// What was remarked since the last call; for people.
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }

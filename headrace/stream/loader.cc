@@ -6,6 +6,7 @@
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
 #include "headrace/stream/batch_plan.h"
+#include "headrace/stream/loader_memory.h"
 #include "headrace/stream/loader_state.h"
 #include "headrace/stream/pipeline.h"
 #include "headrace/stream/record_finder.h"
@@ -13,12 +14,10 @@
 namespace headrace {
 namespace {
 
-// Threads, with `threads` 0, when the store is slow.
-constexpr int kMostThreads = 16;
-// Batches made ahead of the caller, if the budget allows: enough to hide what a batch takes to make.
-constexpr std::uint64_t kDepth = 8;
-// At least: the caller's, one that is ready and one that is being made.
-constexpr std::uint64_t kLeastBatches = 3;
+// So that its product with a rank does not wrap around.
+constexpr std::uint64_t kMostBatchSize = std::uint64_t{1} << 31;
+// Batches of all epochs, for the same reason.
+constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
 
 std::string schema_text(const Column& column, const FeatureSchema& schema) {
   std::string text = concat(column.name, " is ", schema.dtype);
@@ -50,10 +49,27 @@ Status check_column(const Dataset& dataset, const Column& column) {
                       " ", schema_text(column, found->second))};
 }
 
+// Holes in a batch are for those who have asked for them.
+Status check_lost_shards(const Dataset& dataset, CorruptionPolicy policy) {
+  if (policy == CorruptionPolicy::kSkipShard) return {};
+  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
+    if (!dataset.shards()[i].lost) continue;
+    return Error{Code::kFailedPrecondition,
+                 concat(dataset.describe_shard(i), " is missing or altered: the data set was opened to skip ",
+                        "such shards, but is to be read with ", policy_name(policy), "; read it with ",
+                        policy_name(CorruptionPolicy::kSkipShard), ", too")};
+  }
+  return {};
+}
+
 Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
   if (options.rank >= options.world_size) {
     return Error{Code::kInvalidArgument,
                  concat("rank ", options.rank, " is not below the world size ", options.world_size)};
+  }
+  if (options.batch_size > kMostBatchSize) {
+    return Error{Code::kInvalidArgument,
+                 concat("a global batch of ", options.batch_size, "; at most ", kMostBatchSize)};
   }
   if (options.batch_size == 0 || options.batch_size < options.world_size) {
     return Error{Code::kInvalidArgument, concat("a global batch of ", options.batch_size,
@@ -68,21 +84,31 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
       return Error{Code::kInvalidArgument,
                    concat("the weight of ", source.dataset->describe(), " is not above 0: ", source.weight)};
     for (const Column& column : options.columns) HEADRACE_CHECK(check_column(*source.dataset, column));
+    HEADRACE_CHECK(check_lost_shards(*source.dataset, options.on_corrupt));
+    if (count_of(source) == 0) {
+      const std::string& split = source.dataset->split();
+      return Error{Code::kFailedPrecondition,
+                   concat(source.dataset->describe(), " has no records", split.empty() ? "" : " in split ",
+                          split, source.range ? ", or in the range that is wanted of it" : "")};
+    }
   }
-  return {};
+  return check_index_memory(sources, options);
 }
 
-std::vector<std::uint64_t> weights_of(const std::vector<LoaderSource>& sources) {
-  std::vector<double> weights;
-  for (const LoaderSource& source : sources) weights.push_back(source.weight);
-  return mixture_weights(weights);
+Status check_position(const LoaderOptions& options, const BatchPlan& plan) {
+  if (options.first_batch < plan.batches_per_epoch() &&
+      options.first_epoch < kMostSequence / plan.batches_per_epoch())
+    return {};
+  return Error{Code::kInvalidArgument,
+               concat("batch ", options.first_batch, " of epoch ", options.first_epoch,
+                      " is wanted first; an epoch has ", plan.batches_per_epoch(), " batches")};
 }
 
 // Sources with the seeds and windows that docs/formats/order.md gives them.
 Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<LoaderSource>& from,
                                                           const LoaderOptions& options,
                                                           std::vector<std::string>& remarks) {
-  const Mixture mixture(weights_of(from));
+  const Mixture mixture(integer_weights(from));
   std::vector<std::unique_ptr<Source>> sources;
   for (std::size_t s = 0; s < from.size(); ++s) {
     SourceOptions with{.range = from[s].range,
@@ -96,77 +122,9 @@ Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<Load
     }
     HEADRACE_TRY(std::unique_ptr<Source> source,
                  Source::create(from[s].dataset, with, {.stop = options.stop}, remarks));
-    if (source->record_count() == 0) {
-      return Error{Code::kFailedPrecondition,
-                   concat(from[s].dataset->describe(), " has no records in split ", from[s].dataset->split(),
-                          ", or in the range that is wanted of it")};
-    }
     sources.push_back(std::move(source));
   }
   return sources;
-}
-
-BatchPlan plan_of(const std::vector<LoaderSource>& from, const std::vector<std::unique_ptr<Source>>& sources,
-                  const LoaderOptions& options) {
-  const std::vector<std::uint64_t> weights = weights_of(from);
-  std::vector<BatchPlan::Source> parts;
-  for (std::size_t s = 0; s < sources.size(); ++s) parts.push_back({sources[s]->record_count(), weights[s]});
-  return {std::move(parts), options.batch_size, options.drop_remainder, options.rank, options.world_size};
-}
-
-// Of one batch, columns of any length as large as the records are on average.
-std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
-                          const std::vector<Column>& columns) {
-  std::uint64_t bytes = plan.row_count() * sizeof(float) + (columns.size() + 1) * kBatchAlignmentBytes;
-  bool is_variable = false;
-  for (const Column& column : columns) {
-    bytes += plan.row_count() * row_bytes(column);
-    is_variable = is_variable || !is_fixed(column);
-  }
-  double record_bytes = 0;
-  for (const auto& source : sources) record_bytes = std::max(record_bytes, source->mean_record_bytes());
-  if (is_variable) bytes += static_cast<std::uint64_t>(record_bytes * static_cast<double>(plan.row_count()));
-  return bytes;
-}
-
-// What the loader takes of its budget; or why that is not enough.
-Result<Pipeline::Sizes> check_budget(const std::vector<std::unique_ptr<Source>>& sources,
-                                     const BatchPlan& plan, const LoaderOptions& options) {
-  std::uint64_t windows = 0, block = 0, stored = 0, index = 0;
-  for (const auto& source : sources) {
-    // A source that fits one window is in memory once.
-    windows += (source->is_one_window() ? 1 : 2) * source->window_memory_bytes();
-    block = std::max(block, source->block_bytes());
-    stored = std::max(stored, source->stored_block_bytes());
-    if (source->mode() == ShuffleMode::kExact) {
-      index += source->dataset().record_count() * sizeof(std::uint64_t);
-      stored = std::max(stored, source->stored_block_bytes() + source->block_bytes());
-    }
-  }
-  const std::uint64_t batch = batch_bytes(sources, plan, options.columns);
-  const auto with_threads = [&](int threads) {
-    return windows + index + kLeastBatches * batch + static_cast<std::uint64_t>(threads) * stored;
-  };
-  const std::uint64_t least = with_threads(std::max(options.threads, 1));
-  if (least > options.memory_budget_bytes) {
-    return Error{
-        Code::kResourceExhausted,
-        concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
-               format_size(block), " and batches of ", format_size(batch), " needs ", format_size(least),
-               ", but the memory budget is ", format_size(options.memory_budget_bytes),
-               "; raise the budget, or make windows or batches smaller")};
-  }
-  Pipeline::Sizes sizes{.threads = options.threads, .most_threads = options.threads};
-  if (options.threads <= 0) {
-    sizes.most_threads = kMostThreads;
-    while (sizes.most_threads > 1 && with_threads(sizes.most_threads) > options.memory_budget_bytes)
-      --sizes.most_threads;
-    sizes.threads = std::min(available_cores(), sizes.most_threads);
-  }
-  const std::uint64_t rest = options.memory_budget_bytes - with_threads(sizes.most_threads);
-  sizes.batch_budget_bytes = rest + kLeastBatches * batch;
-  sizes.depth = std::clamp<std::uint64_t>(sizes.batch_budget_bytes / batch, kLeastBatches, kDepth + 1) - 1;
-  return sizes;
 }
 
 class Loader final : public BatchLoader {
@@ -235,13 +193,15 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSourc
   HEADRACE_CHECK(check_options(from, options));
   std::vector<std::string> remarks;
   HEADRACE_TRY(std::vector<std::unique_ptr<Source>> sources, open_sources(from, options, remarks));
-  const BatchPlan plan = plan_of(from, sources, options);
+  const BatchPlan plan = batch_plan_of(from, options);
   if (plan.batches_per_epoch() == 0) {
     return Error{Code::kFailedPrecondition,
                  concat(from.front().dataset->describe(), " has ", plan.records_per_epoch(),
                         " records in this range: not one batch of ", options.batch_size)};
   }
-  HEADRACE_TRY(const Pipeline::Sizes sizes, check_budget(sources, plan, options));
+  HEADRACE_CHECK(check_position(options, plan));
+  options.epochs = std::min(options.epochs, kMostSequence / plan.batches_per_epoch());
+  HEADRACE_TRY(const Pipeline::Sizes sizes, divide_memory(sources, plan, options));
   return std::unique_ptr<BatchLoader>(std::make_unique<Loader>(
       std::move(from), std::move(options), std::move(sources), plan, sizes, std::move(remarks)));
 }

@@ -33,6 +33,49 @@ TEST_F(LoaderTest, WhoHoldsAllBatchesIsToldSo) {
   EXPECT_TRUE((*loader)->next()) << "it goes on once a batch is back";
 }
 
+TEST_F(LoaderTest, ABatchOfManyWindowsNeedsRoomForAllOfThem) {
+  publish({500}, 7, true);
+  LoaderOptions with = options();
+  with.shuffle = ShuffleMode::kNone;
+  with.columns.resize(1);
+  with.columns[0] = {.name = "y", .type = FeatureType::kInt64, .length = 2};
+  with.threads = 1;
+  with.batch_size = 16;
+  with.memory_budget_bytes = 20'000;
+  EXPECT_TRUE(make_loader(open(), with));
+  with.batch_size = 200;
+  const auto refused = make_loader(open(), with);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  with.memory_budget_bytes = 80'000;
+  auto loader = make_loader(open(), with);
+  ASSERT_TRUE(loader) << loader.error().message;
+  std::size_t batches = 0;
+  while (*(*loader)->next()) ++batches;
+  EXPECT_EQ(batches, 3U);
+}
+
+TEST_F(LoaderTest, WhereTheRecordsLieIsPartOfTheBudget) {
+  publish({500}, 7, true);
+  LoaderOptions with = options();
+  with.shuffle = ShuffleMode::kExact;
+  with.memory_budget_bytes = 3'999;
+  const auto refused = make_loader(open(), with);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("in exact order, where the records lie takes 4.0 kB"));
+}
+
+TEST_F(LoaderTest, NoBatchIsSoLargeThatSumsWrapAround) {
+  publish({50}, 7);
+  LoaderOptions with = options();
+  with.batch_size = std::uint64_t{1} << 31;
+  with.memory_budget_bytes = std::uint64_t{1} << 40;
+  with.columns.push_back({.name = "z", .length = std::uint32_t{1} << 31, .required = false});
+  EXPECT_EQ(make_loader(open(), with).error().code, Code::kResourceExhausted);
+  with.batch_size = ~std::uint64_t{0};
+  EXPECT_EQ(make_loader(open(), with).error().code, Code::kInvalidArgument);
+}
+
 TEST_F(LoaderTest, ABatchesMemoryIsUsedAgain) {
   publish({500}, 7, true);
   auto loader = make_loader(open(), options());

@@ -1,5 +1,6 @@
 #include "headrace/stream/loader_state.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/json_depth.h"
@@ -13,40 +14,79 @@ namespace {
 
 using nlohmann::json;
 
+// Of the text that says where the data lie.
+constexpr std::size_t kPlaceBytes = 300;
+
 std::string fingerprint(const LoaderSource& source) {
   const Dataset& dataset = *source.dataset;
-  const RecordRange range = source.range.value_or(RecordRange{0, dataset.record_count()});
+  const std::uint64_t first = source.range ? source.range->first : 0;
   return sha256_hex(
-      as_bytes(concat(dataset.digest(), " ", dataset.split(), " ", range.first, " ", range.count)));
+      as_bytes(concat(dataset.digest(), " ", dataset.split(), " ", first, " ", count_of(source))));
 }
 
 std::string fingerprint(const std::vector<LoaderSource>& sources) {
   if (sources.size() == 1) return fingerprint(sources.front());
-  std::vector<double> weights;
-  for (const LoaderSource& source : sources) weights.push_back(source.weight);
-  const std::vector<std::uint64_t> integers = mixture_weights(weights);
+  const std::vector<std::uint64_t> weights = integer_weights(sources);
   std::string text;
   for (std::size_t i = 0; i < sources.size(); ++i)
-    text += concat(fingerprint(sources[i]), " ", integers[i], "\n");
+    text += concat(fingerprint(sources[i]), " ", weights[i], "\n");
   return sha256_hex(as_bytes(text));
 }
 
-// All of a state but the position.
-json document_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
+// What of a state must be the same, but for the data.
+json document_of(const LoaderOptions& options) {
   return {{"order", kOrderVersion},
           {"seed", options.seed},
           {"batch_size", options.batch_size},
           {"mode", shuffle_mode_name(options.shuffle)},
           {"window_bytes", options.window_bytes},
-          {"drop_remainder", options.drop_remainder},
-          {"dataset", fingerprint(sources)}};
+          {"drop_remainder", options.drop_remainder}};
+}
+
+// For people: the same data may lie elsewhere.
+std::string describe(const std::vector<LoaderSource>& sources) {
+  std::uint64_t records = 0;
+  for (const LoaderSource& source : sources) records += count_of(source);
+  std::string place = sources.front().dataset->describe();
+  if (place.size() > kPlaceBytes) place = "…" + place.substr(place.size() - kPlaceBytes);
+  if (sources.size() > 1) place += concat(" and ", sources.size() - 1, " more");
+  return replace_invalid_utf8(concat(records, " records of ", place)).text;
+}
+
+Error other_data(const json& stored, const std::vector<LoaderSource>& sources) {
+  const json there = stored.value("data", json());
+  const std::string here = describe(sources);
+  std::string what = there.is_string() ? there.get<std::string>() : "others";
+  what = what == here ? concat(here, ", which were replaced or altered since")
+                      : concat(what, " there, ", here, " here");
+  return {Code::kFailedPrecondition, concat("the loader's state is of another data set or range: ", what,
+                                            "; give the data it was taken on, or begin without a state")};
 }
 
 }  // namespace
 
+std::uint64_t count_of(const LoaderSource& source) {
+  return source.range ? source.range->count : source.dataset->record_count();
+}
+
+std::vector<std::uint64_t> integer_weights(const std::vector<LoaderSource>& sources) {
+  std::vector<double> weights;
+  for (const LoaderSource& source : sources) weights.push_back(source.weight);
+  return mixture_weights(weights);
+}
+
+BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
+  const std::vector<std::uint64_t> weights = integer_weights(sources);
+  std::vector<BatchPlan::Source> parts;
+  for (std::size_t s = 0; s < sources.size(); ++s) parts.push_back({count_of(sources[s]), weights[s]});
+  return {std::move(parts), options.batch_size, options.drop_remainder, options.rank, options.world_size};
+}
+
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
                          const LoaderPosition& position) {
-  json document = document_of(sources, options);
+  json document = document_of(options);
+  document["dataset"] = fingerprint(sources);
+  document["data"] = describe(sources);
   document["epoch"] = position.epoch;
   document["batch"] = position.batch;
   return document.dump();
@@ -59,15 +99,24 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
       !document.contains("batch") || !document["batch"].is_number_unsigned()) {
     return Error{Code::kDataLoss, "the loader's state is damaged"};
   }
-  const json expected = document_of(sources, options);
+  const json expected = document_of(options);
   for (const auto& [name, value] : expected.items()) {
     const json stored = document.value(name, json());
     if (stored == value) continue;
-    return Error{Code::kFailedPrecondition,
-                 concat("the loader's state is of another ", name == "dataset" ? "data set or range" : name,
-                        ": ", stored.dump(), " there, ", value.dump(), " here")};
+    return Error{Code::kFailedPrecondition, concat("the loader's state is of another ", name, ": ",
+                                                   stored.dump(), " there, ", value.dump(), " here")};
   }
-  return LoaderPosition{document["epoch"].get<std::uint64_t>(), document["batch"].get<std::uint64_t>()};
+  if (document.value("dataset", json()) != fingerprint(sources)) return other_data(document, sources);
+  const LoaderPosition position{document["epoch"].get<std::uint64_t>(),
+                                document["batch"].get<std::uint64_t>()};
+  const bool has_batches =
+      options.rank < options.world_size && options.world_size <= options.batch_size &&
+      std::ranges::all_of(sources, [](const LoaderSource& source) { return count_of(source) > 0; });
+  if (!has_batches) return position;  // the loader will not be made
+  const std::uint64_t batches = batch_plan_of(sources, options).batches_per_epoch();
+  if (position.batch < batches) return position;
+  return Error{Code::kDataLoss, concat("the loader's state is damaged: it says batch ", position.batch,
+                                       " of an epoch of ", batches)};
 }
 
 }  // namespace headrace

@@ -144,6 +144,32 @@ TEST_F(LoaderTest, CorruptRecordsFailOrLeaveHolesThatShiftNothing) {
   EXPECT_EQ((*longer)->remarks().size(), 2U) << "each record is named once";
 }
 
+TEST_F(LoaderTest, AFailureComesAfterTheSameBatchesEveryTime) {
+  publish({300}, 0, true);
+  const auto expected = batches_of(open(), options());
+  auto object = read_object(*store, "data/train-00000", 1 << 20);
+  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
+  object->data[index->record_offset(150) + 30] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/train-00000", object->data, {}));
+  std::set<std::pair<std::size_t, std::string>> ends;
+  for (int i = 0; i < 20; ++i) {
+    LoaderOptions with = options();
+    with.threads = 1 + i % 5;
+    auto loader = make_loader(open(), with);
+    Result<std::optional<Batch>> batch = std::optional<Batch>();
+    std::size_t count = 0;
+    for (; (batch = (*loader)->next()) && *batch; ++count) {
+      const float first_row = reinterpret_cast<const float*>((*batch)->column(0))[0];
+      EXPECT_EQ(static_cast<std::int64_t>(first_row), expected[count][0]);
+    }
+    ASSERT_FALSE(batch);
+    ends.emplace(count, batch.error().message);
+    EXPECT_EQ((*loader)->next().error().message, batch.error().message) << "it stays";
+  }
+  EXPECT_EQ(ends.size(), 1U);
+  EXPECT_GT(ends.begin()->first, 0U);
+}
+
 TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
   publish({50, 50}, 10);
   auto object = read_object(*store, "data/train-00001", 1 << 20);
@@ -180,6 +206,10 @@ TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
     seen.insert(batch.begin(), batch.end());
   seen.erase(-1);
   EXPECT_EQ(seen.size(), 50U);
+  const auto strict = make_loader(open(CorruptionPolicy::kSkipShard), options());
+  ASSERT_FALSE(strict) << "its batches would have holes that nobody asked for";
+  EXPECT_THAT(strict.error().message, AllOf(HasSubstr("train-00001 is missing or altered"),
+                                            HasSubstr("to be read with fail; read it with skip-shard")));
 }
 
 TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewWhereItIsNeeded) {
@@ -373,7 +403,19 @@ TEST_F(LoaderTest, AStateOfAnotherDataSetIsRefused) {
   const auto position = parse_loader_state(state, {{.dataset = open()}}, options());
   ASSERT_FALSE(position);
   EXPECT_EQ(position.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(position.error().message, HasSubstr("another data set or range: 50 records of "
+                                                  "memory://test/data there, 51 records of "
+                                                  "memory://test/data here"));
+  const std::string beyond = (*make_loader(before, options()))->state(0, 3);
+  EXPECT_TRUE(parse_loader_state(beyond, {{.dataset = before}}, options()));
+  std::string damaged = beyond;
+  damaged.replace(damaged.find("\"batch\":3"), 9, "\"batch\":4");
+  EXPECT_THAT(parse_loader_state(damaged, {{.dataset = before}}, options()).error().message,
+              HasSubstr("batch 4 of an epoch of 4"));
   LoaderOptions other = options();
+  other.first_epoch = std::uint64_t{1} << 62;
+  EXPECT_EQ(make_loader(before, other).error().code, Code::kInvalidArgument);
+  other = options();
   other.batch_size = 8;
   EXPECT_THAT(parse_loader_state(state, {{.dataset = before}}, other).error().message,
               HasSubstr("another batch_size: 16 there, 8 here"));

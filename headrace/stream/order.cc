@@ -109,7 +109,7 @@ OrderedRecord EpochOrder::at(std::uint64_t position) const {
 }
 
 std::uint64_t batches_in_epoch(std::uint64_t record_count, std::uint64_t batch_size, bool drop_remainder) {
-  return drop_remainder ? record_count / batch_size : (record_count + batch_size - 1) / batch_size;
+  return record_count / batch_size + (drop_remainder || record_count % batch_size == 0 ? 0 : 1);
 }
 
 }  // namespace headrace

@@ -13,6 +13,7 @@ constexpr std::size_t kRemarks = 100;
 constexpr double kLongWaitSeconds = 0.002;
 // A slice of a wait, after which the waiter looks around.
 constexpr std::chrono::milliseconds kLookAround{100};
+constexpr const char* kOpening = "opening a window";
 constexpr const char* kLoading = "loading";
 constexpr const char* kMaking = "making";
 
@@ -65,7 +66,8 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
   batches_->on_return([this] { changed(); });
   const std::lock_guard lock(mutex_);
   while (static_cast<int>(threads_.size()) < sizes.threads && add_thread()) continue;
-  if (threads_.empty()) fail({Code::kResourceExhausted, "the system refuses to start a thread"});
+  if (threads_.empty())
+    fail(next_sequence_, {Code::kResourceExhausted, "the system refuses to start a thread"});
 }
 
 Pipeline::~Pipeline() {
@@ -88,30 +90,36 @@ bool Pipeline::add_thread() {
 
 // ---- What is claimed next. All REQUIRE: mutex_ is held ----
 
-// Lets go of windows that are read, and opens those that come next: one ahead, and what the next batch needs.
-void Pipeline::open_windows(std::size_t source) {
+// The first batch that will not be made.
+std::uint64_t Pipeline::end_of_making() const {
+  return failure_ ? std::min(failure_->sequence, end_sequence()) : end_sequence();
+}
+
+// Lets go of windows that are read. One that a batch or block task still uses is theirs, too.
+void Pipeline::drop_windows(std::size_t source) {
   SourceState& state = states_[source];
-  const bool is_over = claimed_sequence_ >= end_sequence();
-  const std::uint64_t read = is_over ? state.end : plan_.begin_of(source, claimed_sequence_);
+  const std::uint64_t read =
+      claimed_sequence_ >= end_of_making() ? state.end : plan_.begin_of(source, claimed_sequence_);
   share_blocks(state);
-  // A batch task that still reads a window has it, too; so has a block task.
-  while (!state.windows.empty() && state.windows.front()->end <= read &&
-         state.windows.front().use_count() == 1)
-    state.windows.pop_front();
-  if (is_over) return;
-  const std::uint64_t needed = plan_.end_of(source, claimed_sequence_);
-  while (state.opened < state.end && (state.windows.size() < 2 || state.opened < needed)) {
-    const Source& from = *sources_[source];
-    const std::uint64_t epoch = state.opened / from.record_count();
-    auto open = std::make_shared<OpenWindow>();
-    open->window = from.window(epoch, from.window_at(epoch, state.opened % from.record_count()));
-    open->begin = epoch * from.record_count() + open->window->first_position();
-    open->end = open->begin + open->window->record_count();
-    open->waits_to_share =
-        !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
-    state.opened = open->end;
-    state.windows.push_back(std::move(open));
+  std::erase_if(state.windows, [&](const auto& open) { return open->end <= read && open.use_count() == 1; });
+}
+
+// A source whose next window is to be made: some ahead, and what the batch needs that the caller waits for.
+// For later batches there is no room.
+std::optional<std::size_t> Pipeline::claim_window() {
+  if (claimed_sequence_ >= end_of_making()) return std::nullopt;
+  for (std::size_t s = 0; s < states_.size(); ++s) {
+    SourceState& state = states_[s];
+    std::uint64_t held_bytes = 0;
+    for (const auto& open : state.windows) held_bytes += open->bytes;
+    const bool is_wanted =
+        state.opened < state.end && (state.windows.size() < 2 || held_bytes < sizes_.ahead_bytes ||
+                                     state.opened < plan_.end_of(s, next_sequence_));
+    if (!is_wanted || state.is_opening) continue;
+    state.is_opening = true;
+    return s;
   }
+  return std::nullopt;
 }
 
 // A source that fits one window is not read anew for each epoch.
@@ -126,7 +134,7 @@ void Pipeline::share_blocks(SourceState& state) {
 }
 
 bool Pipeline::may_make_batch() const {
-  if (claimed_sequence_ >= end_sequence() || claimed_sequence_ - next_sequence_ >= sizes_.depth || first_)
+  if (claimed_sequence_ >= end_of_making() || claimed_sequence_ - next_sequence_ >= sizes_.depth || first_)
     return false;
   const bool fits = batches_->outstanding() == 0 ||
                     batches_->outstanding_bytes() + batches_->fixed_bytes() <= sizes_.batch_budget_bytes;
@@ -159,6 +167,7 @@ Pipeline::BatchTask Pipeline::claim_batch() {
 // Of the window that is needed first: by how far into the mixture its first position comes.
 std::optional<Pipeline::BlockTask> Pipeline::claim_block() {
   std::optional<BlockTask> task;
+  if (first_ || claimed_sequence_ >= end_of_making()) return task;
   double earliest = 0;
   for (std::size_t s = 0; s < states_.size(); ++s) {
     const auto open = std::ranges::find_if(states_[s].windows, [](const auto& candidate) {
@@ -202,11 +211,31 @@ void Pipeline::add_remarks(std::vector<std::string> remarks) {
   }
 }
 
-// The first failure stays.
-void Pipeline::fail(Error error) {
-  if (status_) status_ = std::move(error);
+void Pipeline::fail(std::uint64_t sequence, Error error) {
+  if (!failure_ || sequence < failure_->sequence) failure_ = {sequence, std::move(error)};
   may_take_.notify_all();
-  may_work_.notify_all();
+}
+
+// REQUIRES: mutex_ is held; it is let go meanwhile. So do the next two
+void Pipeline::open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const Source& from = *sources_[source];
+  const std::uint64_t epoch = states_[source].opened / from.record_count();
+  const std::uint64_t position = states_[source].opened % from.record_count();
+  begin(worker, {.stage = kOpening, .source = source});
+  lock.unlock();
+  auto open = std::make_shared<OpenWindow>();
+  open->window = from.window(epoch, from.window_at(epoch, position), *buffers_);
+  open->begin = epoch * from.record_count() + open->window->first_position();
+  open->end = open->begin + open->window->record_count();
+  for (const DatasetBlock& block : open->window->blocks()) open->bytes += block.stream_bytes;
+  lock.lock();
+  SourceState& state = states_[source];
+  open->waits_to_share = !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
+  state.opened = open->end;
+  state.windows.push_back(std::move(open));
+  state.is_opening = false;
+  ++settled_;
+  changed();
 }
 
 void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock) {
@@ -214,25 +243,33 @@ void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_loc
   begin(worker, {kLoading, task.source, &task.open->window->blocks()[task.block], 0, start});
   lock.unlock();
   BlockLoader& loader = worker.loaders[task.source];
-  Status status;
-  try {
-    status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
-  } catch (const std::bad_alloc&) {
-    status = Error{Code::kResourceExhausted,
-                   concat("out of memory while reading ", sources_[task.source]->dataset().describe())};
-  }
+  Status status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
   trace_.add(kLoading, worker.number, task.block, start);
   lock.lock();
   count(worker);
   ++stats_.blocks;
+  ++settled_;
   ++task.open->loaded;
   add_remarks(loader.take_remarks());
-  if (!status) fail(std::move(status).error());
+  if (!status) task.open->errors.emplace(task.block, std::move(status).error());
   changed();
 }
 
+std::string Pipeline::describe_record(const SourcePosition& row) {
+  const Dataset& dataset = sources_[row.source]->dataset();
+  const SourceRecord record = sources_[row.source]->at(row.epoch, row.position);
+  const auto offset = finder_.offset(dataset, record.shard, record.record, {.stop = stop_.get_token()});
+  return concat("record ", record.record, offset ? concat(", at byte ", *offset, " uncompressed,") : "",
+                " of ", dataset.describe_shard(record.shard));
+}
+
 // Finds the rows' records and decodes them.
-Status Pipeline::fill(BatchTask& task, Worker& worker) const {
+Status Pipeline::fill(BatchTask& task, Worker& worker) {
+  for (const auto& windows : task.windows) {
+    for (const auto& open : windows) {
+      if (!open->errors.empty()) return open->errors.begin()->second;
+    }
+  }
   const std::vector<SourcePosition> rows = plan_.rows(task.sequence);
   std::vector<Window::Place> places;
   places.reserve(rows.size());
@@ -243,12 +280,8 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) const {
     });
     places.push_back(open->window->place(row.position));
   }
-  const auto describe = [&](std::size_t row) {
-    const SourceRecord record = sources_[rows[row].source]->at(rows[row].epoch, rows[row].position);
-    return concat("record ", record.record, " of ",
-                  sources_[rows[row].source]->dataset().describe_shard(record.shard));
-  };
-  return worker.maker.make(places, describe, task.batch);
+  return worker.maker.make(
+      places, [&](std::size_t row) { return describe_record(rows[row]); }, task.batch);
 }
 
 void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock) {
@@ -257,35 +290,36 @@ void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::
   lock.unlock();
   task.batch.epoch = task.sequence / plan_.batches_per_epoch();
   task.batch.number = task.sequence % plan_.batches_per_epoch();
-  Status status;
-  try {
-    status = fill(task, worker);
-  } catch (const std::bad_alloc&) {
-    status = Error{Code::kResourceExhausted, "out of memory while making a batch"};
-  }
+  Status status = fill(task, worker);
   batches_->measure(task.batch);
   trace_.add(kMaking, worker.number, task.sequence, start);
   lock.lock();
   stats_.decode_seconds += seconds_between(start, Clock::now());
   stats_.corrupt_records += worker.maker.take_corrupt_records();
+  ++settled_;
   add_remarks(worker.maker.take_remarks());
   changed();
-  if (!status) return fail(std::move(status).error());
+  if (!status) return fail(task.sequence, std::move(status).error());
   ready_.emplace(task.sequence, std::move(task.batch));
   if (options_.headspace && !first_) first_ = ready_.begin()->second;
   may_take_.notify_all();
 }
 
-// False if there is nothing to claim. REQUIRES: mutex_ is held; it is let go meanwhile
+// False if there is nothing to claim. REQUIRES: as above
 bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock) {
-  for (std::size_t s = 0; s < states_.size(); ++s) open_windows(s);
+  for (std::size_t s = 0; s < states_.size(); ++s) drop_windows(s);
   if (may_make_batch()) {
     BatchTask task = claim_batch();
     may_work_.notify_one();  // there may be more
     make_batch(std::move(task), worker, lock);
     return true;
   }
-  const std::optional<BlockTask> task = first_ ? std::nullopt : claim_block();
+  if (const std::optional<std::size_t> source = claim_window()) {
+    may_work_.notify_one();
+    open_window(*source, worker, lock);
+    return true;
+  }
+  const std::optional<BlockTask> task = claim_block();
   if (!task) return false;
   may_work_.notify_one();
   load_block(*task, worker, lock);
@@ -293,22 +327,29 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
 }
 
 void Pipeline::work(std::size_t number, const std::stop_token& stop) {
-  auto maker = BatchMaker::create(options_.columns, options_.on_corrupt);
   std::unique_lock lock(mutex_);
-  if (!maker) {
-    return fail(std::move(maker).error());
+  Error error;
+  try {
+    auto maker = BatchMaker::create(options_.columns, options_.on_corrupt);
+    if (!maker) return fail(next_sequence_, std::move(maker).error());
+    Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
+    for (const auto& source : sources_)
+      worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_);
+    while (!stop.stop_requested()) {
+      const std::uint64_t seen = changes_;
+      if (claim_and_work(worker, lock)) continue;
+      begin(worker, {});
+      may_work_.wait(lock, stop, [&] { return changes_ != seen; });
+    }
+    return;
+  } catch (const std::bad_alloc&) {
+    error = {Code::kResourceExhausted, "out of memory while reading ahead: make batches or windows smaller"};
+  } catch (const std::exception& exception) {
+    error = {Code::kInternal, concat("reading ahead failed: ", exception.what())};
   }
-  Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
-  for (const auto& source : sources_)
-    worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_);
-  while (status_ && !stop.stop_requested()) {
-    const std::uint64_t seen = changes_;
-    if (claim_and_work(worker, lock)) continue;
-    begin(worker, {});
-    may_work_.wait(lock, stop, [&] { return changes_ != seen || !status_; });
-  }
-  may_work_.notify_all();
-  may_take_.notify_all();
+  // Its task is never settled, so nothing after the batches that are ready can be given.
+  if (!lock.owns_lock()) lock.lock();
+  fail(next_sequence_, std::move(error));
 }
 
 // Something may be there to claim. Without the mutex, a thread that is about to wait may miss it, until the
@@ -321,7 +362,7 @@ void Pipeline::changed() {
 // ---- The caller ----
 
 bool Pipeline::is_ready() const {
-  return next_sequence_ >= end_sequence() || !status_ || first_ || ready_.contains(next_sequence_);
+  return next_sequence_ >= end_of_making() || first_ || ready_.contains(next_sequence_);
 }
 
 // Nothing can be made, nor is being made, until the caller lets a batch go.
@@ -344,12 +385,14 @@ void Pipeline::more_threads() {
 // Waits until there is something to take. REQUIRES: mutex_ is held
 Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
   const Clock::time_point start = Clock::now();
-  Clock::time_point reported = start, free_since = start;
+  Clock::time_point reported = start, free_since = start, moved = start;
+  std::uint64_t settled = settled_;
   while (!is_ready() && !options_.stop.stop_requested()) {
     may_take_.wait_for(lock, options_.stop, kLookAround, [this] { return is_ready(); });
     const Clock::time_point now = Clock::now();
     if (is_ready() || options_.stop.stop_requested()) break;
     if (!caller_holds_all()) free_since = now;
+    if (std::exchange(settled, settled_) != settled_) moved = now;
     if (now - free_since >= options_.hold_patience) {
       return Error{Code::kResourceExhausted,
                    concat("the caller holds ", batches_->outstanding(), " batches of together ",
@@ -358,9 +401,9 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
                           " has no room for another: let go of some, copy what is to be kept, or raise the "
                           "budget")};
     }
-    if (now - start >= options_.patience) {
+    if (now - moved >= options_.patience) {
       return Error{Code::kDeadlineExceeded,
-                   concat("no batch came in ", seconds_text(now - start), ":\n", activity_locked())};
+                   concat("nothing was read for ", seconds_text(now - moved), ":\n", activity_locked())};
     }
     if (options_.report && now - reported >= options_.report_after) {
       reported = now;
@@ -393,7 +436,7 @@ Result<std::optional<Batch>> Pipeline::next() {
     batch = std::move(ready->second);
     ready_.erase(ready);
   } else {
-    return status_.error();
+    return failure_->error;
   }
   ++next_sequence_;
   ++stats_.batches;

@@ -3,10 +3,13 @@
 /// \file The loader's background: threads that load blocks and make batches of them. docs/data-loader.md says
 /// how; this is the part with the threads.
 ///
-/// Concurrency. One mutex guards everything but the content of blocks and batches. A thread claims a task
-/// under it, works without it, and settles under it. A window's block is written by the one thread that
-/// claimed it; it is read by batch tasks only, which are claimed after all blocks of their windows have been
-/// settled.
+/// Concurrency. One mutex guards everything but the content of windows, blocks and batches. A thread claims a
+/// task under it, works without it, and settles under it. A window is made by the one thread that claimed
+/// that, and a block of it loaded by the one that claimed the block; both are read by batch tasks only, which
+/// are claimed after all blocks of their windows have been settled.
+///
+/// Failures. What fails at a batch ends the order there: the batches before it are made and given first, so
+/// the caller always gets the same ones.
 
 #include <atomic>
 #include <condition_variable>
@@ -19,6 +22,7 @@
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_trace.h"
+#include "headrace/stream/record_finder.h"
 
 namespace headrace {
 
@@ -27,9 +31,11 @@ class Pipeline {
   /// Borrows all but the sizes; starts the threads.
   /// \param depth  batches that are made ahead of the caller
   /// \param batch_budget_bytes  of batches that are not back; one may always be made
+  /// \param ahead_bytes  of a source: windows are opened ahead until they hold so much; two at least
   struct Sizes {
     std::uint64_t depth = 4;
     std::uint64_t batch_budget_bytes = 0;
+    std::uint64_t ahead_bytes = 0;
     int threads = 1;       // that begin
     int most_threads = 1;  // that may work when the store is slow
   };
@@ -54,7 +60,9 @@ class Pipeline {
     std::uint64_t end = 0;
     std::size_t next_block = 0;  // the first that is not claimed
     std::size_t loaded = 0;
-    bool waits_to_share = false;  // the blocks of the window before it, once they are loaded
+    bool waits_to_share = false;            // the blocks of the window before it, once they are loaded
+    std::uint64_t bytes = 0;                // of its blocks
+    std::map<std::size_t, Error> errors{};  // by block
 
     bool is_loaded() const { return loaded == window->blocks().size(); }
   };
@@ -62,6 +70,11 @@ class Pipeline {
     std::deque<std::shared_ptr<OpenWindow>> windows;
     std::uint64_t opened = 0;  // the first position that no window has been opened for
     std::uint64_t end = 0;     // of the last batch
+    bool is_opening = false;   // some thread makes the window at `opened`
+  };
+  struct Failure {
+    std::uint64_t sequence = 0;
+    Error error;
   };
   struct BlockTask {
     std::size_t source = 0;
@@ -86,17 +99,21 @@ class Pipeline {
 
   void work(std::size_t number, const std::stop_token& stop);
   bool claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock);
-  void open_windows(std::size_t source);
+  std::uint64_t end_of_making() const;
+  void drop_windows(std::size_t source);
   void share_blocks(SourceState& state);
   bool may_make_batch() const;
+  std::optional<std::size_t> claim_window();
+  void open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock);
   std::optional<BlockTask> claim_block();
   void load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock);
   BatchTask claim_batch();
   void make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock);
-  Status fill(BatchTask& task, Worker& worker) const;
+  Status fill(BatchTask& task, Worker& worker);
+  std::string describe_record(const SourcePosition& row);
   void count(Worker& worker);
   void add_remarks(std::vector<std::string> remarks);
-  void fail(Error error);
+  void fail(std::uint64_t sequence, Error error);
   void begin(const Worker& worker, Activity activity);
   bool is_ready() const;
   bool caller_holds_all() const;
@@ -122,11 +139,13 @@ class Pipeline {
   std::uint64_t claimed_sequence_ = 0;    // the first that no thread has claimed
   std::map<std::uint64_t, Batch> ready_;  // by sequence
   std::optional<Batch> first_;            // in headspace mode
-  Status status_;                         // the first failure, once there was one
+  std::optional<Failure> failure_;        // the one at the earliest batch
   LoaderStats stats_;
   std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;
   std::vector<Activity> activities_;  // by thread
+  std::uint64_t settled_ = 0;         // tasks of any kind; for who waits to see that something goes on
+  RecordFinder finder_;               // for messages
   LoaderTrace trace_;
   std::stop_source stop_;              // of requests to the store
   std::vector<std::jthread> threads_;  // last: they end before the rest goes

@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
+#include "headrace/record/tfrecord.h"
 #include "headrace/stream/record_finder.h"
 
 namespace headrace {
@@ -14,19 +15,39 @@ constexpr int kIndexThreads = 8;  // requests for indexes at once
 // In exact order, records of a plain shard that lie closer than this are fetched in one request.
 constexpr std::uint64_t kGapBytes = 64 << 10;
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
+// What is noted of a kept record, if it is a block of its own.
+constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
 
 }  // namespace
 
 Status Window::load(std::size_t i, BlockLoader& loader, const CallOptions& call) {
   HEADRACE_TRY(LoadedBlock block, loader.load(blocks_[i], call));
-  if (!wanted_.empty()) block = loader.keep(block, wanted_[i]);
+  if (kept_) return keep(i, block);
   loaded_[i] = std::make_shared<const LoadedBlock>(std::move(block));
+  return {};
+}
+
+// Copies the wanted records to their places, which no other block has.
+Status Window::keep(std::size_t i, const LoadedBlock& block) {
+  for (std::uint32_t rank = kept_->first[i]; rank < kept_->first[i + 1]; ++rank) {
+    auto record = block.record(kept_->wanted[rank]);
+    const MutableBytesView target =
+        kept_->data.bytes().subspan(kept_->offsets[rank], kept_->offsets[rank + 1] - kept_->offsets[rank]);
+    if (record && record->size() != target.size())
+      return Error{Code::kDataLoss, concat("a record has ", record->size(), " bytes, but by its index ",
+                                           target.size(), "; prepare the data set anew")};
+    if (record) {
+      std::ranges::copy(*record, target.begin());
+    } else {
+      kept_->holes[i].emplace(rank, std::move(record).error());
+    }
+  }
   return {};
 }
 
 bool Window::is_same_epoch(const Window& other) const {
   const bool is_epoch = first_position_ == 0 && record_count_ == order_->record_count();
-  return is_epoch && other.record_count_ == record_count_ && exact_places_.empty();
+  return is_epoch && other.record_count_ == record_count_ && !kept_;
 }
 
 void Window::share(const Window& from) {
@@ -41,14 +62,21 @@ void Window::share(const Window& from) {
 
 Window::Place Window::place(std::uint64_t position) const {
   const std::uint64_t i = position - first_position_;
-  if (!exact_places_.empty()) {
-    const ExactPlace& exact = exact_places_[i];
-    return {loaded_[exact.block].get(), exact.record, exact.block};
+  if (kept_) {
+    const std::uint32_t rank = kept_->ranks[i];
+    const auto after = std::ranges::upper_bound(kept_->first, rank);
+    const auto& holes = kept_->holes[static_cast<std::size_t>(after - kept_->first.begin()) - 1];
+    const auto hole = holes.empty() ? holes.end() : holes.find(rank);
+    if (hole != holes.end()) return {{}, &hole->second};
+    return {
+        kept_->data.view().subspan(kept_->offsets[rank], kept_->offsets[rank + 1] - kept_->offsets[rank])};
   }
   const std::uint64_t record = order_->record_in_window(key_, record_count_, i);
   const auto after = std::ranges::upper_bound(first_records_, record);
   const auto block = static_cast<std::size_t>(after - first_records_.begin()) - 1;
-  return {loaded_[block].get(), skipped_[block] + record - first_records_[block], block};
+  const std::uint64_t in_block = skipped_[block] + record - first_records_[block];
+  const Error* hole = loaded_[block]->hole(in_block);
+  return {hole == nullptr ? loaded_[block]->data(in_block) : BytesView(), hole};
 }
 
 Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options)
@@ -119,8 +147,8 @@ std::uint64_t Source::exact_window_records() const {
   return std::clamp(static_cast<std::uint64_t>(fit), std::uint64_t{1}, kMaxExactWindowRecords);
 }
 
-bool Source::is_one_window() const {
-  if (options_.mode == ShuffleMode::kExact) return record_count() <= exact_window_records();
+bool Source::is_held_whole() const {
+  if (options_.mode == ShuffleMode::kExact) return false;
   if (options_.mode == ShuffleMode::kNone) return slices_.size() <= 1;
   // A window ends with the block that fills it, which may be the smallest.
   std::uint64_t all_bytes = 0, smallest = 0;
@@ -136,8 +164,8 @@ std::uint64_t Source::window_at(std::uint64_t epoch, std::uint64_t position) con
   return order(epoch)->window_at(position);
 }
 
-std::unique_ptr<Window> Source::window(std::uint64_t epoch, std::uint64_t number) const {
-  if (options_.mode == ShuffleMode::kExact) return exact_window(epoch, number);
+std::unique_ptr<Window> Source::window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const {
+  if (options_.mode == ShuffleMode::kExact) return exact_window(epoch, number, pool);
   auto window = std::unique_ptr<Window>(new Window);
   window->order_ = order(epoch);
   const EpochOrder::Window& from = window->order_->windows()[number];
@@ -188,7 +216,8 @@ std::uint64_t Source::number_at(std::uint64_t epoch, std::uint64_t position) con
   return slices_[ordered.block].first + ordered.record;
 }
 
-std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t number) const {
+std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t number,
+                                             BufferPool& pool) const {
   auto window = std::unique_ptr<Window>(new Window);
   const std::uint64_t each = exact_window_records();
   window->epoch_ = epoch;
@@ -202,18 +231,23 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
   std::iota(by_place.begin(), by_place.end(), 0U);
   std::ranges::sort(by_place, {},
                     [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
-  window->exact_places_.resize(records.size());
-  for (const std::uint32_t i : by_place) {
-    if (window->blocks_.empty() || !joins(window->blocks_.back(), records[i])) {
-      window->blocks_.push_back(
-          block_around(indexes_[records[i].shard], records[i].shard, records[i].record));
-      window->wanted_.emplace_back();
+  Window::Kept& kept = window->kept_.emplace();
+  kept.ranks.resize(records.size());
+  kept.offsets.push_back(0);
+  for (std::uint32_t rank = 0; rank < by_place.size(); ++rank) {
+    const SourceRecord& record = records[by_place[rank]];
+    const ShardIndex& index = indexes_[record.shard];
+    if (window->blocks_.empty() || !joins(window->blocks_.back(), record)) {
+      window->blocks_.push_back(block_around(index, record.shard, record.record));
+      kept.first.push_back(rank);
     }
-    window->exact_places_[i] = {static_cast<std::uint32_t>(window->blocks_.size() - 1),
-                                static_cast<std::uint32_t>(window->wanted_.back().size())};
-    window->wanted_.back().push_back(records[i].record - window->blocks_.back().first_record);
+    kept.ranks[by_place[rank]] = rank;
+    kept.wanted.push_back(record.record - window->blocks_.back().first_record);
+    kept.offsets.push_back(kept.offsets.back() + index.record_bytes(record.record) - kRecordFramingBytes);
   }
-  window->loaded_.resize(window->blocks_.size());
+  kept.first.push_back(static_cast<std::uint32_t>(by_place.size()));
+  kept.holes.resize(window->blocks_.size());
+  kept.data = pool.take(kept.offsets.back());
   return window;
 }
 
@@ -233,18 +267,38 @@ std::uint64_t Source::stored_block_bytes() const {
   return most;
 }
 
-std::uint64_t Source::window_memory_bytes() const {
-  std::uint64_t all_bytes = 0, record_share = 0;
+// Offsets of the records of a block with the smallest ones, in bytes for each 1,024 of it.
+std::uint64_t Source::offsets_share() const {
+  std::uint64_t most = 0;
   for (const Slice& slice : slices_) {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
-    all_bytes += block.stream_bytes;
-    // Offsets of records, in bytes for each 1,024 of a block.
-    record_share =
-        std::max(record_share, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
+    most = std::max(most, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
   }
+  return most + 1;
+}
+
+std::uint64_t Source::window_memory_bytes() const {
+  if (options_.mode == ShuffleMode::kExact) {
+    const double each = mean_record_bytes() + kKeptRecordBytes;
+    return static_cast<std::uint64_t>(each * static_cast<double>(exact_window_records()));
+  }
+  std::uint64_t all_bytes = 0;
+  for (const OrderBlock& block : order_blocks_) all_bytes += block.size_bytes;
   const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
   const std::uint64_t bytes = std::min(all_bytes, window_bytes + block_bytes());
-  return bytes + bytes / 1024 * (record_share + 1);
+  return bytes + bytes / 1024 * offsets_share();
+}
+
+std::uint64_t Source::span_memory_bytes(std::uint64_t records) const {
+  double each = 0;  // of a record, where records are largest
+  for (const OrderBlock& block : order_blocks_)
+    each = std::max(each, static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count));
+  if (options_.mode == ShuffleMode::kExact) each = mean_record_bytes() + kKeptRecordBytes;
+  const double bytes = each * static_cast<double>(records);
+  // No memory has so much; what is added to it must not wrap around.
+  constexpr double kMostBytes = 1LL << 60;
+  return static_cast<std::uint64_t>(
+      std::min(bytes + bytes / 1024 * static_cast<double>(offsets_share()), kMostBytes));
 }
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 /// are read. What is in memory of a window, and where each of its positions lies there.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,13 +31,14 @@ struct SourceRecord {
 };
 
 /// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them.
-/// Made by Source::window; its blocks are filled in by the threads that load them, each once, and read when
-/// all are there.
+/// Made by Source::window; its blocks are loaded by threads, each once, and its records read when all are
+/// there.
 class Window {
  public:
   std::uint64_t epoch() const { return epoch_; }
   std::uint64_t first_position() const { return first_position_; }
   std::uint64_t record_count() const { return record_count_; }
+  /// What is fetched as a whole; in exact order, what lies around the wanted records.
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
 
   /// Loads block `i` by `loader`. Different blocks may be loaded at the same time.
@@ -46,11 +48,10 @@ class Window {
   /// Takes the blocks from another window. REQUIRES: is_same_epoch, and its blocks are loaded
   void share(const Window& from);
 
-  /// A record in memory: `block->data(record)`, unless `block->hole(record)`.
+  /// A record in memory, which lives as long as the window; or why there is none.
   struct Place {
-    const LoadedBlock* block = nullptr;
-    std::uint64_t record = 0;
-    std::size_t number = 0;  // of the block in the window
+    BytesView data;
+    const Error* hole = nullptr;
   };
   /// REQUIRES: the position is of the window, and its blocks are loaded
   Place place(std::uint64_t position) const;
@@ -58,6 +59,7 @@ class Window {
  private:
   friend class Source;
   Window() = default;
+  Status keep(std::size_t i, const LoadedBlock& block);
 
   std::uint64_t epoch_ = 0;
   std::uint64_t first_position_ = 0;
@@ -69,13 +71,17 @@ class Window {
   std::vector<std::uint64_t> skipped_;        // records of the block before those of the source
   std::vector<std::shared_ptr<const LoadedBlock>> loaded_;
 
-  // In exact order: the wanted records of each block, and where each position is among them.
-  struct ExactPlace {
-    std::uint32_t block = 0;
-    std::uint32_t record = 0;
+  // In exact order only the wanted records are kept, one behind the other in the order in which they lie in
+  // the shards: their rank.
+  struct Kept {
+    std::vector<std::uint32_t> ranks;    // by position
+    std::vector<std::uint64_t> wanted;   // by rank: the record's number in its block
+    std::vector<std::uint32_t> first;    // rank, by block; then the number of records
+    std::vector<std::uint64_t> offsets;  // by rank, in `data`; then the end
+    PooledBuffer data;
+    std::vector<std::map<std::uint32_t, Error>> holes;  // by block; each by rank
   };
-  std::vector<std::vector<std::uint64_t>> wanted_;
-  std::vector<ExactPlace> exact_places_;
+  std::optional<Kept> kept_;
 };
 
 struct SourceOptions {
@@ -99,11 +105,12 @@ class Source {
   std::uint64_t record_count() const { return range_.count; }
   ShuffleMode mode() const { return options_.mode; }
 
-  /// True if each epoch is surely one window. Cost: O(blocks).
-  bool is_one_window() const;
+  /// True if each epoch is surely one window whose blocks the next epoch uses again. Cost: O(blocks).
+  bool is_held_whole() const;
   /// The window of an epoch that holds a position. Cost: O(blocks) for an epoch not asked about last.
   std::uint64_t window_at(std::uint64_t epoch, std::uint64_t position) const;
-  std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number) const;
+  /// In exact order, the memory for its records is taken from `pool`. Throws std::bad_alloc.
+  std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
 
   /// The record at a position; computed.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
@@ -111,8 +118,11 @@ class Source {
   /// The same record's number in data-set order, from the range's first.
   std::uint64_t number_at(std::uint64_t epoch, std::uint64_t position) const;
 
-  /// At most, for one window: its uncompressed blocks with the offsets of their records.
+  /// For one window: at most, its uncompressed blocks with the offsets of their records; in exact order, what
+  /// its records and where they lie take on average.
   std::uint64_t window_memory_bytes() const;
+  /// At most, of all windows that lie between two positions so many records apart.
+  std::uint64_t span_memory_bytes(std::uint64_t records) const;
   /// Of the largest block, as stored, if it is inflated from there; else 0.
   std::uint64_t stored_block_bytes() const;
   /// Of the largest block, uncompressed.
@@ -131,7 +141,8 @@ class Source {
   std::shared_ptr<const EpochOrder> order(std::uint64_t epoch) const;
   std::uint64_t exact_window_records() const;
   SourceRecord record_of(const OrderedRecord& ordered) const;
-  std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number) const;
+  std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
+  std::uint64_t offsets_share() const;
   bool joins(DatasetBlock& unit, const SourceRecord& next) const;
 
   const std::shared_ptr<const Dataset> dataset_;

@@ -1,0 +1,111 @@
+#include "headrace/stream/loader_memory.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
+
+namespace headrace {
+namespace {
+
+// Threads, with `threads` 0, when the store is slow.
+constexpr int kMostThreads = 16;
+// Batches made ahead of the caller, if the budget allows: enough to hide what a batch takes to make; and at
+// least: one that is ready and one that is being made. Besides, the caller has one.
+constexpr std::uint64_t kMostAhead = 8;
+constexpr std::uint64_t kLeastAhead = 2;
+// No memory has so many bytes; more is as good as this, so that sums do not wrap around.
+constexpr double kMostBytes = 1LL << 60;
+
+std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::min(bytes, kMostBytes)); }
+
+// Of one batch, columns of any length as large as the records are on average.
+std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
+                          const std::vector<Column>& columns) {
+  double row = sizeof(float);
+  bool is_variable = false;
+  for (const Column& column : columns) {
+    row += static_cast<double>(row_bytes(column));
+    is_variable = is_variable || !is_fixed(column);
+  }
+  double record = 0;
+  for (const auto& source : sources) record = std::max(record, source->mean_record_bytes());
+  if (is_variable) row += record;
+  return bytes_of(row * static_cast<double>(plan.row_count())) + (columns.size() + 1) * kBatchAlignmentBytes;
+}
+
+// What must be held at once of all sources.
+struct Needs {
+  std::uint64_t batch = 0;
+  std::uint64_t windows = 0;
+  std::uint64_t span = 0;    // of windows that lie within one batch; two more reach into it
+  std::uint64_t index = 0;   // in exact order
+  std::uint64_t thread = 0;  // while it loads a block
+
+  std::uint64_t bytes(std::uint64_t ahead, int threads) const {
+    return windows + span + index + (ahead + 1) * batch + static_cast<std::uint64_t>(threads) * thread;
+  }
+};
+
+std::uint64_t index_bytes(const Dataset& dataset) { return dataset.record_count() * sizeof(std::uint64_t); }
+
+Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
+               const LoaderOptions& options) {
+  Needs needs{.batch = batch_bytes(sources, plan, options.columns)};
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    const Source& source = *sources[s];
+    needs.windows += (source.is_held_whole() ? 1 : 2) * source.window_memory_bytes();
+    if (!source.is_held_whole()) needs.span += source.span_memory_bytes(plan.end_of(s, 0));
+    std::uint64_t thread = source.stored_block_bytes();
+    if (source.mode() == ShuffleMode::kExact) {
+      needs.index += index_bytes(source.dataset());
+      thread += source.block_bytes();
+    }
+    needs.thread = std::max(needs.thread, thread);
+  }
+  return needs;
+}
+
+}  // namespace
+
+Status check_index_memory(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
+  if (options.shuffle != ShuffleMode::kExact) return {};
+  std::uint64_t bytes = 0;
+  for (const LoaderSource& source : sources) bytes += index_bytes(*source.dataset);
+  if (bytes <= options.memory_budget_bytes) return {};
+  return Error{Code::kResourceExhausted,
+               concat("in exact order, where the records lie takes ", format_size(bytes),
+                      ", but the memory budget is ", format_size(options.memory_budget_bytes),
+                      "; raise the budget, or shuffle in windows")};
+}
+
+Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>& sources,
+                                      const BatchPlan& plan, const LoaderOptions& options) {
+  const Needs needs = needs_of(sources, plan, options);
+  const std::uint64_t budget = options.memory_budget_bytes;
+  const std::uint64_t least = needs.bytes(kLeastAhead, std::max(options.threads, 1));
+  if (least > budget) {
+    std::uint64_t block = 0;
+    for (const auto& source : sources) block = std::max(block, source->block_bytes());
+    return Error{Code::kResourceExhausted,
+                 concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
+                        format_size(block), " and batches of ", format_size(needs.batch), " made of ",
+                        format_size(needs.span), " needs ", format_size(least), ", but the memory budget is ",
+                        format_size(budget), "; raise the budget, or make windows or batches smaller")};
+  }
+  Pipeline::Sizes sizes{.depth = kLeastAhead, .threads = options.threads, .most_threads = options.threads};
+  if (options.threads <= 0) {
+    sizes.most_threads = kMostThreads;
+    while (sizes.most_threads > 1 && needs.bytes(kLeastAhead, sizes.most_threads) > budget)
+      --sizes.most_threads;
+    sizes.threads = std::min(available_cores(), sizes.most_threads);
+  }
+  while (sizes.depth < kMostAhead && needs.bytes(sizes.depth + 1, sizes.most_threads) <= budget)
+    ++sizes.depth;
+  const std::uint64_t rest = budget - needs.bytes(sizes.depth, sizes.most_threads);
+  sizes.ahead_bytes = std::min(rest / 2 / sources.size(), options.window_bytes);
+  sizes.batch_budget_bytes = rest - sizes.ahead_bytes * sources.size() + (sizes.depth + 1) * needs.batch;
+  return sizes;
+}
+
+}  // namespace headrace
