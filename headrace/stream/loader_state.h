@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file What the order of a loader's batches depends on, and its state as text: docs/formats/order.md, "State".
+/// \file What the order of a loader's batches depends on, and its state as text: docs/formats/order.md,
+/// "State".
 
 #include <cstdint>
 #include <string>

@@ -1,0 +1,29 @@
+"""The reference that `./dev docs` makes tells of everything that is public."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import headrace
+
+
+@pytest.mark.slow
+def test_the_reference_has_every_public_name_and_command(root, build, tmp_path):
+    command = [sys.executable, root / "tools" / "reference.py", tmp_path]
+    env = {**os.environ, "HEADRACE_BUILD": str(build), "PYTHONPATH": str(root / "python")}
+    subprocess.run(command, check=True, env=env)
+    page = (tmp_path / "python" / "headrace.html").read_text()
+    for name in ["open", *headrace.__all__]:
+        is_module = (tmp_path / "python" / "headrace" / f"{name}.html").exists()
+        assert is_module or f'id="{name}"' in page, name
+    commands = (tmp_path / "commands.html").read_text()
+    for name in ("prepare", "train", "evaluate", "predict", "runs show", "lineage", "cp"):
+        assert f'id="headrace-{name.replace(" ", "-")}"' in commands, name
+    assert "--on-corrupt" in commands
+
+
+def test_what_is_public_says_what_it_is():
+    for name in ["open", *headrace.__all__]:
+        assert (getattr(headrace, name).__doc__ or "").strip(), name

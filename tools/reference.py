@@ -1,0 +1,74 @@
+"""Makes the reference: a page for each module of the Python package, from its docstrings, and one of all
+commands, from their help.
+
+    reference.py OUT    OUT/index.html leads to all of it
+"""
+
+import html
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pdoc
+
+import headrace
+
+MODULES = ("headrace", "headrace.errors", "headrace.keras", "headrace.models")
+STYLE = (
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; "
+    "color: #1b1b1f; background: #fff } pre { overflow-x: auto; background: #f4f4f7; padding: 1rem } "
+    "@media (prefers-color-scheme: dark) { body { color: #e6e6ea; background: #16161a } "
+    "pre { background: #222228 } a { color: #8ab4f8 } }"
+)
+
+
+def page(title: str, body: str) -> str:
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
+        f"<h1>{html.escape(title)}</h1>{body}</html>\n"
+    )
+
+
+def help_of(*command: str) -> str:
+    program = pathlib.Path(os.environ["HEADRACE_BUILD"]) / "bin" / "headrace"
+    done = subprocess.run(
+        [program, "help", *command], env={**os.environ, "COLUMNS": "100"}, capture_output=True, check=True
+    )
+    return done.stdout.decode()
+
+
+def commands() -> list[str]:
+    listed = help_of().partition("Commands:\n")[2].partition("\n\n")[0]
+    return re.findall(r"^  (\S+(?: \S+)?)  ", listed, re.MULTILINE)
+
+
+def commands_page() -> str:
+    sections = [("headrace", help_of())]
+    sections += [(f"headrace {name}", help_of(*name.split())) for name in commands()]
+    anchors = [name.replace(" ", "-") for name, _ in sections]
+    links = "".join(
+        f'<li><a href="#{anchor}">{name}</a>' for anchor, (name, _) in zip(anchors, sections, strict=True)
+    )
+    texts = "".join(
+        f'<h2 id="{anchor}">{name}</h2><pre>{html.escape(text)}</pre>'
+        for anchor, (name, text) in zip(anchors, sections, strict=True)
+    )
+    return page("Commands", f"<ul>{links}</ul>{texts}")
+
+
+def main(out: pathlib.Path) -> None:
+    # Left out of __all__ because of `import *`, which would hide Python's own.
+    headrace.__all__ = ["open", *headrace.__all__]
+    pdoc.render.configure(docformat="google", show_source=False)
+    pdoc.pdoc("headrace", output_directory=out / "python")
+    (out / "commands.html").write_text(commands_page())
+    links = "".join(f'<li><a href="python/{name.replace(".", "/")}.html">{name}</a>' for name in MODULES)
+    body = f'<ul><li><a href="commands.html">Commands</a>{links}</ul>'
+    (out / "index.html").write_text(page("Headrace reference", body))
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
