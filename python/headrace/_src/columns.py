@@ -88,7 +88,7 @@ class Column:
         if fill is None:
             allowed = "(), an empty row" if self.is_ragged else _DEFAULTS[self.dtype]
             raise InvalidArgumentError(
-                f"{reprlib.repr(value)} is no default of {self._name()}: it is {allowed}"
+                f"{reprlib.repr(value)} is no default of {self._name()}; that is {allowed}"
             )
         return fill
 

@@ -32,7 +32,7 @@ def converter_to_jax() -> Callable[..., Any]:
 
 
 def converter_to_torch() -> Callable[..., Any]:
-    """Called with a column and its name. Arrays become torch.Tensor; byte strings stay, for torch has none."""
+    """Called with a column and its name. Arrays become torch.Tensor; byte strings stay as they are."""
     import torch
 
     return lambda column, name="": _convert(column, name, lambda array, _: torch.from_dlpack(array))
