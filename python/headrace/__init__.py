@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from headrace import errors, keras, models
+    from headrace import errors
+    from headrace import keras as keras
+    from headrace import models as models
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
-    from headrace._src.dataset import Dataset, Shard, mix, open
+    from headrace._src.dataset import Dataset, Shard, mix
+    from headrace._src.dataset import open as open
     from headrace._src.loader import Loader, Place, ShuffleQuality
     from headrace._src.stats import Stats
     from headrace._src.variable import Ragged, Strings
@@ -47,6 +50,7 @@ _HOMES = {
 }
 _MODULES = ("errors", "keras", "models")
 
+# What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
 __all__ = [
     "Column",
     "Dataset",
@@ -62,10 +66,7 @@ __all__ = [
     "errors",
     "float32",
     "int64",
-    "keras",
     "mix",
-    "models",
-    "open",
     "ragged",
 ]
 
@@ -81,4 +82,5 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Without `keras`: to inspect all that is listed would start TensorFlow, or fail where there is none."""
+    return sorted({*globals(), *_HOMES, *_MODULES} - {"keras"})

@@ -156,3 +156,86 @@ def test_a_jax_loop_learns_from_real_reviews(real):
         (batch["sentence"] @ np.asarray(weights)).argmax(1) == batch["label"].argmax(1) for batch in test
     ]
     assert np.concatenate(right).mean() > 0.58
+
+
+def test_jax_is_given_no_integer_that_it_would_cut(tmp_path):
+    numbers = [2**31 - 1, -(2**31), 0, 7, 2**31, 1, -(2**31) - 1, 1, 2**40, 1]
+    examples = [{"number": [number], "row": [number] * (i % 3)} for i, number in enumerate(numbers)]
+    tfrecords.write(tmp_path / "a.tfrecord", [{k: v for k, v in e.items() if v} for e in examples])
+    data = hr.open(tmp_path)
+
+    def batches(column):
+        loader = data.loader(batch_size=2, shuffle=False, columns={"number": hr.int64, "row": column})
+        return loader.as_jax()
+
+    fitting = batches(hr.ragged(hr.int64).default(()))
+    first = next(fitting)["number"]
+    assert (first.dtype, first.tolist()) == (jnp.int32, numbers[:2])
+    assert next(fitting)["number"].tolist() == numbers[2:4]
+    for wrong in (2**31, -(2**31) - 1, 2**40):
+        with pytest.raises(hr.errors.InvalidArgumentError, match=rf"column .*{wrong}.*jax_enable_x64"):
+            next(fitting)
+    with jax.enable_x64(True):
+        whole = [
+            number
+            for batch in batches(hr.ragged(hr.int64).default(()))
+            for number in batch["number"].tolist()
+        ]
+    assert whole == numbers
+
+
+def test_jax_gets_rows_of_any_length_in_slices(numbered):
+    columns = {"tags": hr.ragged(hr.int64).default(())}
+    arrays = next(numbered.loader(batch_size=50, shuffle=False, columns=columns))["tags"]
+    rows = next(numbered.loader(batch_size=50, shuffle=False, columns=columns).as_jax())["tags"]
+    assert isinstance(rows[3:9].values, jax.Array)
+    assert rows[3:9].tolist() == arrays[3:9].tolist() == arrays.tolist()[3:9]
+
+
+def test_weights_are_in_an_element_where_something_tells_that_they_are(numbered):
+    columns = {"vector": hr.float32[3], "number": hr.int64}
+
+    def spec(*arguments, columns=columns):
+        loader = numbered.loader(batch_size=32, columns=columns, drop_remainder="pad")
+        return loader.as_tf_dataset(*arguments).element_spec
+
+    vector, number = tf.TensorSpec([32, 3], tf.float32), tf.TensorSpec([32], tf.int64)
+    weight = tf.TensorSpec([32], tf.float32)
+    assert spec() == {"vector": vector, "number": number, "weight": weight}
+    assert spec("vector") == vector
+    assert spec(["vector"]) == {"vector": vector}
+    assert spec(["vector", "weight"]) == {"vector": vector, "weight": weight}
+    assert spec("vector", "number") == (vector, number, weight)
+
+
+def test_a_model_predicts_from_padded_batches(numbered):
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(1)])
+    loader = numbered.loader(
+        batch_size=64, shuffle=False, columns={"vector": hr.float32[3]}, drop_remainder="pad"
+    )
+    predicted = model.predict(loader.as_tf_dataset("vector"), verbose=0)
+    assert predicted.shape == (320, 1)
+    vectors = np.asarray([tfrecords.numbered_example(number)["vector"] for number in range(300)], np.float32)
+    np.testing.assert_allclose(predicted[:300], model(vectors), rtol=1e-5, atol=1e-4)
+
+
+def test_features_and_labels_are_columns(numbered):
+    def spec(columns, *arguments, **options):
+        return (
+            numbered.loader(batch_size=32, columns=columns).as_tf_dataset(*arguments, **options).element_spec
+        )
+
+    columns = {"vector": hr.float32[3], "label": hr.int64.default(0)}
+    vector, label = tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None], tf.int64)
+    for features in ([], (), ""):
+        with pytest.raises(hr.errors.InvalidArgumentError, match=r"features names no column|no column ''"):
+            spec(columns, features)
+    for labels in ("", "pair", ["label"]):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="the loader has no column .*vector, label"):
+            spec(columns, "vector", labels)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="no column beside the labels, vector"):
+        spec({"vector": hr.float32[3]}, labels="vector")
+    assert spec(columns) == (vector, label)
+    assert spec(columns, ("vector",)) == ({"vector": vector}, label)
+    assert spec(columns, ["vector", "label"]) == {"vector": vector, "label": label}
+    assert spec({"label": hr.int64.default(0)}) == {"label": label}

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
+import operator
+import reprlib
 from typing import Any
 
 from headrace.errors import InvalidArgumentError
 
 _MOST_VALUES = 2**31 - 1
-# Of Python's values to what a column may be filled with.
-_DEFAULT_TYPES = {"float32": (int, float), "int64": (int,), "bytes": (bytes,)}
+_MOST_DIMENSIONS = 31  # with the batch's own as many as any NumPy has
+_LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
+# What may stand for an absent value, by element type.
+_DEFAULTS = {
+    "float32": "a number that float32 can hold, as 0.0",
+    "int64": "an integer from -2**63 to 2**63 - 1",
+    "bytes": "a bytes object, as b''",
+}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -22,19 +31,37 @@ class Column:
         shape: of one record's value; `()` is a scalar. None: any number of values, another one in each
         record.
         fill: what stands where a record lacks the feature; None: that is an error.
+
+    Raises:
+        InvalidArgumentError: there is no such column. NumPy's integers are integers here, too; bools are not.
     """
 
     dtype: str
     shape: tuple[int, ...] | None = ()
     fill: Any = None
 
+    def __post_init__(self):
+        if not isinstance(self.dtype, str) or self.dtype not in _DEFAULTS:
+            raise InvalidArgumentError(f"a column is of 'float32', 'int64' or 'bytes', not of {self.dtype!r}")
+        object.__setattr__(self, "shape", _checked_shape(self.shape))
+        if self.fill is not None:
+            object.__setattr__(self, "fill", self._checked_fill(self.fill))
+
     def __getitem__(self, sizes: int | tuple[int, ...]) -> Column:
         """The same element type in a fixed shape: `hr.float32[28, 28]`. Row-major, as in the record."""
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
-        if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
-            raise InvalidArgumentError(f"a shape consists of positive sizes, not {sizes}")
-        if math.prod(sizes) > _MOST_VALUES:
-            raise InvalidArgumentError(f"{sizes} are more than {_MOST_VALUES:,} values in one record")
+        if self.is_ragged:
+            raise InvalidArgumentError(
+                f"{self!r} has rows of any length, so no shape; for rows of one shape write "
+                f"{Column(self.dtype, sizes)!r}"
+            )
+        if self.shape:
+            raise InvalidArgumentError(
+                f"{self!r} has a shape already; write all its sizes at once: "
+                f"{Column(self.dtype, (*self.shape, *sizes))!r}"
+            )
+        if not sizes:
+            raise InvalidArgumentError(f"a shape consists of positive sizes; of one value it is {self!r}")
         return dataclasses.replace(self, shape=sizes)
 
     def default(self, value: Any) -> Column:
@@ -42,10 +69,7 @@ class Column:
 
         Of a ragged column the only default is `()`: an empty row.
         """
-        fits = value == () if self.is_ragged else isinstance(value, _DEFAULT_TYPES[self.dtype])
-        if not fits or isinstance(value, bool):
-            raise InvalidArgumentError(f"{value!r} is no default of {self!r}")
-        return dataclasses.replace(self, fill=value)
+        return dataclasses.replace(self, fill=self._checked_fill(value))
 
     @property
     def is_ragged(self) -> bool:
@@ -56,13 +80,73 @@ class Column:
         """Values in one record; None for a ragged column."""
         return None if self.shape is None else math.prod(self.shape)
 
-    def __repr__(self) -> str:
+    def _checked_fill(self, value: Any) -> Any:
+        if self.is_ragged:
+            fill = () if isinstance(value, tuple) and not value else None
+        else:
+            fill = _FILL_OF[self.dtype](value)
+        if fill is None:
+            allowed = "(), an empty row" if self.is_ragged else _DEFAULTS[self.dtype]
+            raise InvalidArgumentError(
+                f"{reprlib.repr(value)} is no default of {self._name()}; that is {allowed}"
+            )
+        return fill
+
+    def _name(self) -> str:
         name = f"hr.{'bytes_' if self.dtype == 'bytes' else self.dtype}"
         if self.shape is None:
-            name = f"hr.ragged({name})"
-        elif self.shape:
-            name += f"[{', '.join(map(str, self.shape))}]"
-        return name if self.fill is None else f"{name}.default({self.fill!r})"
+            return f"hr.ragged({name})"
+        return f"{name}[{', '.join(map(str, self.shape))}]" if self.shape else name
+
+    def __repr__(self) -> str:
+        return self._name() if self.fill is None else f"{self._name()}.default({self.fill!r})"
+
+
+def _integer_of(value: Any) -> int | None:
+    """None if it is none, or a bool."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _int64_of(value: Any) -> int | None:
+    number = _integer_of(value)
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def _float32_of(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return None if math.isfinite(number) and abs(number) > _LARGEST_FLOAT32 else number
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    return bytes(value) if isinstance(value, bytes) else None
+
+
+_FILL_OF = {"float32": _float32_of, "int64": _int64_of, "bytes": _bytes_of}
+
+
+def _checked_shape(shape: Any) -> tuple[int, ...] | None:
+    if shape is None:
+        return None
+    if not isinstance(shape, tuple | list):
+        raise InvalidArgumentError(f"a shape is a tuple of sizes, or None for any length, not {shape!r}")
+    sizes = tuple(map(_integer_of, shape))
+    if not all(size is not None and size > 0 for size in sizes):
+        raise InvalidArgumentError(f"a shape consists of positive sizes, not {reprlib.repr(shape)}")
+    if len(sizes) > _MOST_DIMENSIONS:
+        raise InvalidArgumentError(f"a shape of {len(sizes)} dimensions; it has at most {_MOST_DIMENSIONS}")
+    if math.prod(sizes) > _MOST_VALUES:
+        raise InvalidArgumentError(
+            f"{reprlib.repr(sizes)} are more than {_MOST_VALUES:,} values in one record"
+        )
+    return sizes
 
 
 float32 = Column("float32")
@@ -72,6 +156,13 @@ bytes_ = Column("bytes")
 
 def ragged(column: Column) -> Column:
     """A column with any number of values in each record: `hr.ragged(hr.float32)`."""
+    if not isinstance(column, Column):
+        raise InvalidArgumentError(f"{column!r} is no column; write hr.ragged(hr.float32), …")
+    rows = Column(column.dtype, None)
     if column.shape != ():
-        raise InvalidArgumentError(f"a ragged column is made of single values, not of {column!r}")
-    return dataclasses.replace(column, shape=None)
+        raise InvalidArgumentError(f"a ragged column has no shape; instead of {column!r} write {rows!r}")
+    if column.fill is not None:
+        raise InvalidArgumentError(
+            f"a row that is absent has no values to fill; instead of {column!r} write {rows!r}.default(())"
+        )
+    return rows

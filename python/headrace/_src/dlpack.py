@@ -8,25 +8,50 @@ from typing import Any
 import numpy as np
 
 from headrace._src.variable import Ragged
+from headrace.errors import InvalidArgumentError
+
+_INT32 = np.iinfo(np.int32)
 
 
-def converter_to_jax() -> Callable[[Any], Any]:
-    """Arrays become jax.Array. Byte strings stay as they are: JAX has none."""
+def converter_to_jax() -> Callable[..., Any]:
+    """Called with a column and its name. Arrays become jax.Array; byte strings stay, for JAX has none.
+
+    Without `jax_enable_x64` JAX has no int64 either: such arrays become int32, by a copy.
+
+    Raises (from the call):
+        InvalidArgumentError: a value is too large for int32.
+    """
     import jax
 
-    return lambda column: _convert(column, jax.dlpack.from_dlpack)
+    def from_dlpack(array: np.ndarray, name: str) -> jax.Array:
+        if array.dtype == np.int64 and not jax.config.jax_enable_x64:
+            array = _as_int32(array, name)
+        return jax.dlpack.from_dlpack(array)
+
+    return lambda column, name="": _convert(column, name, from_dlpack)
 
 
-def converter_to_torch() -> Callable[[Any], Any]:
-    """Arrays become torch.Tensor. Byte strings stay as they are: torch has none."""
+def converter_to_torch() -> Callable[..., Any]:
+    """Called with a column and its name. Arrays become torch.Tensor; byte strings stay as they are."""
     import torch
 
-    return lambda column: _convert(column, torch.from_dlpack)
+    return lambda column, name="": _convert(column, name, lambda array, _: torch.from_dlpack(array))
 
 
-def _convert(column: Any, from_dlpack: Callable[[np.ndarray], Any]) -> Any:
+def _convert(column: Any, name: str, from_dlpack: Callable[[np.ndarray, str], Any]) -> Any:
     if isinstance(column, np.ndarray):
-        return from_dlpack(column)
+        return from_dlpack(column, name)
     if isinstance(column, Ragged):
-        return Ragged(_convert(column.values, from_dlpack), from_dlpack(column.offsets))
+        return Ragged(_convert(column.values, name, from_dlpack), from_dlpack(column.offsets, name))
     return column
+
+
+def _as_int32(array: np.ndarray, name: str) -> np.ndarray:
+    """JAX itself would keep the low 32 bits of each value."""
+    if array.size and not (array.min() >= _INT32.min and array.max() <= _INT32.max):
+        value = array.max() if array.max() > _INT32.max else array.min()
+        raise InvalidArgumentError(
+            f"column {name!r} holds {value}, which JAX would cut to 32 bits: set "
+            "jax.config.update('jax_enable_x64', True)"
+        )
+    return array.astype(np.int32)

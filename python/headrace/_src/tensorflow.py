@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,22 +18,41 @@ if TYPE_CHECKING:
 _LABEL_NAMES = ("label", "labels")
 
 
-def _features_and_labels(
-    loader: Loader, features: str | list[str] | None, labels: str | None
-) -> tuple[str | list[str], str | None]:
+class _Choice(NamedTuple):
+    """Which columns an element has."""
+
+    features: str | list[str]
+    labels: str | None
+    weights: str | None
+
+    def of(self, values: dict[str, Any]) -> Any:
+        """The element, of what each column is: a tensor, or its specification."""
+        names = self.features
+        features = values[names] if isinstance(names, str) else {name: values[name] for name in names}
+        rest = [values[name] for name in (self.labels, self.weights) if name is not None]
+        return (features, *rest) if rest else features
+
+
+def _choose(loader: Loader, features: str | Sequence[str] | None, labels: str | None) -> _Choice:
     names = list(loader.columns)
-    for name in [
-        *([features] if isinstance(features, str) else features or []),
-        *([labels] if labels else []),
-    ]:
-        if name not in names:
-            raise InvalidArgumentError(f"the loader has no column {name}; it has: {', '.join(names)}")
+    weights = [] if loader.weights is None else [loader.weights]
+    asked = [features] if isinstance(features, str) else list(features or [])
+    if features is not None and not asked:
+        raise InvalidArgumentError("features names no column; leave it out for all but the labels")
+    for name in [*asked, *([] if labels is None else [labels])]:
+        if name not in names + weights:
+            known = ", ".join(names)
+            raise InvalidArgumentError(f"the loader has no column {name or repr(name)}; it has: {known}")
+    if labels is None and len(names) > 1:
+        labels = next((name for name in _LABEL_NAMES if name in names and name not in asked), None)
+    chosen = asked or [name for name in names if name != labels]
+    if not chosen:
+        raise InvalidArgumentError(f"the loader has no column beside the labels, {labels}")
     if labels is None:
-        labels = next((name for name in _LABEL_NAMES if name in names and name != features), None)
-    if features is None:
-        features = [name for name in names if name != labels]
-        features = features[0] if len(features) == 1 and labels is not None else features
-    return features, labels
+        # By name, for nothing would say of a second part that it is the weights.
+        return _Choice(features if isinstance(features, str) else asked or names + weights, None, None)
+    is_one = isinstance(features, str) or (features is None and len(chosen) == 1)
+    return _Choice(chosen[0] if is_one else chosen, labels, loader.weights)
 
 
 def _spec(loader: Loader, column: Column) -> tf.TypeSpec:
@@ -51,20 +70,10 @@ def _tensor(column: Any) -> Any:
     return tf.constant(np.asarray(column), tf.string) if isinstance(column, Strings) else column
 
 
-def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | None) -> tf.data.Dataset:
+def dataset_of(loader: Loader, features: str | Sequence[str] | None, labels: str | None) -> tf.data.Dataset:
     """`Loader.as_tf_dataset`."""
-    features, labels = _features_and_labels(loader, features, labels)
+    choice = _choose(loader, features, labels)
     columns = loader.columns
-
-    def choose(values: dict[str, Any]) -> Any:
-        chosen = values[features] if isinstance(features, str) else {name: values[name] for name in features}
-        if labels is None:
-            if loader.weights is not None:
-                chosen = chosen if isinstance(chosen, dict) else {features: chosen}
-                chosen = {**chosen, loader.weights: values[loader.weights]}
-            return chosen
-        weights = () if loader.weights is None else (values[loader.weights],)
-        return (chosen, values[labels], *weights)
 
     specs = {name: _spec(loader, column) for name, column in columns.items()}
     if loader.weights is not None:
@@ -81,10 +90,10 @@ def dataset_of(loader: Loader, features: str | list[str] | None, labels: str | N
         count = 0
         for batch in loader.pass_batches():
             count += 1
-            yield choose({name: _tensor(column) for name, column in batch.items()})
+            yield choice.of({name: _tensor(column) for name, column in batch.items()})
         ended_early = count < length
 
     # tf.data is told the length, for Keras counts epochs by it; yet the rest of an epoch, which is a shorter
     # pass, may end without an error: `repeat` ends when a repetition is empty.
-    dataset = tf.data.Dataset.from_generator(elements, output_signature=choose(specs))
+    dataset = tf.data.Dataset.from_generator(elements, output_signature=choice.of(specs))
     return dataset.repeat().take(length)

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from headrace.errors import InvalidArgumentError
+
+
+def _index(place: Any, rows: int) -> int:
+    """Of a row that may be counted from the end."""
+    number = operator.index(place)
+    if not -rows <= number < rows:
+        raise IndexError(f"row {number} of {rows}")
+    return number % rows
+
+
+def _bounds(place: slice, rows: int) -> tuple[int, int]:
+    start, stop, step = place.indices(rows)
+    if step != 1:
+        raise InvalidArgumentError(f"rows are sliced with a step of 1 only, not of {step}")
+    return start, max(start, stop)
+
 
 class Ragged:
     """Any number of values in each row.
 
-    Row r is `values[offsets[r]:offsets[r + 1]]`; `ragged[r]` is that, without a copy.
+    Row r is `values[offsets[r]:offsets[r + 1]]`; `ragged[r]` is that, without a copy. `ragged[a:b]` is the
+    Ragged of those rows: the same values, other offsets.
 
     Attributes:
         values: of all rows, one after another: an array [values], or Strings.
@@ -28,8 +47,12 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> Any:
-        row = range(len(self))[row]
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            start, stop = _bounds(place, len(self))
+            first, last = self.offsets[start], self.offsets[stop]
+            return Ragged(self.values[first:last], self.offsets[start : stop + 1] - first)
+        row = _index(place, len(self))
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def __iter__(self) -> Iterator[Any]:
@@ -46,6 +69,7 @@ class Strings:
     """Byte strings: all their bytes one after another, and where each begins.
 
     String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
+    `strings[a:b]` is the Strings of those rows, of the same bytes.
 
     Attributes:
         data: uint8 [bytes].
@@ -66,13 +90,10 @@ class Strings:
     def __getitem__(self, place: int | slice) -> Any:
         inner = math.prod(self.shape[1:])
         if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
-            if step != 1:
-                raise ValueError("strings can be sliced with a step of 1 only")
-            stop = max(start, stop)
+            start, stop = _bounds(place, len(self))
             offsets = self.offsets[start * inner : stop * inner + 1]
             return Strings(self.data, offsets, (stop - start, *self.shape[1:]))
-        place = range(len(self))[place]
+        place = _index(place, len(self))
         if len(self.shape) > 1:
             offsets = self.offsets[place * inner : (place + 1) * inner + 1]
             return Strings(self.data, offsets, self.shape[1:])
