@@ -87,11 +87,12 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
   if (least > budget) {
     std::uint64_t block = 0;
     for (const auto& source : sources) block = std::max(block, source->block_bytes());
-    return Error{Code::kResourceExhausted,
-                 concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
-                        format_size(block), " and batches of ", format_size(needs.batch), " made of ",
-                        format_size(needs.span), " needs ", format_size(least), ", but the memory budget is ",
-                        format_size(budget), "; raise the budget, or make windows or batches smaller")};
+    return Error{
+        Code::kResourceExhausted,
+        concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
+               format_size(block), " and batches of ", format_size(needs.batch), " made of records of ",
+               format_size(needs.span), " needs ", format_size(least), ", but the memory budget is ",
+               format_size(budget), "; raise the budget, or make windows or batches smaller")};
   }
   Pipeline::Sizes sizes{.depth = kLeastAhead, .threads = options.threads, .most_threads = options.threads};
   if (options.threads <= 0) {
