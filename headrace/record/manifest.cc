@@ -1,8 +1,12 @@
 #include "headrace/record/manifest.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "headrace/base/json_depth.h"
+#include "headrace/base/key.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
 #include "headrace/record/tfrecord.h"
@@ -13,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "headrace.manifest";
-constexpr int kVersion = 1;
+constexpr std::uint64_t kVersion = 1;
 
 std::string canonical(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -32,40 +36,109 @@ json part_to_json(const ManifestPart& part) {
   return out;
 }
 
-// Of a part's blocks; false if they cannot be its.
-bool blocks_agree(const ManifestPart& part) {
-  std::uint64_t records = 0, stored_bytes = 0;
-  for (const ShardBlock& block : part.blocks) {
-    const std::uint64_t records_left = part.records.value_or(0) - records;
-    const std::uint64_t bytes_left = part.size_bytes - stored_bytes;
-    if (block.record_count == 0 || block.record_count > records_left || block.stored_bytes > bytes_left)
-      return false;
-    if (block.stream_bytes / kRecordFramingBytes < block.record_count ||
-        block.stream_bytes > kNoRecordLimitBytes)
-      return false;
-    records += block.record_count;
-    stored_bytes += block.stored_bytes;
+// nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that, and what is thrown
+// here, into an Error.
+
+// It would take 1.9 for 1 and −5 for 2^64 − 5 without a word.
+template <typename T>
+T integer_from_json(const json& from, std::string_view name) {
+  if (from.is_number_unsigned()) {
+    if (const auto value = from.get<std::uint64_t>(); std::in_range<T>(value)) return static_cast<T>(value);
+  } else if (from.is_number_integer()) {
+    if (const auto value = from.get<std::int64_t>(); std::in_range<T>(value)) return static_cast<T>(value);
   }
-  return records == part.records.value_or(0);
+  throw std::invalid_argument(concat(name, " is ",
+                                     from.is_number() ? from.dump() : std::string(from.type_name()),
+                                     ", which is no whole number in its range"));
 }
 
-// nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that into an Error.
-ManifestPart part_from_json(const json& from) {
+std::map<std::string, std::uint64_t> counts_from_json(const json& from, std::string_view name) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [key, count] : from.get<std::map<std::string, json>>())
+    counts[key] = integer_from_json<std::uint64_t>(count, concat(name, " of ", key));
+  return counts;
+}
+
+std::string key_from_json(const json& from) {
+  auto key = from.get<std::string>();
+  if (const Status grammar = check_key(key); !grammar) throw std::invalid_argument(grammar.error().message);
+  return key;
+}
+
+std::uint32_t crc32c_from_json(const json& from) {
+  const auto text = from.get<std::string>();
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (text.size() != 8 || error != std::errc{} || end != text.data() + text.size())
+    throw std::invalid_argument("a crc32c is not 8 hexadecimal digits");
+  return value;
+}
+
+// Over the parts so far. Far beyond any object; who adds up parts need not think of overflow.
+constexpr std::uint64_t kSumLimit = std::uint64_t{1} << 62;
+struct PartSums {
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t stream_bytes = 0;
+  std::uint64_t records = 0;
+};
+
+void add_up(std::uint64_t& sum, std::uint64_t amount, std::string_view what, const std::string& key) {
+  if (amount >= kSumLimit - sum)
+    throw std::invalid_argument(concat("with ", key, ", the ", what, " come to 2^62 or more"));
+  sum += amount;
+}
+
+// False if they cannot be the shard's.
+bool blocks_agree(const ManifestPart& part) {
+  std::uint64_t records_left = part.records.value_or(0), bytes_left = part.size_bytes;
+  for (const ShardBlock& block : part.blocks) {
+    if (block.record_count == 0 || block.record_count > records_left || block.stored_bytes > bytes_left)
+      return false;
+    if (block.stream_bytes / kRecordFramingBytes < block.record_count) return false;
+    records_left -= block.record_count;
+    bytes_left -= block.stored_bytes;
+  }
+  return records_left == 0 && bytes_left == 0;
+}
+
+ManifestPart part_from_json(const json& from, PartSums& sums) {
   ManifestPart part;
-  part.key = from.at("key").get<std::string>();
-  part.size_bytes = from.at("size_bytes").get<std::uint64_t>();
-  part.crc32c = static_cast<std::uint32_t>(std::stoul(from.at("crc32c").get<std::string>(), nullptr, 16));
+  part.key = key_from_json(from.at("key"));
+  const auto number = [&](const json& value, std::string_view name) {
+    return integer_from_json<std::uint64_t>(value, concat(name, " of ", part.key));
+  };
+  part.size_bytes = number(from.at("size_bytes"), "size_bytes");
+  part.crc32c = crc32c_from_json(from.at("crc32c"));
   part.role = from.at("role").get<std::string>();
   part.split = from.value("split", "");
-  if (from.contains("records")) part.records = from.at("records").get<std::uint64_t>();
-  part.index = from.value("index", "");
+  if (from.contains("records")) part.records = number(from.at("records"), "records");
+  if (from.contains("index")) part.index = key_from_json(from.at("index"));
+  add_up(sums.stored_bytes, part.size_bytes, "sizes", part.key);
+  add_up(sums.records, part.records.value_or(0), "records", part.key);
   for (const json& block : from.value("blocks", json::array())) {
-    part.blocks.push_back({block.at(0).get<std::uint64_t>(), block.at(1).get<std::uint64_t>(),
-                           block.at(2).get<std::uint64_t>()});
+    part.blocks.push_back(
+        {number(block.at(0), "a block"), number(block.at(1), "a block"), number(block.at(2), "a block")});
+    add_up(sums.stream_bytes, part.blocks.back().stream_bytes, "uncompressed sizes", part.key);
   }
-  if (!part.blocks.empty() && !blocks_agree(part))
-    throw std::invalid_argument(concat("the blocks of ", part.key, " do not make up its records"));
+  if (!part.blocks.empty() && !blocks_agree(part)) {
+    throw std::invalid_argument(
+        concat("the blocks of ", part.key, " do not make up its records and its size"));
+  }
   return part;
+}
+
+std::vector<ManifestPart> parts_from_json(const json& from, bool is_plain) {
+  std::vector<ManifestPart> parts;
+  PartSums sums;
+  for (const json& part : from) {
+    parts.push_back(part_from_json(part, sums));
+    for (const ShardBlock& block : parts.back().blocks) {
+      if (!is_plain || block.stored_bytes == block.stream_bytes) continue;
+      throw std::invalid_argument(concat("the blocks of ", parts.back().key,
+                                         " have another size as stored, but the data set is not compressed"));
+    }
+  }
+  return parts;
 }
 
 template <typename T, typename Parse>
@@ -88,6 +161,15 @@ json feature_to_json(const FeatureSchema& feature) {
   return out;
 }
 
+FeatureSchema feature_from_json(const json& from, const std::string& name) {
+  FeatureSchema feature{.dtype = from.at("dtype").get<std::string>()};
+  if (!from.contains("shape")) return feature;
+  feature.shape.emplace();
+  for (const json& size : from.at("shape").get<std::vector<json>>())
+    feature.shape->push_back(integer_from_json<std::int64_t>(size, concat("shape of ", name)));
+  return feature;
+}
+
 }  // namespace
 
 std::string serialize_manifest(const Manifest& manifest) {
@@ -108,7 +190,8 @@ Result<Manifest> parse_manifest(BytesView data) {
   if (document.value("format", json()) != kFormat)
     return Error{Code::kDataLoss, "the object is no headrace.manifest"};
   return parse_guarded<Manifest>("manifest", [&]() -> Result<Manifest> {
-    const int version = document.at("version").get<int>();
+    const auto version = integer_from_json<std::uint64_t>(document.at("version"), "version");
+    if (version == 0) throw std::invalid_argument("version is 0; the first is 1");
     if (version > kVersion) {
       return Error{Code::kUnimplemented,
                    concat("the manifest has version ", version, "; this Headrace reads up to ", kVersion,
@@ -123,8 +206,10 @@ Result<Manifest> parse_manifest(BytesView data) {
     manifest.kind = document.at("kind").get<std::string>();
     manifest.created_by = document.at("created_by").get<std::string>();
     manifest.plan = document.at("plan").get<std::string>();
-    for (const json& part : document.at("parts")) manifest.parts.push_back(part_from_json(part));
-    manifest.attributes_json = document.at("attributes").dump();
+    const json& attributes = document.at("attributes");
+    const bool is_plain = manifest.kind == "dataset" && attributes.value("compression", json()) == "none";
+    manifest.parts = parts_from_json(document.at("parts"), is_plain);
+    manifest.attributes_json = attributes.dump();
     return manifest;
   });
 }
@@ -133,8 +218,10 @@ std::string manifest_part_to_json(const ManifestPart& part) { return part_to_jso
 
 Result<ManifestPart> parse_manifest_part(std::string_view text) {
   HEADRACE_CHECK(check_json_depth(text));
-  return parse_guarded<ManifestPart>(
-      "part", [&]() -> Result<ManifestPart> { return part_from_json(json::parse(text)); });
+  return parse_guarded<ManifestPart>("part", [&]() -> Result<ManifestPart> {
+    PartSums sums;
+    return part_from_json(json::parse(text), sums);
+  });
 }
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {
@@ -165,27 +252,25 @@ Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
     const json from = json::parse(text);
     DatasetAttributes out;
     out.compression = from.at("compression").get<std::string>();
-    out.compression_level = from.at("compression_level").get<int>();
+    out.compression_level = integer_from_json<int>(from.at("compression_level"), "compression_level");
     out.labels = from.at("labels").get<std::vector<std::string>>();
     const json& encoder = from.at("encoder");
     out.encoder = {encoder.at("name").get<std::string>(), encoder.at("weights_digest").get<std::string>(),
-                   encoder.at("dimension").get<int>()};
-    for (const auto& [name, feature] : from.at("features").items()) {
-      out.features[name].dtype = feature.at("dtype").get<std::string>();
-      if (feature.contains("shape"))
-        out.features[name].shape = feature.at("shape").get<std::vector<std::int64_t>>();
-    }
+                   integer_from_json<int>(encoder.at("dimension"), "dimension")};
+    for (const auto& [name, feature] : from.at("features").items())
+      out.features[name] = feature_from_json(feature, name);
     for (const auto& [name, split] : from.at("splits").items()) {
-      out.splits[name] = {split.at("records").get<std::uint64_t>(),
-                          split.at("labels").get<std::map<std::string, std::uint64_t>>()};
+      out.splits[name] = {integer_from_json<std::uint64_t>(split.at("records"), concat("records of ", name)),
+                          counts_from_json(split.at("labels"), "labels")};
     }
-    out.counts = from.at("counts").get<std::map<std::string, std::uint64_t>>();
-    out.reasons = from.at("reasons").get<std::map<std::string, std::uint64_t>>();
+    out.counts = counts_from_json(from.at("counts"), "counts");
+    out.reasons = counts_from_json(from.at("reasons"), "reasons");
     for (const json& input : from.at("inputs")) {
-      out.inputs.push_back({input.at("url").get<std::string>(), input.at("size_bytes").get<std::uint64_t>(),
+      out.inputs.push_back({input.at("url").get<std::string>(),
+                            integer_from_json<std::uint64_t>(input.at("size_bytes"), "size_bytes"),
                             input.at("version").get<std::string>()});
     }
-    out.seed = from.at("seed").get<std::uint64_t>();
+    out.seed = integer_from_json<std::uint64_t>(from.at("seed"), "seed");
     return out;
   });
 }

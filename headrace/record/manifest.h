@@ -22,14 +22,14 @@ inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
 inline constexpr std::uint64_t kManifestLimitBytes = 256 << 20;
 
 struct ManifestPart {
-  std::string key;  // relative to the published folder
+  std::string key;  // relative to the published folder; of a parsed part: as base/key.h says
   std::uint64_t size_bytes = 0;
   std::uint32_t crc32c = 0;
   std::string role;   // "shard", "index", "report", "variables", "graph", …
   std::string split;  // of a shard; else empty
   std::optional<std::uint64_t> records{};
   std::string index;                 // of a shard: key of its index; else empty
-  std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and fit `size_bytes`
+  std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and `size_bytes`
 };
 
 struct Manifest {
@@ -45,14 +45,18 @@ struct Manifest {
 /// The object's bytes: canonical, so equal manifests are equal bytes.
 std::string serialize_manifest(const Manifest& manifest);
 
-/// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum,
-///                          or a field missing or of another type
+/// Of what it returns, sizes, records and uncompressed sizes each come to less than 2^62 over all parts; the
+/// blocks of a shard make up its records and its size, none lacks records or has under 16 uncompressed bytes
+/// for each, and those of an uncompressed data set are stored as they are.
+/// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum, a field missing or of
+///                          another type, a number that is not whole, a key against the grammar, or a part
+///                          (which is named) that breaks one of these promises
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
 
 /// One part as JSON text, as a manifest holds it: for other objects that name parts.
 std::string manifest_part_to_json(const ManifestPart& part);
-/// \error kDataLoss  as for parse_manifest
+/// \error kDataLoss  as for parse_manifest; whether the data set is compressed is not known here
 Result<ManifestPart> parse_manifest_part(std::string_view text);
 
 struct FeatureSchema {
@@ -92,7 +96,7 @@ struct DatasetAttributes {
 };
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes);
-/// \error kDataLoss  a field is missing or of another type
+/// \error kDataLoss  a field is missing or of another type, or a number is not whole or out of range
 Result<DatasetAttributes> parse_dataset_attributes(std::string_view json);
 
 }  // namespace headrace

@@ -52,6 +52,7 @@ TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
   const std::vector<std::vector<ShardBlock>> wrong = {{{2, 4, 90}},              // not all records
                                                       {{2, 4, 90}, {2, 3, 50}},  // too many
                                                       {{3, 8, 90}},              // beyond the shard
+                                                      {{2, 4, 90}, {1, 2, 50}},  // not all of the shard
                                                       {{3, 7, 47}},              // 16 bytes a record at least
                                                       {{0, 0, 0}, {3, 7, 90}}};
   for (const auto& blocks : wrong) {
@@ -61,6 +62,110 @@ TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, Code::kDataLoss);
     EXPECT_THAT(parsed.error().message, testing::HasSubstr("the blocks of train-a.tfrecord.gz"));
+  }
+}
+
+// The example as JSON text with one piece replaced, sealed anew.
+std::string altered(std::string_view piece, std::string_view by) {
+  std::string text = serialize_manifest(example());
+  text = text.substr(0, text.rfind(",\"zz_crc32c\"")) + "}\n";
+  const std::size_t at = text.find(piece);
+  EXPECT_NE(at, text.npos) << piece;
+  return seal_json(text.replace(at, piece.size(), by));
+}
+
+Error error_of(const std::string& text) {
+  const auto parsed = parse_manifest(as_bytes(text));
+  return parsed ? Error{Code::kInternal, "it was parsed"} : parsed.error();
+}
+
+TEST(Manifest, OfAnUncompressedDataSetBlocksAreStoredAsTheyAre) {
+  Manifest manifest = example();
+  DatasetAttributes attributes = *parse_dataset_attributes(manifest.attributes_json);
+  attributes.compression = "none";
+  manifest.attributes_json = dataset_attributes_to_json(attributes);
+  EXPECT_EQ(error_of(serialize_manifest(manifest)).code, Code::kDataLoss);
+  manifest.parts[0].size_bytes = 140;
+  manifest.parts[0].blocks = {{2, 90, 90}, {1, 50, 50}};
+  EXPECT_TRUE(parse_manifest(as_bytes(serialize_manifest(manifest))));
+  manifest.parts[0].blocks = {{2, 90, 91}, {1, 50, 50}};
+  EXPECT_THAT(error_of(serialize_manifest(manifest)).message,
+              testing::HasSubstr("the blocks of train-a.tfrecord.gz"));
+}
+
+TEST(Manifest, WhatIsNoWholeNumberInRangeIsRefused) {
+  ASSERT_TRUE(parse_manifest(as_bytes(altered("\"version\":1", "\"version\":1"))));
+  for (const char* wrong :
+       {"0", "-5", "-1", "1.0", "1.9", "18446744073709551617", "1e400", "\"1\"", "null"}) {
+    const Error error = error_of(altered("\"version\":1", concat("\"version\":", wrong)));
+    EXPECT_EQ(error.code, Code::kDataLoss) << wrong << ": " << error.message;
+  }
+  for (const char* newer : {"2", "4294967297", "18446744073709551615"}) {
+    const Error error = error_of(altered("\"version\":1", concat("\"version\":", newer)));
+    EXPECT_EQ(error.code, Code::kUnimplemented) << error.message;
+    EXPECT_THAT(error.message, testing::HasSubstr(newer));
+  }
+  for (const char* piece : {"\"size_bytes\":7", "\"records\":3,\"role\"", "[[2,"}) {
+    for (const char* wrong : {"-7", "7.0", "0.5", "18446744073709551616", "true"}) {
+      std::string by = piece;
+      by.replace(by.find_first_of("0123456789"), 1, wrong);
+      const Error error = error_of(altered(piece, by));
+      EXPECT_EQ(error.code, Code::kDataLoss) << by << ": " << error.message;
+    }
+  }
+  for (const char* wrong : {"", "e306928", "0xe30692", "-3069283", "e306928g", "e30692830"})
+    EXPECT_EQ(error_of(altered("e3069283", wrong)).code, Code::kDataLoss) << wrong;
+}
+
+TEST(Manifest, AttributesHoldWholeNumbersInRange) {
+  const std::string text = example().attributes_json;
+  ASSERT_TRUE(parse_dataset_attributes(text));
+  for (const char* piece : {"\"compression_level\":1", "\"dimension\":8", "\"in\":4", "\"seed\":44",
+                            "\"shape\":[8", "\"neg\":2", "\"records\":3", "\"size_bytes\":100"}) {
+    const std::string name(piece, std::string_view(piece).find_first_of("0123456789"));
+    for (const char* wrong : {"1.5", "1e300", "99999999999999999999"}) {
+      std::string damaged = text;
+      const std::size_t at = damaged.find(piece);
+      ASSERT_NE(at, damaged.npos) << piece;
+      const auto parsed =
+          parse_dataset_attributes(damaged.replace(at, std::string_view(piece).size(), name + wrong));
+      ASSERT_FALSE(parsed) << name << wrong;
+      EXPECT_EQ(parsed.error().code, Code::kDataLoss);
+    }
+  }
+}
+
+TEST(Manifest, APartLiesWithinTheFolder) {
+  for (const char* wrong : {"../x", "/x", "a/../../x", "", "a//b", "."}) {
+    Manifest manifest = example();
+    manifest.parts[1].key = wrong;
+    const Error error = error_of(serialize_manifest(manifest));
+    EXPECT_EQ(error.code, Code::kDataLoss);
+    EXPECT_THAT(error.message, testing::HasSubstr("is no key")) << wrong;
+    EXPECT_EQ(parse_manifest_part(manifest_part_to_json(manifest.parts[1])).error().code, Code::kDataLoss);
+  }
+  Manifest manifest = example();
+  manifest.parts[0].index = "../index";
+  EXPECT_EQ(error_of(serialize_manifest(manifest)).code, Code::kDataLoss);
+}
+
+TEST(Manifest, WhatPartsComeToFitsIntoAnInteger) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 61;
+  const auto last_with = [](std::uint64_t size_bytes, std::optional<std::uint64_t> records,
+                            std::uint64_t stream_bytes) {
+    Manifest manifest = example();
+    for (const char* key : {"b", "c"}) {
+      manifest.parts.push_back({.key = key, .size_bytes = size_bytes, .role = "shard", .records = records});
+      if (stream_bytes > 0) manifest.parts.back().blocks = {{*records, size_bytes, stream_bytes}};
+    }
+    return serialize_manifest(manifest);
+  };
+  EXPECT_TRUE(parse_manifest(as_bytes(last_with(kHalf - 5, kHalf - 5, 0))));
+  EXPECT_TRUE(parse_manifest(as_bytes(last_with(1, 1, kHalf - 100))));
+  for (const std::string& text : {last_with(kHalf, {}, 0), last_with(1, kHalf, 0), last_with(1, 1, kHalf)}) {
+    const Error error = error_of(text);
+    EXPECT_EQ(error.code, Code::kDataLoss);
+    EXPECT_THAT(error.message, testing::HasSubstr("with c, the "));
   }
 }
 

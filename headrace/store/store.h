@@ -3,9 +3,8 @@
 /// \file The one interface that a store driver implements. The model driver to read first: store/memory/.
 ///
 /// A store is a flat map from keys to whole, immutable objects: writing replaces an object, nothing changes
-/// one in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver
-/// (`check_key`): UTF-8, segments of 1–255 bytes joined by '/', none of them "." or "..", at most 1,024
-/// bytes; and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
+/// one in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver: that
+/// of base/key.h; and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
 
 #include <chrono>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "headrace/base/bytes.h"
+#include "headrace/base/key.h"
 #include "headrace/base/result.h"
 
 namespace headrace {
@@ -152,9 +152,6 @@ class Store {
   /// Names a key for people, as in "s3://bucket/a/b"; holds no secret. An empty key names the store's root.
   virtual std::string describe(std::string_view key) const = 0;
 };
-
-/// \error kInvalidArgument  the key breaks the grammar above; the message says which rule
-Status check_key(std::string_view key);
 
 // Conveniences, each a few of the calls above.
 
