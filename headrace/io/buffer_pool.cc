@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -12,8 +14,12 @@ namespace {
 
 constexpr std::size_t kAlignmentBytes = 64;
 constexpr auto kAlignment = static_cast<std::align_val_t>(kAlignmentBytes);
-// Sizes are rounded up, so that buffers of nearly the same size serve for each other.
-constexpr std::size_t kRoundBytes = 4096;
+// Sizes are rounded up to a sixteenth, so that buffers of nearly the same size serve for each other; and a
+// buffer serves for what is smaller by this share.
+constexpr std::size_t kRoundShare = 16;
+constexpr std::size_t kReuseShare = 4;
+// No sum of sizes wraps.
+constexpr std::size_t kLargestBytes = std::size_t{1} << 60;
 constexpr std::size_t kHugePageBytes = 2 << 20;
 
 // Fewer page faults when it is filled, and fewer misses of the address cache when it is read here and there.
@@ -25,6 +31,12 @@ void ask_for_huge_pages(std::byte* memory, std::size_t size) {
   madvise(memory + skipped, (size - skipped) / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
 }
 
+std::size_t rounded_up(std::size_t size) {
+  if (size > kLargestBytes) throw std::bad_alloc();
+  const std::size_t step = std::max(std::bit_floor(size) / kRoundShare, kAlignmentBytes);
+  return std::max((size + step - 1) / step, std::size_t{1}) * step;
+}
+
 }  // namespace
 
 PooledBuffer& PooledBuffer::operator=(PooledBuffer&& other) noexcept {
@@ -33,55 +45,75 @@ PooledBuffer& PooledBuffer::operator=(PooledBuffer&& other) noexcept {
   pool_ = std::move(other.pool_);
   memory_ = std::exchange(other.memory_, nullptr);
   size_ = std::exchange(other.size_, 0);
-  capacity_ = std::exchange(other.capacity_, 0);
+  place_ = std::move(other.place_);
   return *this;
 }
 
 void PooledBuffer::give_back() {
-  if (memory_ != nullptr) pool_->give_back(std::exchange(memory_, nullptr), capacity_);
+  if (memory_ != nullptr) pool_->give_back(std::move(place_));
+  memory_ = nullptr;
   pool_.reset();
 }
 
 BufferPool::~BufferPool() {
-  for (const Free& buffer : free_) ::operator delete(buffer.memory, kAlignment);
+  for (const auto& [capacity, memory] : kept_) ::operator delete(memory, kAlignment);
 }
 
 PooledBuffer BufferPool::take(std::size_t size) {
+  const std::size_t wanted = rounded_up(size);
   PooledBuffer buffer;
-  buffer.pool_ = shared_from_this();
-  buffer.size_ = size;
-  const std::size_t wanted = (size / kRoundBytes + 1) * kRoundBytes;
   {
     const std::lock_guard lock(mutex_);
-    const auto fit = std::ranges::lower_bound(free_, wanted, {}, &Free::capacity);
-    if (fit != free_.end()) {
-      buffer.memory_ = fit->memory;
-      buffer.capacity_ = fit->capacity;
-      free_.erase(fit);
-    } else if (!free_.empty()) {
-      ::operator delete(free_.front().memory, kAlignment);
-      free_.erase(free_.begin());
-    }
-    used_bytes_ += buffer.capacity_;
+    buffer.place_ = reuse(size, wanted);
+    if (!buffer.place_) free_kept(wanted);
   }
-  if (buffer.memory_ != nullptr) return buffer;
-  buffer.memory_ = static_cast<std::byte*>(::operator new(wanted, kAlignment));
-  ask_for_huge_pages(buffer.memory_, wanted);
-  buffer.capacity_ = wanted;
-  const std::lock_guard lock(mutex_);
-  used_bytes_ += wanted;
+  if (!buffer.place_) {
+    Kept made;
+    buffer.place_ = made.extract(made.emplace(wanted, nullptr));
+    buffer.place_.mapped() = static_cast<std::byte*>(::operator new(wanted, kAlignment));
+    ask_for_huge_pages(buffer.place_.mapped(), wanted);
+    const std::lock_guard lock(mutex_);
+    used_bytes_ += wanted;
+    most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
+    free_kept(0);  // another thread may have taken the room meanwhile
+  }
+  buffer.pool_ = shared_from_this();
+  buffer.memory_ = buffer.place_.mapped();
+  buffer.size_ = size;
   return buffer;
 }
 
-std::size_t BufferPool::used_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return used_bytes_;
+// None if no kept buffer is of about that size. REQUIRES: mutex_ is held
+BufferPool::Kept::node_type BufferPool::reuse(std::size_t size, std::size_t wanted) {
+  const auto fit = kept_.lower_bound(wanted);
+  if (fit == kept_.end() || (fit->first > wanted && fit->first - size > size / kReuseShare)) return {};
+  kept_bytes_ -= fit->first;
+  used_bytes_ += fit->first;
+  most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
+  return kept_.extract(fit);
 }
 
-void BufferPool::give_back(std::byte* memory, std::size_t capacity) {
+// Until there is room for so much; first those that the new one outgrows. REQUIRES: mutex_ is held
+void BufferPool::free_kept(std::size_t wanted) {
+  while (!kept_.empty() && kept_bytes_ + used_bytes_ + wanted > most_used_bytes_) {
+    auto leaving = kept_.lower_bound(wanted);
+    leaving = leaving == kept_.begin() ? std::prev(kept_.end()) : std::prev(leaving);
+    kept_bytes_ -= leaving->first;
+    ::operator delete(leaving->second, kAlignment);
+    kept_.erase(leaving);
+  }
+}
+
+std::size_t BufferPool::memory_bytes() const {
   const std::lock_guard lock(mutex_);
-  used_bytes_ -= capacity;
-  free_.insert(std::ranges::lower_bound(free_, capacity, {}, &Free::capacity), {memory, capacity});
+  return kept_bytes_ + used_bytes_;
+}
+
+void BufferPool::give_back(Kept::node_type buffer) {
+  const std::lock_guard lock(mutex_);
+  used_bytes_ -= buffer.key();
+  kept_bytes_ += buffer.key();
+  kept_.insert(std::move(buffer));
 }
 
 }  // namespace headrace

@@ -3,9 +3,9 @@
 /// \file Large buffers that are used again: their pages stay mapped, so filling one costs no page faults.
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "headrace/base/bytes.h"
 
@@ -24,23 +24,26 @@ class PooledBuffer {
   std::byte* data() const { return memory_; }
   /// As asked for.
   std::size_t size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
   BytesView view() const { return {memory_, size_}; }
   MutableBytesView bytes() const { return {memory_, size_}; }
 
  private:
   friend class BufferPool;
+  using Kept = std::multimap<std::size_t, std::byte*>;  // by capacity
   void give_back();
 
   std::shared_ptr<BufferPool> pool_;
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
+  Kept::node_type place_;  // in the pool, once it is back: so giving back takes no memory
 };
 
-/// Thread-safe; lives as long as any of its buffers. It keeps what comes back until it goes itself, or until
-/// a larger buffer is needed: then the smallest of those kept is freed for it. So its memory is bounded by
-/// the most buffers in use at once, each as large as the largest.
+/// Thread-safe; lives as long as any of its buffers.
+///
+/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All of the pool's, in use
+/// and kept for later, take at most what those in use at once ever took: before memory is had for a new
+/// buffer, kept ones are freed until that holds. What is kept is freed with the pool.
+/// Cost: taking and giving back, O(log of the number kept) under one mutex.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static std::shared_ptr<BufferPool> create() { return std::shared_ptr<BufferPool>(new BufferPool); }
@@ -49,21 +52,22 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   /// The content is undefined. Throws std::bad_alloc.
   PooledBuffer take(std::size_t size);
 
-  /// Bytes of the buffers in use.
-  std::size_t used_bytes() const;
+  /// Of all its buffers, in use and kept.
+  std::size_t memory_bytes() const;
 
  private:
   friend class PooledBuffer;
-  struct Free {
-    std::byte* memory;
-    std::size_t capacity;
-  };
+  using Kept = PooledBuffer::Kept;
   BufferPool() = default;
-  void give_back(std::byte* memory, std::size_t capacity);
+  Kept::node_type reuse(std::size_t size, std::size_t wanted);
+  void free_kept(std::size_t wanted);
+  void give_back(Kept::node_type buffer);
 
   mutable std::mutex mutex_;
-  std::vector<Free> free_;  // ascending by capacity
+  Kept kept_;
+  std::size_t kept_bytes_ = 0;
   std::size_t used_bytes_ = 0;
+  std::size_t most_used_bytes_ = 0;
 };
 
 }  // namespace headrace
