@@ -1,14 +1,11 @@
 #include "headrace/store/layers/cached.h"
 
-#include <algorithm>
 #include <array>
-#include <mutex>
 
 #include "headrace/base/crc32c.h"
-#include "headrace/base/environment.h"
-#include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
+#include "headrace/store/layers/cached_folder.h"
 #include "headrace/store/layers/forwarding.h"
 
 namespace headrace {
@@ -17,10 +14,6 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;
 // A range of more than this share of the cache would drive out too much.
 constexpr std::uint64_t kLargestShare = 4;
-// The folder is looked at after this share of it has been written; then it is brought below that much of its
-// most.
-constexpr std::uint64_t kLookShare = 20;
-constexpr std::uint64_t kKeptTenths = 9;
 
 std::uint32_t checksum(std::uint64_t object_bytes, BytesView data) {
   std::array<std::byte, 8> size{};
@@ -31,7 +24,10 @@ std::uint32_t checksum(std::uint64_t object_bytes, BytesView data) {
 class CachedStore final : public ForwardingStore {
  public:
   CachedStore(std::shared_ptr<Store> store, Location folder, const CacheOptions& options)
-      : ForwardingStore(std::move(store)), folder_(std::move(folder)), options_(options) {}
+      : ForwardingStore(std::move(store)),
+        folder_(std::move(folder)),
+        options_(options),
+        room_(CacheRoom::of(folder_)) {}
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
@@ -57,9 +53,8 @@ class CachedStore final : public ForwardingStore {
 
  private:
   std::string name_of(std::string_view key, std::size_t size, const ReadOptions& options) const {
-    const std::string digest = sha256_hex(as_bytes(
-        concat(describe(key), '\0', options.if_version->token, '\0', options.offset_bytes, '\0', size)));
-    return folder_.at(concat(digest.substr(0, 2), "/", digest.substr(2))).key;
+    return cached_key(folder_, sha256_hex(as_bytes(concat(describe(key), '\0', options.if_version->token,
+                                                          '\0', options.offset_bytes, '\0', size))));
   }
 
   std::optional<ReadResult> find(const std::string& name, std::string_view key, MutableBytesView target,
@@ -81,43 +76,16 @@ class CachedStore final : public ForwardingStore {
     std::array<std::byte, kHeaderBytes> header{};
     store_little_endian(header.data(), read.object.size_bytes);
     store_little_endian(header.data() + 8, checksum(read.object.size_bytes, data));
-    if (!has_room(data.size() + kHeaderBytes, call)) return;
+    const std::uint64_t bytes = data.size() + header.size();
+    if (!room_->begin_write(folder_, bytes, options_.max_bytes, call)) return;
     auto upload = folder_.store->start_upload(name, {.call = call});
     if (upload && (*upload)->append(header) && (*upload)->append(data)) (void)(*upload)->commit().has_value();
-  }
-
-  // Counts what is written, and from time to time what is there.
-  bool has_room(std::uint64_t bytes, const CallOptions& call) {
-    const std::lock_guard lock(mutex_);
-    unseen_bytes_ += bytes;
-    if (has_looked_ && unseen_bytes_ < options_.max_bytes / kLookShare) return true;
-    has_looked_ = true;
-    unseen_bytes_ = 0;
-    return make_room(call).has_value();
-  }
-
-  Status make_room(const CallOptions& call) const {
-    HEADRACE_TRY(std::vector<ObjectInfo> kept,
-                 list_all(*folder_.store, folder_prefix(folder_.key), {.call = call}));
-    std::uint64_t bytes = 0;
-    for (const ObjectInfo& object : kept) bytes += object.size_bytes;
-    if (bytes <= options_.max_bytes) return {};
-    const HashKey key{random_name_bits(), 0};
-    std::ranges::sort(kept, {}, [&](const ObjectInfo& object) { return siphash(key, as_bytes(object.key)); });
-    std::vector<std::string> leaving;
-    for (const ObjectInfo& object : kept) {
-      if (bytes <= options_.max_bytes / 10 * kKeptTenths) break;
-      bytes -= object.size_bytes;
-      leaving.push_back(object.key);
-    }
-    return folder_.store->remove_many(leaving, call);
+    room_->end_write(bytes);
   }
 
   const Location folder_;
   const CacheOptions options_;
-  std::mutex mutex_;
-  bool has_looked_ = false;
-  std::uint64_t unseen_bytes_ = 0;  // written since the folder was looked at
+  const std::shared_ptr<CacheRoom> room_;
 };
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace headrace {
 
 struct CacheOptions {
-  /// Of all that lies in the folder; exceeded by a twentieth at most, for each process that writes there.
+  /// Of all that the cache keeps in the folder, for whatever stores. One process never exceeds it; each
+  /// further one that writes there at the same time may, by a twentieth or by the ranges that it is writing.
   std::uint64_t max_bytes = std::uint64_t{100} << 30;
 };
 
@@ -29,10 +30,12 @@ Result<CacheUrl> parse_cache_url(std::string_view text);
 /// one object for each range that is read: the same range of the same version is then read from there. Other
 /// reads, and all else, pass through: what may change is never taken from the cache.
 ///
-/// Processes may share a folder. What is kept is written atomically and carries a checksum, so a process that
-/// is killed leaves nothing wrong, and what is damaged is fetched anew. When the folder is full, kept ranges
-/// chosen at random go: whoever reads more than fits, over and over, still finds the share that fits. A
-/// folder that cannot be written or read costs time, never an error.
+/// Processes may share a folder, and so may others' files: only what the cache can have written itself,
+/// `headrace-cache/<2>/<62 hexadecimal digits>` below the folder, is ever counted or removed. What is kept is
+/// written atomically and carries a checksum, so a process that is killed leaves nothing wrong, and what is
+/// damaged is fetched anew. When the cache is full, kept ranges chosen at random go: whoever reads more than
+/// fits, over and over, still finds a part of it (about a fifth, if half of it fits). Ranges of over a quarter
+/// of the most are not kept. A folder that cannot be written or read costs time, never an error.
 ///
 /// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the
 /// data.

@@ -1,0 +1,108 @@
+#include "headrace/store/layers/cached_folder.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/hash.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+// The user's folder may hold other things, even some that are named by digests.
+constexpr std::string_view kSubfolder = "headrace-cache";
+constexpr std::size_t kDigestSize = 64;
+constexpr std::size_t kFanOutSize = 2;  // digits of the digest that name a folder
+// The folder is looked at after this share of its most has been written; a full one is brought below that
+// much of it.
+constexpr std::uint64_t kLookShare = 20;
+constexpr std::uint64_t kKeptTenths = 9;
+
+// Of a key below the subfolder.
+bool is_cached_name(std::string_view name) {
+  if (name.size() != kDigestSize + 1 || name[kFanOutSize] != '/') return false;
+  const std::string digest = concat(name.substr(0, kFanOutSize), name.substr(kFanOutSize + 1));
+  return digest.find_first_not_of("0123456789abcdef") == digest.npos;
+}
+
+Result<std::vector<ObjectInfo>> list_cached(const Location& folder, const CallOptions& call) {
+  const std::string prefix = folder_prefix(folder.at(kSubfolder).key);
+  std::vector<ObjectInfo> objects;
+  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    if (is_cached_name(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
+    return true;
+  }));
+  return objects;
+}
+
+// Removes objects at random, if need be, so that so many bytes more find room; gives what is left.
+Result<std::uint64_t> make_room(const Location& folder, std::uint64_t coming_bytes, std::uint64_t max_bytes,
+                                const CallOptions& call) {
+  HEADRACE_TRY(std::vector<ObjectInfo> kept, list_cached(folder, call));
+  std::uint64_t bytes = 0;
+  for (const ObjectInfo& object : kept) bytes += object.size_bytes;
+  const std::uint64_t target_bytes = max_bytes / 10 * kKeptTenths;
+  if (bytes + coming_bytes <= max_bytes || coming_bytes > target_bytes) return bytes;
+  const HashKey key{random_name_bits(), 0};
+  std::ranges::sort(kept, {}, [&](const ObjectInfo& object) { return siphash(key, as_bytes(object.key)); });
+  std::vector<std::string> leaving;
+  for (const ObjectInfo& object : kept) {
+    if (bytes + coming_bytes <= target_bytes) break;
+    bytes -= object.size_bytes;
+    leaving.push_back(object.key);
+  }
+  HEADRACE_CHECK(folder.store->remove_many(leaving, call));
+  return bytes;
+}
+
+}  // namespace
+
+std::string cached_key(const Location& folder, std::string_view digest) {
+  return folder.at(concat(kSubfolder, "/", digest.substr(0, kFanOutSize), "/", digest.substr(kFanOutSize)))
+      .key;
+}
+
+std::shared_ptr<CacheRoom> CacheRoom::of(const Location& folder) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<CacheRoom>> rooms;
+  const std::lock_guard lock(mutex);
+  std::erase_if(rooms, [](const auto& room) { return room.second.expired(); });
+  std::weak_ptr<CacheRoom>& known = rooms[folder.describe()];
+  std::shared_ptr<CacheRoom> room = known.lock();
+  if (!room) known = room = std::make_shared<CacheRoom>();
+  return room;
+}
+
+bool CacheRoom::begin_write(const Location& folder, std::uint64_t bytes, std::uint64_t max_bytes,
+                            const CallOptions& call) {
+  std::unique_lock lock(mutex_);
+  if (!has_looked_.wait_for(lock, call.stop, call.deadline, [this] { return !is_looking_; })) return false;
+  const bool is_time = unseen_bytes_ + bytes > max_bytes / kLookShare;
+  if (is_time || !known_bytes_ || *known_bytes_ + bytes > max_bytes) {
+    is_looking_ = true;
+    const std::uint64_t writing_bytes = writing_bytes_;  // may or may not be seen: counted twice, if so
+    lock.unlock();
+    const auto left_bytes = make_room(folder, writing_bytes + bytes, max_bytes, call);
+    lock.lock();
+    is_looking_ = false;
+    has_looked_.notify_all();
+    unseen_bytes_ = 0;
+    known_bytes_.reset();
+    if (!left_bytes) return false;
+    known_bytes_ = *left_bytes + writing_bytes;
+    if (*known_bytes_ + bytes > max_bytes) return false;
+  }
+  *known_bytes_ += bytes;
+  unseen_bytes_ += bytes;
+  writing_bytes_ += bytes;
+  return true;
+}
+
+void CacheRoom::end_write(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  writing_bytes_ -= bytes;
+}
+
+}  // namespace headrace
