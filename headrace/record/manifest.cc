@@ -36,8 +36,8 @@ json part_to_json(const ManifestPart& part) {
   return out;
 }
 
-// nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that, and what is thrown
-// here, into an Error.
+// nlohmann reports a missing or mistyped field by an exception; `parse_guarded` turns that, and what is
+// thrown here, into an Error.
 
 // It would take 1.9 for 1 and −5 for 2^64 − 5 without a word.
 template <typename T>

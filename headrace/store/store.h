@@ -3,8 +3,9 @@
 /// \file The one interface that a store driver implements. The model driver to read first: store/memory/.
 ///
 /// A store is a flat map from keys to whole, immutable objects: writing replaces an object, nothing changes
-/// one in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver: that
-/// of base/key.h; and no key is a folder of another ("a" beside "a/b" is refused where the driver can see it).
+/// one in place, and "a/b" has no parent that could be created or removed. Key grammar, for every driver:
+/// that of base/key.h; and no key is a folder of another ("a" beside "a/b" is refused where the driver can
+/// see it).
 
 #include <chrono>
 #include <cstdint>

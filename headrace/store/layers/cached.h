@@ -34,8 +34,8 @@ Result<CacheUrl> parse_cache_url(std::string_view text);
 /// `headrace-cache/<2>/<62 hexadecimal digits>` below the folder, is ever counted or removed. What is kept is
 /// written atomically and carries a checksum, so a process that is killed leaves nothing wrong, and what is
 /// damaged is fetched anew. When the cache is full, kept ranges chosen at random go: whoever reads more than
-/// fits, over and over, still finds a part of it (about a fifth, if half of it fits). Ranges of over a quarter
-/// of the most are not kept. A folder that cannot be written or read costs time, never an error.
+/// fits, over and over, still finds a part of it (about a fifth, if half of it fits). Ranges of over a
+/// quarter of the most are not kept. A folder that cannot be written or read costs time, never an error.
 ///
 /// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the
 /// data.

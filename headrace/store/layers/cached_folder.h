@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The folder of a cache: what the cache's objects are called there, and how much room they take. A part
-/// of cached.h, which says what holds for users.
+/// \file The folder of a cache: what the cache's objects are called there, and how much room they take. A
+/// part of cached.h, which says what holds for users.
 
 #include <condition_variable>
 #include <cstdint>
