@@ -57,7 +57,7 @@ OpenedDataset open_dataset(const std::vector<std::string>& urls, const std::stri
     for (Location& location : locations) location = make_stoppable(std::move(location), stop);
     return Dataset::open(locations, options);
   });
-  return {value_of(std::move(opened)), {}};
+  return {OfProcess<std::shared_ptr<const Dataset>>("this data set", value_of(std::move(opened)))};
 }
 
 FeatureTuple feature_tuple(const Feature& feature) {
@@ -93,11 +93,11 @@ Result<std::vector<FeatureTuple>> first_record_features(const std::shared_ptr<co
 }
 
 std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
-  opened.process.require_here("this data set");
-  const auto& attributes = opened.dataset->attributes();
+  const std::shared_ptr<const Dataset>& dataset = opened.dataset.here();
+  const auto& attributes = dataset->attributes();
   if (!attributes) {
-    return value_of(run_interruptibly(
-        [&](const std::stop_token& stop) { return first_record_features(opened.dataset, stop); }));
+    return value_of(
+        run_interruptibly([&](const std::stop_token& stop) { return first_record_features(dataset, stop); }));
   }
   std::vector<FeatureTuple> features;
   for (const auto& [name, schema] : attributes->features)
@@ -105,8 +105,11 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   return features;
 }
 
+// What was found on opening.
+const Dataset& description_of(const OpenedDataset& opened) { return *opened.dataset.anywhere(); }
+
 std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
-  const Dataset& dataset = *opened.dataset;
+  const Dataset& dataset = description_of(opened);
   std::vector<ShardTuple> shards;
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i)
     shards.emplace_back(dataset.describe_shard(i), dataset.shards()[i].record_count);
@@ -121,18 +124,19 @@ void bind_dataset(nb::module_& module) {
                   nb::arg("cache").none())
       .def("features", &features_of)
       .def("shards", &shards_of)
-      .def_prop_ro("url", [](const OpenedDataset& self) { return self.dataset->location().url.text(); })
-      .def_prop_ro("digest", [](const OpenedDataset& self) { return self.dataset->digest(); })
-      .def_prop_ro("split", [](const OpenedDataset& self) { return self.dataset->split(); })
+      .def_prop_ro("url",
+                   [](const OpenedDataset& self) { return description_of(self).location().url.text(); })
+      .def_prop_ro("digest", [](const OpenedDataset& self) { return description_of(self).digest(); })
+      .def_prop_ro("split", [](const OpenedDataset& self) { return description_of(self).split(); })
       .def_prop_ro("is_published",
-                   [](const OpenedDataset& self) { return self.dataset->attributes().has_value(); })
+                   [](const OpenedDataset& self) { return description_of(self).attributes().has_value(); })
       .def_prop_ro("labels",
                    [](const OpenedDataset& self) {
-                     const auto& attributes = self.dataset->attributes();
+                     const auto& attributes = description_of(self).attributes();
                      return attributes ? attributes->labels : std::vector<std::string>{};
                    })
-      .def_prop_ro("remarks", [](const OpenedDataset& self) { return self.dataset->remarks(); })
-      .def("__len__", [](const OpenedDataset& self) { return self.dataset->record_count(); });
+      .def_prop_ro("remarks", [](const OpenedDataset& self) { return description_of(self).remarks(); })
+      .def("__len__", [](const OpenedDataset& self) { return description_of(self).record_count(); });
 }
 
 }  // namespace headrace::python

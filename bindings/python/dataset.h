@@ -11,10 +11,8 @@
 
 namespace headrace::python {
 
-/// An opened data set and the process that opened it.
 struct OpenedDataset {
-  std::shared_ptr<const Dataset> dataset;
-  ProcessMark process;
+  OfProcess<std::shared_ptr<const Dataset>> dataset;
 };
 
 void bind_dataset(nanobind::module_& module);

@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <exception>
 #include <tuple>
 
 #include "bindings/python/batch.h"
@@ -15,6 +14,7 @@
 #include "headrace/base/text.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
+#include "headrace/stream/record_finder.h"
 #include "headrace/stream/shuffle_quality.h"
 
 namespace headrace::python {
@@ -90,8 +90,7 @@ std::vector<ColumnView> views_of(const std::vector<ColumnTuple>& columns) {
 std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
   std::vector<LoaderSource> sources;
   for (const auto& [opened, weight] : tuples) {
-    opened->process.require_here("this data set");
-    sources.push_back({.dataset = opened->dataset, .weight = weight});
+    sources.push_back({.dataset = opened->dataset.here(), .weight = weight});
   }
   return sources;
 }
@@ -136,82 +135,103 @@ struct FoundRecord {
   std::optional<std::string> id{};
 };
 
-Result<FoundRecord> look_up_record(BatchLoader& loader, const RecordPlace& place) {
-  FoundRecord found{.place = place};
-  HEADRACE_TRY(found.offset_bytes, loader.record_offset(place));
-  HEADRACE_TRY(const Bytes record, loader.read_record(place));
-  HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
-  for (const Feature& feature : features) {
-    const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
-    if (feature.name == "id" && strings != nullptr && strings->size() == 1)
-      found.id.emplace(as_text(strings->front()));
+// A loader's native part. Made with the loader, and never replaced: any thread may use it at any time.
+struct Engine {
+  const std::vector<LoaderSource> sources;
+  LoaderOptions options;
+  std::unique_ptr<BatchLoader> batches{};
+  RecordFinder finder{};
+
+  Result<FoundRecord> look_up(const RecordPlace& place, const CallOptions& call) {
+    const Dataset& dataset = *sources[place.source].dataset;
+    FoundRecord found{.place = place};
+    HEADRACE_TRY(found.offset_bytes, finder.offset(dataset, place.shard, place.record, call));
+    HEADRACE_TRY(const Bytes record, finder.read(dataset, place.shard, place.record, call));
+    HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
+    for (const Feature& feature : features) {
+      const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
+      if (feature.name == "id" && strings != nullptr && strings->size() == 1)
+        found.id.emplace(as_text(strings->front()));
+    }
+    return found;
   }
-  return found;
+};
+
+// Rows that are shown where there are no weights: all but the padding at the end.
+Result<std::uint64_t> rows_without_padding(const Batch& batch) {
+  if (batch.records == batch.rows) return batch.rows;
+  std::uint64_t rows = batch.rows;
+  while (rows > 0 && batch.weights()[rows - 1] == 0) --rows;
+  if (rows == batch.records) return rows;
+  return Error{Code::kFailedPrecondition,
+               concat("batch ", batch.number, " of epoch ", batch.epoch, ": ", rows - batch.records,
+                      " of its rows stand in for records that are lost, and without weights nothing tells "
+                      "which; give the loader the on_corrupt that the data set was opened with")};
 }
 
 class Loader {
  public:
   Loader(const Arguments& arguments, const std::optional<nb::bytes>& state,
          const std::optional<Position>& position)
-      : sources_(sources_of(arguments.sources)),
-        options_(options_of(arguments)),
+      : engine_("this loader", sources_of(arguments.sources), options_of(arguments)),
         converter_(views_of(arguments.columns)) {
     if (position) position_ = *position;
     if (state) position_ = position_of(*state);
-    start();
+    Engine& engine = engine_.here();
+    std::tie(engine.options.first_epoch, engine.options.first_batch) = position_;
+    engine.options.report_after = kSignalInterval;
+    engine.options.report = [this](const std::string& waits) { look_around(waits); };
+    engine.batches = value_of(run_interruptibly([&](const std::stop_token& stop) {
+      engine.options.stop = stop;
+      return BatchLoader::create(engine.sources, engine.options);
+    }));
+    batches_per_epoch_ = engine.batches->batches_per_epoch();
+    record_count_ = engine.batches->record_count();
   }
-
-  ~Loader() {
-    if (!process_.is_here()) {
-      static_cast<void>(engine_.release());  // its threads are the parent's: there is nobody to join
-      return;
-    }
-    const WithoutGil released;
-    stop_.request_stop();
-    engine_.reset();
-  }
+  Loader(const Loader&) = delete;  // the engine's callback has its address
+  Loader& operator=(const Loader&) = delete;
 
   nb::object next(const nb::object& weights_name) {
-    process_.require_here("this loader");
+    BatchLoader& batches = *engine_.here().batches;
     const OneCaller caller(busy_);
-    if (engine_ == nullptr) start();  // a signal ended the last call
-    std::optional<Batch> batch = value_of(take());
+    std::optional<Batch> batch = value_of(take(batches));
     if (!batch) return nb::none();
     position_ = batch->number + 1 < batches_per_epoch_ ? Position{batch->epoch, batch->number + 1}
                                                        : Position{batch->epoch + 1, 0};
-    // Without weights, padding is not shown.
-    const std::uint64_t rows = weights_name.is_none() ? batch->records : batch->rows;
+    may_have_remarks_ = may_have_remarks_ || batch->records < batch->rows;
+    const std::uint64_t rows = weights_name.is_none() ? value_of(rows_without_padding(*batch)) : batch->rows;
     return converter_.convert(*std::move(batch), rows, weights_name);
   }
 
   Position position() const { return position_; }
 
   Position position_of(const nb::bytes& state) const {
+    const Engine& engine = engine_.here();
     const LoaderPosition found =
-        value_of(parse_loader_state({state.c_str(), state.size()}, sources_, options_));
+        value_of(parse_loader_state({state.c_str(), state.size()}, engine.sources, engine.options));
     return {found.epoch, found.batch};
   }
 
   nb::bytes state(std::uint64_t epoch, std::uint64_t batch) const {
-    const std::string text = loader_state(sources_, options_, {epoch, batch});
+    const Engine& engine = engine_.here();
+    const std::string text = loader_state(engine.sources, engine.options, {epoch, batch});
     return nb::bytes(text.data(), text.size());
   }
 
-  std::vector<PlaceTuple> where(std::uint64_t epoch, std::uint64_t batch) {
+  std::vector<PlaceTuple> where(std::uint64_t epoch, std::uint64_t batch) const {
     std::vector<PlaceTuple> places;
-    for (RecordPlace& place : engine().where(epoch, batch))
+    for (RecordPlace& place : engine_.here().batches->where(epoch, batch))
       places.emplace_back(std::move(place.object), place.record);
     return places;
   }
 
-  std::vector<FoundTuple> look_up(std::uint64_t epoch, std::uint64_t batch) {
-    BatchLoader& loader = engine();
+  std::vector<FoundTuple> look_up(std::uint64_t epoch, std::uint64_t batch) const {
+    Engine& engine = engine_.here();
     const std::vector<FoundRecord> found =
         value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<std::vector<FoundRecord>> {
           std::vector<FoundRecord> records;
-          for (const RecordPlace& place : loader.where(epoch, batch)) {
-            if (stop.stop_requested()) break;
-            HEADRACE_TRY(FoundRecord record, look_up_record(loader, place));
+          for (const RecordPlace& place : engine.batches->where(epoch, batch)) {
+            HEADRACE_TRY(FoundRecord record, engine.look_up(place, {.stop = stop}));
             records.push_back(std::move(record));
           }
           return records;
@@ -225,8 +245,8 @@ class Loader {
     return tuples;
   }
 
-  nb::dict stats() {
-    const LoaderStats stats = engine().stats();
+  nb::dict stats() const {
+    const LoaderStats stats = engine_.here().batches->stats();
     nb::dict out;
     out["batches"] = stats.batches;
     out["records"] = stats.records;
@@ -247,89 +267,70 @@ class Loader {
 
   /// Displacement, spread: see shuffle_quality.h.
   std::tuple<double, double> quality(std::size_t source, std::uint64_t epoch) const {
-    if (source >= sources_.size()) raise({Code::kOutOfRange, concat("there is no source ", source)});
-    const LoaderSource& from = sources_[source];
+    const Engine& engine = engine_.here();
+    if (source >= engine.sources.size()) raise({Code::kOutOfRange, concat("there is no source ", source)});
+    const LoaderSource& from = engine.sources[source];
+    const LoaderOptions& options = engine.options;
     const ShuffleQuality quality =
         value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<ShuffleQuality> {
           std::vector<std::string> ignored;
           HEADRACE_TRY(const auto order, Source::create(from.dataset,
                                                         {.range = from.range,
-                                                         .mode = options_.shuffle,
-                                                         .seed = options_.seed,
-                                                         .window_bytes = options_.window_bytes},
+                                                         .mode = options.shuffle,
+                                                         .seed = options.seed,
+                                                         .window_bytes = options.window_bytes},
                                                         {.stop = stop}, ignored));
-          return shuffle_quality(*order, epoch, kQualitySamples, options_.seed);
+          return shuffle_quality(*order, epoch, kQualitySamples, options.seed);
         }));
     return {quality.displacement, quality.spread};
   }
 
-  std::vector<std::string> remarks() { return engine().remarks(); }
-  std::string activity() { return engine().activity(); }
-  std::string trace_json() { return engine().trace_json(); }
+  std::vector<std::string> remarks() const { return engine_.here().batches->remarks(); }
+
+  // Those that this has not given before. Cheap unless a batch had rows that are no record.
+  std::vector<std::string> new_remarks() {
+    if (!may_have_remarks_) return {};
+    std::vector<std::string> remarks = this->remarks();
+    may_have_remarks_ = false;
+    const std::size_t told = std::exchange(told_remarks_, remarks.size());
+    remarks.erase(remarks.begin(), remarks.begin() + static_cast<std::ptrdiff_t>(told));
+    return remarks;
+  }
+
+  std::string activity() const { return engine_.here().batches->activity(); }
+  std::string trace_json() const { return engine_.here().batches->trace_json(); }
   std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
-  std::uint64_t record_count() { return engine().record_count(); }
+  std::uint64_t record_count() const { return record_count_; }
 
  private:
-  BatchLoader& engine() {
-    process_.require_here("this loader");
-    if (engine_ == nullptr) start();
-    return *engine_;
-  }
-
-  void start() {
-    std::tie(options_.first_epoch, options_.first_batch) = position_;
-    stop_ = {};
-    options_.stop = stop_.get_token();
-    options_.report_after = kSignalInterval;
-    options_.report = [this](const std::string& waits) { look_around(waits); };
-    engine_ = value_of(create());
-    batches_per_epoch_ = engine_->batches_per_epoch();
-  }
-
-  Result<std::unique_ptr<BatchLoader>> create() {
-    const WithoutGil released;
-    return BatchLoader::create(sources_, options_);
-  }
-
-  Result<std::optional<Batch>> take() {
+  Result<std::optional<Batch>> take(BatchLoader& batches) {
     waited_intervals_ = 0;
-    Result<std::optional<Batch>> batch = Error{};
-    {
-      const WithoutGil released;
-      batch = engine_->next();
-      if (interruption_) engine_.reset();
-    }
-    if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
-    return batch;
+    const WithoutGil released;
+    return batches.next();
   }
 
-  // Called by the engine in the thread that is in `take`, again and again while it waits.
+  // Called by the engine in the thread that is in `take`, again and again while it waits. What this raises
+  // goes through the engine, which is none the worse for it, to the caller of `take`.
   void look_around(const std::string& waits) {
     const nb::gil_scoped_acquire acquired;
-    try {
-      check_signals();
-      if (++waited_intervals_ % kIntervalsToReport == 0)
-        nb::module_::import_("headrace._src.loader").attr("report_wait")(nb::str(waits.data(), waits.size()));
-    } catch (const nb::python_error&) {
-      interruption_ = std::current_exception();
-      stop_.request_stop();
-    }
+    check_signals();
+    if (++waited_intervals_ % kIntervalsToReport == 0)
+      nb::module_::import_("headrace._src.loader").attr("report_wait")(nb::str(waits.data(), waits.size()));
   }
 
   static constexpr std::uint64_t kQualitySamples = 10'000;
   static constexpr int kIntervalsToReport = std::chrono::seconds(30) / kSignalInterval;
 
-  const std::vector<LoaderSource> sources_;
-  LoaderOptions options_;
-  const ProcessMark process_;
+  // The GIL guards what follows, but for what is constant.
+  const OfProcess<Engine> engine_;
   const BatchConverter converter_;
   Position position_;  // of the next batch
   std::uint64_t batches_per_epoch_ = 0;
+  std::uint64_t record_count_ = 0;
   std::atomic<bool> busy_{false};
-  int waited_intervals_ = 0;         // in the current call
-  std::exception_ptr interruption_;  // what ended it
-  std::stop_source stop_;
-  std::unique_ptr<BatchLoader> engine_;  // none after an interruption
+  int waited_intervals_ = 0;  // in the current call
+  bool may_have_remarks_ = true;
+  std::size_t told_remarks_ = 0;
 };
 
 }  // namespace
@@ -361,6 +362,7 @@ void bind_loader(nb::module_& module) {
       .def("stats", &Loader::stats)
       .def("activity", &Loader::activity)
       .def("trace_json", &Loader::trace_json)
+      .def("new_remarks", &Loader::new_remarks)
       .def_prop_ro("remarks", &Loader::remarks)
       .def_prop_ro("position", &Loader::position)
       .def_prop_ro("batches_per_epoch", &Loader::batches_per_epoch)

@@ -2,15 +2,15 @@
 
 /// \file What belongs to this process: its stores, its identity across a fork, and calls that Ctrl-C ends.
 
+#include <nanobind/nanobind.h>
 #include <sys/types.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
+#include <future>
+#include <memory>
 #include <stop_token>
 #include <string_view>
-#include <thread>
+#include <utility>
 
 #include "bindings/python/errors.h"
 #include "headrace/store/registry.h"
@@ -38,17 +38,7 @@ class ProcessMark {
   pid_t process_;
 };
 
-/// Raises KeyboardInterrupt, or what a signal's handler raised. REQUIRES: the GIL
-void check_signals();
-
-/// Runs `work(stop_token)`, which returns a Result or Status, on a thread of its own and without the GIL;
-/// looks for signals meanwhile. A signal stops the work, waits for its end, and is raised. REQUIRES: the GIL
-template <typename Work>
-auto run_interruptibly(Work work) -> decltype(work(std::stop_token{}));
-
-// ---- implementation --------------------------------------------------------------------------------
-
-/// Gives the GIL back for as long as it lives.
+/// Gives the GIL back for as long as it lives. REQUIRES: the GIL
 class WithoutGil {
  public:
   WithoutGil();
@@ -60,32 +50,70 @@ class WithoutGil {
   void* thread_state_;
 };
 
+/// Holds something with threads or connections. A fork's child has neither: whoever asks for it there is
+/// refused, and when it is dropped there, it is left alone. REQUIRES: the GIL, for all of it
+template <typename T>
+class OfProcess {
+ public:
+  /// `name` begins the message of a refusal, and lives as long as the program: "this loader".
+  template <typename... Arguments>
+  explicit OfProcess(const char* name, Arguments&&... arguments)
+      : name_(name), value_(new T{std::forward<Arguments>(arguments)...}) {}
+
+  /// For all that may wait, read, or take a lock. \error kFailedPrecondition in a fork's child, raised
+  T& here() const {
+    value_.get_deleter().process.require_here(name_);
+    return *value_;
+  }
+  /// Also in a fork's child: only for what lies in memory and never changes.
+  const T& anywhere() const { return *value_; }
+
+ private:
+  struct Drop {
+    ProcessMark process;
+    void operator()(T* value) const {
+      if (!process.is_here()) return;
+      const WithoutGil released;  // threads may have to be joined
+      delete value;
+    }
+  };
+  const char* name_;
+  std::unique_ptr<T, Drop> value_;
+};
+
+/// Raises KeyboardInterrupt, or what a signal's handler raised. REQUIRES: the GIL
+void check_signals();
+
+/// Runs `work(stop_token)`, which returns a Result or Status, on a thread of its own and without the GIL;
+/// looks for signals meanwhile. A signal stops the work, waits for its end, and is raised. The token may be
+/// kept: once the work has ended, nobody stops it. REQUIRES: the GIL
+/// \error what `work` returns; and as error_of, if it throws or the system refuses a thread
+template <typename Work>
+auto run_interruptibly(Work work) -> decltype(work(std::stop_token{}));
+
+// ---- implementation --------------------------------------------------------------------------------
+
 template <typename Work>
 auto run_interruptibly(Work work) -> decltype(work(std::stop_token{})) {
-  std::mutex mutex;
-  std::condition_variable done;
-  std::optional<decltype(work(std::stop_token{}))> result;
-  std::stop_source stop;  // not the thread's own, which is stopped at its end: a store may keep the token
-  std::jthread thread([&] {
-    auto outcome = work(stop.get_token());
-    const std::lock_guard lock(mutex);
-    result.emplace(std::move(outcome));
-    done.notify_one();
-  });
-  const auto wait = [&](auto duration) {
+  std::stop_source stop;
+  std::future<decltype(work(std::stop_token{}))> outcome;
+  const auto is_ready = [&] {
     const WithoutGil released;
-    std::unique_lock lock(mutex);
-    return done.wait_for(lock, duration, [&] { return result.has_value(); });
+    return outcome.wait_for(kSignalInterval) == std::future_status::ready;
   };
   try {
-    while (!wait(kSignalInterval)) check_signals();
-  } catch (...) {  // whatever a signal's handler raised goes on to the caller, once the work has ended
+    outcome = std::async(std::launch::async, [&] { return work(stop.get_token()); });
+    while (!is_ready()) check_signals();
+    return outcome.get();
+  } catch (const nanobind::python_error&) {  // whatever a signal's handler raised goes on to the caller
     const WithoutGil released;
     stop.request_stop();
-    thread.join();
+    outcome.wait();
+    outcome = {};  // it may have to join threads
     throw;
+  } catch (const std::exception& exception) {
+    return error_of(exception);
   }
-  return *std::move(result);
 }
 
 }  // namespace headrace::python

@@ -53,7 +53,8 @@ struct LoaderOptions {
   std::chrono::milliseconds patience{300'000};
   /// Bound of one wait for batches that the caller holds.
   std::chrono::milliseconds hold_patience{30'000};
-  /// Told, by the caller of `next`, who waits for what: after each `report_after` of one wait.
+  /// Told, by the caller of `next`, who waits for what: after each `report_after` of one wait. What it throws
+  /// goes on to that caller; `next` may be called again, and gives the batch that was waited for.
   std::function<void(const std::string&)> report{};
   std::chrono::milliseconds report_after{30'000};
   /// Gives the first batch again and again: what the rest could do if reading cost nothing.

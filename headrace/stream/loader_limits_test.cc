@@ -1,5 +1,7 @@
 #include <atomic>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "headrace/io/parallel.h"
 #include "headrace/store/layers/forwarding.h"
@@ -168,6 +170,22 @@ TEST_F(LoaderStallTest, NoWaitIsSilent) {
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_THAT(reports[0], AllOf(HasSubstr("no batch for"), HasSubstr("the caller waits for batch 0"),
                                 HasSubstr("loading bytes 0–"), HasSubstr("memory://test/data/train-00000")));
+}
+
+TEST_F(LoaderStallTest, WhatAReportThrowsEndsTheWaitAndNothingElse) {
+  LoaderOptions with = options();
+  with.report_after = milliseconds(20);
+  bool is_to_throw = true;
+  with.report = [&](const std::string&) {
+    if (std::exchange(is_to_throw, false)) throw std::runtime_error("a signal came");
+    stuck->is_stuck = false;
+  };
+  const auto loader = stalled(with);
+  EXPECT_THROW(static_cast<void>(loader->next()), std::runtime_error);
+  const auto batch = loader->next();
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_EQ((*batch)->number, 0U);
+  EXPECT_EQ(loader->stats().batches, 1U);
 }
 
 TEST_F(LoaderStallTest, PatienceEnds) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -42,7 +43,7 @@ def open(
             records; what was found is kept in ~/.cache/headrace/indexes for the next time.
         split: "train", "test", …; of published data sets only.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
-            `Dataset.remarks`.
+            `Dataset.remarks` and to the logger "headrace"; loaders do the same, unless they are told otherwise.
         cache: folder on a local disk that keeps what is read of the data, and how large it may become:
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 
@@ -71,7 +72,8 @@ def mix(
     Args:
         datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
         columns: as for `Dataset.loader`; None: those that all of the data sets have, with the same shape.
-        options: those of `Dataset.loader`.
+        options: those of `Dataset.loader`; `on_corrupt` must be there if the data sets were opened with
+            different ones.
 
     Raises:
         InvalidArgumentError: a share that is not above 0, columns that a data set lacks; and so on.
@@ -79,6 +81,8 @@ def mix(
     shares = list(datasets.items()) if isinstance(datasets, Mapping) else list(datasets)
     if not shares:
         raise InvalidArgumentError("a mixture needs at least one data set")
+    if options.get("on_corrupt") is None:
+        options["on_corrupt"] = _policy_of([dataset for dataset, _ in shares])
     return make_loader(
         [(dataset._native, float(share)) for dataset, share in shares],
         columns=_columns_of([dataset for dataset, _ in shares], columns),
@@ -96,6 +100,8 @@ class Dataset:
     def __init__(self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None):
         self._arguments = (urls, split, on_corrupt, cache)
         self._native = _headrace.Dataset.open(*self._arguments)
+        for remark in self.remarks:
+            logging.getLogger("headrace").warning("%s", remark)
 
     @property
     def url(self) -> str:
@@ -115,6 +121,11 @@ class Dataset:
     def digest(self) -> str:
         """SHA-256, in hexadecimal, of what the data set consists of: equal digests are equal data."""
         return self._native.digest
+
+    @property
+    def on_corrupt(self) -> str:
+        """What it was opened with: "fail", "skip-record" or "skip-shard"."""
+        return self._arguments[2]
 
     @property
     def remarks(self) -> list[str]:
@@ -148,7 +159,7 @@ class Dataset:
         rank: int = 0,
         world_size: int = 1,
         memory_budget: int | str = "1GiB",
-        on_corrupt: str = "fail",
+        on_corrupt: str | None = None,
         weights: str = "weight",
         threads: int = 0,
         headspace: bool = False,
@@ -169,7 +180,8 @@ class Dataset:
             rank, world_size: this process among those that share the global batches.
             memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
-                for the rest of its block.
+                for the rest of its block; None: what the data set was opened with. What is skipped is counted
+                in `Loader.stats` and told to the logger "headrace", with object, record and offset.
             weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have
                 weight 0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
             threads: that read and decode; 0: as many as are of use.
@@ -194,7 +206,7 @@ class Dataset:
             rank=rank,
             world_size=world_size,
             memory_budget=memory_budget,
-            on_corrupt=on_corrupt,
+            on_corrupt=self.on_corrupt if on_corrupt is None else on_corrupt,
             weights=weights,
             threads=threads,
             headspace=headspace,
@@ -221,6 +233,15 @@ class Dataset:
             f"<table><caption>{title}: {len(self):,} records in {len(self.shards)} shards</caption>"
             f"<tr><th>feature</th><th>column</th></tr>{rows}</table>"
         )
+
+
+def _policy_of(datasets: list[Dataset]) -> str:
+    policies = sorted({dataset.on_corrupt for dataset in datasets})
+    if len(policies) > 1:
+        raise InvalidArgumentError(
+            f"the data sets were opened with on_corrupt {' and '.join(policies)}: say which, with on_corrupt="
+        )
+    return policies[0]
 
 
 def _columns_of(

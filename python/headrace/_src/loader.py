@@ -50,9 +50,12 @@ class ShuffleQuality(NamedTuple):
     """How far a batch reaches: the distance in the data set between neighbours in the epoch."""
 
 
+_logger = logging.getLogger("headrace")
+
+
 def report_wait(activity: str) -> None:
     """Called by the native module after each 30 s of waiting for one batch."""
-    logging.getLogger("headrace").warning("%s", activity)
+    _logger.warning("%s", activity)
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -65,7 +68,7 @@ class LoaderOptions(TypedDict, total=False):
     rank: int
     world_size: int
     memory_budget: int | str
-    on_corrupt: str
+    on_corrupt: str | None
     weights: str
     threads: int
     headspace: bool
@@ -96,7 +99,7 @@ def make_loader(
     rank: int = 0,
     world_size: int = 1,
     memory_budget: int | str = "1GiB",
-    on_corrupt: str = "fail",
+    on_corrupt: str,
     weights: str = "weight",
     threads: int = 0,
     headspace: bool = False,
@@ -143,8 +146,8 @@ class Loader:
     A column of numbers is an array [rows, *shape], float32 or int64, aligned to 64 bytes; a ragged one is a
     `Ragged`, byte strings are `Strings`. All of them view the engine's own memory, and keep it for as long as
     they live; nothing is copied. A loader is one iterator: a second `for` goes on where the first one
-    stopped. One thread takes batches at a time; many loaders may run in a process. After a fork it is
-    refused: make it in the child.
+    stopped, also after Ctrl-C. One thread takes batches at a time, while others may look how it goes; many
+    loaders may run in a process. After a fork it is refused: make it in the child.
     """
 
     def __init__(
@@ -159,9 +162,11 @@ class Loader:
         self._arguments = arguments
         self._epochs = epochs
         self._weights = weights
-        self._finished_stats = Stats()
+        self._logged_remarks: set[str] = set()
         self._engine_epochs = epochs
-        self._engine = self._make_engine(state=state)
+        # As one, for other threads that look: the engine, and what those before it counted.
+        self._engines = self._make_engine(epochs, state=state), Stats()
+        self._log_remarks()
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
@@ -175,6 +180,7 @@ class Loader:
 
     def __next__(self) -> Batch:
         batch = self._engine.next(self._weights)
+        self._log_remarks()
         if batch is None:
             raise StopIteration
         return batch
@@ -183,7 +189,7 @@ class Loader:
         """Batches from where this loader was made to begin until the end of its last epoch."""
         if self._epochs is None:
             raise TypeError("a loader with epochs=None has no end")
-        return self._epochs * self.batches_per_epoch - self._first_step
+        return max(0, self._epochs * self.batches_per_epoch - self._first_step)
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -251,8 +257,7 @@ class Loader:
     def seek(self, step: int) -> None:
         """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
         if step != self.step or self._engine_epochs != self._epochs:
-            self._engine_epochs = self._epochs
-            self._replace_engine(step)
+            self._replace_engine(step, self._epochs)
         self.begin_passes_at(step)
 
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
@@ -281,8 +286,9 @@ class Loader:
     # ---- how it goes
 
     def stats(self) -> Stats:
-        """Bytes, records, and the seconds that each stage took, since the loader was made."""
-        return Stats(**self._engine.stats()).plus(self._finished_stats)
+        """Bytes, records, and the seconds that each stage took, since the loader was made. For any thread."""
+        engine, earlier = self._engines
+        return Stats(**engine.stats()).plus(earlier)
 
     def plot(self) -> Svg:
         """Where the time went, as a picture (SVG) that notebooks show; `str()` of it is the file's text."""
@@ -291,7 +297,7 @@ class Loader:
         return plot_stats(self.stats())
 
     def activity(self) -> str:
-        """What each thread does at this moment, and who waits for what: a line each, for people."""
+        """What each thread does at this moment, and who waits for what: a line each. For any thread."""
         return self._engine.activity()
 
     def trace(self) -> str:
@@ -300,7 +306,7 @@ class Loader:
 
     @property
     def remarks(self) -> list[str]:
-        """What was skipped, the first hundred; for people."""
+        """What was skipped, the first hundred; for people. The logger "headrace" gets each as a warning."""
         return self._engine.remarks
 
     # ---- for frameworks
@@ -351,10 +357,8 @@ class Loader:
             start = self._pass_start
             end = self._pass_end or start + length
             is_past_the_end = self._engine_epochs is not None and end > self._engine_epochs * length
-            if is_past_the_end:
-                self._engine_epochs = None
             if is_past_the_end or start != self.step:
-                self._replace_engine(start)
+                self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
         for step in range(start, end):
             with self._pass_lock:
                 if number != self._pass_number:
@@ -369,15 +373,24 @@ class Loader:
     # ---- inside
 
     def _make_engine(
-        self, state: bytes | None = None, position: tuple[int, int] | None = None
+        self, epochs: int | None, state: bytes | None = None, position: tuple[int, int] | None = None
     ) -> _headrace.Loader:
-        epochs = _ENDLESS if self._engine_epochs is None else self._engine_epochs
+        epochs = _ENDLESS if epochs is None else epochs
         return _headrace.Loader(**self._arguments, epochs=epochs, state=state, position=position)
 
-    def _replace_engine(self, step: int) -> None:
-        position = self._place_of(step)
-        self._finished_stats = self.stats()
-        self._engine = self._make_engine(position=position)
+    def _replace_engine(self, step: int, epochs: int | None) -> None:
+        engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here leaves all as it is
+        self._engines, self._engine_epochs = (engine, self.stats()), epochs
+
+    @property
+    def _engine(self) -> _headrace.Loader:
+        return self._engines[0]
+
+    def _log_remarks(self) -> None:
+        for remark in self._engine.new_remarks():
+            if remark not in self._logged_remarks:
+                self._logged_remarks.add(remark)
+                _logger.warning("%s", remark)
 
     def __repr__(self) -> str:
         epochs = "endless" if self._epochs is None else f"{self._epochs} epochs"

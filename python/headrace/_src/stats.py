@@ -4,6 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import re
+from collections.abc import Mapping
+
+from headrace.errors import InvalidArgumentError
+
+# Metric, type, what it counts. Of "stage": a sample for each of _STAGES.
+_METRICS = (
+    ("records_total", "counter", "Records handed out in batches."),
+    ("batches_total", "counter", "Batches handed out."),
+    ("fetched_bytes_total", "counter", "Bytes read from the store."),
+    ("inflated_bytes_total", "counter", "Bytes after decompression."),
+    ("corrupt_records_total", "counter", "Damaged records that were met, in each epoch anew."),
+    ("stage_seconds_total", "counter", "Seconds that each stage took, summed over the threads."),
+    ("wait_seconds_total", "counter", "Seconds that the caller waited for batches."),
+    ("threads", "gauge", "Threads that work at present."),
+    ("ready_batches", "gauge", "Batches that are made and not yet taken."),
+    ("held_batches", "gauge", "Batches that were taken and are still in use."),
+)
+_STAGES = ("fetch", "inflate", "check", "decode", "idle")
+_LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -56,6 +77,36 @@ class Stats:
             ("threads", f"{self.threads}, idle for {self.idle_seconds:.3f} s"),
             ("batches now", f"{self.ready_batches} ready, {self.held_batches} held"),
         ]
+
+    def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
+        """As Prometheus scrapes it: its text exposition format, version 0.0.4.
+
+        Counters and gauges `headrace_loader_…`, to be served under your own /metrics or written for the node
+        exporter's textfile collector.
+
+        Args:
+            labels: stand at every sample: {"rank": "3"}.
+
+        Raises:
+            InvalidArgumentError: a name that no label may have; `stage` is taken.
+        """
+        labels = dict(labels or {})
+        for name in labels:
+            if name == "stage" or not _LABEL_NAME.fullmatch(name):
+                raise InvalidArgumentError(
+                    f"{name!r} cannot name a label: letters, digits and _, no digit first, no __, not 'stage'"
+                )
+        lines = []
+        for metric, kind, help_text in _METRICS:
+            lines += [f"# HELP headrace_loader_{metric} {help_text}", f"# TYPE headrace_loader_{metric} {kind}"]
+            samples = [({}, metric.removesuffix("_total"))]
+            if metric == "stage_seconds_total":
+                samples = [({"stage": stage}, f"{stage}_seconds") for stage in _STAGES]
+            for own, field in samples:
+                pairs = [f'{key}="{value.translate(_ESCAPES)}"' for key, value in {**labels, **own}.items()]
+                shown = f"{{{','.join(pairs)}}}" if pairs else ""
+                lines.append(f"headrace_loader_{metric}{shown} {getattr(self, field)!r}")
+        return "\n".join(lines) + "\n"
 
     def __repr__(self) -> str:
         width = max(len(name) for name, _ in self.rows())
