@@ -178,6 +178,10 @@ def test_len_counts_what_is_to_come(data):
     state = [next(loader) for _ in range(6)] and loader.state()
     rest = data.loader(batch_size=300, epochs=5, columns=COLUMNS, state=state)
     assert len(rest) == len(list(rest)) == 14
+    past = data.loader(batch_size=300, epochs=5, columns=COLUMNS)
+    past.seek(13)
+    short = data.loader(batch_size=300, epochs=2, columns=COLUMNS, state=past.state())
+    assert (len(short), list(short)) == (0, [])
     with pytest.raises(TypeError, match="no end"):
         len(data.loader(batch_size=300, epochs=None, columns=COLUMNS))
 
@@ -284,28 +288,74 @@ def test_a_mixture_keeps_its_shares_and_resumes(tmp_path):
 # ---- damage, errors
 
 
-def test_damage_fails_or_leaves_a_row_of_weight_0(tmp_path, headrace):
+@pytest.fixture
+def published(tmp_path, headrace):
+    """A published data set of several shards, of which some may be damaged: its folder."""
     archive = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(200))
-    folder = tmp_path / "data"
-    headrace("prepare", archive, folder, "--encoder", "hash:8", "--compression", "none")
-    data = hr.open(folder)
-    options = {"batch_size": len(data), "shuffle": False, "columns": ["id", "label"]}
-    loader = data.loader(**options)
-    (expected,) = loader
-    place = loader.where(0, look_up=True)[70]
+    options = ("--encoder", "hash:8", "--compression", "none", "--shard-records", "40")
+    headrace("prepare", archive, tmp_path / "data", *options)
+    return tmp_path / "data"
+
+
+def flip_a_byte(folder, place) -> str:
+    """Of the record there: its shard's name."""
     shard = folder / place.url.rpartition("/")[2]
     content = bytearray(shard.read_bytes())
     content[place.offset_bytes + 20] ^= 1
     shard.write_bytes(content)
-    data = hr.open(folder)
-    with pytest.raises(hr.errors.DataLossError, match=f"{shard.name}.*70"):
+    return shard.name
+
+
+def test_damage_fails_or_leaves_a_row_of_weight_0(published, caplog):
+    data = hr.open(published)
+    options = {"batch_size": len(data), "shuffle": False, "columns": ["id", "label"]}
+    loader = data.loader(**options)
+    (expected,) = loader
+    place = loader.where(0, look_up=True)[70]
+    name = flip_a_byte(published, place)
+    data = hr.open(published)
+    with pytest.raises(hr.errors.DataLossError, match=f"{name}.*{place.record}"):
         list(data.loader(**options))
-    loader = data.loader(on_corrupt="skip-record", **options)
-    (batch,) = loader
-    assert np.flatnonzero(batch["weight"] == 0).tolist() == [70]
-    np.testing.assert_array_equal(np.delete(batch["label"], 70, 0), np.delete(expected["label"], 70, 0))
-    assert loader.stats().corrupt_records == 1
-    assert any(shard.name in remark for remark in loader.remarks)
+    loader = data.loader(on_corrupt="skip-record", epochs=2, **options)
+    for batch in loader:
+        assert np.flatnonzero(batch["weight"] == 0).tolist() == [70]
+        np.testing.assert_array_equal(np.delete(batch["label"], 70, 0), np.delete(expected["label"], 70, 0))
+    assert loader.stats().corrupt_records == 2
+    loader.seek(0)
+    next(loader)
+    (remark,) = loader.remarks
+    assert [record.getMessage() for record in caplog.records if record.name == "headrace"] == [remark]
+    assert f"record {place.record}" in remark and name in remark and str(place.offset_bytes) in remark
+
+
+def test_a_loader_skips_what_its_data_set_was_opened_to_skip(published, caplog):
+    options = {"batch_size": 16, "seed": 5, "columns": ["id"]}
+    whole = [batch["id"].tolist() for batch in hr.open(published).loader(**options)]
+    lost = hr.open(published).shards[1]
+    (published / lost.url.rpartition("/")[2]).unlink()
+    data = hr.open(published, on_corrupt="skip-shard")
+    assert data.on_corrupt == "skip-shard"
+    assert [record.getMessage() for record in caplog.records] == data.remarks != []
+    loader = data.loader(**options)
+    rows = 0
+    for expected, batch in zip(whole, loader, strict=True):
+        good = np.flatnonzero(batch["weight"][: len(expected)])
+        assert [batch["id"][row] for row in good] == [expected[row] for row in good]
+        rows += len(good)
+    assert rows == len(data) - lost.records
+    assert loader.stats().corrupt_records == lost.records
+    with pytest.raises(hr.errors.FailedPreconditionError):
+        list(data.loader(on_corrupt="fail", **options))
+
+
+def test_a_mixture_of_data_sets_that_were_opened_differently_must_say_what_is_skipped(published, folder):
+    few, many = hr.open(published, on_corrupt="skip-shard"), hr.open(published)
+    options = {"batch_size": 10, "columns": ["id"]}
+    with pytest.raises(hr.errors.InvalidArgumentError, match="fail and skip-shard: say which"):
+        hr.mix({few: 1, many: 1}, **options)
+    assert hr.mix({few: 1, many: 1}, on_corrupt="skip-shard", **options).weights == "weight"
+    assert hr.mix({many: 1}, **options).weights is None
+    assert hr.mix([(few, 1), (few, 2)], **options).weights == "weight"
 
 
 WRONG = {

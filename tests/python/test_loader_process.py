@@ -1,12 +1,14 @@
 """The loader among signals, forks, threads, and other loaders; before and after TensorFlow."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 
+import kill_support
 import pytest
 import tfrecords
 
@@ -32,9 +34,39 @@ HOLD_ALL = """
 """
 
 
+# A store that is slow to answer about some keys; SIGINT comes once it is asked about one.
+HELD = """
+    import signal, sys, threading
+    import held_store
+    import headrace as hr
+
+    def hold(part):
+        store = held_store.HeldStore(sys.argv[1], lambda key: part in key, most_seconds=20)
+        threading.Thread(target=interrupt, args=[store], daemon=True).start()
+        return store
+    def interrupt(store):
+        store.is_asked.wait()
+        signal.raise_signal(signal.SIGINT)
+    def was_interrupted(store, action):
+        try:
+            action()
+        except KeyboardInterrupt:
+            return not store.has_answered
+        return False
+"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tfrecords.write_numbered(tmp_path_factory.mktemp("process") / "data", RECORDS)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory, headrace):
+    folder = tmp_path_factory.mktemp("published")
+    archive = kill_support.write_archive(folder / "raw.tar.gz", kill_support.reviews(300))
+    headrace("prepare", archive, folder / "data", "--encoder", "hash:8", "--compression", "none")
+    return folder / "data"
 
 
 def numbers(loader) -> list[int]:
@@ -67,22 +99,85 @@ def test_ctrl_c_ends_a_wait_and_the_loader_goes_on_afterwards(folder):
     assert (done.stdout, done.returncode) == ("interrupted True\n", 0), done.stderr
 
 
-def test_ctrl_c_ends_the_opening_of_a_store_that_does_not_answer():
+INTERRUPTED = {
+    "opening": ("manifest", "hr.open(store.url)"),
+    "making a loader": (".index", "hr.open(store.url).loader(batch_size=8, shuffle='exact')"),
+    "looking records up": (".index", "hr.open(store.url).loader(batch_size=8).where(0, look_up=True)"),
+}
+
+
+@pytest.mark.parametrize("held, action", INTERRUPTED.values(), ids=INTERRUPTED)
+def test_ctrl_c_does_not_wait_for_the_answer_of_the_store(published, held, action):
+    script = textwrap.dedent(HELD) + textwrap.dedent(f"""
+        store = hold({held!r})
+        print(was_interrupted(store, lambda: {action}))
+    """)
+    done = run_script(script, published)
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
+
+
+def test_threads_may_look_at_a_loader_whose_next_is_interrupted_again_and_again(published):
+    script = textwrap.dedent(HELD) + textwrap.dedent("""
+        store = held_store.HeldStore(sys.argv[1], lambda key: key.endswith(".tfrecord"))
+        options = {"batch_size": 7, "seed": 3, "columns": ["id"]}
+        loader = hr.open(store.url).loader(**options)
+        is_waiting, is_over, wrong = threading.Event(), threading.Event(), []
+
+        def look(interrupts):
+            looks = counted = 0
+            while not is_over.is_set():
+                try:
+                    stats = loader.stats()
+                    seen = loader.activity(), loader.remarks, loader.where(0), loader.state(), repr(loader)
+                except BaseException as error:
+                    wrong.append(error)
+                    return
+                if stats.batches < counted or "waits for batch" not in seen[0]:
+                    wrong.append(stats)
+                counted, looks = stats.batches, looks + 1
+                if interrupts and looks % 20 == 0 and is_waiting.is_set():
+                    is_waiting.clear()
+                    signal.raise_signal(signal.SIGINT)
+
+        threads = [threading.Thread(target=look, args=[number == 0]) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            try:
+                is_waiting.set()
+                next(loader)
+            except KeyboardInterrupt:
+                continue
+            wrong.append("a batch came")
+        store.release()
+        ids = [id for batch in loader for id in batch["id"].tolist()]
+        is_over.set()
+        for thread in threads:
+            thread.join()
+        expected = [id for batch in hr.open(sys.argv[1]).loader(**options) for id in batch["id"].tolist()]
+        print(wrong, ids == expected, loader.stats().batches == len(loader))
+    """)
+    done = run_script(script, published)
+    assert (done.stdout, done.returncode) == ("[] True True\n", 0), done.stderr
+
+
+def test_want_of_memory_is_an_error_and_not_the_end(published, tmp_path):
+    shutil.copytree(published, tmp_path / "data")
+    os.truncate(tmp_path / "data/_headrace/manifest-00000001", 200 << 20)
     script = """
-        import os, signal, socket, threading
+        import pathlib, resource, sys
         import headrace as hr
 
-        listener = socket.create_server(("127.0.0.1", 0))
-        os.environ.update(AWS_ENDPOINT_URL_S3=f"http://127.0.0.1:{listener.getsockname()[1]}",
-                          AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b")
-        threading.Timer(1, signal.raise_signal, [signal.SIGINT]).start()
+        data = hr.open(sys.argv[1])
+        used_bytes = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used_bytes + (100 << 20),) * 2)
         try:
-            hr.open("s3://bucket/data")
-        except KeyboardInterrupt:
-            print("interrupted")
+            hr.open(sys.argv[2])
+        except hr.errors.ResourceExhaustedError as error:
+            print("told", len(hr.open(sys.argv[1])) == len(data))
     """
-    done = run_script(script)
-    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+    done = run_script(script, published, tmp_path / "data")
+    assert (done.stdout, done.returncode) == ("told True\n", 0), done.stderr
 
 
 def test_a_second_thread_in_next_is_refused(folder):
@@ -135,28 +230,53 @@ def in_child(work) -> str:
     return answer
 
 
-def test_use_after_a_fork_is_refused_and_what_was_there_can_be_dropped(folder):
+def refused_in_child(use) -> str:
+    def work():
+        try:
+            use()
+        except hr.errors.FailedPreconditionError as error:
+            return str(error)
+        return "no error"
+
+    return in_child(work)
+
+
+USES = {
+    "next": lambda data, loader: next(loader),
+    "stats": lambda data, loader: loader.stats(),
+    "activity": lambda data, loader: loader.activity(),
+    "trace": lambda data, loader: loader.trace(),
+    "remarks": lambda data, loader: loader.remarks,
+    "state": lambda data, loader: loader.state(),
+    "step_of": lambda data, loader: loader.step_of(b""),
+    "where": lambda data, loader: loader.where(0),
+    "look up": lambda data, loader: loader.where(0, look_up=True),
+    "shuffle_quality": lambda data, loader: loader.shuffle_quality(),
+    "seek": lambda data, loader: loader.seek(1),
+    "schema": lambda data, loader: data.schema,
+    "loader": lambda data, loader: data.loader(batch_size=10, columns=COLUMNS),
+    "mix": lambda data, loader: hr.mix({data: 1}, batch_size=10, columns=COLUMNS),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_use_after_a_fork_is_refused(folder, use):
+    data = hr.open(folder)
+    loader = data.loader(batch_size=10, columns=COLUMNS)
+    answer = refused_in_child(lambda: use(data, loader))
+    assert "this is a fork of it" in answer
+    assert "open the data and make the loader in the process that uses it" in answer
+
+
+def test_what_was_there_before_a_fork_can_be_described_and_dropped(folder):
     data = hr.open(folder)
     loader = data.loader(batch_size=10, seed=1, columns=COLUMNS)
     batches = [next(loader) for _ in range(3)]
-
-    def use(action):
-        def work():
-            try:
-                action()
-            except hr.errors.FailedPreconditionError as error:
-                return str(error)
-            return "no error"
-
-        return in_child(work)
-
-    assert "fork" in use(lambda: next(loader))
-    assert "fork" in use(lambda: loader.stats())
-    assert "open the data and make the loader" in use(lambda: data.loader(batch_size=10, columns=COLUMNS))
+    assert in_child(lambda: f"{len(data)} {data.url} {loader!r}") == f"{RECORDS} {data.url} {loader!r}"
 
     def drop():
-        nonlocal loader, batches
-        del loader, batches
+        nonlocal data, loader, batches
+        del data, loader, batches
         fresh = hr.open(folder).loader(batch_size=10, seed=1, columns=COLUMNS)
         return f"{len(numbers(fresh))} records"
 

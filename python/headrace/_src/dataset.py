@@ -43,7 +43,8 @@ def open(
             records; what was found is kept in ~/.cache/headrace/indexes for the next time.
         split: "train", "test", …; of published data sets only.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
-            `Dataset.remarks` and to the logger "headrace"; loaders do the same, unless they are told otherwise.
+            `Dataset.remarks` and to the logger "headrace". Loaders of the data set skip the same, unless they
+            are told otherwise.
         cache: folder on a local disk that keeps what is read of the data, and how large it may become:
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 

@@ -179,8 +179,9 @@ class Loader:
         return self
 
     def __next__(self) -> Batch:
-        batch = self._engine.next(self._weights)
-        self._log_remarks()
+        batch = self._engines[0].next(self._weights)
+        if self._weights is not None:  # else no record is skipped
+            self._log_remarks()
         if batch is None:
             raise StopIteration
         return batch

@@ -98,7 +98,10 @@ class Stats:
                 )
         lines = []
         for metric, kind, help_text in _METRICS:
-            lines += [f"# HELP headrace_loader_{metric} {help_text}", f"# TYPE headrace_loader_{metric} {kind}"]
+            lines += [
+                f"# HELP headrace_loader_{metric} {help_text}",
+                f"# TYPE headrace_loader_{metric} {kind}",
+            ]
             samples = [({}, metric.removesuffix("_total"))]
             if metric == "stage_seconds_total":
                 samples = [({"stage": stage}, f"{stage}_seconds") for stage in _STAGES]
