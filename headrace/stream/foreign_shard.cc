@@ -21,16 +21,16 @@ bool is_hidden(std::string_view key_below) {
                      [](const std::string& s) { return s.starts_with('.') || s.starts_with('_'); });
 }
 
-ShardCompression shard_compression(Compression compression) {
+ShardEncoding shard_encoding(Compression compression) {
   switch (compression) {
     case Compression::kGzip:
-      return ShardCompression::kGzip;
+      return ShardEncoding::kGzip;
     case Compression::kZlib:
-      return ShardCompression::kZlib;
+      return ShardEncoding::kZlib;
     case Compression::kNone:
       break;
   }
-  return ShardCompression::kNone;
+  return ShardEncoding::kPlain;
 }
 
 // Adds the records that `framed` holds, whole ones alone.
@@ -94,7 +94,7 @@ ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index)
   out.shard.version = object.object.version;
   out.shard.size_bytes = object.object.size_bytes;
   out.shard.record_count = index.record_count();
-  out.shard.compression = index.compression();
+  out.shard.encoding = index.encoding();
   out.shard.index = index.serialize();
   out.blocks = index.blocks();
   return out;
@@ -117,7 +117,7 @@ Result<ForeignShard> index_foreign_shard(const ForeignObject& object, Corruption
     if (policy == CorruptionPolicy::kFail || read.error().code != Code::kDataLoss) return read.error();
     remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before are used"));
   }
-  ShardIndexBuilder builder(shard_compression(summary.compression));
+  ShardIndexBuilder builder(shard_encoding(summary.compression));
   std::uint64_t stream_bytes = 0;
   for (const std::uint64_t size : sizes) {
     builder.add_record(size);
@@ -141,7 +141,7 @@ Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPa
   if (read.data.size() != part.size_bytes || crc32c(read.data) != part.crc32c)
     return Error{Code::kDataLoss, concat(shard.describe(), " was altered since it was published")};
   const Compression compression = sniff_compression(read.data);
-  ShardIndexBuilder builder(shard_compression(compression));
+  ShardIndexBuilder builder(shard_encoding(compression));
   if (compression == Compression::kNone) {
     HEADRACE_CHECK(add_records(read.data, builder));
     return std::move(builder).finish(part.size_bytes, part.crc32c);

@@ -23,13 +23,13 @@ class Stopwatch {
   const Clock::time_point start_ = Clock::now();
 };
 
-Compression compression_of(ShardCompression compression) {
-  switch (compression) {
-    case ShardCompression::kGzip:
+Compression compression_of(ShardEncoding encoding) {
+  switch (encoding) {
+    case ShardEncoding::kGzip:
       return Compression::kGzip;
-    case ShardCompression::kZlib:
+    case ShardEncoding::kZlib:
       return Compression::kZlib;
-    case ShardCompression::kNone:
+    case ShardEncoding::kPlain:
       break;
   }
   return Compression::kNone;
@@ -67,7 +67,7 @@ Result<PooledBuffer> BlockLoader::fetch(const DatasetBlock& block, const CallOpt
 
 // Fills `target` with the content of all members.
 Status BlockLoader::inflate(const DatasetShard& shard, BytesView compressed, MutableBytesView target) {
-  const Compression compression = compression_of(shard.compression);
+  const Compression compression = compression_of(shard.encoding);
   stats_.inflated_bytes += target.size();
   if (shard.cut) {
     // Neither the content's end nor its checksum can be had; the records have their own.
@@ -119,7 +119,7 @@ Result<LoadedBlock> BlockLoader::load(const DatasetBlock& block, const CallOptio
   }
   HEADRACE_TRY(PooledBuffer stored, fetch(block, call));
   Status status;
-  if (shard.compression == ShardCompression::kNone) {
+  if (shard.encoding == ShardEncoding::kPlain) {
     loaded.stream_ = std::move(stored);
   } else {
     const Stopwatch stopwatch(stats_.inflate_seconds);
@@ -158,7 +158,7 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
     return {};
   }
   std::vector<Damage> damage;
-  if (index->compression() != ShardCompression::kNone)
+  if (is_compressed(index->encoding()))
     damage = inflate_members(block, *index, stored, loaded.stream_.bytes());
   for (std::uint64_t i = 0; i < block.record_count; ++i) {
     const std::uint64_t record = block.first_record + i, begin = index->record_offset(record);
