@@ -16,6 +16,7 @@
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
 #include "headrace/stream/shuffle_quality.h"
+#include "headrace/stream/tar_sample.h"
 
 namespace headrace::python {
 
@@ -143,8 +144,9 @@ Result<FoundRecord> look_up_record(BatchLoader& loader, const RecordPlace& place
   HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
   for (const Feature& feature : features) {
     const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
-    if (feature.name == "id" && strings != nullptr && strings->size() == 1)
-      found.id.emplace(as_text(strings->front()));
+    // Ascending by name: a sample's key comes first, and is replaced by an "id".
+    const bool is_id = feature.name == "id" || feature.name == kSampleKeyFeature;
+    if (is_id && strings != nullptr && strings->size() == 1) found.id.emplace(as_text(strings->front()));
   }
   return found;
 }

@@ -46,7 +46,7 @@ Status check_header(BytesView data) {
   const std::size_t end = data.size() - kChecksumBytes;
   if (load_little_endian<std::uint32_t>(data.data() + end) != crc32c(data.first(end)))
     return damaged("wrong checksum");
-  if (load_little_endian<std::uint32_t>(data.data() + 12) > 2) return damaged("unknown encoding");
+  if (load_little_endian<std::uint32_t>(data.data() + 12) > 3) return damaged("unknown encoding");
   return {};
 }
 

@@ -13,9 +13,14 @@
 
 namespace headrace {
 
-/// How a shard's records are stored. Numbered as in the format. (codec/ has the compressions in its own terms;
-/// the two do not include each other.)
-enum class ShardEncoding : std::uint8_t { kPlain = 0, kGzip = 1, kZlib = 2 };
+/// How a shard's records are stored. Numbered as in the format. (codec/ has the compressions in its own
+/// terms; the two do not include each other.)
+enum class ShardEncoding : std::uint8_t {
+  kPlain = 0,  // TFRecord
+  kGzip = 1,
+  kZlib = 2,
+  kTar = 3,  // a record is a WebDataset sample: what is said of framed records goes for its part of the tar
+};
 
 /// Whether records can be had only by inflating what they lie in.
 constexpr bool is_compressed(ShardEncoding encoding) {

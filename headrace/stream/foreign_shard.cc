@@ -7,6 +7,7 @@
 #include "headrace/codec/deflate.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/glob.h"
+#include "headrace/stream/tar_shard.h"
 #include "headrace/stream/tfrecord_object.h"
 
 namespace headrace {
@@ -83,7 +84,7 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   if (objects.empty()) {
     return Error{Code::kNotFound, has_wildcard ? concat("no object is as ", location.describe(), " says")
                                                : concat("there is no data set at ", location.describe(),
-                                                        ": neither a manifest nor TFRecord files")};
+                                                        ": neither a manifest nor TFRecord files or tars")};
   }
   return objects;
 }
@@ -100,8 +101,10 @@ ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index)
   return out;
 }
 
-Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
-                                         const CallOptions& call) {
+namespace {
+
+Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                          const CallOptions& call) {
   std::vector<std::uint64_t> sizes;
   TfrecordSummary summary;
   const auto add = [&](BytesView record) { return sizes.push_back(record.size()), true; };
@@ -133,6 +136,14 @@ Result<ForeignShard> index_foreign_shard(const ForeignObject& object, Corruption
   shard.shard.cut = !read;
   shard.remarks = std::move(remarks);
   return shard;
+}
+
+}  // namespace
+
+Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                         const CallOptions& call) {
+  HEADRACE_TRY(const bool is_tar, is_tar_shard(object, call));
+  return is_tar ? index_tar_shard(object, policy, call) : index_tfrecord_shard(object, policy, call);
 }
 
 Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,

@@ -261,8 +261,7 @@ std::uint64_t Source::stored_block_bytes() const {
   std::uint64_t most = 0;
   for (const Slice& slice : slices_) {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
-    if (dataset_->shards()[block.shard].encoding != ShardEncoding::kPlain)
-      most = std::max(most, block.stored_bytes);
+    if (is_compressed(dataset_->shards()[block.shard].encoding)) most = std::max(most, block.stored_bytes);
   }
   return most;
 }
