@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file WebDataset's samples: which files of a tar belong together, and the tf.Example that each sample
-/// becomes. docs/data-loader.md, "WebDataset", says where this follows the webdataset library and where it
+/// becomes. docs/formats/webdataset.md says where this follows the webdataset library and where it
 /// does not.
 
 #include <cstdint>
