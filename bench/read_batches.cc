@@ -53,7 +53,7 @@ void append_example(std::mt19937_64& random, std::uint64_t number, Bytes& stream
 Status write_shard(const Location& folder, std::uint64_t number, std::uint64_t records, Manifest& manifest) {
   std::mt19937_64 random(number);
   HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(6));
-  ShardIndexBuilder builder(ShardCompression::kGzip);
+  ShardIndexBuilder builder(ShardEncoding::kGzip);
   Bytes member, data;
   for (std::uint64_t i = 0; i < records; ++i) {
     const std::size_t before = member.size();

@@ -7,7 +7,10 @@
 
 #include "headrace/codec/archive/archive_reader.h"
 #include "headrace/codec/deflate.h"
+#include "headrace/codec/tar.h"
+#include "headrace/record/example.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/stream/loaded_block.h"
 
 namespace headrace {
 namespace {
@@ -63,7 +66,8 @@ Tar make_tar(Script& script) {
   Tar tar;
   while (!script.empty() && tar.files.size() < 20) {
     const char type = kTypes[script.byte() % kTypes.size()];
-    Item item{.path = std::string(1 + script.byte() % 90, static_cast<char>('a' + tar.files.size()))};
+    Item item{.path = std::string(1 + script.byte() % 90, static_cast<char>('a' + tar.files.size() / 2))};
+    item.path[script.byte() % item.path.size()] = '.';
     item.data = to_string(script.take(script.byte()));
     const std::size_t overlay_bytes = script.byte() % 4 == 0 ? script.byte() % 64 : 0;
     const std::size_t overlay_at = script.byte() * 2 % (kBlockBytes - 64);
@@ -96,6 +100,43 @@ bool read_archive(const Bytes& archive, std::vector<Item>& found) {
   }
 }
 
+// The same without libarchive.
+bool walk_tar(const Bytes& tar, std::vector<Item>& found) {
+  TarWalker walker(tar);
+  while (true) {
+    const auto entry = walker.next();
+    if (!entry) return false;
+    if (!*entry) return true;
+    const TarEntry& file = **entry;
+    if (file.offset_bytes >= file.data_offset_bytes) std::abort();
+    found.push_back({file.path, to_string(BytesView(tar).subspan(file.data_offset_bytes, file.data_bytes))});
+  }
+}
+
+// Opens it as a data set, whatever it is, and reads every record; in the end all of it must be accounted for.
+void read_samples(const Bytes& tar) {
+  const std::shared_ptr<Store> store = make_memory_store("fuzz");
+  if (!store->write("data.tar", tar, {})) std::abort();
+  const Location location{store, "data.tar", Url{"memory", "fuzz", "data.tar"}};
+  const auto opened = Dataset::open(location, {.on_corrupt = CorruptionPolicy::kSkipRecord});
+  if (!opened) std::abort();
+  const Dataset& dataset = **opened;
+  BlockLoader loader(dataset, CorruptionPolicy::kSkipRecord, BufferPool::create());
+  std::uint64_t end = 0;
+  for (const DatasetBlock& block : dataset.blocks()) {
+    if (block.stored_offset != end) std::abort();
+    end += block.stored_bytes;
+    const auto loaded = loader.load(block, {});
+    if (!loaded || loaded->record_count() != block.record_count) std::abort();
+    for (std::uint64_t i = 0; i < block.record_count; ++i) {
+      if (loaded->hole(i) != nullptr) continue;
+      const auto features = parse_example(loaded->data(i));
+      if (!features || features->empty()) std::abort();
+    }
+  }
+  if (end != 0 && end != tar.size()) std::abort();
+}
+
 }  // namespace
 }  // namespace headrace
 
@@ -108,15 +149,19 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::vector<Item> found;
   if (mode == 0) {
     const BytesView rest = script.take(size);
-    (void)read_archive(Bytes(rest.begin(), rest.end()), found);
+    const Bytes archive(rest.begin(), rest.end());
+    (void)read_archive(archive, found);
+    read_samples(archive);
     return 0;
   }
   const Tar tar = make_tar(script);
   const bool sound = read_archive(mode == 1 ? *gzip_compress(tar.bytes, 1) : tar.bytes, found);
+  read_samples(tar.bytes);
+  std::vector<Item> walked;
+  const bool walks = walk_tar(tar.bytes, walked);
   if (!tar.is_plain || tar.files.empty()) return 0;
-  const bool equal =
-      std::equal(found.begin(), found.end(), tar.files.begin(), tar.files.end(),
-                 [](const Item& a, const Item& b) { return a.path == b.path && a.data == b.data; });
-  if (!sound || !equal) std::abort();
+  const auto same = [](const Item& a, const Item& b) { return a.path == b.path && a.data == b.data; };
+  if (!walks || !std::ranges::equal(walked, tar.files, same)) std::abort();
+  if (!sound || !std::ranges::equal(found, tar.files, same)) std::abort();
   return 0;
 }

@@ -194,7 +194,7 @@ Status write(const std::vector<std::string>& arguments) {
   const bool gzip = arguments.at(1) == "gzip";
   const auto member_records = *parse_number<std::uint64_t>(arguments.at(2));
   HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(6));
-  ShardIndexBuilder index(gzip ? ShardCompression::kGzip : ShardCompression::kNone);
+  ShardIndexBuilder index(gzip ? ShardEncoding::kGzip : ShardEncoding::kPlain);
   Bytes stored, stream;
   const auto end_member = [&] {
     if (gzip) {

@@ -4,6 +4,7 @@
 
 WHAT: examples   shuffled batches of 128 of the float and integer columns
       images     shuffled batches of 400 of one column of bytes
+      webdataset shuffled batches of 128 of samples' bytes and labels
 """
 
 import sys
@@ -12,13 +13,17 @@ from repeating import repeat
 
 import headrace as hr
 
-EXAMPLES = {"sentence": hr.float32[512], "label": hr.int64[2]}
+COLUMNS = {
+    "examples": {"sentence": hr.float32[512], "label": hr.int64[2]},
+    "images": {"image": hr.bytes_},
+    "webdataset": {"jpg": hr.bytes_, "cls": hr.int64},
+}
 
 
 def main() -> None:
     what, url, repeats = sys.argv[1:]
     data = hr.open(url)
-    columns = {"image": hr.bytes_} if what == "images" else EXAMPLES
+    columns = COLUMNS[what]
     epoch = iter(range(1 << 30))
 
     def work() -> int:

@@ -16,6 +16,7 @@
 #include "headrace/stream/loader_state.h"
 #include "headrace/stream/record_finder.h"
 #include "headrace/stream/shuffle_quality.h"
+#include "headrace/stream/tar_sample.h"
 
 namespace headrace::python {
 
@@ -146,12 +147,16 @@ struct Engine {
     const Dataset& dataset = *sources[place.source].dataset;
     FoundRecord found{.place = place};
     HEADRACE_TRY(found.offset_bytes, finder.offset(dataset, place.shard, place.record, call));
-    HEADRACE_TRY(const Bytes record, finder.read(dataset, place.shard, place.record, call));
-    HEADRACE_TRY(const std::vector<Feature> features, parse_example(record));
+    const auto record = finder.read(dataset, place.shard, place.record, call);
+    // A damaged one is found, but has no id.
+    if (!record && record.error().code == Code::kDataLoss) return found;
+    HEADRACE_CHECK(record);
+    HEADRACE_TRY(const std::vector<Feature> features, parse_example(*record));
     for (const Feature& feature : features) {
       const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
-      if (feature.name == "id" && strings != nullptr && strings->size() == 1)
-        found.id.emplace(as_text(strings->front()));
+      // Ascending by name: a sample's key comes first, and is replaced by an "id".
+      const bool is_id = feature.name == "id" || feature.name == kSampleKeyFeature;
+      if (is_id && strings != nullptr && strings->size() == 1) found.id.emplace(as_text(strings->front()));
     }
     return found;
   }

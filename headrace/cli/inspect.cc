@@ -10,8 +10,8 @@ namespace {
 
 constexpr Positional kPositionals[] = {
     {.name = "URL",
-     .sentence = "A published folder, a folder that holds some, a TFRecord file, or a folder of "
-                 "TFRecord files that somebody else wrote."}};
+     .sentence = "A published folder, a folder that holds some, a TFRecord file, a tar of WebDataset "
+                 "samples, or a folder of those that somebody else wrote."}};
 
 constexpr Option kOptions[] = {
     {.name = "records",
@@ -104,6 +104,7 @@ const Command kInspectCommand = {
         "Schema, records by split and label, sizes, whether the checksums are right, and the first\n"
         "records. What has a manifest is shown by it. Other TFRecord files are read one by one, each\n"
         "with the compression that it really has; a file that differs from the others is warned of.\n"
+        "Of a tar, the records are WebDataset's samples.\n"
         "\n"
         "  headrace inspect s3://datasets/preprocessed-data\n"
         "  headrace inspect ./shards/train-00000.tfrecord --records 10",

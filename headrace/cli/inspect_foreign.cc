@@ -4,6 +4,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/inspection.h"
 #include "headrace/cli/objects.h"
+#include "headrace/stream/tar_shard.h"
 #include "headrace/stream/tfrecord_object.h"
 
 namespace headrace {
@@ -80,8 +81,10 @@ std::string label_of(const std::vector<Feature>& features) {
 
 struct ObservedObject {
   std::string key;
-  Compression compression = Compression::kNone;
+  std::string_view form;  // "none", "gzip", "zlib": TFRecord, so compressed; or "tar"
 };
+
+constexpr std::string_view kTar = "tar";
 
 class ForeignReader {
  public:
@@ -98,9 +101,16 @@ class ForeignReader {
       HEADRACE_TRY(const bool is_tfrecord, read(object));
       not_tfrecord += is_tfrecord ? 0 : 1;
     }
-    if (observed_.empty())
-      return Error{Code::kInvalidArgument,
-                   concat("neither a manifest nor a TFRecord file lies at ", folder_.describe())};
+    if (observed_.empty()) {
+      return refused_ ? *refused_
+                      : Error{Code::kInvalidArgument,
+                              concat("neither a manifest, nor a TFRecord file or a tar lies at ",
+                                     folder_.describe())};
+    }
+    const auto tars = std::ranges::count(observed_, kTar, &ObservedObject::form);
+    if (tars > 0)
+      inspection_.kind =
+          tars == std::ssize(observed_) ? "WebDataset tars" : "TFRecord files and WebDataset tars";
     if (not_tfrecord > 0) inspection_.objects["other (left out)"] = not_tfrecord;
     for (const auto& [name, feature] : features_) inspection_.features[name] = feature.describe(examples_);
     warn_of_odd_compression();
@@ -109,7 +119,7 @@ class ForeignReader {
   }
 
  private:
-  // False: it is no TFRecord file.
+  // False: it is neither a TFRecord file nor a tar.
   Result<bool> read(const ObjectInfo& object) {
     Location location = folder_;
     location.key = location.url.path = object.key;
@@ -123,14 +133,23 @@ class ForeignReader {
     const auto advance = [&](std::uint64_t more) {
       context_.console.progress("reading", done_ += more, inspection_.size_bytes, "bytes");
     };
-    const Status status = read_tfrecord(location, object, options_.record_limit_bytes, context_.call(),
-                                        summary, visit, advance);
+    const auto is_tar = is_tar_shard({location, object}, context_.call());
+    if (!is_tar) {
+      if (is_tar.error().code != Code::kInvalidArgument) return is_tar.error();
+      refused_ = is_tar.error();
+      inspection_.warnings.push_back(refused_->message);
+      return false;
+    }
+    const Status status =
+        *is_tar ? read_tar_samples({location, object}, context_.call(), summary.records, visit, advance)
+                : read_tfrecord(location, object, options_.record_limit_bytes, context_.call(), summary,
+                                visit, advance);
     if (!status && status.error().code == Code::kInvalidArgument) return false;
     if (!status && status.error().code != Code::kDataLoss) return status.error();
     if (!status) inspection_.bad->push_back({location.describe(), status.error().message});
     if (object.size_bytes == 0) inspection_.warnings.push_back(concat(location.describe(), " is empty"));
-    observed_.push_back({object.key, summary.compression});
-    ++inspection_.objects[concat(compression_name(summary.compression), " files")];
+    observed_.push_back({object.key, *is_tar ? kTar : compression_name(summary.compression)});
+    ++inspection_.objects[concat(observed_.back().form, " files")];
     SplitCounts& total = inspection_.splits[split.empty() ? "(no split)" : split];
     total.records += summary.records;
     for (const auto& [label, count] : counts.labels) total.labels[label] += count;
@@ -154,17 +173,17 @@ class ForeignReader {
   std::string name_of(const std::string& key) const { return folder_.store->describe(key); }
 
   void warn_of_odd_compression() {
-    std::map<Compression, std::uint64_t> files;
-    for (const ObservedObject& object : observed_) ++files[object.compression];
+    std::map<std::string_view, std::uint64_t> files;
+    for (const ObservedObject& object : observed_) ++files[object.form];
+    files.erase(kTar);
     if (files.size() < 2) return;
-    const Compression usual = std::max_element(files.begin(), files.end(), [](auto& a, auto& b) {
-                                return a.second < b.second;
-                              })->first;
+    const std::string_view usual = std::max_element(files.begin(), files.end(), [](auto& a, auto& b) {
+                                     return a.second < b.second;
+                                   })->first;
     for (const ObservedObject& object : observed_) {
-      if (object.compression == usual) continue;
-      inspection_.warnings.push_back(concat(name_of(object.key), " has compression ",
-                                            compression_name(object.compression), ", ", files[usual],
-                                            " others have ", compression_name(usual),
+      if (object.form == usual || object.form == kTar) continue;
+      inspection_.warnings.push_back(concat(name_of(object.key), " has compression ", object.form, ", ",
+                                            files[usual], " others have ", usual,
                                             "; readers that are told one compression for all fail "
                                             "on it, Headrace reads each file as it is"));
     }
@@ -191,6 +210,7 @@ class ForeignReader {
   const Location folder_;
   Inspection inspection_;
   std::vector<ObservedObject> observed_;
+  std::optional<Error> refused_;
   std::map<std::string, ObservedFeature> features_;
   std::map<std::string, std::uint64_t> shown_;  // by split
   std::uint64_t examples_ = 0;

@@ -17,7 +17,7 @@ namespace headrace {
 
 struct Inspection {
   std::string url;
-  std::string kind;  // a manifest's kind; "TFRecord files" of a foreign data set
+  std::string kind;  // a manifest's kind; "TFRecord files" or "WebDataset tars" of a foreign data set
   /// Of something published.
   std::uint64_t manifest = 0;
   std::string digest;
@@ -50,9 +50,9 @@ struct InspectOptions {
 Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
                                      const InspectOptions& options);
 
-/// Of TFRecord objects that no manifest describes: at `location`, or directly below it. Reads every record.
-/// A damaged object is reported in `bad`, and the others are read on.
-/// \error kInvalidArgument  none of them is a TFRecord file
+/// Of TFRecord objects and tars that no manifest describes: at `location`, or directly below it. Reads every
+/// record. A damaged object is reported in `bad`, and the others are read on.
+/// \error kInvalidArgument  none of them is a TFRecord file or a tar
 Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
                                    const InspectOptions& options);
 

@@ -140,7 +140,7 @@ class TinyRun : public testing::Test {
     std::size_t records = 0;
     for (std::size_t s = 0; s < shards.size(); ++s) {
       const std::string key = concat("test-", zero_padded(s, 5));
-      ShardIndexBuilder builder(ShardCompression::kGzip);
+      ShardIndexBuilder builder(ShardEncoding::kGzip);
       Bytes framed;
       for (const TinyRecord& record : shards[s]) append_example(record, records++, framed, builder);
       Bytes data;

@@ -21,8 +21,7 @@ constexpr std::uint64_t kReceiptLimitBytes = 1 << 20;
 class ShardWriter::Body {
  public:
   static Result<Body> create(const ShardFormat& format, std::unique_ptr<Upload> upload) {
-    Body body(format.compression == "none" ? ShardCompression::kNone : ShardCompression::kGzip,
-              std::move(upload));
+    Body body(format.compression == "none" ? ShardEncoding::kPlain : ShardEncoding::kGzip, std::move(upload));
     if (format.compression != "none") {
       HEADRACE_TRY(body.compressor_, GzipCompressor::create(format.compression_level));
     }
@@ -43,8 +42,8 @@ class ShardWriter::Body {
   }
 
  private:
-  Body(ShardCompression compression, std::unique_ptr<Upload> upload)
-      : upload_(std::move(upload)), index_(compression) {}
+  Body(ShardEncoding encoding, std::unique_ptr<Upload> upload)
+      : upload_(std::move(upload)), index_(encoding) {}
 
   Status end_member() {
     BytesView data = member_;

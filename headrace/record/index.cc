@@ -46,7 +46,7 @@ Status check_header(BytesView data) {
   const std::size_t end = data.size() - kChecksumBytes;
   if (load_little_endian<std::uint32_t>(data.data() + end) != crc32c(data.first(end)))
     return damaged("wrong checksum");
-  if (load_little_endian<std::uint32_t>(data.data() + 12) > 2) return damaged("unknown compression");
+  if (load_little_endian<std::uint32_t>(data.data() + 12) > 3) return damaged("unknown encoding");
   return {};
 }
 
@@ -89,14 +89,14 @@ Status ShardIndex::complete() {
   const ShardMember last = members_.empty() ? ShardMember{} : members_.back();
   const std::uint64_t held = last.uncompressed_offset + last.uncompressed_bytes;
   const std::uint64_t stored = last.compressed_offset + last.compressed_bytes;
-  if (compression_ != ShardCompression::kNone ? held != stream_bytes() || stored > shard_bytes_
-                                              : !members_.empty() || stream_bytes() != shard_bytes_) {
+  if (is_compressed(encoding_) ? held != stream_bytes() || stored > shard_bytes_
+                               : !members_.empty() || stream_bytes() != shard_bytes_) {
     return Error{Code::kInvalidArgument,
                  concat("shard index: ", members_.size(), " members of ", stored, " bytes, ", held,
                         " uncompressed, do not make up a shard of ", shard_bytes_, " bytes with ",
                         stream_bytes(), " bytes of records")};
   }
-  if (compression_ == ShardCompression::kNone && stream_bytes() > 0) {
+  if (!is_compressed(encoding_) && stream_bytes() > 0) {
     members_ = {ShardMember{.compressed_bytes = stream_bytes(), .uncompressed_bytes = stream_bytes()}};
   }
   const auto first_from = [this](std::uint64_t offset) {
@@ -136,7 +136,7 @@ Result<ShardIndex> ShardIndexBuilder::finish(std::uint64_t shard_bytes, std::uin
 Result<ShardIndex> ShardIndex::parse(BytesView data) {
   HEADRACE_CHECK(check_header(data));
   ShardIndex index;
-  index.compression_ = static_cast<ShardCompression>(load_little_endian<std::uint32_t>(data.data() + 12));
+  index.encoding_ = static_cast<ShardEncoding>(load_little_endian<std::uint32_t>(data.data() + 12));
   index.shard_bytes_ = load_little_endian<std::uint64_t>(data.data() + 16);
   index.shard_crc32c_ = load_little_endian<std::uint32_t>(data.data() + 24);
   Cursor cursor{data.first(data.size() - kChecksumBytes), kHeaderBytes};
@@ -148,11 +148,11 @@ Result<ShardIndex> ShardIndex::parse(BytesView data) {
 }
 
 Bytes ShardIndex::serialize() const {
-  const bool compressed = compression_ != ShardCompression::kNone;
+  const bool compressed = is_compressed(encoding_);
   Bytes out(kHeaderBytes);
   std::copy(kMagic.begin(), kMagic.end(), reinterpret_cast<char*>(out.data()));
   store_little_endian(out.data() + 8, kVersion);
-  store_little_endian(out.data() + 12, static_cast<std::uint32_t>(compression_));
+  store_little_endian(out.data() + 12, static_cast<std::uint32_t>(encoding_));
   store_little_endian(out.data() + 16, shard_bytes_);
   store_little_endian(out.data() + 24, shard_crc32c_);
   store_little_endian(out.data() + 28, static_cast<std::uint32_t>(compressed ? members_.size() : 0));
@@ -178,7 +178,7 @@ std::vector<ShardBlock> ShardIndex::blocks() const {
     if (block.record_count > 0) blocks.push_back(block);
     block = {};
   };
-  if (compression_ == ShardCompression::kNone) {
+  if (!is_compressed(encoding_)) {
     for (std::uint64_t record = 0; record < record_count(); ++record) {
       ++block.record_count;
       block.stream_bytes = block.stored_bytes += record_bytes(record);

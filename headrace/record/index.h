@@ -13,8 +13,19 @@
 
 namespace headrace {
 
-/// Numbered as in the format. (codec/ has the same in its own terms; the two do not include each other.)
-enum class ShardCompression : std::uint8_t { kNone = 0, kGzip = 1, kZlib = 2 };
+/// How a shard's records are stored. Numbered as in the format. (codec/ has the compressions in its own
+/// terms; the two do not include each other.)
+enum class ShardEncoding : std::uint8_t {
+  kPlain = 0,  // TFRecord
+  kGzip = 1,
+  kZlib = 2,
+  kTar = 3,  // a record is a WebDataset sample: what is said of framed records goes for its part of the tar
+};
+
+/// Whether records can be had only by inflating what they lie in.
+constexpr bool is_compressed(ShardEncoding encoding) {
+  return encoding == ShardEncoding::kGzip || encoding == ShardEncoding::kZlib;
+}
 
 /// A part of the shard that can be decompressed by itself. Of an uncompressed shard: all of it.
 struct ShardMember {
@@ -50,7 +61,7 @@ class ShardIndex {
   static Result<ShardIndex> parse(BytesView data);
   Bytes serialize() const;
 
-  ShardCompression compression() const { return compression_; }
+  ShardEncoding encoding() const { return encoding_; }
   /// Size and CRC32C of the shard as stored, to be compared before the index is believed.
   std::uint64_t shard_bytes() const { return shard_bytes_; }
   std::uint32_t shard_crc32c() const { return shard_crc32c_; }
@@ -75,7 +86,7 @@ class ShardIndex {
   ShardIndex() = default;
   Status complete();
 
-  ShardCompression compression_ = ShardCompression::kNone;
+  ShardEncoding encoding_ = ShardEncoding::kPlain;
   std::uint64_t shard_bytes_ = 0;
   std::uint32_t shard_crc32c_ = 0;
   std::vector<std::uint64_t> offsets_ = {0};  // of each record, and the end
@@ -85,7 +96,7 @@ class ShardIndex {
 /// Makes an index while a shard is written, or from one pass over it.
 class ShardIndexBuilder {
  public:
-  explicit ShardIndexBuilder(ShardCompression compression) { index_.compression_ = compression; }
+  explicit ShardIndexBuilder(ShardEncoding encoding) { index_.encoding_ = encoding; }
 
   /// The next record of the stream, of so many bytes without framing.
   void add_record(std::uint64_t data_bytes);

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 ShardIndex two_members() {
-  ShardIndexBuilder builder(ShardCompression::kGzip);
+  ShardIndexBuilder builder(ShardEncoding::kGzip);
   builder.add_record(3);
   builder.add_member(42, 19);
   builder.add_record(5);
@@ -56,23 +56,23 @@ TEST(ShardIndex, FindsRecordsAndMembers) {
 TEST(ShardIndex, AnyShardSurvivesSerialization) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
-    const auto compression = static_cast<ShardCompression>(random() % 3);
-    ShardIndexBuilder builder(compression);
+    const auto encoding = static_cast<ShardEncoding>(random() % 4);
+    ShardIndexBuilder builder(encoding);
     std::uint64_t stream = 0, stored = 0, member = 0;
     const unsigned records = random() % 200;
     for (unsigned i = 0; i < records; ++i) {
-      const std::uint64_t bytes = random() >> (random() % 32);
+      const std::uint64_t bytes = random() >> (random() % 42);
       builder.add_record(bytes);
       stream += bytes + 16;
       member += bytes + 16;
-      if (compression != ShardCompression::kNone && (random() % 10 == 0 || i + 1 == records)) {
+      if (is_compressed(encoding) && (random() % 10 == 0 || i + 1 == records)) {
         const std::uint64_t compressed = 1 + random() % 1000;
         builder.add_member(compressed, member);
         stored += compressed;
         member = 0;
       }
     }
-    if (compression == ShardCompression::kNone) stored = stream;
+    if (!is_compressed(encoding)) stored = stream;
     const ShardIndex index = *std::move(builder).finish(stored, random());
     const ShardIndex read = *ShardIndex::parse(index.serialize());
     EXPECT_EQ(read.serialize(), index.serialize());
@@ -89,7 +89,7 @@ TEST(ShardIndex, AnyShardSurvivesSerialization) {
 }
 
 TEST(ShardIndex, ARecordMayLieAcrossMembersOfAForeignFile) {
-  ShardIndexBuilder builder(ShardCompression::kGzip);
+  ShardIndexBuilder builder(ShardEncoding::kGzip);
   for (int i = 0; i < 3; ++i) builder.add_record(84);  // each 100 bytes framed
   for (const int bytes : {50, 30, 170, 50}) builder.add_member(20, static_cast<std::uint64_t>(bytes));
   const ShardIndex index = *std::move(builder).finish(90, 0);
@@ -105,19 +105,19 @@ TEST(ShardIndex, ARecordMayLieAcrossMembersOfAForeignFile) {
 }
 
 TEST(ShardIndex, AnUncompressedShardIsOneMemberAndAnEmptyOneNone) {
-  ShardIndexBuilder builder(ShardCompression::kNone);
+  ShardIndexBuilder builder(ShardEncoding::kPlain);
   builder.add_record(84);
   const ShardIndex index = *std::move(builder).finish(100, 1);
   ASSERT_EQ(index.members().size(), 1U);
   EXPECT_EQ(index.members()[0].compressed_bytes, 100U);
   EXPECT_EQ(index.members()[0].record_count, 1U);
-  const ShardIndex empty = *ShardIndexBuilder(ShardCompression::kNone).finish(0, 0);
+  const ShardIndex empty = *ShardIndexBuilder(ShardEncoding::kPlain).finish(0, 0);
   EXPECT_EQ(ShardIndex::parse(empty.serialize())->members().size(), 0U);
 }
 
 TEST(ShardIndex, CostsOneOrTwoBytesARecord) {
   std::mt19937 random(4);
-  ShardIndexBuilder builder(ShardCompression::kNone);
+  ShardIndexBuilder builder(ShardEncoding::kPlain);
   std::uint64_t stream = 0;
   for (int i = 0; i < 10'000; ++i) {
     const std::uint64_t bytes = 2000 + random() % 4000;
@@ -128,19 +128,19 @@ TEST(ShardIndex, CostsOneOrTwoBytesARecord) {
 }
 
 TEST(ShardIndex, MembersAndRecordsThatDisagreeAreRefused) {
-  const auto finish = [](ShardCompression compression, std::uint64_t member, std::uint64_t shard) {
-    ShardIndexBuilder builder(compression);
+  const auto finish = [](ShardEncoding encoding, std::uint64_t member, std::uint64_t shard) {
+    ShardIndexBuilder builder(encoding);
     builder.add_record(84);
     if (member > 0) builder.add_member(10, member);
     return std::move(builder).finish(shard, 0).has_value();
   };
-  EXPECT_TRUE(finish(ShardCompression::kGzip, 100, 10));
-  EXPECT_TRUE(finish(ShardCompression::kGzip, 100, 12)) << "padding may follow";
-  EXPECT_FALSE(finish(ShardCompression::kGzip, 99, 10));
-  EXPECT_FALSE(finish(ShardCompression::kGzip, 100, 9));
-  EXPECT_FALSE(finish(ShardCompression::kGzip, 0, 10));
-  EXPECT_FALSE(finish(ShardCompression::kNone, 0, 99));
-  EXPECT_FALSE(finish(ShardCompression::kNone, 100, 100));
+  EXPECT_TRUE(finish(ShardEncoding::kGzip, 100, 10));
+  EXPECT_TRUE(finish(ShardEncoding::kGzip, 100, 12)) << "padding may follow";
+  EXPECT_FALSE(finish(ShardEncoding::kGzip, 99, 10));
+  EXPECT_FALSE(finish(ShardEncoding::kGzip, 100, 9));
+  EXPECT_FALSE(finish(ShardEncoding::kGzip, 0, 10));
+  EXPECT_FALSE(finish(ShardEncoding::kPlain, 0, 99));
+  EXPECT_FALSE(finish(ShardEncoding::kPlain, 100, 100));
 }
 
 TEST(ShardIndex, DamageAndNewerVersionsAreRefused) {

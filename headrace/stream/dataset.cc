@@ -103,7 +103,7 @@ class DatasetOpener {
     dataset_->shards_.push_back({.location = dataset_->location().at(part.key),
                                  .size_bytes = part.size_bytes,
                                  .record_count = part.records.value_or(0),
-                                 .compression = is_plain ? ShardCompression::kNone : ShardCompression::kGzip,
+                                 .encoding = is_plain ? ShardEncoding::kPlain : ShardEncoding::kGzip,
                                  .part = part,
                                  .index_bytes = index_bytes});
     dataset_->shards_.back().part.blocks.clear();

@@ -36,7 +36,7 @@ struct DatasetShard {
   Version version;
   std::uint64_t size_bytes = 0;
   std::uint64_t record_count = 0;
-  ShardCompression compression = ShardCompression::kNone;
+  ShardEncoding encoding = ShardEncoding::kPlain;
   /// Of a published shard: its part of the manifest. Of a foreign one: empty, and `index` is there.
   ManifestPart part{};
   std::uint64_t index_bytes = 0;  // size of the published index

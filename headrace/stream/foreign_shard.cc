@@ -7,6 +7,7 @@
 #include "headrace/codec/deflate.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/glob.h"
+#include "headrace/stream/tar_shard.h"
 #include "headrace/stream/tfrecord_object.h"
 
 namespace headrace {
@@ -21,16 +22,16 @@ bool is_hidden(std::string_view key_below) {
                      [](const std::string& s) { return s.starts_with('.') || s.starts_with('_'); });
 }
 
-ShardCompression shard_compression(Compression compression) {
+ShardEncoding shard_encoding(Compression compression) {
   switch (compression) {
     case Compression::kGzip:
-      return ShardCompression::kGzip;
+      return ShardEncoding::kGzip;
     case Compression::kZlib:
-      return ShardCompression::kZlib;
+      return ShardEncoding::kZlib;
     case Compression::kNone:
       break;
   }
-  return ShardCompression::kNone;
+  return ShardEncoding::kPlain;
 }
 
 // Adds the records that `framed` holds, whole ones alone.
@@ -83,7 +84,7 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   if (objects.empty()) {
     return Error{Code::kNotFound, has_wildcard ? concat("no object is as ", location.describe(), " says")
                                                : concat("there is no data set at ", location.describe(),
-                                                        ": neither a manifest nor TFRecord files")};
+                                                        ": neither a manifest nor TFRecord files or tars")};
   }
   return objects;
 }
@@ -94,14 +95,16 @@ ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index)
   out.shard.version = object.object.version;
   out.shard.size_bytes = object.object.size_bytes;
   out.shard.record_count = index.record_count();
-  out.shard.compression = index.compression();
+  out.shard.encoding = index.encoding();
   out.shard.index = index.serialize();
   out.blocks = index.blocks();
   return out;
 }
 
-Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
-                                         const CallOptions& call) {
+namespace {
+
+Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                          const CallOptions& call) {
   std::vector<std::uint64_t> sizes;
   TfrecordSummary summary;
   const auto add = [&](BytesView record) { return sizes.push_back(record.size()), true; };
@@ -117,7 +120,7 @@ Result<ForeignShard> index_foreign_shard(const ForeignObject& object, Corruption
     if (policy == CorruptionPolicy::kFail || read.error().code != Code::kDataLoss) return read.error();
     remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before are used"));
   }
-  ShardIndexBuilder builder(shard_compression(summary.compression));
+  ShardIndexBuilder builder(shard_encoding(summary.compression));
   std::uint64_t stream_bytes = 0;
   for (const std::uint64_t size : sizes) {
     builder.add_record(size);
@@ -135,13 +138,21 @@ Result<ForeignShard> index_foreign_shard(const ForeignObject& object, Corruption
   return shard;
 }
 
+}  // namespace
+
+Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
+                                         const CallOptions& call) {
+  HEADRACE_TRY(const bool is_tar, is_tar_shard(object, call));
+  return is_tar ? index_tar_shard(object, policy, call) : index_tfrecord_shard(object, policy, call);
+}
+
 Result<ShardIndex> index_published_shard(const Location& shard, const ManifestPart& part,
                                          const CallOptions& call) {
   HEADRACE_TRY(const ReadObject read, read_object(*shard.store, shard.key, kPublishedLimitBytes, call));
   if (read.data.size() != part.size_bytes || crc32c(read.data) != part.crc32c)
     return Error{Code::kDataLoss, concat(shard.describe(), " was altered since it was published")};
   const Compression compression = sniff_compression(read.data);
-  ShardIndexBuilder builder(shard_compression(compression));
+  ShardIndexBuilder builder(shard_encoding(compression));
   if (compression == Compression::kNone) {
     HEADRACE_CHECK(add_records(read.data, builder));
     return std::move(builder).finish(part.size_bytes, part.crc32c);

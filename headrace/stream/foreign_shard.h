@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file TFRecord files that Headrace did not publish, and such as lost their index: finding them, and making
-/// their indexes by one pass.
+/// \file TFRecord files and tars that Headrace did not publish, and such as lost their index: finding them,
+/// and making their indexes by one pass.
 
 #include <string>
 #include <vector>
@@ -29,11 +29,12 @@ struct ForeignShard {
 /// The shard that an index describes.
 ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index);
 
-/// Reads the object once. Its compression is found out from its first bytes. A compressed one is one member.
+/// Reads the object once; what it is, is found out from its first bytes. A tar: see tar_shard.h. A compressed
+/// file is one member.
 /// Under CorruptionPolicy::kFail damage is an error. Else a record whose data are damaged keeps its place,
 /// what cannot be told apart as records takes the place of one, and reading goes on with the next header that
 /// is sound (find_next_record); of a compressed file that cannot be inflated, the records before are used.
-/// \error kDataLoss, kInvalidArgument  damaged, or no TFRecord file
+/// \error kDataLoss, kInvalidArgument  damaged, or neither a TFRecord file nor a tar
 Result<ForeignShard> index_foreign_shard(const ForeignObject& object, CorruptionPolicy policy,
                                          const CallOptions& call);
 

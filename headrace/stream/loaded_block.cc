@@ -23,13 +23,14 @@ class Stopwatch {
   const Clock::time_point start_ = Clock::now();
 };
 
-Compression compression_of(ShardCompression compression) {
-  switch (compression) {
-    case ShardCompression::kGzip:
+Compression compression_of(ShardEncoding encoding) {
+  switch (encoding) {
+    case ShardEncoding::kGzip:
       return Compression::kGzip;
-    case ShardCompression::kZlib:
+    case ShardEncoding::kZlib:
       return Compression::kZlib;
-    case ShardCompression::kNone:
+    case ShardEncoding::kPlain:
+    case ShardEncoding::kTar:
       break;
   }
   return Compression::kNone;
@@ -44,7 +45,7 @@ const Error* LoadedBlock::hole(std::uint64_t record) const {
 }
 
 BytesView LoadedBlock::data(std::uint64_t record) const {
-  return stream_.view().subspan(offsets_[record] + kRecordHeaderBytes,
+  return stream_.view().subspan(offsets_[record] + data_offset_,
                                 offsets_[record + 1] - offsets_[record] - kRecordFramingBytes);
 }
 
@@ -53,7 +54,7 @@ Result<BytesView> LoadedBlock::record(std::uint64_t record) const {
   return data(record);
 }
 
-// What holds the block: whole members, or the records of a plain shard.
+// What holds the block: whole members, or the records of a plain shard, or samples.
 Result<PooledBuffer> BlockLoader::fetch(const DatasetBlock& block, const CallOptions& call) {
   const Stopwatch stopwatch(stats_.fetch_seconds);
   const DatasetShard& shard = dataset_.shards()[block.shard];
@@ -67,7 +68,7 @@ Result<PooledBuffer> BlockLoader::fetch(const DatasetBlock& block, const CallOpt
 
 // Fills `target` with the content of all members.
 Status BlockLoader::inflate(const DatasetShard& shard, BytesView compressed, MutableBytesView target) {
-  const Compression compression = compression_of(shard.compression);
+  const Compression compression = compression_of(shard.encoding);
   stats_.inflated_bytes += target.size();
   if (shard.cut) {
     // Neither the content's end nor its checksum can be had; the records have their own.
@@ -119,17 +120,25 @@ Result<LoadedBlock> BlockLoader::load(const DatasetBlock& block, const CallOptio
   }
   HEADRACE_TRY(PooledBuffer stored, fetch(block, call));
   Status status;
-  if (shard.compression == ShardCompression::kNone) {
-    loaded.stream_ = std::move(stored);
-  } else {
+  if (is_compressed(shard.encoding)) {
     const Stopwatch stopwatch(stats_.inflate_seconds);
     loaded.stream_ = pool_->take(block.stream_bytes);
     status = inflate(shard, stored.view(), loaded.stream_.bytes());
+  } else {
+    loaded.stream_ = std::move(stored);
   }
-  const Stopwatch stopwatch(stats_.check_seconds);
-  if (status) status = check(block, loaded);
+  const bool is_tar = shard.encoding == ShardEncoding::kTar;
+  {
+    const Stopwatch stopwatch(stats_.check_seconds);
+    if (status) status = is_tar ? convert(block, loaded) : check(block, loaded);
+  }
   if (status) return loaded;
   loaded.offsets_.clear();
+  if (is_tar) {
+    loaded.stream_ = {};  // its headers are written over
+    HEADRACE_TRY(loaded.stream_, fetch(block, call));
+  }
+  const Stopwatch stopwatch(stats_.check_seconds);
   HEADRACE_CHECK(salvage(block, call, stored.view(), loaded));
   if (policy_ == CorruptionPolicy::kFail) return with_advice(loaded.holes_.front().error);
   if (policy_ == CorruptionPolicy::kSkipShard) {
@@ -157,21 +166,69 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
     loaded.hole_records_ = block.record_count;
     return {};
   }
+  if (index->encoding() == ShardEncoding::kTar) {
+    salvage_samples(block, *index, loaded);
+  } else {
+    salvage_records(block, *index, stored, loaded);
+  }
+  if (!loaded.holes_.empty()) return {};
+  return Error{Code::kInternal,
+               concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
+}
+
+void BlockLoader::salvage_records(const DatasetBlock& block, const ShardIndex& index, BytesView stored,
+                                  LoadedBlock& loaded) {
   std::vector<Damage> damage;
-  if (index->compression() != ShardCompression::kNone)
-    damage = inflate_members(block, *index, stored, loaded.stream_.bytes());
+  if (is_compressed(index.encoding())) damage = inflate_members(block, index, stored, loaded.stream_.bytes());
   for (std::uint64_t i = 0; i < block.record_count; ++i) {
-    const std::uint64_t record = block.first_record + i, begin = index->record_offset(record);
+    const std::uint64_t record = block.first_record + i, begin = index.record_offset(record);
     loaded.offsets_.push_back(begin - block.stream_offset);
     auto data =
-        check_record(loaded.stream_.view().subspan(loaded.offsets_.back(), index->record_bytes(record)),
+        check_record(loaded.stream_.view().subspan(loaded.offsets_.back(), index.record_bytes(record)),
                      record, begin, block.shard, damage);
     if (!data) loaded.holes_.push_back({i, i + 1, std::move(data).error()});
   }
   loaded.offsets_.push_back(block.stream_bytes);
-  if (!loaded.holes_.empty()) return {};
-  return Error{Code::kInternal,
-               concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
+}
+
+// `size_bytes` of a tar's block from the byte `begin` on.
+TarPart BlockLoader::part(const DatasetBlock& block, std::uint64_t begin, std::uint64_t size_bytes,
+                          const LoadedBlock& loaded) const {
+  const std::uint64_t offset = block.stored_offset + begin;
+  return {loaded.stream_.bytes().subspan(begin, size_bytes), offset,
+          offset + size_bytes == dataset_.shards()[block.shard].size_bytes};
+}
+
+// All of a tar's block at once.
+Status BlockLoader::convert(const DatasetBlock& block, LoadedBlock& loaded) {
+  loaded.data_offset_ = kRecordFramingBytes;
+  loaded.offsets_.reserve(block.record_count + 1);
+  HEADRACE_CHECK(converter_.convert(part(block, 0, block.stored_bytes, loaded), loaded.offsets_));
+  const std::uint64_t found = loaded.offsets_.size();
+  loaded.offsets_.push_back(block.stored_bytes);
+  return found == block.record_count
+             ? Status{}
+             : Error{Code::kDataLoss,
+                     concat(found, " samples, but ", block.record_count, " were found before")};
+}
+
+// Each sample by itself.
+void BlockLoader::salvage_samples(const DatasetBlock& block, const ShardIndex& index, LoadedBlock& loaded) {
+  std::vector<std::uint64_t> found;
+  for (std::uint64_t i = 0; i < block.record_count; ++i) {
+    const std::uint64_t record = block.first_record + i;
+    const std::uint64_t begin = index.record_offset(record) - block.stored_offset;
+    loaded.offsets_.push_back(begin);
+    found.clear();
+    Status status = converter_.convert(part(block, begin, index.record_bytes(record), loaded), found);
+    if (status && found.size() != 1)
+      status = Error{Code::kDataLoss, concat(found.size(), " samples where there was one before")};
+    if (status) continue;
+    loaded.holes_.push_back(
+        {i, i + 1,
+         std::move(status).error().in(concat(dataset_.describe_shard(block.shard), ": record ", record))});
+  }
+  loaded.offsets_.push_back(block.stored_bytes);
 }
 
 // Each member by itself, so that damage to one does not reach the next.

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Blocks in memory: fetched, inflated, both checksums of every record checked.
+/// \file Blocks in memory: fetched, inflated, both checksums of every record checked; or of a tar, its
+/// samples made records.
 
 #include <cstdint>
 #include <memory>
@@ -8,12 +9,14 @@
 
 #include "headrace/codec/deflate.h"
 #include "headrace/io/buffer_pool.h"
+#include "headrace/record/tfrecord.h"
 #include "headrace/stream/dataset.h"
+#include "headrace/stream/tar_sample.h"
 
 namespace headrace {
 
-/// The records of one block. Immutable once loaded, hence thread-safe. Memory: the uncompressed block, and
-/// eight bytes a record.
+/// The records of one block. Immutable once loaded, hence thread-safe. Memory: the uncompressed block, or
+/// that part of a tar, and eight bytes a record.
 class LoadedBlock {
  public:
   std::uint64_t record_count() const { return offsets_.empty() ? hole_records_ : offsets_.size() - 1; }
@@ -34,9 +37,10 @@ class LoadedBlock {
     Error error;
   };
   PooledBuffer stream_;
-  std::vector<std::uint64_t> offsets_;  // of each framed record in stream_, and the end
-  std::vector<Hole> holes_;             // ascending
-  std::uint64_t hole_records_ = 0;      // of a block that could not be loaded at all
+  std::vector<std::uint64_t> offsets_;              // of each record in stream_, with its frame, and the end
+  std::uint64_t data_offset_ = kRecordHeaderBytes;  // of a record's data in it
+  std::vector<Hole> holes_;                         // ascending
+  std::uint64_t hole_records_ = 0;                  // of a block that could not be loaded at all
 };
 
 /// Seconds are wall time.
@@ -45,16 +49,17 @@ struct BlockLoadStats {
   std::uint64_t inflated_bytes = 0;
   double fetch_seconds = 0;
   double inflate_seconds = 0;
-  double check_seconds = 0;
+  double check_seconds = 0;  // of records' checksums, or making records of samples
 };
 
 /// One thread at a time; each thread has its own.
 class BlockLoader {
  public:
   /// Borrows the data set. Buffers come from `pool`: while a compressed block is loaded, one for it as
-  /// stored.
-  BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool)
-      : dataset_(dataset), policy_(policy), pool_(std::move(pool)) {}
+  /// stored. `columns`: of a tar's samples only these become features; none: all do.
+  BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool,
+              std::vector<Column> columns = {})
+      : dataset_(dataset), policy_(policy), pool_(std::move(pool)), converter_(std::move(columns)) {}
 
   /// \error kDataLoss            damage, under CorruptionPolicy::kFail; names object, record and offset
   /// \error kFailedPrecondition  the shard was replaced since the data set was opened
@@ -75,7 +80,13 @@ class BlockLoader {
   Result<PooledBuffer> fetch(const DatasetBlock& block, const CallOptions& call);
   Status inflate(const DatasetShard& shard, BytesView compressed, MutableBytesView target);
   Status check(const DatasetBlock& block, LoadedBlock& loaded) const;
+  TarPart part(const DatasetBlock& block, std::uint64_t begin, std::uint64_t size_bytes,
+               const LoadedBlock& loaded) const;
+  Status convert(const DatasetBlock& block, LoadedBlock& loaded);
   Status salvage(const DatasetBlock& block, const CallOptions& call, BytesView stored, LoadedBlock& loaded);
+  void salvage_records(const DatasetBlock& block, const ShardIndex& index, BytesView stored,
+                       LoadedBlock& loaded);
+  void salvage_samples(const DatasetBlock& block, const ShardIndex& index, LoadedBlock& loaded);
   std::vector<Damage> inflate_members(const DatasetBlock& block, const ShardIndex& index, BytesView stored,
                                       MutableBytesView target);
   Result<BytesView> check_record(BytesView framed, std::uint64_t record, std::uint64_t offset_bytes,
@@ -85,6 +96,7 @@ class BlockLoader {
   const CorruptionPolicy policy_;
   const std::shared_ptr<BufferPool> pool_;
   BufferInflater inflater_;
+  TarSampleConverter converter_;
   BlockLoadStats stats_;
   std::vector<std::string> remarks_;
 };

@@ -334,7 +334,7 @@ void Pipeline::work(std::size_t number, const std::stop_token& stop) {
     if (!maker) return fail(next_sequence_, std::move(maker).error());
     Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
     for (const auto& source : sources_)
-      worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_);
+      worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_, options_.columns);
     while (!stop.stop_requested()) {
       const std::uint64_t seen = changes_;
       if (claim_and_work(worker, lock)) continue;

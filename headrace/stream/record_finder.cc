@@ -13,7 +13,7 @@ constexpr std::size_t kKnown = 16;
 }  // namespace
 
 DatasetBlock block_around(const ShardIndex& index, std::uint32_t shard, std::uint64_t record) {
-  if (index.compression() == ShardCompression::kNone) {
+  if (!is_compressed(index.encoding())) {
     const std::uint64_t offset = index.record_offset(record), bytes = index.record_bytes(record);
     return {shard, record, 1, offset, bytes, offset, bytes};
   }

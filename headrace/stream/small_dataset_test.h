@@ -51,7 +51,7 @@ struct WrittenShard {
 
 // A shard of records first … first+count−1, in gzip members of `member_records` (0: not compressed).
 inline WrittenShard make_shard(std::uint64_t first, std::uint64_t count, std::uint64_t member_records) {
-  ShardIndexBuilder builder(member_records == 0 ? ShardCompression::kNone : ShardCompression::kGzip);
+  ShardIndexBuilder builder(member_records == 0 ? ShardEncoding::kPlain : ShardEncoding::kGzip);
   Bytes data, member;
   auto compressor = GzipCompressor::create(1);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ inline WrittenShard make_shard(std::uint64_t first, std::uint64_t count, std::ui
 inline std::vector<ShardBlock> blocks_of(const ShardIndex& index, bool small) {
   if (!small) return index.blocks();
   std::vector<ShardBlock> blocks;
-  if (index.compression() != ShardCompression::kNone) {
+  if (is_compressed(index.encoding())) {
     for (const ShardMember& member : index.members())
       blocks.push_back({member.record_count, member.compressed_bytes, member.uncompressed_bytes});
     return blocks;

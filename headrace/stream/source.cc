@@ -201,7 +201,7 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   if (record.shard != unit.shard) return false;
   if (record.record < unit.first_record + unit.record_count) return true;
   const ShardIndex& index = indexes_[record.shard];
-  if (index.compression() != ShardCompression::kNone) return false;
+  if (is_compressed(index.encoding())) return false;
   const std::uint64_t begin = index.record_offset(record.record);
   const std::uint64_t end = begin + index.record_bytes(record.record);
   if (begin - (unit.stream_offset + unit.stream_bytes) > kGapBytes || end - unit.stream_offset > kBlockBytes)
@@ -261,8 +261,7 @@ std::uint64_t Source::stored_block_bytes() const {
   std::uint64_t most = 0;
   for (const Slice& slice : slices_) {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
-    if (dataset_->shards()[block.shard].compression != ShardCompression::kNone)
-      most = std::max(most, block.stored_bytes);
+    if (is_compressed(dataset_->shards()[block.shard].encoding)) most = std::max(most, block.stored_bytes);
   }
   return most;
 }

@@ -33,14 +33,16 @@ def open(
     on_corrupt: str = "fail",
     cache: str | None = None,
 ) -> Dataset:
-    """Opens a data set of TFRecord shards.
+    """Opens a data set of TFRecord shards, or of tars in the way of WebDataset.
 
     Args:
-        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files: a
-            folder, a file, a pattern ("s3://bucket/train-*.tfrecord.gz"; `*` and `?` stay within a folder,
-            `**` does not), or a list of all those, in the order in which their records count. Their
-            compression (none, gzip or zlib) is found out from their bytes. Each is read once, to find its
-            records; what was found is kept in ~/.cache/headrace/indexes for the next time.
+        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files or
+            tars: a folder, a file, a pattern ("s3://bucket/train-*.tar"; `*` and `?` stay within a folder,
+            `**` does not), or a list of all those, in the order in which their records count. What each is,
+            and the compression of TFRecord files (none, gzip or zlib), is found out from its bytes. Each is
+            read once, to find its records; what was found is kept in ~/.cache/headrace/indexes for the next
+            time. A record of a tar is a sample: a byte string for each of its files, named by the extension
+            ("jpg"), and its key, "__key__".
         split: "train", "test", …; of published data sets only.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
             `Dataset.remarks` and to the logger "headrace". Loaders of the data set skip the same, unless they

@@ -38,7 +38,8 @@ class Place(NamedTuple):
     offset_bytes: int | None = None
     """Where it begins within the shard, uncompressed. None unless the record was looked up."""
     id: bytes | None = None
-    """Its feature "id", of one byte string. None unless the record was looked up, and has one."""
+    """Its feature "id", of one byte string, or else a WebDataset sample's key. None unless the record was
+    looked up, and has one."""
 
 
 class ShuffleQuality(NamedTuple):

@@ -1,0 +1,195 @@
+#include "headrace/stream/tar_sample.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "headrace/base/text.h"
+#include "headrace/codec/tar.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNumberFields = {"cls", "cls2", "index", "inx", "id"};
+constexpr std::size_t kMaxNumberBytes = 64;  // with white space around it
+
+// As Python's int() reads it: white space around it, a sign.
+std::optional<std::int64_t> decimal_of(BytesView data) {
+  if (data.size() > kMaxNumberBytes) return std::nullopt;
+  std::string_view text = trim(as_text(data));
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return parse_number<std::int64_t>(text);
+}
+
+// Whether webdataset decodes it as a number; of "left.cls" the last extension counts.
+bool is_number_field(std::string_view field) {
+  return std::ranges::find(kNumberFields, field.substr(field.rfind('.') + 1)) != kNumberFields.end();
+}
+
+// Writes the wire format of a tf.Example around values that lie there already. Varints are as wide as they
+// can be, as parsers allow, so what comes before a value has a size that does not depend on it.
+class ExampleWriter {
+ public:
+  static constexpr std::uint64_t kLengthBytes = 5, kNumberBytes = 10;
+  static constexpr std::uint64_t kHeaderBytes = 1 + kLengthBytes;  // of a field
+
+  /// Of the map's entry: headers of itself, name, Feature, list and value.
+  static std::uint64_t prefix_bytes(std::string_view name) { return 5 * kHeaderBytes + name.size(); }
+
+  explicit ExampleWriter(std::byte* to) : to_(to) {}
+
+  void header(std::uint32_t field, std::uint64_t bytes) {
+    *to_++ = static_cast<std::byte>(field << 3 | 2);
+    varint(bytes, kLengthBytes);
+  }
+  void prefix(std::string_view name, FeatureType type, std::uint64_t value_bytes) {
+    header(1, prefix_bytes(name) - kHeaderBytes + value_bytes);
+    header(1, name.size());
+    bytes(as_bytes(name));
+    header(2, 2 * kHeaderBytes + value_bytes);
+    header(static_cast<std::uint32_t>(type), kHeaderBytes + value_bytes);
+    header(1, value_bytes);
+  }
+  void bytes(BytesView value) { to_ = std::copy(value.begin(), value.end(), to_); }
+  void number(std::int64_t value) { varint(static_cast<std::uint64_t>(value), kNumberBytes); }
+  // A field that Features does not have, with what is there. REQUIRES: 0, 2 or more
+  void filler(std::uint64_t size_bytes) {
+    constexpr auto kNoField = std::byte{15 << 3 | 2};
+    if (size_bytes == 0) return;
+    const std::uint64_t length_bytes = std::min(kLengthBytes, size_bytes - 1);
+    *to_++ = kNoField;
+    varint(size_bytes - 1 - length_bytes, length_bytes);
+    to_ += size_bytes - 1 - length_bytes;
+  }
+  void leave(std::uint64_t size_bytes) { to_ += size_bytes; }
+
+ private:
+  void varint(std::uint64_t value, std::uint64_t width) {
+    for (; width > 1; --width, value >>= 7) *to_++ = static_cast<std::byte>(value | 0x80);
+    *to_++ = static_cast<std::byte>(value & 0x7f);
+  }
+
+  std::byte* to_;
+};
+
+}  // namespace
+
+std::optional<SampleFileName> split_sample_path(std::string_view path) {
+  while (path.starts_with("./")) path.remove_prefix(2);
+  const std::string_view first = path.substr(0, path.find('/'));
+  if (first.size() >= 4 && first.starts_with("__") && first.ends_with("__")) return std::nullopt;
+  const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+  const std::size_t dot = path.find('.', name);
+  if (dot == path.npos || dot == name) return std::nullopt;
+  return SampleFileName{path.substr(0, dot), path.substr(dot + 1)};
+}
+
+const Column* TarSampleConverter::wanted(std::string_view feature) const {
+  const auto found = std::ranges::find(wanted_, feature, &Column::name);
+  return found == wanted_.end() ? nullptr : &*found;
+}
+
+// The number that the file becomes, if it is to be one.
+std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field, BytesView data) const {
+  const Column* column = wanted(field);
+  const bool is_asked_for = column != nullptr ? column->type == FeatureType::kInt64 : is_number_field(field);
+  return is_asked_for ? decimal_of(data) : std::nullopt;
+}
+
+Status TarSampleConverter::add_file(File file) {
+  if (file.field == kSampleKeyFeature || std::ranges::find(files_, file.field, &File::field) != files_.end())
+    return Error{Code::kDataLoss, concat("field ", replace_invalid_utf8(file.field).text, " is there twice")};
+  if (files_.size() == kMaxSampleFiles)
+    return Error{Code::kDataLoss, concat("it has more than ", kMaxSampleFiles, " files")};
+  if (file.bytes > kDefaultRecordLimitBytes - sample_bytes_)
+    return Error{Code::kDataLoss, concat("it has more than ", format_size(kDefaultRecordLimitBytes))};
+  sample_bytes_ += file.bytes;
+  files_.push_back(std::move(file));
+  return {};
+}
+
+// The record of the files that were added, which lie between `begin` and `end`.
+Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t begin, std::uint64_t end) {
+  using Writer = ExampleWriter;
+  const Error no_room{Code::kInternal, "its headers have no room for the names of its features"};
+  const bool has_key = is_wanted(kSampleKeyFeature);
+  begin += kRecordFramingBytes;
+  std::uint64_t at = begin + Writer::kHeaderBytes;
+  if (has_key) at += Writer::prefix_bytes(kSampleKeyFeature) + key_.size();
+  if (at + Writer::kHeaderBytes > files_.front().begin) return no_room;
+  std::erase_if(files_, [this](const File& file) { return !is_wanted(file.field); });
+  for (File& file : files_) file.number = number_of(file.field, part.subspan(file.begin, file.bytes));
+  // No field takes one byte alone.
+  if (!files_.empty() && end - files_.back().begin - files_.back().bytes == 1) {
+    File& last = files_.back();
+    std::memmove(&part[last.begin - 1], &part[last.begin], last.bytes);
+    --last.begin;
+  }
+  Writer writer(&part[begin]);
+  writer.header(1, end - begin - Writer::kHeaderBytes);
+  if (has_key) {
+    writer.prefix(kSampleKeyFeature, FeatureType::kBytes, key_.size());
+    writer.bytes(as_bytes(key_));
+  }
+  for (const File& file : files_) {
+    const std::uint64_t front = Writer::prefix_bytes(file.field) + (file.number ? Writer::kNumberBytes : 0);
+    if (at + Writer::kHeaderBytes + front > file.begin) return no_room;
+    writer.filler(file.begin - front - at);
+    at = file.begin;
+    if (file.number) {
+      writer.prefix(file.field, FeatureType::kInt64, Writer::kNumberBytes);
+      writer.number(*file.number);
+    } else {
+      writer.prefix(file.field, FeatureType::kBytes, file.bytes);
+      writer.leave(file.bytes);
+      at += file.bytes;
+    }
+  }
+  writer.filler(end - at);
+  files_.clear();
+  sample_bytes_ = 0;
+  return {};
+}
+
+Status TarSampleConverter::read_samples(const TarPart& part, std::vector<std::uint64_t>& offsets) {
+  TarWalker walker(part.bytes, part.offset_bytes);
+  std::uint64_t begin = 0;  // of the sample that is being read
+  const auto flush = [&](std::uint64_t end) -> Status {
+    if (files_.empty()) return {};
+    offsets.push_back(begin);
+    return write_record(part.bytes, std::exchange(begin, end), end);
+  };
+  while (true) {
+    HEADRACE_TRY(const std::optional<TarEntry> entry, walker.next());
+    if (!entry) break;
+    const auto name = split_sample_path(entry->path);
+    const bool is_file = entry->kind == TarEntryKind::kFile || entry->kind == TarEntryKind::kSparseFile;
+    if (!is_file || !name) continue;
+    // What lies before this header has been read, and may be written over.
+    if (name->key != key_) HEADRACE_CHECK(flush(entry->offset_bytes - part.offset_bytes));
+    key_ = name->key;
+    if (entry->kind == TarEntryKind::kSparseFile)
+      return Error{Code::kDataLoss, "a sparse file, which is not read: pack it without --sparse"};
+    HEADRACE_CHECK(add_file(
+        {to_lower(name->field), entry->data_offset_bytes - part.offset_bytes, entry->data_bytes, {}}));
+  }
+  if (part.is_end) {
+    HEADRACE_TRY(const bool is_whole, walker.ends_in_zeros());
+    if (!is_whole) return Error{Code::kDataLoss, "the tar has no end mark: it was cut"};
+  }
+  if (files_.empty()) return Error{Code::kDataLoss, "no sample"};
+  return flush(part.bytes.size());
+}
+
+Status TarSampleConverter::convert(const TarPart& part, std::vector<std::uint64_t>& offsets) {
+  key_.clear();
+  files_.clear();
+  sample_bytes_ = 0;
+  Status status = read_samples(part, offsets);
+  if (status || key_.empty()) return status;
+  return std::move(status).error().in(concat("sample ", replace_invalid_utf8(key_).text));
+}
+
+}  // namespace headrace

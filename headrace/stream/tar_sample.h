@@ -1,0 +1,84 @@
+#pragma once
+
+/// \file WebDataset's samples: which files of a tar belong together, and the tf.Example that each sample
+/// becomes. docs/formats/webdataset.md says where this follows the webdataset library and where it
+/// does not.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/record/example_decoder.h"
+
+namespace headrace {
+
+/// The feature that holds a sample's key.
+inline constexpr std::string_view kSampleKeyFeature = "__key__";
+
+/// More in one sample is damage.
+inline constexpr std::size_t kMaxSampleFiles = 1000;
+
+/// Files that follow one another and have the same key are a sample.
+struct SampleFileName {
+  std::string_view key;    // up to the first '.' of the path's last segment, without "./" in front
+  std::string_view field;  // behind it, as written
+};
+/// None for what webdataset passes over: a name without '.', or below a first segment like "__this__". And
+/// for names that begin with '.', which are leavings of file systems. Views `path`.
+std::optional<SampleFileName> split_sample_path(std::string_view path);
+
+/// Some bytes of a tar in memory.
+struct TarPart {
+  MutableBytesView bytes;
+  std::uint64_t offset_bytes = 0;  // in the tar
+  bool is_end = false;             // of the tar, which is marked by zeros
+};
+
+/// Makes records of samples: a tf.Example with the feature "__key__" and one for each field, named in lower
+/// case: the file's bytes; or its number, an int64, where a column of that type is wanted and the file is a
+/// decimal integer. If no columns are named, all fields are taken, and those are numbers which webdataset
+/// decodes as such ("cls", "cls2", "index", "inx", "id", also behind another '.'). One thread at a time.
+///
+/// Nothing is copied: files stay where they are, and what makes them features is written over the headers in
+/// front of them. What is not wanted becomes the content of a field that tf.Example does not have. A file's
+/// header has 512 bytes or more, of which at most 46 and its field's name are needed, and in a sample's first
+/// 60 more and its key; a path of up to 256 bytes is in the header, a longer one takes a header of its own.
+class TarSampleConverter {
+ public:
+  /// `wanted` names the features to make; none: all.
+  explicit TarSampleConverter(std::vector<Column> wanted) : wanted_(std::move(wanted)) {}
+
+  /// Makes a record of each sample, in the place of the sample: its first kRecordFramingBytes have no
+  /// meaning, as if there were a frame, and the others up to the next sample, or to the end, are the
+  /// tf.Example. Appends to `offsets` where each begins; the first at 0, whatever comes before its first
+  /// file. After an error, the bytes are spoilt.
+  /// \error kDataLoss  damaged, cut, or no sample; a field that is there twice, a sparse file, more
+  ///                   files than kMaxSampleFiles or bytes than kDefaultRecordLimitBytes in a sample; names
+  ///                   the sample and the offset
+  Status convert(const TarPart& part, std::vector<std::uint64_t>& offsets);
+
+ private:
+  struct File {
+    std::string field;
+    std::uint64_t begin = 0;  // of its data, in the part
+    std::uint64_t bytes = 0;
+    std::optional<std::int64_t> number;
+  };
+  Status read_samples(const TarPart& part, std::vector<std::uint64_t>& offsets);
+  Status add_file(File file);
+  Status write_record(MutableBytesView part, std::uint64_t begin, std::uint64_t end);
+  const Column* wanted(std::string_view feature) const;
+  bool is_wanted(std::string_view feature) const { return wanted_.empty() || wanted(feature) != nullptr; }
+  std::optional<std::int64_t> number_of(std::string_view field, BytesView data) const;
+
+  std::vector<Column> wanted_;
+  std::string key_;          // of the sample that is being read
+  std::vector<File> files_;  // of it, so far
+  std::uint64_t sample_bytes_ = 0;
+};
+
+}  // namespace headrace
