@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
@@ -90,6 +91,12 @@ class BufferInflater {
   std::unique_ptr<State> state_;
 };
 
+/// Where a member of a stream begins.
+struct MemberStart {
+  std::uint64_t compressed_offset = 0;
+  std::uint64_t uncompressed_offset = 0;
+};
+
 /// What one call of `Inflater::step` did.
 struct InflateStep {
   std::size_t consumed_bytes = 0;
@@ -124,6 +131,11 @@ class Inflater {
 
   /// Members that have ended so far.
   std::uint64_t members() const;
+
+  /// Where those begin that have begun so far, but none of less content than this: it counts with the one
+  /// before, and so do zero bytes between members. So memory stays below the content's, whatever comes.
+  static constexpr std::uint64_t kLeastMemberBytes = 4096;
+  const std::vector<MemberStart>& member_starts() const;
 
  private:
   struct State;

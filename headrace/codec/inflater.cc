@@ -26,6 +26,7 @@ struct Inflater::State {
   std::uint64_t consumed_bytes = 0;
   std::uint64_t produced_bytes = 0;
   std::uint64_t members = 0;
+  std::vector<MemberStart> starts = {{}};
   bool inside_member = true;  // an empty file holds no member, hence is cut short
   z_stream stream{};
   bool ready = false;
@@ -54,11 +55,19 @@ struct Inflater::State {
   std::size_t skip_padding(BytesView input) {
     const auto begin =
         std::find_if(input.begin(), input.end(), [](std::byte byte) { return byte != std::byte{0}; });
+    const auto skipped = static_cast<std::size_t>(begin - input.begin());
     if (begin != input.end()) {
       inflateReset(&stream);
       inside_member = true;
+      begin_member({consumed_bytes + skipped, produced_bytes});
     }
-    return static_cast<std::size_t>(begin - input.begin());
+    return skipped;
+  }
+
+  // The last start is that of all content since.
+  void begin_member(const MemberStart& start) {
+    if (start.uncompressed_offset - starts.back().uncompressed_offset >= kLeastMemberBytes)
+      starts.push_back(start);
   }
 
   Result<InflateStep> inflate_member(BytesView input, MutableBytesView output) {
@@ -126,5 +135,7 @@ Status Inflater::finish() const {
 }
 
 std::uint64_t Inflater::members() const { return state_->members; }
+
+const std::vector<MemberStart>& Inflater::member_starts() const { return state_->starts; }
 
 }  // namespace headrace

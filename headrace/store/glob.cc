@@ -94,11 +94,14 @@ bool matches_pattern(std::string_view pattern, std::string_view key) {
   return at.back();
 }
 
+std::string_view literal_prefix(std::string_view pattern) {
+  return pattern.substr(0, pattern.find_first_of("*?[\\"));
+}
+
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern,
                                              const CallOptions& call) {
-  const std::string_view prefix = pattern.substr(0, pattern.find_first_of("*?[\\"));
   std::vector<ObjectInfo> found;
-  HEADRACE_CHECK(store.list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+  HEADRACE_CHECK(store.list(literal_prefix(pattern), {.call = call}, [&](const ObjectInfo& object) {
     if (matches_pattern(pattern, object.key)) found.push_back(object);
     return true;
   }));

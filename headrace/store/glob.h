@@ -17,8 +17,10 @@ bool is_pattern(std::string_view text);
 /// plain character.
 bool matches_pattern(std::string_view pattern, std::string_view key);
 
-/// The objects whose keys match, ascending. Lists what begins with the pattern's text before its first
-/// special character.
+/// The pattern's text before its first special character: all keys that match begin with it.
+std::string_view literal_prefix(std::string_view pattern);
+
+/// The objects whose keys match, ascending. Lists what begins with its literal prefix.
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern, const CallOptions& call);
 
 }  // namespace headrace

@@ -57,7 +57,7 @@ class DatasetOpener {
   Result<std::shared_ptr<const Dataset>> open() {
     const Location& location = dataset_->location();
     std::optional<NumberedObject> latest;
-    if (dataset_->locations_.size() == 1 && !is_pattern(location.key)) {
+    if (dataset_->locations_.size() == 1) {
       HEADRACE_TRY(latest,
                    read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
     }
@@ -237,7 +237,9 @@ Result<ShardIndex> read_published_index(const Location& folder, const DatasetSha
                                                   std::min(shard.index_bytes, kIndexLimitBytes), call));
   auto index = ShardIndex::parse(read.data);
   if (!index) return std::move(index).error().in(location.describe());
-  if (index->record_count() == shard.record_count && index->shard_crc32c() == shard.part.crc32c) return index;
+  if (index->record_count() == shard.record_count && index->shard_crc32c() == shard.part.crc32c &&
+      index->shard_bytes() == shard.size_bytes && index->encoding() == shard.encoding)
+    return index;
   return Error{Code::kDataLoss, concat(location.describe(), " is the index of another shard")};
 }
 

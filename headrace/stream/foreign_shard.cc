@@ -1,6 +1,7 @@
 #include "headrace/stream/foreign_shard.h"
 
 #include <algorithm>
+#include <set>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -56,37 +57,49 @@ Result<InflatedMember> inflate_first(BufferInflater& inflater, BytesView compres
   }
 }
 
+ForeignObject foreign_object(const Location& location, const ObjectInfo& object) {
+  return {{location.store, object.key, location.url}, object};
+}
+
+// Those of which no part of the key behind `prefix_bytes` is hidden, and which are no index of another one.
+std::vector<ForeignObject> visible_objects(const Location& location, const std::vector<ObjectInfo>& found,
+                                           std::size_t prefix_bytes) {
+  constexpr std::string_view kIndex = ".index";
+  std::set<std::string_view> keys;
+  for (const ObjectInfo& object : found) keys.insert(object.key);
+  std::vector<ForeignObject> objects;
+  for (const ObjectInfo& object : found) {
+    const std::string_view key = object.key;
+    const bool is_index = key.ends_with(kIndex) && keys.contains(key.substr(0, key.size() - kIndex.size()));
+    if (!is_index && !is_hidden(key.substr(prefix_bytes)))
+      objects.push_back(foreign_object(location, object));
+  }
+  return objects;
+}
+
 }  // namespace
 
 Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call) {
-  const auto at = [&](const ObjectInfo& object) {
-    return ForeignObject{{location.store, object.key, location.url}, object};
-  };
-  const bool has_wildcard = is_pattern(location.key);
-  if (!location.key.empty() && !has_wildcard) {
+  if (!location.key.empty()) {
+    // Also what looks like a pattern may be a name.
     const auto object = location.store->stat(location.key, call);
-    if (object) return std::vector{at(*object)};
-    if (object.error().code != Code::kNotFound) return object.error();
+    if (object) return std::vector{foreign_object(location, *object)};
+    if (object.error().code != Code::kNotFound && !is_pattern(location.key)) return object.error();
   }
-  std::vector<ObjectInfo> found;
-  const std::string prefix = has_wildcard ? "" : folder_prefix(location.key);
-  if (has_wildcard) {
-    HEADRACE_TRY(found, find_objects(*location.store, location.key, call));
-  } else {
-    HEADRACE_TRY(found, list_all(*location.store, prefix, {.call = call}));
+  const std::string folder = folder_prefix(location.key);
+  HEADRACE_TRY(const std::vector<ObjectInfo> below, list_all(*location.store, folder, {.call = call}));
+  if (!below.empty() || !is_pattern(location.key)) {
+    const std::vector<ForeignObject> objects = visible_objects(location, below, folder.size());
+    if (!objects.empty()) return objects;
+    return Error{Code::kNotFound, concat("there is no data set at ", location.describe(),
+                                         ": neither a manifest nor TFRecord files or tars")};
   }
-  std::vector<ForeignObject> objects;
-  for (const ObjectInfo& object : found) {
-    const std::string_view name =
-        has_wildcard ? last_segment(object.key) : std::string_view(object.key).substr(prefix.size());
-    if (!is_hidden(name)) objects.push_back(at(object));
-  }
-  if (objects.empty()) {
-    return Error{Code::kNotFound, has_wildcard ? concat("no object is as ", location.describe(), " says")
-                                               : concat("there is no data set at ", location.describe(),
-                                                        ": neither a manifest nor TFRecord files or tars")};
-  }
-  return objects;
+  HEADRACE_TRY(const std::vector<ObjectInfo> found, find_objects(*location.store, location.key, call));
+  const std::size_t folder_end = literal_prefix(location.key).rfind('/');
+  const std::vector<ForeignObject> objects =
+      visible_objects(location, found, folder_end == std::string_view::npos ? 0 : folder_end + 1);
+  if (!objects.empty()) return objects;
+  return Error{Code::kNotFound, concat("no object is as ", location.describe(), " says")};
 }
 
 ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index) {
@@ -102,6 +115,17 @@ ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index)
 }
 
 namespace {
+
+// Each up to where the next one begins, the last up to the end.
+void add_members(const std::vector<MemberStart>& starts, std::uint64_t compressed_bytes,
+                 std::uint64_t uncompressed_bytes, ShardIndexBuilder& builder) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const MemberStart end =
+        i + 1 < starts.size() ? starts[i + 1] : MemberStart{compressed_bytes, uncompressed_bytes};
+    builder.add_member(end.compressed_offset - starts[i].compressed_offset,
+                       end.uncompressed_offset - starts[i].uncompressed_offset);
+  }
+}
 
 Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, CorruptionPolicy policy,
                                           const CallOptions& call) {
@@ -127,8 +151,12 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
     stream_bytes += size + kRecordFramingBytes;
   }
   const std::uint64_t size_bytes = object.object.size_bytes;
-  if (summary.compression != Compression::kNone && !sizes.empty())
-    builder.add_member(size_bytes, stream_bytes);
+  if (summary.compression != Compression::kNone && !sizes.empty()) {
+    // Where something is lost, the file is one piece.
+    const bool is_whole = remarks.empty() && stream_bytes == summary.uncompressed_bytes;
+    add_members(is_whole ? summary.member_starts : std::vector<MemberStart>{{}}, size_bytes, stream_bytes,
+                builder);
+  }
   // Of a cut plain file, the index is that of the whole records in front.
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));

@@ -81,6 +81,7 @@ Status BlockLoader::inflate(const DatasetShard& shard, BytesView compressed, Mut
     HEADRACE_TRY(const InflatedMember done, inflater_.member(compressed, compression, target));
     compressed = compressed.subspan(done.compressed_bytes);
     target = target.subspan(done.uncompressed_bytes);
+    while (!compressed.empty() && compressed.front() == std::byte{0}) compressed = compressed.subspan(1);
     if (compressed.empty() && !target.empty())
       return Error{Code::kDataLoss, "the member is shorter than its index says"};
   }
@@ -148,16 +149,31 @@ Result<LoadedBlock> BlockLoader::load(const DatasetBlock& block, const CallOptio
   return loaded;
 }
 
+// Whether the index says of the block what the manifest does: its records, and the members that hold them.
+bool BlockLoader::fits(const ShardIndex& index, const DatasetBlock& block) const {
+  const std::uint64_t end_record = block.first_record + block.record_count;
+  if (index.encoding() != dataset_.shards()[block.shard].encoding || index.record_count() < end_record ||
+      index.record_offset(block.first_record) != block.stream_offset ||
+      index.record_offset(end_record) != block.stream_offset + block.stream_bytes)
+    return false;
+  if (!is_compressed(index.encoding()))
+    return block.stored_offset == block.stream_offset && block.stored_bytes == block.stream_bytes;
+  const auto is_end = [&](const ShardMember& member) {
+    return member.compressed_offset + member.compressed_bytes == block.stored_offset + block.stored_bytes &&
+           member.uncompressed_offset + member.uncompressed_bytes == block.stream_offset + block.stream_bytes;
+  };
+  const auto first = std::ranges::find(index.members(), block.stored_offset, &ShardMember::compressed_offset);
+  return first != index.members().end() && first->uncompressed_offset == block.stream_offset &&
+         std::any_of(first, index.members().end(), is_end);
+}
+
 // After damage: the index tells where each record should be, so every sound one is found, and none moves.
 Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, BytesView stored,
                             LoadedBlock& loaded) {
   std::string remark;
   auto index = dataset_.shard_index(block.shard, call, remark);
   if (!remark.empty()) remarks_.push_back(remark);
-  const std::uint64_t end_record = block.first_record + block.record_count;
-  if (index && (index->record_count() < end_record ||
-                index->record_offset(block.first_record) != block.stream_offset ||
-                index->record_offset(end_record) != block.stream_offset + block.stream_bytes))
+  if (index && !fits(*index, block))
     index = Error{Code::kDataLoss, concat("the index of ", dataset_.describe_shard(block.shard),
                                           " does not fit its manifest")};
   if (!index) {

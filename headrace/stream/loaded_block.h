@@ -83,6 +83,7 @@ class BlockLoader {
   TarPart part(const DatasetBlock& block, std::uint64_t begin, std::uint64_t size_bytes,
                const LoadedBlock& loaded) const;
   Status convert(const DatasetBlock& block, LoadedBlock& loaded);
+  bool fits(const ShardIndex& index, const DatasetBlock& block) const;
   Status salvage(const DatasetBlock& block, const CallOptions& call, BytesView stored, LoadedBlock& loaded);
   void salvage_records(const DatasetBlock& block, const ShardIndex& index, BytesView stored,
                        LoadedBlock& loaded);

@@ -147,6 +147,7 @@ Status read_tfrecord(const Location& location, const ObjectInfo& object, std::ui
   if (over) return {};
   HEADRACE_CHECK(read);
   if (const Status complete = inflater.finish(); !complete) return complete.error().in(location.describe());
+  summary.member_starts = inflater.member_starts();
   return cutter.finish();
 }
 

@@ -16,6 +16,8 @@ struct TfrecordSummary {
   Compression compression = Compression::kNone;
   std::uint64_t records = 0;
   std::uint64_t uncompressed_bytes = 0;
+  /// Of a compressed object: Inflater::member_starts.
+  std::vector<MemberStart> member_starts{};
   /// What damage was passed over; for people, the first hundred.
   std::vector<std::string> remarks{};
 };
