@@ -9,7 +9,6 @@ Run the same program again after it was killed: it continues with the batch afte
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -20,14 +19,14 @@ import keras
 import numpy as np
 
 from headrace import _headrace
-from headrace._src import callback_state, history
+from headrace._src import callback_state, history, model_variables
 from headrace._src.loader import Loader
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["Resume"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
-_CALLBACK = "callback "
+_CALLBACK = model_variables.CALLBACK
 
 
 class Resume(keras.callbacks.Callback):
@@ -170,7 +169,10 @@ class Resume(keras.callbacks.Callback):
             "finished": self.finished,
             "history": [history.to_json(metrics) for metrics in self.history],
         }
-        values = {name: keras.ops.convert_to_numpy(v) for name, v in _variables_of(self.model).items()}
+        values = {
+            name: keras.ops.convert_to_numpy(v)
+            for name, v in model_variables.variables_of(self.model).items()
+        }
         for place, callback in enumerate(self.callbacks):
             for name, value in callback_state.arrays_of(callback).items():
                 values[f"{_CALLBACK}{place} {name}"] = value
@@ -220,51 +222,14 @@ class Resume(keras.callbacks.Callback):
         with tempfile.TemporaryDirectory(prefix="headrace-") as target:
             _headrace.download_published(self.url, _KIND, number, target)
             file = os.path.join(target, json.loads(attributes_json)["file"])
-            with np.load(file, allow_pickle=False) as values:
-                assign_variables(self.model, values, self.url)
-                states: list[dict[str, np.ndarray]] = [{} for _ in self.callbacks]
-                for name in values.files:
-                    if name.startswith(_CALLBACK):
-                        place, _, key = name.removeprefix(_CALLBACK).partition(" ")
-                        if int(place) < len(states):
-                            states[int(place)][key] = values[name]
+            arrays = model_variables.load(file)
+        states: list[dict[str, np.ndarray]] = [{} for _ in self.callbacks]
+        for name in [name for name in arrays if name.startswith(_CALLBACK)]:
+            place, _, key = name.removeprefix(_CALLBACK).partition(" ")
+            if int(place) < len(states):
+                states[int(place)][key] = arrays.pop(name)
+        model_variables.assign(self.model, arrays, self.url)
         return states
-
-
-def assign_variables(model: keras.Model, values: np.lib.npyio.NpzFile, where: str) -> None:
-    """Gives the model what a checkpoint's file holds. Private to headrace.
-
-    Raises:
-        FailedPreconditionError: it is of another model; the message begins with `where`.
-    """
-    variables = _variables_of(model)
-    names = [name for name in values.files if not name.startswith(_CALLBACK)]
-    wanted = [f"{name} {list(variable.shape)}" for name, variable in variables.items()]
-    found = [f"{name} {list(values[name].shape)}" for name in names]
-    for here, there in itertools.zip_longest(wanted, found, fillvalue="nothing"):
-        if _place_and_shape(here) != _place_and_shape(there):
-            raise FailedPreconditionError(
-                f"{where} holds a checkpoint of another model: {there} there, {here} here; give the "
-                "model that it was written by, or another URL"
-            )
-    for variable, name in zip(variables.values(), names, strict=True):
-        variable.assign(values[name])
-
-
-def _variables_of(model: keras.Model) -> dict[str, keras.Variable]:
-    """All that training changes. Names begin with the place in the model; the rest may vary."""
-    optimizer = model.optimizer
-    if not optimizer.built:
-        optimizer.build(model.trainable_variables)
-    if hasattr(model, "jax_state_sync"):
-        model.jax_state_sync()
-    metrics = {id(variable) for variable in model.metrics_variables}
-    found = {id(v): v for v in [*model.variables, *optimizer.variables] if id(v) not in metrics}
-    return {f"{place:05} {v.path.replace('/', '.')}": v for place, v in enumerate(found.values())}
-
-
-def _place_and_shape(text: str) -> tuple[str, str]:
-    return text.partition(" ")[0], text.rpartition(" [")[2]
 
 
 class _Once:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from typing import TYPE_CHECKING
+
+import keras
+import tensorflow as tf
 
 from headrace import _headrace
+from headrace._src import model_variables, signatures
 from headrace._src.errors import ModelError
-
-if TYPE_CHECKING:
-    import keras
 
 _KERAS_KIND = "keras-checkpoint"
 _NATIVE_KIND = "checkpoint"
@@ -32,25 +32,13 @@ def restore(model: keras.Model, checkpoints: dict[str, str]) -> None:
         _headrace.download_published(url, kind, number, folder)
         attributes = json.loads(attributes_json)
         if kind == _KERAS_KIND:
-            _restore_keras(model, os.path.join(folder, attributes["file"]), url)
+            arrays = model_variables.load(os.path.join(folder, attributes["file"]))
+            model_variables.assign(model, arrays, f"--init-from: {url}")
         else:
             _restore_native(model, os.path.join(folder, attributes["prefix"]), url)
 
 
-def _restore_keras(model: keras.Model, file: str, url: str) -> None:
-    import numpy as np
-
-    from headrace.keras import assign_variables
-
-    with np.load(file, allow_pickle=False) as values:
-        assign_variables(model, values, f"--init-from: {url}")
-
-
 def _restore_native(model: keras.Model, prefix: str, url: str) -> None:
-    import tensorflow as tf
-
-    from headrace._src import signatures
-
     reader = tf.train.load_checkpoint(prefix)
     for variable in signatures.variables_of(model):
         key = variable.checkpoint_key
