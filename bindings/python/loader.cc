@@ -28,8 +28,9 @@ namespace {
 /// an empty tuple: an empty row).
 using ColumnTuple =
     std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object>;
-/// Data set, weight in the mixture.
-using SourceTuple = std::tuple<const OpenedDataset*, double>;
+using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
+/// Data set, weight in the mixture, which of its records (none: all).
+using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
 /// Object, record within it; then, if looked up: offset, "id".
 using PlaceTuple = std::tuple<std::string, std::uint64_t>;
@@ -90,8 +91,13 @@ std::vector<ColumnView> views_of(const std::vector<ColumnTuple>& columns) {
 
 std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
   std::vector<LoaderSource> sources;
-  for (const auto& [opened, weight] : tuples) {
-    sources.push_back({.dataset = opened->dataset.here(), .weight = weight});
+  for (const auto& [opened, weight, records] : tuples) {
+    LoaderSource source{.dataset = opened->dataset.here(), .weight = weight};
+    if (records) {
+      const auto& [begin, end] = *records;
+      source.range = RecordRange{begin, end - begin};
+    }
+    sources.push_back(std::move(source));
   }
   return sources;
 }

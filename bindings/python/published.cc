@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <tuple>
 
@@ -20,12 +21,22 @@ namespace {
 /// Number of the manifest, its attributes (JSON).
 using PublishedTuple = std::tuple<std::uint64_t, std::string>;
 
-std::optional<PublishedTuple> read(const std::string& url, const std::string& kind) {
+std::optional<PublishedTuple> read(const std::string& url, const std::string& kind,
+                                   std::optional<std::uint64_t> number) {
   const Location folder = open_location(url);
-  const auto published = value_of(run_interruptibly(
-      [&](const std::stop_token& stop) { return read_published(make_stoppable(folder, stop), kind); }));
+  const auto published = value_of(run_interruptibly([&](const std::stop_token& stop) {
+    return read_published(make_stoppable(folder, stop), kind, {.number = number});
+  }));
   if (!published) return std::nullopt;
   return PublishedTuple{published->number, published->manifest.attributes_json};
+}
+
+std::vector<std::uint64_t> published_numbers(const std::string& url) {
+  const Location location = open_location(url);
+  return value_of(run_interruptibly([&](const std::stop_token& stop) {
+    const Location folder = make_stoppable(location, stop);
+    return present_numbers(*folder.store, folder.at(kManifestPrefix).key);
+  }));
 }
 
 void download(const std::string& url, const std::string& kind, std::uint64_t number,
@@ -69,7 +80,8 @@ void unpublish(const std::string& url, const std::string& kind, std::uint64_t nu
 }  // namespace
 
 void bind_published(nb::module_& module) {
-  module.def("read_published", &read, nb::arg("url"), nb::arg("kind"));
+  module.def("read_published", &read, nb::arg("url"), nb::arg("kind"), nb::arg("number").none() = nb::none());
+  module.def("published_numbers", &published_numbers, nb::arg("url"));
   module.def("download_published", &download, nb::arg("url"), nb::arg("kind"), nb::arg("number"),
              nb::arg("target"));
   module.def("publish", &publish, nb::arg("source"), nb::arg("url"), nb::arg("role"), nb::arg("kind"),

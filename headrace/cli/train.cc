@@ -27,6 +27,15 @@ constexpr Option kOptions[] = {
      .default_value = "headrace.models:dense_classifier",
      .unit = "MODULE:FUNCTION",
      .sentence = "Python function, or FILE.py:FUNCTION, that returns a compiled Keras model."},
+    {.name = "loop",
+     .default_value = "native",
+     .sentence = "Who makes the steps: Headrace, without Python; or Keras' own fit, with all that a model or "
+                 "callbacks of your own do in it.",
+     .choices = "native|keras"},
+    {.name = "callbacks",
+     .unit = "MODULE:FUNCTION",
+     .sentence =
+         "Python function, or FILE.py:FUNCTION, that returns a list of Keras callbacks; with --loop keras."},
     {.name = "epochs",
      .type = OptionType::kInteger,
      .default_value = "10",
@@ -113,7 +122,10 @@ constexpr Option kOptions[] = {
 
 Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
   TrainOptions options;
+  options.loop = values.text("loop") == "keras" ? TrainLoop::kKeras : TrainLoop::kNative;
   options.model = values.text("model");
+  if (values.has("callbacks")) options.callbacks = values.text("callbacks");
+  if (values.has("cache")) options.cache_url = values.text("cache");
   options.split = values.text("split");
   options.features = values.text("features");
   options.labels = values.text("labels");
@@ -220,7 +232,8 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
   const TrainEnvironment environment{*engine.engine, trace, context.environment,
-                                     temporary_folder(context.environment)};
+                                     temporary_folder(context.environment),
+                                     [&](std::string_view line) { context.console.note(line); }};
   const auto on_step = [&](const TrainProgress& at) {
     context.console.progress("training", at.step, at.total_steps, "steps");
   };
@@ -250,6 +263,9 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
 }
 
 Status check(const OptionValues& values) {
+  if (values.has("callbacks") && values.text("loop") != "keras")
+    return Error{Code::kInvalidArgument,
+                 "--callbacks are called by Keras' fit: give --loop keras, or leave them out"};
   if (values.integer("early-stop") > 0 && values.number("validation") == 0)
     return Error{Code::kInvalidArgument,
                  "--early-stop looks at the validation loss: give a --validation above 0"};
@@ -285,9 +301,15 @@ const Command kTrainCommand = {
         "events after each epoch, and at the end a SavedModel in RUN/export. Killed or stopped, the same "
         "command\n"
         "continues from the last checkpoint and gives the same weights, bit for bit.\n"
+        "With --loop keras, Keras' own fit runs in a Python process: a train_step, callbacks and schedules "
+        "of\n"
+        "your own count.\n"
         "\n"
         "  headrace train s3://datasets/reviews s3://datasets/runs/imdb-1 --epochs 10\n"
-        "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop 3",
+        "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop "
+        "3\n"
+        "  headrace train s3://datasets/reviews s3://datasets/runs/fit --loop keras --model mine.py:build "
+        "--callbacks mine.py:callbacks",
     .positionals = kPositionals,
     .options = kOptions,
     .run = run,

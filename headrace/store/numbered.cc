@@ -1,5 +1,7 @@
 #include "headrace/store/numbered.h"
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -8,15 +10,22 @@ std::string numbered_key(std::string_view prefix, std::uint64_t number) {
   return concat(prefix, zero_padded(number, 8));
 }
 
-Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
+Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_view prefix,
                                                    const CallOptions& call) {
-  std::optional<std::uint64_t> latest;
+  std::vector<std::uint64_t> numbers;
   HEADRACE_CHECK(store.list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     const auto number = parse_number<std::uint64_t>(std::string_view(object.key).substr(prefix.size()));
-    if (number && (!latest || *number > *latest)) latest = number;
+    if (number) numbers.push_back(*number);
     return true;
   }));
-  return latest;
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
+                                                   const CallOptions& call) {
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers, present_numbers(store, prefix, call));
+  return numbers.empty() ? std::nullopt : std::optional(numbers.back());
 }
 
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,

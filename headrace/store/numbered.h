@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headrace/store/store.h"
 
@@ -21,6 +22,10 @@ struct NumberedObject {
 
 /// "<prefix>" followed by the number in at least eight digits.
 std::string numbered_key(std::string_view prefix, std::uint64_t number);
+
+/// The numbers present below `prefix`, ascending.
+Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_view prefix,
+                                                   const CallOptions& call = {});
 
 /// The highest number present below `prefix`; none if there is none.
 Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,

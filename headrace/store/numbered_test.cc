@@ -18,6 +18,16 @@ TEST(Numbered, TheHighestNumberIsTheLatest) {
   EXPECT_EQ((*latest)->object.key, "a/log-123456789");
 }
 
+TEST(Numbered, TheNumbersThatArePresentAscend) {
+  const auto store = make_memory_store("test");
+  for (const std::uint64_t number : {10, 2, 123456789})
+    ASSERT_TRUE(create_numbered(*store, "a/log-", number, as_bytes("entry")));
+  ASSERT_TRUE(write_text(*store, "a/log-notes", "no number"));
+  const auto numbers = present_numbers(*store, "a/log-");
+  ASSERT_TRUE(numbers);
+  EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 123456789}));
+}
+
 TEST(Numbered, ANumberIsTakenOnce) {
   const auto store = make_memory_store("test");
   ASSERT_TRUE(create_numbered(*store, "log-", 1, as_bytes("first")));

@@ -41,12 +41,14 @@ Location folder_of(const Location& output, const StageOutput::Folder& folder) {
   return folder.key.empty() ? output : output.at(folder.key);
 }
 
-Status read_manifests(const Location& folder, std::string_view kind, Manifests& manifests) {
+Status read_manifests(const Location& folder, const StageOutput::Folder& kinds, Manifests& manifests) {
   HEADRACE_TRY(std::vector<std::string> keys, find_matching(folder, kManifestPattern));
   for (std::string& key : keys) {
     const auto number =
         parse_number<std::uint64_t>(relative(folder, key).substr(kManifestPrefix.size())).value_or(0);
-    const auto published = read_published(folder, kind, {.number = number});
+    auto published = read_published(folder, kinds.kind, {.number = number});
+    if (!published && published.error().code == Code::kInvalidArgument && !kinds.other_kind.empty())
+      published = read_published(folder, kinds.other_kind, {.number = number});
     if (!published && published.error().code != Code::kDataLoss) return published.error();
     if (published && *published) {
       for (const ManifestPart& part : (*published)->manifest.parts) {
@@ -116,7 +118,7 @@ Result<bool> check_owner(const Location& output, const StageOutput& stage) {
 Status remove_output(const Location& output, const StageOutput& stage) {
   Manifests manifests;
   for (const StageOutput::Folder& folder : stage.folders)
-    HEADRACE_CHECK(read_manifests(folder_of(output, folder), folder.kind, manifests));
+    HEADRACE_CHECK(read_manifests(folder_of(output, folder), folder, manifests));
   HEADRACE_CHECK(output.store->remove_many(manifests.keys, {}));
   HEADRACE_CHECK(output.store->remove_many(manifests.parts, {}));
   for (const std::string& pattern : stage.names) HEADRACE_CHECK(remove_matching(output, pattern));

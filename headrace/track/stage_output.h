@@ -22,6 +22,7 @@ struct StageOutput {
   struct Folder {
     std::string_view key;
     std::string_view kind;
+    std::string_view other_kind{};  // that may be there instead; empty: none
   };
   std::string_view stage;            // as its command is called
   std::string_view claim;            // the configuration that it keeps: see configuration.h

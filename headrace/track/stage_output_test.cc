@@ -113,6 +113,17 @@ TEST_F(ClaimOutput, RefusesWhatIsPublishedAsAnotherKind) {
   EXPECT_EQ(keys(), before);
 }
 
+TEST_F(ClaimOutput, OverwritesEitherKindOfAFolderThatMayHoldTwo) {
+  for (const char* kind : {"thing", "else"}) {
+    put("made/a", "x");
+    publish(kind);
+    StageOutput of_two = stage;
+    of_two.folders = {{"made", "thing", "else"}};
+    ASSERT_TRUE(claim_output(output, of_two, begun, true));
+    EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
+  }
+}
+
 TEST_F(ClaimOutput, RemovesNothingWhereOnlyOthersFilesLie) {
   const Location other = *stores.open("memory://test/other");
   ASSERT_TRUE(write_text(*other.store, other.at("left-mine").key, "x"));

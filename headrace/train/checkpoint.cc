@@ -4,37 +4,16 @@
 
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
-#include "headrace/track/json_number.h"
+#include "headrace/train/metrics_json.h"
 
 namespace headrace {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kKind = "checkpoint";
 constexpr std::string_view kFilePrefix = "variables";
 
 std::string step_folder(std::uint64_t step) { return concat("step-", zero_padded(step, 8)); }
-
-json metrics_to_json(const EpochMetrics& metrics) {
-  json out = {{"epoch", metrics.epoch}, {"step", metrics.step}};
-  for (const auto& [name, value] : metrics.values) out[name] = number_to_json<json>(value);
-  return out;
-}
-
-EpochMetrics metrics_from_json(const json& from) {
-  EpochMetrics metrics;
-  for (const auto& [name, value] : from.items()) {
-    if (name == "epoch") {
-      metrics.epoch = value.get<std::uint64_t>();
-    } else if (name == "step") {
-      metrics.step = value.get<std::uint64_t>();
-    } else {
-      metrics.values[name] = number_from_json(value);
-    }
-  }
-  return metrics;
-}
 
 std::string to_attributes(const RunState& state) {
   json out = {{"epoch", state.epoch},
@@ -43,7 +22,7 @@ std::string to_attributes(const RunState& state) {
               {"finished", state.finished},
               {"prefix", concat(step_folder(state.step), "/", kFilePrefix)},
               {"history", json::array()}};
-  for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json(metrics));
+  for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json<json>(metrics));
   return out.dump();
 }
 
@@ -89,7 +68,7 @@ Status CheckpointStore::restore(Model& model, const PublishedFolder& published) 
 }
 
 Result<std::optional<RunState>> CheckpointStore::restore_latest(Model& model) const {
-  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kKind));
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kCheckpointKind));
   if (!latest) return std::optional<RunState>();
   HEADRACE_CHECK(restore(model, *latest));
   HEADRACE_TRY(RunState state, from_attributes(latest->manifest.attributes_json, folder_.describe()));
@@ -101,7 +80,7 @@ Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
                latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
   for (std::uint64_t number = latest.value_or(0); number > 0; --number) {
     HEADRACE_TRY(const std::optional<PublishedFolder> published,
-                 read_published(folder_, kKind, {.number = number}));
+                 read_published(folder_, kCheckpointKind, {.number = number}));
     if (!published) continue;
     HEADRACE_TRY(const RunState state,
                  from_attributes(published->manifest.attributes_json, folder_.describe()));
@@ -116,7 +95,7 @@ Status CheckpointStore::save(Model& model, const RunState& state) {
   HEADRACE_CHECK(model.save_state(concat(staged.path(), "/", kFilePrefix)));
   HEADRACE_TRY(const std::optional<std::uint64_t> latest,
                latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
-  Manifest manifest{.kind = std::string(kKind),
+  Manifest manifest{.kind = std::string(kCheckpointKind),
                     .created_by = run_id_,
                     .plan = plan_,
                     .attributes_json = to_attributes(state)};
@@ -124,11 +103,6 @@ Status CheckpointStore::save(Model& model, const RunState& state) {
       publish_folder(staged.path(), folder_, step_folder(state.step), concat(kFilePrefix, ".index"),
                      "variables", std::move(manifest), latest.value_or(0) + 1);
   return published ? Status{} : Status(published.error());
-}
-
-Result<std::string> CheckpointStore::latest_digest() const {
-  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kKind));
-  return latest ? latest->digest : std::string();
 }
 
 }  // namespace headrace

@@ -12,6 +12,10 @@
 
 namespace headrace {
 
+/// Kinds of manifest in RUN/checkpoints: of the native loop, and of Keras' (docs/formats/keras-checkpoint).
+inline constexpr std::string_view kCheckpointKind = "checkpoint";
+inline constexpr std::string_view kKerasCheckpointKind = "keras-checkpoint";
+
 /// What a run continues from.
 struct RunState {
   std::uint64_t epoch = 0;  // completed
@@ -38,9 +42,6 @@ class CheckpointStore {
   /// Restores the variables after epoch `epoch`.
   /// \error kNotFound  there is no such checkpoint
   Status restore_epoch(Model& model, std::uint64_t epoch) const;
-
-  /// SHA-256 (hex) of the manifest of the latest checkpoint; empty if there is none.
-  Result<std::string> latest_digest() const;
 
  private:
   Status restore(Model& model, const PublishedFolder& published) const;

@@ -20,8 +20,18 @@
 
 namespace headrace {
 
+/// Who makes the steps.
+enum class TrainLoop : std::uint8_t {
+  kNative,  // the traced model, without Python
+  kKeras,   // Keras' own `fit`, in a Python process
+};
+
 struct TrainOptions {
+  TrainLoop loop = TrainLoop::kNative;
   std::string model = "headrace.models:dense_classifier";
+  /// "package.module:function", or "folder/file.py:function", that returns a list of Keras callbacks; empty:
+  /// none. Only with kKeras.
+  std::string callbacks{};
   std::string split = "train";
   std::string features = "sentence";
   std::string labels = "label";
@@ -42,6 +52,9 @@ struct TrainOptions {
   std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
   std::uint64_t memory_budget_bytes = 256 << 20;
   int loader_threads = 1;
+  /// What DATA is read through, as parse_cache_url takes it; empty: nothing. The caller opened DATA with it;
+  /// Keras' process opens DATA itself.
+  std::string cache_url{};
   int intra_op_threads = 1;
   bool overwrite = false;
 };
@@ -52,6 +65,8 @@ struct TrainEnvironment {
   const TraceOptions& trace;
   const Environment& environment;
   std::string temporary_folder;  // for files that TensorFlow reads and writes
+  /// A line that the model's own Python printed while it trained.
+  std::function<void(std::string_view)> on_print = [](std::string_view) {};
 };
 
 /// Metrics of one completed epoch, by name: "loss", "accuracy", "val_loss" …
@@ -89,11 +104,13 @@ struct TrainResult {
 
 /// Trains, or continues what an interrupted process left, to the same bytes as if it had never been
 /// interrupted.
+/// With kKeras, the process that runs `fit` ends when this one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
 ///                             with `overwrite`, what lies there is no run
 /// \error kInvalidArgument     the model or the data do not fit each other
 /// \error kAborted             the loss is not finite: training stops, the last checkpoint stays
 /// \error kCancelled           stopped; the same call continues from the last checkpoint
+/// \error kUnknown             Keras' process died; the same call continues from the last checkpoint
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
                           const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
                           const OnEpoch& on_epoch, const std::stop_token& stop);

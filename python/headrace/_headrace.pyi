@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 def parse_size_bytes(text: str) -> int: ...
-def read_published(url: str, kind: str) -> tuple[int, str] | None:
-    """The latest manifest's number and attributes (JSON)."""
+def read_published(url: str, kind: str, number: int | None = None) -> tuple[int, str] | None:
+    """Number and attributes (JSON) of a manifest; of the latest without `number`."""
 
 def download_published(url: str, kind: str, number: int, target: str) -> None:
     """Copies the parts into the local folder `target`, checking size and checksum."""
+
+def published_numbers(url: str) -> list[int]:
+    """Those of the manifests that are there, ascending."""
 
 def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
     """Uploads the files of a local folder, then creates the next manifest over them: its number."""
@@ -43,7 +46,7 @@ class Loader:
     def __init__(
         self,
         *,
-        sources: Sequence[tuple[Dataset, float]],
+        sources: Sequence[tuple[Dataset, float, tuple[int, int] | None]],
         columns: Sequence[tuple[str, str, Sequence[int] | None, Any]],
         batch_size: int,
         shuffle: str,

@@ -9,21 +9,24 @@ Run the same program again after it was killed: it continues with the batch afte
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
+import math
 import os
 import tempfile
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 
 from headrace import _headrace
+from headrace._src import callback_state, history, model_variables
 from headrace._src.loader import Loader
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["Resume"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
+_CALLBACK = model_variables.CALLBACK
 
 
 class Resume(keras.callbacks.Callback):
@@ -31,20 +34,32 @@ class Resume(keras.callbacks.Callback):
 
     The position is that of the batches trained on, however far `fit` has read ahead. A checkpoint exists once
     its manifest does (docs/formats/keras-checkpoint.md), so one that was being written when the process died
-    is not seen.
+    is not seen. List it last among the callbacks, so that it saves what the others have changed.
 
     Args:
         url: folder for the checkpoints, in any store.
         loader: the one whose `as_tf_dataset()` is trained on.
         save_every: batches between checkpoints, besides the one at the end of each epoch; None: only those.
         keep: checkpoints that stay; older ones are removed once a newer one is published.
+        keep_best: a metric, as "val_loss": the checkpoint of the epoch with its lowest value stays, too.
+        callbacks: others whose state is saved too: Keras' own EarlyStopping, ReduceLROnPlateau and
+            ModelCheckpoint, and those that have `get_state()`, which returns a dict of numbers, texts, arrays
+            and lists of arrays, and `set_state(dict)`, called after `on_train_begin`. Others are left alone.
 
     Raises (in `fit`):
         FailedPreconditionError: the model is not built before `fit`; or what lies at `url` is of another
         model, other data or other loader options. DataLossError: it was altered since it was published.
     """
 
-    def __init__(self, url: str | os.PathLike, loader: Loader, save_every: int | None = None, keep: int = 2):
+    def __init__(
+        self,
+        url: str | os.PathLike,
+        loader: Loader,
+        save_every: int | None = None,
+        keep: int = 2,
+        keep_best: str | None = None,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
+    ):
         super().__init__()
         if save_every is not None and save_every < 1:
             raise InvalidArgumentError(
@@ -56,8 +71,42 @@ class Resume(keras.callbacks.Callback):
         self.loader = loader
         self.save_every = save_every
         self.keep = keep
-        self._start = loader.step
+        self.keep_best = keep_best
+        self.callbacks = list(callbacks)
+        self.history: list[dict[str, float]] = []
+        """Metrics of each completed epoch, those before an interruption too; with its "epoch" (from 1) and
+        "step"."""
+        self.finished = False
+        """Whether training was stopped before its last epoch, by a callback: it is not gone on with."""
+        self._start = self._trained = loader.step
         self._numbers: list[int] = []
+        self._best_number: int | None = None
+
+    @property
+    def step(self) -> int:
+        """Batches trained on."""
+        return self._trained
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The first epoch (from 1) with the lowest `keep_best`; None where none has it."""
+        ranked = [
+            (epoch[self.keep_best], epoch["epoch"]) for epoch in self.history if self.keep_best in epoch
+        ]
+        return min((pair for pair in ranked if not math.isnan(pair[0])), default=(0.0, None))[1]
+
+    def restore_best(self) -> None:
+        """Gives the model the variables that it had after `best_epoch`.
+
+        Raises:
+            FailedPreconditionError: there is no such epoch, or its checkpoint is gone.
+        """
+        published = self._best_number and _headrace.read_published(self.url, _KIND, self._best_number)
+        if not published:
+            raise FailedPreconditionError(
+                f"{self.url} holds no checkpoint of a best epoch by {self.keep_best}"
+            )
+        self._read_variables(*published)
 
     # ---- what Keras calls
 
@@ -69,6 +118,7 @@ class Resume(keras.callbacks.Callback):
             )
         self._trained = self._saved = self._start
         self._rest_ends = None  # of an epoch that is resumed half-way
+        self.history, self.finished = [], False
         latest = _headrace.read_published(self.url, _KIND)
         if latest is not None:
             self._restore(*latest)
@@ -94,6 +144,9 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         self.loader.begin_passes_at(self._trained)
+        self.finished = bool(self.model.stop_training)
+        if self._trained > self._saved:
+            self.history.append({**history.scalars(logs), "epoch": epoch + 1, "step": self._trained})
         self._save(epoch + 1, None)
 
     def on_train_end(self, logs=None):
@@ -101,17 +154,6 @@ class Resume(keras.callbacks.Callback):
         self.model._initial_epoch = None
 
     # ---- saving and restoring
-
-    def _variables(self) -> dict[str, keras.Variable]:
-        """All that training changes. Names begin with the place in the model; the rest may vary."""
-        optimizer = self.model.optimizer
-        if not optimizer.built:
-            optimizer.build(self.model.trainable_variables)
-        if hasattr(self.model, "jax_state_sync"):
-            self.model.jax_state_sync()
-        metrics = {id(variable) for variable in self.model.metrics_variables}
-        found = {id(v): v for v in [*self.model.variables, *optimizer.variables] if id(v) not in metrics}
-        return {f"{place:05} {v.path.replace('/', '.')}": v for place, v in enumerate(found.values())}
 
     def _save(self, epoch: int, epoch_end: int | None) -> None:
         if self._trained == self._saved:
@@ -124,8 +166,16 @@ class Resume(keras.callbacks.Callback):
             "step": self._trained,
             "state": state,
             "file": file,
+            "finished": self.finished,
+            "history": [history.to_json(metrics) for metrics in self.history],
         }
-        values = {name: keras.ops.convert_to_numpy(v) for name, v in self._variables().items()}
+        values = {
+            name: keras.ops.convert_to_numpy(v)
+            for name, v in model_variables.variables_of(self.model).items()
+        }
+        for place, callback in enumerate(self.callbacks):
+            for name, value in callback_state.arrays_of(callback).items():
+                values[f"{_CALLBACK}{place} {name}"] = value
         with tempfile.TemporaryDirectory(prefix="headrace-") as source:
             np.savez(os.path.join(source, file), **values)
             text = json.dumps(attributes, sort_keys=True)
@@ -133,37 +183,53 @@ class Resume(keras.callbacks.Callback):
             number = _headrace.publish(source, self.url, "variables", _KIND, plan, text)
         self._saved = self._trained
         self._numbers.append(number)
-        for number in self._numbers[: -self.keep]:
-            _headrace.unpublish(self.url, _KIND, number)
-        del self._numbers[: -self.keep]
+        if epoch_end is None and self.best_epoch == epoch:
+            self._best_number = number
+        self._remove_old()
+
+    def _remove_old(self) -> None:
+        kept = {*self._numbers[-self.keep :], self._best_number}
+        for number in self._numbers:
+            if number not in kept:
+                _headrace.unpublish(self.url, _KIND, number)
+        self._numbers = [number for number in self._numbers if number in kept]
 
     def _restore(self, number: int, attributes_json: str) -> None:
         attributes = json.loads(attributes_json)
+        self._trained = self._saved = self.loader.step_of(attributes["state"].encode())
+        for callback, state in zip(
+            self.callbacks, self._read_variables(number, attributes_json), strict=True
+        ):
+            callback_state.restore(callback, state)
+        self._rest_ends = attributes["epoch_end"]
+        self.finished = attributes.get("finished", False)
+        self.history = [history.from_json(metrics) for metrics in attributes.get("history", [])]
+        self._numbers = _headrace.published_numbers(self.url)
+        self._best_number = self._find_best()
+        self._remove_old()
+        self.model._initial_epoch = self.params["epochs"] if self.finished else attributes["epoch"]
+
+    def _find_best(self) -> int | None:
+        for number in reversed(self._numbers if self.best_epoch is not None else []):
+            published = _headrace.read_published(self.url, _KIND, number)
+            attributes = json.loads(published[1]) if published else {}
+            if attributes.get("epoch_end", 0) is None and attributes["epoch"] == self.best_epoch:
+                return number
+        return None
+
+    def _read_variables(self, number: int, attributes_json: str) -> list[dict[str, np.ndarray]]:
+        """Gives the model a checkpoint's variables; returns the callbacks' states."""
         with tempfile.TemporaryDirectory(prefix="headrace-") as target:
             _headrace.download_published(self.url, _KIND, number, target)
-            with np.load(os.path.join(target, attributes["file"]), allow_pickle=False) as values:
-                self._assign(values)
-        self._trained = self._saved = self.loader.step_of(attributes["state"].encode())
-        self._rest_ends = attributes["epoch_end"]
-        self._numbers = list(range(max(1, number - self.keep + 1), number + 1))
-        self.model._initial_epoch = attributes["epoch"]
-
-    def _assign(self, values: np.lib.npyio.NpzFile) -> None:
-        variables = self._variables()
-        wanted = [f"{name} {list(variable.shape)}" for name, variable in variables.items()]
-        found = [f"{name} {list(values[name].shape)}" for name in values.files]
-        for here, there in itertools.zip_longest(wanted, found, fillvalue="nothing"):
-            if _place_and_shape(here) != _place_and_shape(there):
-                raise FailedPreconditionError(
-                    f"{self.url} holds a checkpoint of another model: {there} there, {here} here; give the "
-                    "model that it was written by, or another URL"
-                )
-        for variable, name in zip(variables.values(), values.files, strict=True):
-            variable.assign(values[name])
-
-
-def _place_and_shape(text: str) -> tuple[str, str]:
-    return text.partition(" ")[0], text.rpartition(" [")[2]
+            file = os.path.join(target, json.loads(attributes_json)["file"])
+            arrays = model_variables.load(file)
+        states: list[dict[str, np.ndarray]] = [{} for _ in self.callbacks]
+        for name in [name for name in arrays if name.startswith(_CALLBACK)]:
+            place, _, key = name.removeprefix(_CALLBACK).partition(" ")
+            if int(place) < len(states):
+                states[int(place)][key] = arrays.pop(name)
+        model_variables.assign(self.model, arrays, self.url)
+        return states
 
 
 class _Once:

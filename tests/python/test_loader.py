@@ -430,6 +430,30 @@ def test_the_quality_of_a_shuffle_is_a_number(data):
     assert stored.spread < 0.1 < shuffled.spread
 
 
+@pytest.mark.parametrize("shuffle", [True, False, "exact"])
+def test_parts_of_a_data_set_are_its_records(data, shuffle):
+    parts = data.part(0, 700), data.part(700), data.part(700).part(-100), data.part(690, 710)
+    expected = range(700), range(700, RECORDS), range(900, RECORDS), range(690, 710)
+    for part, records in zip(parts, expected, strict=True):
+        assert len(part) == len(records)
+        seen = numbers(part.loader(batch_size=64, shuffle=shuffle, columns=["number"]))
+        assert sorted(seen) == list(records)
+        again = pickle.loads(pickle.dumps(part))
+        assert numbers(again.loader(batch_size=64, shuffle=shuffle, columns=["number"])) == seen
+    assert "700 to 1,000 of the 1,000 records in 4 shards" in repr(parts[1])
+    mixed = hr.mix([(parts[1], 1), (parts[3], 1)], batch_size=10, columns=["number"])
+    assert {*numbers(mixed)} <= {*range(690, RECORDS)}
+
+
+def test_a_part_has_a_state_of_its_own_and_has_to_lie_in_the_data(data):
+    state = data.part(0, 700).loader(batch_size=64, columns=["number"]).state()
+    with pytest.raises(hr.errors.FailedPreconditionError, match="data set or range"):
+        data.part(0, 701).loader(batch_size=64, columns=["number"], state=state)
+    for begin, end in ((0, RECORDS + 1), (RECORDS, None), (10, 10), (RECORDS + 1, None)):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="records 0 to 1000"):
+            data.part(begin, end)
+
+
 def test_a_data_set_pickles_as_its_url(data):
     again = pickle.loads(pickle.dumps(data))
     assert (again.url, again.digest, len(again)) == (data.url, data.digest, len(data))

@@ -1,5 +1,6 @@
 """headrace.keras.Resume: a training that was interrupted anywhere ends as one that was not."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -66,11 +67,12 @@ class Job:
         self.data, self.url, self.fit = data, str(url), fit
         self.save_every, self.steps_per_execution, self.prefetch = save_every, steps_per_execution, prefetch
         self.losses: dict[int, float] = {}
+        self.others: list[keras.callbacks.Callback] = []
 
     def run(self, interrupt_after: int | None = None) -> bool:
         keras.backend.clear_session()
         self.model, self.loader = build(self.steps_per_execution), make_loader(self.data, epochs=EPOCHS)
-        callbacks = [hr.keras.Resume(self.url, self.loader, save_every=self.save_every)]
+        callbacks = [*self.others, hr.keras.Resume(self.url, self.loader, save_every=self.save_every)]
         if interrupt_after is not None:
             callbacks.append(InterruptAfter(interrupt_after))
         dataset = self.loader.as_tf_dataset("vector", "number").map(scaled).prefetch(self.prefetch)
@@ -149,6 +151,57 @@ def test_only_the_newest_checkpoints_are_kept_and_all_of_them_verify(data, tmp_p
     assert files == ["variables-00000038.npz", "variables-00000039.npz"]
     assert len(list((tmp_path / "run" / "_headrace").iterdir())) == 2
     headrace("verify", tmp_path / "run")
+
+
+def test_the_history_is_that_of_all_epochs_and_the_best_one_can_be_had_again(data, tmp_path):
+    """Also after interruptions; its checkpoint outlives newer ones."""
+    job = Job(data, tmp_path / "run")
+    resume = functools.partial(hr.keras.Resume, keep=1, keep_best="loss")
+    losses, weights = [], []
+
+    class Rising(keras.callbacks.Callback):
+        """Makes of the second epoch the best, and remembers what it left."""
+
+        def on_epoch_end(self, epoch, logs=None):
+            logs["loss"] = [3.0, 1.0, 2.0][epoch]
+            losses.append(logs["loss"])
+            weights.append(job.weights())
+
+    with pytest.MonkeyPatch.context() as patch:
+        made = []
+
+        def make(url, loader, save_every):
+            made.append(resume(url, loader, save_every))
+            return made[-1]
+
+        patch.setattr(hr.keras, "Resume", make)
+        job.others = [Rising()]
+        assert not job.run(interrupt_after=BATCHES + 2)
+        assert not job.run(interrupt_after=BATCHES + 2)
+        assert job.run()
+    assert losses == [3.0, 1.0, 2.0]
+    (*_, last) = made
+    assert [(epoch["epoch"], epoch["step"], epoch["loss"]) for epoch in last.history] == [
+        (1, BATCHES, 3.0),
+        (2, 2 * BATCHES, 1.0),
+        (3, 3 * BATCHES, 2.0),
+    ]
+    assert last.best_epoch == 2
+    assert len(list((tmp_path / "run").glob("*.npz"))) == 2
+    last.restore_best()
+    np.testing.assert_array_equal(job.weights(), weights[1])
+
+
+def test_a_training_that_a_callback_stopped_is_not_gone_on_with(data, tmp_path):
+    class Stop(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            self.model.stop_training = True
+
+    job = Job(data, tmp_path)
+    job.others = [Stop()]
+    for _ in range(2):
+        assert job.run()
+        assert job.loader.step == BATCHES
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted, tmp_path):

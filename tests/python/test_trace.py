@@ -16,7 +16,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 import tensorflow as tf
-from headrace._src import fused_adam, sources, trace
+from headrace._src import fused_adam, sources, trace, user_model
 
 _ROWS, _FEATURES, _CLASSES = 32, 6, 3
 
@@ -118,7 +118,7 @@ class TraceTest(_ModelsTest):
     def keras_model(self, function, **arguments):
         """The same model, with the same initial weights, as Keras itself trains it."""
         keras.utils.clear_session()
-        trace._make_deterministic(5)
+        user_model.make_deterministic(5)
         return getattr(sys.modules["mine"], function)(_FEATURES, _CLASSES, **arguments)
 
     def assert_trains_as_keras(self, function, tolerance, **arguments):

@@ -1,6 +1,11 @@
 #include "headrace/engine/tensorflow/child_process.h"
 
-#include <thread>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
@@ -31,7 +36,7 @@ TEST(RunChild, KeepsTheEndOfLongErrors) {
   const auto child = run_child(shell("head -c 200000 /dev/zero | tr '\\0' x >&2; echo last >&2"),
                                {{"PATH", "/usr/bin:/bin"}}, {.error_tail_bytes = 100});
   ASSERT_TRUE(child);
-  EXPECT_EQ(child->error_tail, std::string(95, 'x') + "last\n");
+  EXPECT_EQ(child->error_tail, concat(std::string(95, 'x'), "last\n"));
 }
 
 TEST(RunChild, StopsAProgramAndItsChildrenAtTheDeadline) {
@@ -62,6 +67,102 @@ TEST(RunChild, AProgramThatIsNotThereIsNotFound) {
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().code, Code::kNotFound);
   EXPECT_THAT(child.error().message, testing::HasSubstr("/no/such/program"));
+}
+
+TEST(RunChild, DoesNotWaitForOneThatItsProgramLeft) {
+  const auto child = run_child(shell("sleep 1000 & echo $!"), {{"PATH", "/usr/bin:/bin"}}, {});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->exit_status, 0);
+  const auto left = parse_number<pid_t>(trim(child->output));
+  ASSERT_TRUE(left);
+  EXPECT_EQ(kill(*left, SIGKILL), 0);
+}
+
+// What a program said, and what to answer.
+struct Listener {
+  std::vector<std::string> said;
+  std::vector<std::string> printed;
+
+  ChildConversation with(std::function<Result<std::string>(std::string_view)> answer) {
+    return {.on_line = [this, answer](std::string_view line) -> Result<std::string> {
+              said.emplace_back(line);
+              return answer(line);
+            },
+            .on_error_line = [this](std::string_view line) { printed.emplace_back(line); }};
+  }
+};
+
+const std::map<std::string, std::string, std::less<>> kPath = {{"PATH", "/usr/bin:/bin"}};
+
+Result<std::string> nothing(std::string_view) { return std::string(); }
+
+TEST(ConverseWithChild, AnswersGoToTheProgramThatAsked) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view line) -> Result<std::string> {
+    return line.starts_with("ask") ? concat("answer to ", line, "\n") : "";
+  });
+  const auto child = converse_with_child(
+      shell("echo say; for i in 1 2; do echo ask $i; read a; echo got $a; done; echo p >&2; exit 3"), kPath,
+      {}, conversation);
+  ASSERT_TRUE(child);
+  EXPECT_THAT(listener.said,
+              testing::ElementsAre("say", "ask 1", "got answer to ask 1", "ask 2", "got answer to ask 2"));
+  EXPECT_THAT(listener.printed, testing::ElementsAre("p"));
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_EQ(child->error_tail, "p\n");
+}
+
+TEST(ConverseWithChild, AnErrorAboutALineEndsTheProgram) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view) -> Result<std::string> {
+    return Error{Code::kAborted, "enough"};
+  });
+  const auto child = converse_with_child(shell("echo one; sleep 1000"), kPath, {}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().message, "enough");
+}
+
+TEST(ConverseWithChild, AProgramThatIsStoppedMayEndByItself) {
+  for (const bool is_stubborn : {false, true}) {
+    Listener listener;
+    std::stop_source source;
+    const auto conversation = listener.with([&](std::string_view) {
+      source.request_stop();
+      return nothing("");
+    });
+    const std::string left = concat(testing::TempDir(), "/headrace-child-", getpid());
+    const std::string trap = is_stubborn ? "trap '' TERM" : concat("trap 'touch ", left, "; exit' TERM");
+    const auto child = converse_with_child(
+        shell(concat(trap, "; echo ready; while true; do sleep 0.01; done")), kPath,
+        {.stop = source.get_token(), .grace = std::chrono::milliseconds(is_stubborn ? 50 : 10'000)},
+        conversation);
+    ASSERT_FALSE(child);
+    EXPECT_EQ(child.error().code, Code::kCancelled);
+    EXPECT_EQ(std::filesystem::remove(left), !is_stubborn);
+  }
+}
+
+TEST(ConverseWithChild, BoundsALineAndSilence) {
+  Listener listener;
+  auto conversation = listener.with(nothing);
+  conversation.line_bytes_max = 1000;
+  const auto endless = converse_with_child(shell("exec cat /dev/zero"), kPath, {}, conversation);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, Code::kResourceExhausted);
+  conversation.silence_max = std::chrono::milliseconds(50);
+  const auto silent = converse_with_child(shell("exec sleep 1000"), kPath, {}, conversation);
+  ASSERT_FALSE(silent);
+  EXPECT_EQ(silent.error().code, Code::kDeadlineExceeded);
+}
+
+TEST(ConverseWithChild, GivesLongLinesOfErrorsInPieces) {
+  Listener listener;
+  const auto child =
+      converse_with_child(shell("head -c 20000 /dev/zero | tr '\\0' x >&2; echo >&2; echo end >&2"), kPath,
+                          {}, listener.with(nothing));
+  ASSERT_TRUE(child);
+  EXPECT_EQ(join(listener.printed, "").size(), 20'003U);
+  EXPECT_EQ(listener.printed.back(), "end");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/child_process.h"
+#include "headrace/engine/tensorflow/python_child.h"
 #include "headrace/io/digest.h"
 #include "headrace/store/staging.h"
 
@@ -20,27 +21,14 @@ using Json = nlohmann::json;
 constexpr int kFormat = 1;                        // docs/formats/traced-model
 constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
 
-/// The process that traces: like ours, but deterministic, quiet, on the CPU, and with our package first.
-std::map<std::string, std::string, std::less<>> child_variables(const TraceOptions& options,
-                                                                const Environment& environment) {
-  auto variables = environment.variables;
-  const std::string path = environment.get("PYTHONPATH").value_or("");
-  variables["PYTHONPATH"] = path.empty() ? options.package_folder : concat(options.package_folder, ':', path);
-  variables["PYTHONHASHSEED"] = "0";
-  variables["KERAS_BACKEND"] = "tensorflow";
-  variables["TF_CPP_MIN_LOG_LEVEL"] = "2";
-  variables["TF_DETERMINISTIC_OPS"] = "1";
-  variables["CUDA_VISIBLE_DEVICES"] = "-1";
-  return variables;
-}
-
 /// Runs the tracer and returns the one line that it answers.
 Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> arguments,
                         const TraceOptions& options, const Environment& environment) {
   std::vector<std::string> all = {options.interpreter, "-m", "headrace._src.trace", "--model", request.model};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  auto child = run_child(all, child_variables(options, environment),
-                         {.deadline = options.deadline, .stop = options.stop});
+  auto variables = python_variables(options, environment);
+  variables["CUDA_VISIBLE_DEVICES"] = "-1";
+  auto child = run_child(all, variables, {.deadline = options.deadline, .stop = options.stop});
   const std::string doing = concat("tracing the model ", request.model);
   if (!child) return std::move(child).error().in(doing);
   const Json answer = Json::parse(child->output, nullptr, false);
@@ -49,10 +37,7 @@ Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> ar
                                                    child->exit_status, ":\n", trim(child->error_tail))};
   }
   if (const auto error = answer.find("error"); error != answer.end() && error->is_object()) {
-    const std::string kind = error->value("kind", "");
-    const bool is_setup = kind == "tensorflow" || kind == "keras" || kind == "backend";
-    return Error{is_setup ? Code::kFailedPrecondition : Code::kInvalidArgument,
-                 concat(doing, ": ", error->value("message", "no reason given"))};
+    return python_error(error->value("kind", ""), error->value("message", "no reason given")).in(doing);
   }
   return answer;
 }
@@ -153,9 +138,9 @@ Result<std::string> find_python_package(const std::string& executable) {
     const fs::path found = fs::weakly_canonical(folder / candidate, ignored);
     if (fs::exists(found / "headrace" / "__init__.py", ignored)) return found.string();
   }
-  return Error{Code::kNotFound, concat("the Python package headrace is neither at ", folder.string(),
-                                       "/../python nor at ", folder.string(),
-                                       "/../lib/headrace/python nor at ", folder.string(), "/../..")};
+  return Error{Code::kNotFound,
+               concat("the Python package headrace is neither at ", folder.string(), "/../python nor at ",
+                      folder.string(), "/../lib/headrace/python nor at ", folder.string(), "/../..")};
 }
 
 Result<TracedModel> read_traced_model(const std::string& folder) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import html
 import logging
@@ -87,7 +88,7 @@ def mix(
     if options.get("on_corrupt") is None:
         options["on_corrupt"] = _policy_of([dataset for dataset, _ in shares])
     return make_loader(
-        [(dataset._native, float(share)) for dataset, share in shares],
+        [dataset._source(float(share)) for dataset, share in shares],
         columns=_columns_of([dataset for dataset, _ in shares], columns),
         batch_size=batch_size,
         **options,
@@ -105,6 +106,7 @@ class Dataset:
         self._native = _headrace.Dataset.open(*self._arguments)
         for remark in self.remarks:
             logging.getLogger("headrace").warning("%s", remark)
+        self._range: tuple[int, int] | None = None
 
     @property
     def url(self) -> str:
@@ -148,7 +150,33 @@ class Dataset:
         return tuple(Shard(*shard) for shard in self._native.shards())
 
     def __len__(self) -> int:
-        return len(self._native)
+        begin, end = self._range or (0, len(self._native))
+        return end - begin
+
+    def part(self, begin: int = 0, end: int | None = None) -> Dataset:
+        """Records `begin` to `end`, in this data set's order, as one of their own; nothing is opened anew.
+
+        Data sets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample:
+        `data.part(0, 900)` to train on, `data.part(900)` to validate on.
+
+        Args:
+            begin, end: counted from 0, without `end` itself; None: up to the last record. Negative ones are
+                counted from the end, as in a slice.
+
+        Raises:
+            InvalidArgumentError: there are no such records.
+        """
+        size = len(self)
+        first, last = slice(begin, end).indices(size)[:2]
+        if first >= last or begin > size or (end is not None and end > size):
+            raise InvalidArgumentError(f"part({begin}, {end}): the data set has records 0 to {size}")
+        offset = self._range[0] if self._range else 0
+        part = copy.copy(self)
+        part._range = (offset + first, offset + last)
+        return part
+
+    def _source(self, share: float) -> tuple[_headrace.Dataset, float, tuple[int, int] | None]:
+        return self._native, share, self._range
 
     def loader(
         self,
@@ -199,7 +227,7 @@ class Dataset:
             FailedPreconditionError: no records, or the state is of another data set or other options.
         """
         return make_loader(
-            [(self._native, 1.0)],
+            [self._source(1.0)],
             columns=_columns_of([self], columns),
             batch_size=batch_size,
             seed=seed,
@@ -218,13 +246,16 @@ class Dataset:
         )
 
     def __reduce__(self):
-        return Dataset, self._arguments
+        return _open_part, (self._arguments, self._range)
 
     def __repr__(self) -> str:
         features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
-        counts = f"{len(self):,} records in {len(self.shards)} shards"
         split = f", split={self.split!r}" if self._native.is_published else ""
-        return f"<headrace.Dataset {self.url!r}{split}: {counts}, {{{features}}}>"
+        return f"<headrace.Dataset {self.url!r}{split}: {self._counts()}, {{{features}}}>"
+
+    def _counts(self) -> str:
+        part = f"{self._range[0]:,} to {self._range[1]:,} of the " if self._range else ""
+        return f"{part}{len(self._native):,} records in {len(self.shards)} shards"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -233,9 +264,14 @@ class Dataset:
         )
         title = html.escape(f"{self.url} ({self.split})" if self._native.is_published else self.url)
         return (
-            f"<table><caption>{title}: {len(self):,} records in {len(self.shards)} shards</caption>"
+            f"<table><caption>{title}: {self._counts()}</caption>"
             f"<tr><th>feature</th><th>column</th></tr>{rows}</table>"
         )
+
+
+def _open_part(arguments: tuple, records: tuple[int, int] | None) -> Dataset:
+    data = Dataset(*arguments)
+    return data.part(*records) if records else data
 
 
 def _policy_of(datasets: list[Dataset]) -> str:

@@ -1,13 +1,18 @@
-"""model.json: what a reader needs to know of a traced model beside its SavedModel."""
+"""A traced model as files: its SavedModel, and model.json, which says what a reader needs to know besides
+(docs/formats/traced-model.md)."""
 
 from __future__ import annotations
 
+import json
 import platform
+from pathlib import Path
 
 import keras
 import tensorflow as tf
 
 from headrace._src import signatures
+
+FORMAT_VERSION = 1
 
 
 def _shape(shape) -> list[int]:
@@ -27,17 +32,35 @@ def _layer(layer: keras.layers.Layer) -> dict:
     }
 
 
-def description(
-    model: keras.Model, traced: signatures.TracedModel, variables: list[signatures.Variable]
+def save(
+    model: keras.Model, spec: signatures.Spec, header: dict, folder: Path, with_training: bool = True
 ) -> dict:
+    """Writes all files, model.json last, and returns that one's content. `header`: `write_description`."""
+    traced = signatures.TracedModel(model, spec, with_training)
+    functions = traced.concrete_functions
+    tf.saved_model.save(traced, str(folder / "saved_model"), signatures=functions)
+    graph = functions["train_step" if with_training else "eval_step"].graph.as_graph_def(add_shapes=True)
+    (folder / "graph.pb").write_bytes(graph.SerializeToString(deterministic=True))
+    return write_description(model, header, folder)
+
+
+def write_description(model: keras.Model, header: dict, folder: Path) -> dict:
+    """Writes model.json alone. `header`: what was asked for: model, seed, spec."""
+    content = {"format": FORMAT_VERSION, **header, **_description(model)}
+    (folder / "model.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return content
+
+
+def _description(model: keras.Model) -> dict:
+    names, ignored = signatures.metric_names_of(model)
     return {
         "versions": {
             "tensorflow": tf.__version__,
             "keras": keras.__version__,
             "python": platform.python_version(),
         },
-        "metrics": traced.metric_names,
-        "ignored_metrics": traced.ignored_metrics,
+        "metrics": names,
+        "ignored_metrics": ignored,
         "learning_rate": signatures.learning_rate_name(model),
         "optimizer": model.optimizer.name,
         "loss": model.loss
@@ -52,7 +75,7 @@ def description(
                 "shape": _shape(variable.value.shape),
                 "checkpoint_key": variable.checkpoint_key,
             }
-            for variable in variables
+            for variable in signatures.variables_of(model)
         ],
         "layers": [_layer(layer) for layer in model.layers],
         "parameters": model.count_params(),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 from headrace import _headrace
 from headrace._src.columns import Column
 from headrace._src.stats import Stats
-from headrace.errors import FailedPreconditionError, InvalidArgumentError
+from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
     import jax
@@ -89,7 +89,7 @@ def _integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
 
 
 def make_loader(
-    sources: list[tuple[_headrace.Dataset, float]],
+    sources: list[tuple[_headrace.Dataset, float, tuple[int, int] | None]],
     *,
     columns: dict[str, Column],
     batch_size: int,
@@ -173,6 +173,8 @@ class Loader:
         self._pass_end: int | None = None
         self._pass_lock = threading.Lock()
         self._pass_number = 0
+        self._left_out_rows = 0
+        self._failure: Error | None = None
 
     # ---- what it gives
 
@@ -225,6 +227,11 @@ class Loader:
     @property
     def batches_per_epoch(self) -> int:
         return self._engine.batches_per_epoch
+
+    @property
+    def records_per_epoch(self) -> int:
+        """Of all ranks."""
+        return self._engine.record_count
 
     # ---- where it is
 
@@ -307,6 +314,16 @@ class Loader:
         return self._engine.trace_json()
 
     @property
+    def left_out_rows(self) -> int:
+        """Rows of weight 0 in the last whole pass of `pass_batches` or `as_tf_dataset`."""
+        return self._left_out_rows
+
+    @property
+    def failure(self) -> Error | None:
+        """What ended a pass of `as_tf_dataset`, where TensorFlow raises an error of its own instead."""
+        return self._failure
+
+    @property
     def remarks(self) -> list[str]:
         """What was skipped, the first hundred; for people. The logger "headrace" gets each as a warning."""
         return self._engine.remarks
@@ -361,15 +378,23 @@ class Loader:
             is_past_the_end = self._engine_epochs is not None and end > self._engine_epochs * length
             if is_past_the_end or start != self.step:
                 self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
+        left_out_rows = 0
         for step in range(start, end):
             with self._pass_lock:
                 if number != self._pass_number:
                     raise FailedPreconditionError(
                         "another pass over this loader has begun; make a loader for each of them"
                     )
-                batch = next(self)
+                try:
+                    batch = next(self)
+                except Error as error:
+                    self._failure = error
+                    raise
+                if self._weights is not None:
+                    left_out_rows += int((batch[self._weights] == 0).sum())
                 if step + 1 == end:
                     self._pass_start, self._pass_end = end, None
+                    self._left_out_rows = left_out_rows
             yield batch
 
     # ---- inside

@@ -67,6 +67,17 @@ def mean_metrics_of(model: keras.Model) -> tuple[list, list[str]]:
     return means, [metric.name for metric in compiled if metric not in means]
 
 
+def metric_names_of(model: keras.Model) -> tuple[list[str], list[str]]:
+    """What the elements of a step's `metrics` are called, and which compiled metrics are not among them."""
+    means, others = mean_metrics_of(model)
+    return ["examples", *(metric.name for metric in means)], others
+
+
+def trains_as_compiled(model: keras.Model) -> bool:
+    """Whether a step of `fit` is Keras' own: then the traced `train_step` does what it does."""
+    return type(model).train_step is keras.Model.train_step
+
+
 def takes_class_index(model: keras.Model) -> bool:
     """Whether the loss wants class numbers (sparse_…) where the data has one-hot vectors."""
     loss = model.loss
@@ -75,14 +86,15 @@ def takes_class_index(model: keras.Model) -> bool:
 
 
 class TracedModel(tf.Module):
-    """A compiled Keras model as named graphs; save it with `concrete_functions` as its signatures."""
+    """A compiled Keras model as named graphs; save it with `concrete_functions` as its signatures.
 
-    def __init__(self, model: keras.Model, spec: Spec, variables: list[Variable]):
+    `with_training`: also those that change the variables, by what the model was compiled with.
+    """
+
+    def __init__(self, model: keras.Model, spec: Spec, with_training: bool = True):
         super().__init__(name="headrace_model")
-        self.vars = {variable.name: variable.value for variable in variables}
-        metrics, self.ignored_metrics = mean_metrics_of(model)
-        self.metric_names = ["examples", *(metric.name for metric in metrics)]
-        self.concrete_functions = _concrete_functions(model, spec, metrics, self.vars)
+        self.vars = {variable.name: variable.value for variable in variables_of(model)}
+        self.concrete_functions = _concrete_functions(model, spec, self.vars, with_training)
 
 
 class _Computation:
@@ -113,9 +125,9 @@ class _Computation:
 
 
 def _concrete_functions(
-    model: keras.Model, spec: Spec, metrics: list, all_variables: dict[str, tf.Variable]
+    model: keras.Model, spec: Spec, all_variables: dict[str, tf.Variable], with_training: bool
 ) -> dict:
-    computation = _Computation(model, metrics)
+    computation = _Computation(model, mean_metrics_of(model)[0])
     features_spec = tf.TensorSpec([None, *spec.features], tf.float32, name="features")
     labels_spec = tf.TensorSpec([None, spec.classes], tf.as_dtype(spec.label_dtype), name="labels")
     batch = [features_spec, labels_spec, tf.TensorSpec([None], tf.float32, name="weights")]
@@ -155,9 +167,11 @@ def _concrete_functions(
     def variables():
         return {name: tf.identity(value) for name, value in all_variables.items()}
 
-    traced = [train_step, gradients, apply_gradients, eval_step, predict, variables]
-    if _learning_rate_of(model.optimizer) is not None:
-        traced.append(_learning_rate_setter(model.optimizer))
+    traced = [eval_step, predict, variables]
+    if with_training:
+        traced = [train_step, gradients, apply_gradients, *traced]
+        if _learning_rate_of(model.optimizer) is not None:
+            traced.append(_learning_rate_setter(model.optimizer))
     concrete = {function.__name__: function.get_concrete_function() for function in traced}
     return {**concrete, "serving_default": concrete["predict"]}
 

@@ -1,0 +1,23 @@
+#pragma once
+
+/// \file What the programs of our Python package have in common, however this process speaks with them.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/engine/tensorflow/trace.h"
+
+namespace headrace {
+
+/// Their environment: like ours, but with our package first, and TensorFlow quiet and deterministic.
+std::map<std::string, std::string, std::less<>> python_variables(const TraceOptions& options,
+                                                                 const Environment& environment);
+
+/// What they report of a model that cannot be used: `kind` as ModelError in python/headrace/_src/errors.py.
+/// kInvalidArgument where the model is at fault, kFailedPrecondition where the interpreter is.
+Error python_error(std::string_view kind, std::string_view message);
+
+}  // namespace headrace

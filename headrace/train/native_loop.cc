@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <cmath>
+
+#include "headrace/base/text.h"
+#include "headrace/store/staging.h"
+#include "headrace/stream/loader_state.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/train/checkpoint.h"
+#include "headrace/train/step_loop.h"
+#include "headrace/train/train_run.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Variables = std::map<std::string, Tensor>;
+
+constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
+
+class NativeLoop {
+ public:
+  explicit NativeLoop(const TrainRun& run)
+      : run_(run),
+        options_(run.options),
+        environment_(run.environment),
+        checkpoints_(run.run, environment_.temporary_folder, run.plan, run.run_id),
+        events_(run),
+        result_(begin_result(run)) {}
+
+  Result<TrainResult> run() {
+    HEADRACE_CHECK(open_model());
+    std::optional<RunState> state;
+    if (!options_.overwrite) {
+      HEADRACE_TRY(state, checkpoints_.restore_latest(*model_));
+    }
+    if (state) {
+      state_ = *std::move(state);
+    } else {
+      HEADRACE_CHECK(initialize());
+    }
+    // Nothing is begun, or removed, for data, a model or options that do not fit.
+    HEADRACE_CHECK(claim_run(run_));
+    if (!staged_model_) HEADRACE_CHECK(keep_model(run_, result_.model.folder));
+    if (!state_.finished) HEADRACE_CHECK(train_epochs());
+    HEADRACE_CHECK(finish());
+    return std::move(result_);
+  }
+
+ private:
+  Result<TracedModel> trace() const {
+    const TraceRequest request{.model = options_.model,
+                               .features_shape = {static_cast<std::int64_t>(run_.features_width)},
+                               .classes = static_cast<int>(run_.labels_width),
+                               .label_type = DataType::kInt64,
+                               .seed = options_.seed};
+    return trace_model(request, environment_.trace, environment_.environment);
+  }
+
+  // From the trace that the run was started with, or from a new one.
+  Status open_model() {
+    std::optional<PublishedFolder> published;
+    if (!options_.overwrite) {
+      HEADRACE_TRY(published, read_published(run_.run.at("model"), "trace"));
+    }
+    if (published) {
+      HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
+      staged_model_.emplace(std::move(staged));
+      HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
+      HEADRACE_TRY(result_.model, read_traced_model(staged_model_->path()));
+    } else {
+      HEADRACE_TRY(result_.model, trace());
+    }
+    const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
+    HEADRACE_TRY(model_, environment_.engine.load(result_.model.saved_model_folder, model_options));
+    return {};
+  }
+
+  Status initialize() {
+    if (options_.init_from) {
+      const auto before =
+          CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "").restore_latest(*model_);
+      if (!before) return Error(before.error()).in("--init-from");
+      HEADRACE_CHECK(check_restored_shapes());
+    }
+    if (!options_.learning_rate) return {};
+    if (result_.model.learning_rate.empty()) {
+      return Error{Code::kInvalidArgument, concat("--learning-rate: the optimizer of ", options_.model,
+                                                  " computes its learning rate by a schedule")};
+    }
+    HEADRACE_TRY(const std::unique_ptr<Call> call,
+                 model_->prepare("set_learning_rate", {"learning_rate"}, {"learning_rate"}));
+    const auto rate = static_cast<float>(*options_.learning_rate);
+    const TensorView view = TensorView::of(&rate, {});
+    Tensor now;
+    return call->run({&view, 1}, {&now, 1});
+  }
+
+  // TensorFlow restores a variable of any shape.
+  Status check_restored_shapes() {
+    HEADRACE_TRY(const auto variables, read_variables(*model_));
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      if (found == variables.end() || variable.shape.accepts(found->second.shape())) continue;
+      return Error{Code::kInvalidArgument,
+                   concat("--init-from ", options_.init_from->describe(), ": its variable ", variable.name,
+                          " has shape ", found->second.shape().text(), ", but that of ", options_.model,
+                          " on these data has ", variable.shape.text(),
+                          "; give a run with the same model on the same kind of features")};
+    }
+    return {};
+  }
+
+  LoaderOptions loader_options(ShuffleMode shuffle) const {
+    LoaderOptions out;
+    out.columns = {{.name = options_.features,
+                    .type = FeatureType::kFloat32,
+                    .length = static_cast<std::uint32_t>(run_.features_width)},
+                   {.name = options_.labels,
+                    .type = FeatureType::kInt64,
+                    .length = static_cast<std::uint32_t>(run_.labels_width)}};
+    out.batch_size = options_.batch_size;
+    out.shuffle = shuffle;
+    out.seed = options_.seed;
+    out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
+    out.on_corrupt = options_.on_corrupt;
+    out.threads = options_.loader_threads;
+    out.memory_budget_bytes = options_.memory_budget_bytes;
+    out.stop = run_.stop;
+    return out;
+  }
+
+  Status train_epochs() {
+    const std::vector<LoaderSource> sources = {{.dataset = run_.dataset, .range = run_.train_range}};
+    LoaderOptions with = loader_options(ShuffleMode::kWindow);
+    if (!state_.loader_state.empty()) {
+      HEADRACE_TRY(const LoaderPosition position, parse_loader_state(state_.loader_state, sources, with));
+      with.first_epoch = position.epoch;
+      with.first_batch = position.batch;
+    }
+    HEADRACE_TRY(loader_, BatchLoader::create(sources, with));
+    HEADRACE_TRY(StepCall step,
+                 StepCall::prepare(*model_, "train_step", run_.features_width, run_.labels_width));
+    while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
+    result_.loader = loader_->stats();
+    add_remarks(*loader_);
+    return {};
+  }
+
+  void add_remarks(const BatchLoader& loader) {
+    for (const std::string& remark : loader.remarks()) add_remark(result_, remark);
+  }
+
+  static Result<std::optional<Batch>> next_batch(BatchLoader& loader) {
+    auto batch = loader.next();
+    if (batch) return batch;
+    return with_train_advice(std::move(batch).error());
+  }
+
+  std::uint64_t total_steps() const {
+    const std::uint64_t all = options_.epochs * loader_->batches_per_epoch();
+    return options_.steps == 0 ? all : std::min(all, options_.steps);
+  }
+
+  Status train_epoch(StepCall& step) {
+    const std::uint64_t epoch = state_.epoch + 1;
+    events_.begin(epoch);
+    MetricSums sums(result_.model.metric_names);
+    std::uint64_t batch_number = 0;
+    std::uint64_t corrupt_records = 0;
+    const auto start = Clock::now();
+    while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
+      if (run_.stop.stop_requested())
+        return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
+      HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
+      if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
+      HEADRACE_TRY(const float loss, step.run(*batch, sums));
+      const std::uint64_t begun = batch_number * options_.batch_size;
+      corrupt_records += std::min(options_.batch_size, run_.train_range.count - begun) - batch->records;
+      ++batch_number;
+      ++state_.step;
+      ++result_.steps_done_now;
+      if (!std::isfinite(loss)) return diverged(concat("the loss became ", loss), epoch, state_.step);
+      if (options_.log_every != 0 && state_.step % options_.log_every == 0) {
+        events_.batch_loss(state_.step, loss);
+      }
+      run_.on_step({epoch, state_.step, total_steps()});
+    }
+    result_.training_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    return end_epoch(epoch, batch_number, sums, corrupt_records);
+  }
+
+  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums,
+                   std::uint64_t corrupt_records) {
+    EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = sums.values("")};
+    HEADRACE_CHECK(validate(metrics, corrupt_records));
+    result_.corrupt_records = std::max(result_.corrupt_records, corrupt_records);
+    HEADRACE_TRY(const Variables variables, read_variables(*model_));
+    HEADRACE_CHECK(check_finite(metrics, variables));
+    HEADRACE_CHECK(write_events(epoch, metrics, variables));
+    state_.epoch = epoch;
+    state_.loader_state = loader_->state(epoch - 1, batches);
+    state_.history.push_back(metrics);
+    state_.finished = epoch >= options_.epochs || state_.step >= total_steps() || stops_early();
+    HEADRACE_CHECK(checkpoints_.save(*model_, state_));
+    run_.on_epoch(metrics);
+    return {};
+  }
+
+  Status validate(EpochMetrics& metrics, std::uint64_t& corrupt_records) {
+    if (run_.validation_range.count == 0) return {};
+    HEADRACE_TRY(StepCall step,
+                 StepCall::prepare(*model_, "eval_step", run_.features_width, run_.labels_width));
+    HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+                 BatchLoader::create({{.dataset = run_.dataset, .range = run_.validation_range}},
+                                     loader_options(ShuffleMode::kNone)));
+    MetricSums sums(result_.model.metric_names);
+    while (true) {
+      HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader));
+      if (!batch) break;
+      HEADRACE_CHECK(step.run(*batch, sums));
+    }
+    corrupt_records += loader->stats().corrupt_records;
+    add_remarks(*loader);
+    metrics.values.merge(sums.values("val_"));
+    return {};
+  }
+
+  // The loss of a step is computed before its update: what the last update of an epoch did shows only here.
+  Status check_finite(const EpochMetrics& metrics, const Variables& variables) const {
+    const auto loss = metrics.values.find("val_loss");
+    if (loss != metrics.values.end() && !std::isfinite(loss->second))
+      return diverged(concat("the validation loss became ", loss->second), metrics.epoch, metrics.step);
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      const bool is_weight = variable.role == "trainable" && found != variables.end() &&
+                             found->second.type() == DataType::kFloat32;
+      if (!is_weight) continue;
+      for (const float value : found->second.values<float>()) {
+        if (!std::isfinite(value))
+          return diverged(concat(variable.name, " came to hold ", value), metrics.epoch, metrics.step);
+      }
+    }
+    return {};
+  }
+
+  Status write_events(std::uint64_t epoch, const EpochMetrics& metrics, const Variables& variables) {
+    const EventStamp stamp = events_.stamp(epoch);
+    for (const TracedVariable& variable : result_.model.variables) {
+      const auto found = variables.find(variable.name);
+      if (variable.role == "trainable" && found != variables.end())
+        events_.training().histogram(stamp, variable.name, found->second.values<float>());
+    }
+    if (epoch == 1) {
+      // The trace is kept with the run, so its files are objects too.
+      HEADRACE_TRY(const ReadObject graph,
+                   read_object(*run_.run.store, run_.run.at("model/graph.pb").key, kGraphLimitBytes));
+      events_.training().graph(stamp, graph.data);
+    }
+    return events_.end(metrics);
+  }
+
+  bool stops_early() {
+    if (options_.early_stop == 0 || run_.validation_range.count == 0) return false;
+    result_.stopped_early = state_.epoch - best_epoch(state_.history) >= options_.early_stop;
+    return result_.stopped_early;
+  }
+
+  Status finish() {
+    result_.history = state_.history;
+    result_.steps = state_.step;
+    result_.exported_epoch = options_.early_stop == 0 ? state_.epoch : best_epoch(state_.history);
+    HEADRACE_TRY(const auto exported, exported_digest(run_));
+    if (exported) {
+      result_.export_digest = *exported;
+      result_.was_finished = result_.steps_done_now == 0;
+      return {};
+    }
+    if (result_.exported_epoch != state_.epoch)
+      HEADRACE_CHECK(checkpoints_.restore_epoch(*model_, result_.exported_epoch));
+    return export_run(run_, *model_, result_);
+  }
+
+  const TrainRun& run_;
+  const TrainOptions& options_;
+  const TrainEnvironment& environment_;
+  std::optional<StagedFolder> staged_model_;
+  std::unique_ptr<Model> model_;
+  CheckpointStore checkpoints_;
+  std::unique_ptr<BatchLoader> loader_;
+  RunState state_;
+  RunEvents events_;
+  TrainResult result_;
+};
+
+}  // namespace
+
+Result<TrainResult> train_natively(const TrainRun& run) { return NativeLoop(run).run(); }
+
+}  // namespace headrace

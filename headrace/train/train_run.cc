@@ -1,0 +1,257 @@
+#include "headrace/train/train_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headrace/base/text.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
+#include "headrace/train/checkpoint.h"
+#include "headrace/train/export.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kTraceKind = "trace";
+
+// Names: what a killed process may leave that no manifest names yet.
+StageOutput train_output() {
+  StageOutput out{.stage = "train",
+                  .claim = kConfigurationKey,
+                  .folders = {{"export", "saved_model"},
+                              {"checkpoints", kCheckpointKind, kKerasCheckpointKind},
+                              {"model", kTraceKind}},
+                  .names = {"model/model.json", "model/graph.pb", "checkpoints/variables-########.npz"}};
+  for (const char* saved_model : {"export", "model/saved_model"}) {
+    for (const char* name : {"saved_model.pb", "fingerprint.pb"})
+      out.names.push_back(concat(saved_model, "/", name));
+  }
+  for (const char* variables :
+       {"export/variables", "model/saved_model/variables", "checkpoints/step-########"}) {
+    for (const char* name : {"variables.index", "variables.data-#####-of-#####"})
+      out.names.push_back(concat(variables, "/", name));
+  }
+  for (const char* events : {"events/train", "events/validation"}) {
+    for (const char* name : {"events.out.tfevents.headrace", "events.out.tfevents.headrace.######"})
+      out.names.push_back(concat(events, "/", name));
+  }
+  return out;
+}
+
+std::string shown(const FeatureSchema& schema) {
+  std::string text = schema.dtype;
+  for (const std::int64_t size : schema.shape.value_or(std::vector<std::int64_t>{}))
+    text += concat("[", size, "]");
+  return text;
+}
+
+// Length of the vectors of a feature. `needs` says what `option` is for.
+Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::string_view option,
+                                   const std::string& feature, std::string_view dtype,
+                                   std::string_view needs) {
+  const auto found = attributes.features.find(feature);
+  if (found != attributes.features.end() && found->second.dtype == dtype && found->second.shape &&
+      found->second.shape->size() == 1 && found->second.shape->front() > 0)
+    return static_cast<std::uint64_t>(found->second.shape->front());
+  std::vector<std::string> names;
+  for (const auto& [name, schema] : attributes.features) names.push_back(concat(name, " ", shown(schema)));
+  return Error{Code::kInvalidArgument,
+               concat(option, " ", feature, ": it needs ", needs, "; the data set has ", join(names, ", "))};
+}
+
+Status open_data(TrainRun& run) {
+  const Location& data = run.data;
+  HEADRACE_TRY(const auto published, latest_number(*data.store, data.at(kManifestPrefix).key));
+  if (!published) {
+    return Error{
+        Code::kInvalidArgument,
+        concat(data.describe(),
+               " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
+  }
+  const TrainOptions& options = run.options;
+  HEADRACE_TRY(run.dataset, Dataset::open(data, {.split = options.split,
+                                                 .on_corrupt = options.on_corrupt,
+                                                 .call = {.stop = run.stop}}));
+  const DatasetAttributes& attributes = *run.dataset->attributes();
+  auto features = vector_width(attributes, "--features", options.features, "float32",
+                               "a feature of float32 vectors of one length");
+  auto labels = vector_width(attributes, "--labels", options.labels, "int64",
+                             "a feature of one-hot int64 vectors, one value for each class");
+  if (!features) return std::move(features).error().in(data.describe());
+  if (!labels) return std::move(labels).error().in(data.describe());
+  run.features_width = *features;
+  run.labels_width = *labels;
+  const std::uint64_t records = run.dataset->record_count();
+  const auto tail = static_cast<std::uint64_t>(std::ceil(options.validation * static_cast<double>(records)));
+  run.train_range = {0, records - std::min(tail, records)};
+  run.validation_range = {run.train_range.count, records - run.train_range.count};
+  return {};
+}
+
+// Digest of the checkpoint that --init-from names; empty without it.
+Result<std::string> initial_checkpoint(TrainRun& run) {
+  const auto& from = run.options.init_from;
+  if (!from) return std::string();
+  if (run.options.overwrite && from->describe() == run.run.describe())
+    return Error{Code::kInvalidArgument,
+                 concat("--init-from names ", run.run.describe(), ", which --overwrite would remove")};
+  HEADRACE_TRY(const auto latest, read_published(from->at("checkpoints")));
+  if (!latest) {
+    return Error{Code::kNotFound,
+                 concat("--init-from ", from->describe(), ": there is no checkpoint of a run there")};
+  }
+  run.init_kind = latest->manifest.kind;
+  if (run.init_kind == kCheckpointKind) return latest->digest;
+  if (run.init_kind != kKerasCheckpointKind) {
+    return Error{Code::kInvalidArgument,
+                 concat("--init-from ", from->describe(), ": its checkpoints/ holds a ", run.init_kind,
+                        ", not checkpoints of a run")};
+  }
+  if (run.options.loop == TrainLoop::kKeras) return latest->digest;
+  return Error{Code::kInvalidArgument, concat("--init-from ", from->describe(),
+                                              " was trained by Keras' fit: give --loop keras here too")};
+}
+
+Configuration describe(const TrainRun& run, const std::string& init_digest) {
+  const TrainOptions& options = run.options;
+  Configuration out{{"stage", "train 1"},
+                    {"data", run.data.url.text()},
+                    {"data manifest", run.dataset->digest()},
+                    {"split", options.split},
+                    {"model", options.model},
+                    {"features", options.features},
+                    {"labels", options.labels},
+                    {"epochs", concat(options.epochs)},
+                    {"batch-size", concat(options.batch_size)},
+                    {"validation", concat(options.validation)},
+                    {"seed", concat(options.seed)},
+                    {"learning-rate", options.learning_rate ? concat(*options.learning_rate) : "as compiled"},
+                    {"steps", concat(options.steps)},
+                    {"early-stop", concat(options.early_stop)},
+                    {"init-from", init_digest},
+                    {"on-corrupt", std::string(policy_name(options.on_corrupt))},
+                    {"intra-op-threads", concat(options.intra_op_threads)},
+                    {"engine", run.environment.engine.version()}};
+  if (options.loop == TrainLoop::kKeras) {
+    out["loop"] = "keras";
+    out["callbacks"] = options.callbacks;
+  }
+  return out;
+}
+
+}  // namespace
+
+double TrainRun::wall_time_s() const {
+  return std::chrono::duration<double>(environment.environment.now().time_since_epoch()).count();
+}
+
+TrainResult begin_result(const TrainRun& run) {
+  TrainResult result;
+  result.remarks = run.dataset->remarks();
+  result.train_records = run.train_range.count;
+  result.validation_records = run.validation_range.count;
+  return result;
+}
+
+void add_remark(TrainResult& result, const std::string& remark) {
+  if (std::ranges::find(result.remarks, remark) == result.remarks.end()) result.remarks.push_back(remark);
+}
+
+Status open_run(TrainRun& run) {
+  HEADRACE_CHECK(open_data(run));
+  HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
+  run.configuration = describe(run, init_digest);
+  run.plan = configuration_digest(run.configuration);
+  return check_output(run.run, train_output(), run.configuration, run.options.overwrite);
+}
+
+Status claim_run(const TrainRun& run) {
+  return claim_output(run.run, train_output(), run.configuration, run.options.overwrite);
+}
+
+Status keep_model(const TrainRun& run, const std::string& folder) {
+  Manifest manifest{.kind = std::string(kTraceKind), .created_by = run.run_id, .plan = run.plan};
+  const auto kept =
+      publish_folder(folder, run.run.at("model"), "", "model.json", "trace", std::move(manifest), 1);
+  return kept ? Status{} : Status(kept.error());
+}
+
+Result<std::optional<std::string>> exported_digest(const TrainRun& run) {
+  if (run.options.overwrite) return std::optional<std::string>();
+  HEADRACE_TRY(const auto published, read_published(run.run.at("export"), "saved_model"));
+  return published ? std::optional(published->digest) : std::nullopt;
+}
+
+Status export_run(const TrainRun& run, Model& model, TrainResult& result) {
+  const DatasetAttributes& attributes = *run.dataset->attributes();
+  const ExportDescription description{.labels = attributes.labels,
+                                      .encoder = attributes.encoder,
+                                      .features = run.options.features,
+                                      .features_width = run.features_width,
+                                      .label_feature = run.options.labels,
+                                      .epoch = result.exported_epoch,
+                                      .step = result.steps};
+  HEADRACE_TRY(result.export_digest, export_model(model, result.model, run.run.at("export"), description,
+                                                  run.environment.temporary_folder, run.plan, run.run_id));
+  return {};
+}
+
+std::uint64_t best_epoch(const std::vector<EpochMetrics>& history) {
+  std::uint64_t best = history.empty() ? 0 : history.back().epoch;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const EpochMetrics& metrics : history) {
+    const auto found = metrics.values.find("val_loss");
+    if (found != metrics.values.end() && found->second < lowest) lowest = found->second, best = metrics.epoch;
+  }
+  return best;
+}
+
+Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step) {
+  const std::string kept = epoch <= 1 ? "no checkpoint was written yet"
+                                      : concat("the checkpoint after epoch ", epoch - 1, " is kept");
+  return {Code::kAborted,
+          concat(what, " at step ", step, " in epoch ", epoch, "; ", kept,
+                 ". Look at the data with headrace inspect, or try a smaller --learning-rate with "
+                 "--overwrite or another RUN")};
+}
+
+Error with_train_advice(Error error) {
+  if (error.code == Code::kDataLoss)
+    error.message += " (that is another configuration: with --overwrite, or another RUN)";
+  return error;
+}
+
+RunEvents::RunEvents(const TrainRun& run)
+    : run_(run),
+      training_(run.run.at("events/train"), "headrace"),
+      validation_(run.run.at("events/validation"), "headrace") {}
+
+EventStamp RunEvents::stamp(std::uint64_t step) const {
+  return {run_.wall_time_s(), static_cast<std::int64_t>(step)};
+}
+
+void RunEvents::begin(std::uint64_t epoch) { training_.begin(epoch, run_.wall_time_s()); }
+
+void RunEvents::batch_loss(std::uint64_t step, double loss) {
+  training_.scalar(stamp(step), "batch_loss", static_cast<float>(loss));
+}
+
+Status RunEvents::end(const EpochMetrics& metrics) {
+  constexpr std::string_view kValidation = "val_";
+  const EventStamp now = stamp(metrics.epoch);
+  bool is_validated = false;
+  validation_.begin(metrics.epoch, now.wall_time_s);
+  for (const auto& [name, value] : metrics.values) {
+    const bool is_of_validation = name.starts_with(kValidation);
+    EventLog& log = is_of_validation ? validation_ : training_;
+    log.scalar(now, concat("epoch_", is_of_validation ? name.substr(kValidation.size()) : name),
+               static_cast<float>(value));
+    is_validated |= is_of_validation;
+  }
+  if (is_validated) HEADRACE_CHECK(validation_.end());
+  return training_.end();
+}
+
+}  // namespace headrace

@@ -1,0 +1,98 @@
+#pragma once
+
+/// \file What both loops work on, and what they begin and end with.
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/stream/dataset.h"
+#include "headrace/track/configuration.h"
+#include "headrace/train/event_log.h"
+#include "headrace/train/train.h"
+
+namespace headrace {
+
+/// Arguments of `train`, borrowed, and what was found of the data.
+struct TrainRun {
+  const Location& data;
+  const Location& run;
+  const TrainOptions& options;
+  const TrainEnvironment& environment;
+  const std::string run_id;
+  const OnStep& on_step;
+  const OnEpoch& on_epoch;
+  const std::stop_token& stop;
+
+  std::shared_ptr<const Dataset> dataset{};
+  std::uint64_t features_width = 0;
+  std::uint64_t labels_width = 0;
+  RecordRange train_range{};
+  RecordRange validation_range{};
+  Configuration configuration{};
+  std::string plan{};       // the configuration's digest
+  std::string init_kind{};  // of the manifest of the checkpoint to begin with; empty without one
+
+  double wall_time_s() const;
+};
+
+/// With what is known before training.
+TrainResult begin_result(const TrainRun& run);
+
+/// Adds it, unless it is there: every epoch meets the same damage.
+void add_remark(TrainResult& result, const std::string& remark);
+
+/// Opens the data, and checks that the run may begin or continue. Nothing is changed.
+/// \error as `train`
+Status open_run(TrainRun& run);
+
+/// Makes the output this run's own, once data, model and options were found to fit; removes what is to be
+/// overwritten.
+Status claim_run(const TrainRun& run);
+
+/// Publishes a local folder as RUN/model, if that was not done before.
+Status keep_model(const TrainRun& run, const std::string& folder);
+
+/// Digest of RUN/export's manifest; none before the run is finished, or if it is to be overwritten.
+Result<std::optional<std::string>> exported_digest(const TrainRun& run);
+
+/// Exports the variables that `model` has now, `result.exported_epoch` and the model's description being
+/// known. Sets `result.export_digest`.
+Status export_run(const TrainRun& run, Model& model, TrainResult& result);
+
+/// Epoch (from 1) with the lowest validation loss; the last one where there is none.
+std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
+
+/// Numbers stopped being finite: `what` did, at `step` in epoch `epoch`.
+Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step);
+
+/// Damage under `fail`, with what can be done about it.
+Error with_train_advice(Error error);
+
+/// The curves of a run: one segment of training and one of validation for each epoch.
+class RunEvents {
+ public:
+  explicit RunEvents(const TrainRun& run);
+
+  void begin(std::uint64_t epoch);
+  void batch_loss(std::uint64_t step, double loss);
+  /// For what only one loop logs.
+  EventLog& training() { return training_; }
+  EventStamp stamp(std::uint64_t step) const;
+  /// Adds the epoch's metrics and writes its segments.
+  Status end(const EpochMetrics& metrics);
+
+ private:
+  const TrainRun& run_;
+  EventLog training_;
+  EventLog validation_;
+};
+
+/// The loops. `run` was opened.
+Result<TrainResult> train_natively(const TrainRun& run);
+Result<TrainResult> train_with_keras(const TrainRun& run);
+
+}  // namespace headrace

@@ -1,0 +1,62 @@
+"""How a Python program that `headrace` started speaks with it: JSON lines over the standard streams.
+
+What is printed by whatever is imported goes to standard error, and does not mix with that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+class Channel:
+    """Takes over standard input and output. One in a process."""
+
+    def __init__(self) -> None:
+        self._answers = os.fdopen(os.dup(0), encoding="utf-8")
+        self._messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+
+    def say(self, **message: Any) -> None:
+        """Numbers are finite ones; see history.to_json."""
+        print(json.dumps(message, allow_nan=False), file=self._messages, flush=True)
+
+    def ask(self, **message: Any) -> None:
+        """Says it, and waits until it was taken note of. Ends this process if nobody is there any more."""
+        self.say(**message)
+        if not self._answers.readline():
+            os._exit(1)
+
+
+@contextlib.contextmanager
+def quiet_unless_it_fails() -> Iterator[None]:
+    """Holds back what is written to standard error, also by libraries in C."""
+    before = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(before, held.read())
+            raise
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+
+
+def end_with(parent: int) -> None:
+    """Ends this process when that one, which started it, ends: Linux sees to it, whatever happens here."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)

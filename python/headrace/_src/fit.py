@@ -1,0 +1,266 @@
+"""Trains by Keras' own `fit`, for `headrace train --loop keras`, which starts this and follows it.
+
+    python -m headrace._src.fit request.json
+
+Messages are JSON lines (channel.py), each an object with one member; those marked * wait for an answer:
+
+    model*    the model is made, fits the data, and is described by FOLDER/model/model.json. So far, nothing
+              is in the store
+    step      {epoch, step, total_steps}, and each `log_every` steps `loss`, as `fit` shows it
+    epoch*    {epoch, step, loss, val_loss, …}; its checkpoint is written after the answer
+    saved     {}: the checkpoint of that epoch is published
+    diverged  {what, epoch, step}: the end; no checkpoint was written since the last epoch
+    error     {kind, message}, or {code, message} of headrace.errors: the end
+    done      {history, exported_epoch, steps, …}: the end; FOLDER/trace is a traced model
+              (docs/formats/traced-model.md) with the trained variables
+
+SIGTERM ends it as Ctrl-C would. `epoch` is counted from 1 in messages.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace._src import sources, user_model
+from headrace._src.channel import Channel, end_with, quiet_unless_it_fails
+from headrace._src.errors import ModelError
+from headrace.errors import Error
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+
+    from headrace._src.fit_callback import FollowedResume
+    from headrace._src.loader import Loader
+
+_WEIGHTS = "weights of rows"
+
+
+def _check_versions(wanted: str) -> None:
+    found = sources.versions()["tensorflow"]
+    if found and found != wanted:
+        raise ModelError(
+            "tensorflow",
+            f"{sys.executable} has TensorFlow {found}, but the engine runs {wanted}: "
+            "set HEADRACE_PYTHON to the Python that belongs to it",
+        )
+
+
+def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
+    """For training, and for validation if there is a part for it."""
+    import headrace as hr
+
+    data = hr.open(
+        request["data"], request["split"], on_corrupt=request["on_corrupt"], cache=request["cache"] or None
+    )
+    make = functools.partial(
+        hr.Dataset.loader,
+        columns={
+            request["features"]: hr.float32[request["spec"]["features"][0]],
+            request["labels"]: hr.int64[request["spec"]["classes"]],
+        },
+        batch_size=request["batch_size"],
+        seed=request["seed"],
+        memory_budget=request["memory_budget_bytes"],
+        on_corrupt=request["on_corrupt"],
+        weights=_WEIGHTS,
+        threads=request["loader_threads"],
+    )
+    train = request["train_records"]
+    validation = make(data.part(train), shuffle=False, epochs=None) if train < len(data) else None
+    return make(data.part(0, train), epochs=request["epochs"]), validation
+
+
+def _dataset(loader: Loader, request: dict[str, Any], model: keras.Model) -> tf.data.Dataset:
+    """Labels as the loss takes them; rows of weight 0 are left out, but for a batch that has no others."""
+    import tensorflow as tf
+
+    from headrace._src import signatures
+
+    def element(features, labels, weights=None):
+        if signatures.takes_class_index(model):
+            labels = tf.argmax(labels, axis=-1)
+        else:
+            labels = tf.cast(labels, tf.float32)
+        if weights is None:
+            return features, labels
+        kept = (weights > 0) | tf.reduce_all(weights <= 0)
+        return tuple(tf.boolean_mask(tensor, kept) for tensor in (features, labels, weights))
+
+    return loader.as_tf_dataset(request["features"], request["labels"]).map(element)
+
+
+def _set_learning_rate(model: keras.Model, name: str, rate: float) -> None:
+    from headrace._src import signatures
+
+    if signatures.learning_rate_name(model) is None:
+        raise ModelError(
+            "learning_rate",
+            f"--learning-rate: the optimizer of {name} computes its learning rate by a schedule",
+        )
+    model.optimizer.learning_rate = rate
+
+
+def _callbacks(request: dict[str, Any], model: keras.Model, steps_per_epoch: int) -> list:
+    """What the user's function returns; none without one."""
+    import keras
+
+    name = request["callbacks"]
+    if not name:
+        return []
+    offered = {
+        "model": model,
+        "epochs": request["epochs"],
+        "steps_per_epoch": steps_per_epoch,
+        "seed": request["seed"],
+        "run": request["run"],
+    }
+    made = user_model.call(user_model.load_function(name), name, offered, {})
+    if not isinstance(made, list | tuple) or not all(isinstance(c, keras.callbacks.Callback) for c in made):
+        raise ModelError("callbacks", f"{name} returned {made!r}: it has to return a list of Keras callbacks")
+    from headrace.keras import Resume
+
+    if any(isinstance(c, Resume | keras.callbacks.BackupAndRestore) for c in made):
+        raise ModelError(
+            "callbacks",
+            f"{name} returned one that resumes: leave that out, headrace train resumes by itself",
+        )
+    return list(made)
+
+
+def _train(request: dict[str, Any], channel: Channel) -> None:
+    from headrace._src import describe, initial, signatures
+    from headrace._src.fit_callback import FollowedResume
+
+    header = {"model": request["model"], "seed": request["model_seed"], "spec": request["spec"]}
+    model, spec = user_model.make(header["model"], header["spec"], header["seed"])
+    train, validation = _loaders(request)
+    callbacks = _callbacks(request, model, train.batches_per_epoch)
+    if request["init_from"]:
+        initial.restore(model, request["init_from"])
+    if request["learning_rate"] is not None:
+        _set_learning_rate(model, request["model"], request["learning_rate"])
+    folder = Path(request["folder"])
+    (folder / "model").mkdir()
+    describe.write_description(model, header, folder / "model")
+    channel.ask(model={})
+
+    follow = FollowedResume(request, train, channel, callbacks)
+    _fit(model, request, follow, train, validation, channel)
+    if follow.exported_epoch != follow.history[-1]["epoch"]:
+        follow.restore_best()
+    (folder / "trace").mkdir()
+    describe.save(model, spec, header, folder / "trace", signatures.trains_as_compiled(model))
+    channel.say(done=_result(request, follow, train, validation))
+
+
+def _fit(
+    model: keras.Model,
+    request: dict[str, Any],
+    follow: FollowedResume,
+    train: Loader,
+    validation: Loader | None,
+    channel: Channel,
+) -> None:
+    from headrace._src.fit_callback import DivergedError
+
+    try:
+        model.fit(
+            _dataset(train, request, model),
+            epochs=request["epochs"],
+            validation_data=_dataset(validation, request, model) if validation is not None else None,
+            callbacks=[*follow.callbacks, follow],
+            shuffle=False,
+            verbose=0,
+        )
+    except DivergedError as error:
+        epoch = follow.history[-1]["epoch"] + 1 if follow.history else 1
+        channel.say(diverged={"what": str(error), "epoch": epoch, "step": follow.step})
+        sys.exit(1)
+    except Exception:
+        for loader in (train, validation):
+            if loader is not None and loader.failure is not None:
+                raise loader.failure from None  # what TensorFlow has made of it says less
+        raise
+
+
+def _result(
+    request: dict[str, Any], follow: FollowedResume, train: Loader, validation: Loader | None
+) -> dict[str, Any]:
+    from headrace._src import history
+
+    loaders = [train] if validation is None else [train, validation]
+    stats = train.stats()
+    epochs = [history.to_json(metrics) for metrics in follow.history]
+    return {
+        "history": epochs,
+        "exported_epoch": follow.exported_epoch,
+        "steps": follow.step,
+        "steps_done_now": follow.step - follow.first_step,
+        "training_seconds": follow.seconds,
+        "stopped_early": follow.finished and follow.step < follow.total_steps,
+        "corrupt_records": sum(_corrupt_records(loader) for loader in loaders),
+        "remarks": [remark for loader in loaders for remark in loader.remarks],
+        "records": stats.records,
+        "fetched_bytes": stats.fetched_bytes,
+        "inflated_bytes": stats.inflated_bytes,
+        "wait_seconds": stats.wait_seconds,
+    }
+
+
+def _corrupt_records(loader: Loader) -> int:
+    """In an epoch: rows left out, but for those that fill up its last batch."""
+    padding = loader.batches_per_epoch * loader.batch_size - loader.records_per_epoch
+    return max(0, loader.left_out_rows - padding)
+
+
+def _load_tensorflow(request: dict[str, Any]) -> None:
+    _check_versions(request["tensorflow_version"])
+    with quiet_unless_it_fails():
+        user_model.check_libraries()
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(request["intra_op_threads"])
+
+
+def run(request: dict[str, Any], channel: Channel, load: Callable[[dict[str, Any]], None]) -> int:
+    """Trains as `request` says, and says so; the exit status. `load` makes TensorFlow ready."""
+    try:
+        load(request)
+        _train(request, channel)
+        return 0
+    except ModelError as error:
+        channel.say(error={"kind": error.kind, "message": str(error)})
+    except Error as error:
+        channel.say(error={"code": error.code, "message": str(error)})
+    except Exception as error:  # of the user's code, or of Keras about it
+        traceback.print_exc()
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        message = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        channel.say(error={"kind": "fit", "message": str(ModelError("fit", message))})
+    return 1
+
+
+def main() -> int:
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    end_with(request["parent"])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    channel = Channel()
+    try:
+        return run(request, channel, _load_tensorflow)
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
