@@ -6,18 +6,16 @@ import copy
 import functools
 import html
 import logging
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Unpack
 
 from headrace import _headrace
 from headrace._src.columns import Column
-from headrace._src.loader import Loader, LoaderOptions, make_loader
-from headrace.errors import InvalidArgumentError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from headrace._src.loader import POLICIES, Loader, LoaderOptions, choice_of, make_loader
+from headrace.errors import DataLossError, Error, InvalidArgumentError
 
 
 class Shard(NamedTuple):
@@ -29,10 +27,10 @@ class Shard(NamedTuple):
 
 def open(
     url: str | os.PathLike | Sequence[str | os.PathLike],
-    split: str = "train",
+    split: str | None = None,
     *,
     on_corrupt: str = "fail",
-    cache: str | None = None,
+    cache: str | os.PathLike | None = None,
 ) -> Dataset:
     """Opens a data set of TFRecord shards, or of tars in the way of WebDataset.
 
@@ -44,7 +42,8 @@ def open(
             read once, to find its records; what was found is kept in ~/.cache/headrace/indexes for the next
             time. A record of a tar is a sample: a byte string for each of its files, named by the extension
             ("jpg"), and its key, "__key__".
-        split: "train", "test", …; of published data sets only.
+        split: "train", "test", …; None: "train" of a published data set. Other files have no splits: give
+            each split a folder or a pattern of its own.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
             `Dataset.remarks` and to the logger "headrace". Loaders of the data set skip the same, unless they
             are told otherwise.
@@ -56,8 +55,22 @@ def open(
         FailedPreconditionError: a shard is missing, or altered since it was published.
         DataLossError, UnavailableError, …: see headrace.errors.
     """
-    urls = [url] if isinstance(url, str | os.PathLike) else list(url)
-    return Dataset(tuple(map(os.fspath, urls)), split, on_corrupt, cache)
+    choice_of("on_corrupt", on_corrupt, POLICIES)
+    if split is not None and not isinstance(split, str):
+        raise InvalidArgumentError(f"split is {split!r}; it is the name of a split, or None")
+    urls = [url] if isinstance(url, str | os.PathLike) or url is None else list(url)
+    for one in urls:
+        if not isinstance(one, str | os.PathLike):
+            raise InvalidArgumentError(f"{one!r} is no URL or path")
+    data = Dataset(
+        tuple(map(os.fspath, urls)), split or "train", on_corrupt, None if cache is None else os.fspath(cache)
+    )
+    if split is not None and not data._native.is_published:
+        raise InvalidArgumentError(
+            f"split is {split!r}, but {data.url} has no manifest, and so no splits: give the URL or the "
+            "pattern of the files that are meant"
+        )
+    return data
 
 
 def mix(
@@ -85,6 +98,12 @@ def mix(
     shares = list(datasets.items()) if isinstance(datasets, Mapping) else list(datasets)
     if not shares:
         raise InvalidArgumentError("a mixture needs at least one data set")
+    for share in shares:
+        is_share = isinstance(share, tuple) and len(share) == 2 and isinstance(share[0], Dataset)
+        if not is_share or not isinstance(share[1], numbers.Real):
+            raise InvalidArgumentError(
+                f"{share!r} is no data set with its share: write {{news: 0.7, reviews: 0.3}}"
+            )
     if options.get("on_corrupt") is None:
         options["on_corrupt"] = _policy_of([dataset for dataset, _ in shares])
     return make_loader(
@@ -141,9 +160,7 @@ class Dataset:
     def schema(self) -> Mapping[str, Column]:
         """The features of a record. Without a manifest: those of the first record, which is read for it."""
         features = self._native.features()
-        return MappingProxyType(
-            {name: Column(dtype, None if shape is None else tuple(shape)) for name, dtype, shape in features}
-        )
+        return MappingProxyType({name: Column(dtype, _row_shape(shape)) for name, dtype, shape in features})
 
     @functools.cached_property
     def shards(self) -> tuple[Shard, ...]:
@@ -249,19 +266,28 @@ class Dataset:
         return _open_part, (self._arguments, self._range)
 
     def __repr__(self) -> str:
-        features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
+        try:
+            features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
+        except Error as error:  # a look at something never fails
+            features = f"unknown: {error}"
         split = f", split={self.split!r}" if self._native.is_published else ""
         return f"<headrace.Dataset {self.url!r}{split}: {self._counts()}, {{{features}}}>"
 
     def _counts(self) -> str:
         part = f"{self._range[0]:,} to {self._range[1]:,} of the " if self._range else ""
-        return f"{part}{len(self._native):,} records in {len(self.shards)} shards"
+        try:
+            return f"{part}{len(self._native):,} records in {len(self.shards)} shards"
+        except Error:
+            return f"{part}{len(self._native):,} records"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td><code>{html.escape(repr(column))}</code></td></tr>"
-            for name, column in self.schema.items()
-        )
+        try:
+            rows = "".join(
+                f"<tr><td>{html.escape(name)}</td><td><code>{html.escape(repr(column))}</code></td></tr>"
+                for name, column in self.schema.items()
+            )
+        except Error as error:
+            rows = f"<tr><td colspan=2>unknown: {html.escape(str(error))}</td></tr>"
         title = html.escape(f"{self.url} ({self.split})" if self._native.is_published else self.url)
         return (
             f"<table><caption>{title}: {self._counts()}</caption>"
@@ -287,7 +313,9 @@ def _columns_of(
     datasets: list[Dataset], columns: Mapping[str, Column] | list[str] | None
 ) -> dict[str, Column]:
     if isinstance(columns, Mapping):
-        return dict(columns)
+        return _checked(datasets, dict(columns))
+    if isinstance(columns, str):
+        raise InvalidArgumentError(f"columns is {columns!r}; for one column write [{columns!r}]")
     first, *others = datasets
     if columns is None:
         common = {
@@ -301,7 +329,40 @@ def _columns_of(
     chosen = {}
     for name in columns:
         if name not in first.schema:
-            shown = ", ".join(f"{known} ({column!r})" for known, column in first.schema.items())
-            raise InvalidArgumentError(f"{first.url} has no feature {name}; it has: {shown}")
+            raise InvalidArgumentError(_no_feature(first, name))
         chosen[name] = first.schema[name]
     return chosen
+
+
+def _no_feature(data: Dataset, name: str) -> str:
+    shown = ", ".join(f"{known} ({column!r})" for known, column in data.schema.items())
+    return f"{data.url} has no feature {name}; it has: {shown}"
+
+
+def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, Column]:
+    """A manifest says what there is, which the engine checks. Without one, the first record does."""
+    for data in datasets:
+        if data._native.is_published or not len(data):
+            continue
+        try:
+            schema = data.schema
+        except DataLossError:  # reading on is what on_corrupt is for
+            continue
+        for name, column in columns.items():
+            if not isinstance(column, Column) or column.fill is not None:
+                continue
+            if name not in schema:
+                hint = f"; if some records lack it, give it a default: {column!r}.default(…)"
+                raise InvalidArgumentError(_no_feature(data, name) + hint)
+            found = schema[name]
+            has_lengths = column.shape is not None and found.shape is not None
+            if found.dtype != column.dtype or (has_lengths and found.length != column.length):
+                raise InvalidArgumentError(
+                    f"{name} is wanted as {column!r}, but in the first record of {data.url} it is {found!r}"
+                )
+    return columns
+
+
+def _row_shape(shape: list[int] | None) -> tuple[int, ...] | None:
+    """A list that is empty in the first record is taken for one of any length."""
+    return None if shape is None or 0 in shape else tuple(shape)

@@ -28,14 +28,14 @@ def converter_to_jax() -> Callable[..., Any]:
             array = _as_int32(array, name)
         return jax.dlpack.from_dlpack(array)
 
-    return lambda column, name="": _convert(column, name, from_dlpack)
+    return lambda column, name: _convert(column, name, from_dlpack)
 
 
 def converter_to_torch() -> Callable[..., Any]:
     """Called with a column and its name. Arrays become torch.Tensor; byte strings stay as they are."""
     import torch
 
-    return lambda column, name="": _convert(column, name, lambda array, _: torch.from_dlpack(array))
+    return lambda column, name: _convert(column, name, lambda array, _: torch.from_dlpack(array))
 
 
 def _convert(column: Any, name: str, from_dlpack: Callable[[np.ndarray, str], Any]) -> Any:

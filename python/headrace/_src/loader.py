@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import operator
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from headrace import _headrace
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # An order without end: more epochs than anyone trains, few enough to be counted in batches.
 _ENDLESS = 1 << 32
-_SHUFFLE_MODES = {True: "window", False: "none"}
+_SHUFFLE_MODES = {True: "window", False: "none", "window": "window", "none": "none", "exact": "exact"}
+POLICIES = ("fail", "skip-record", "skip-shard")
 
 Batch = dict[str, Any]  # of np.ndarray, or Ragged and Strings
 Array = TypeVar("Array")
@@ -80,12 +81,28 @@ class LoaderOptions(TypedDict, total=False):
 def _integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
     """NumPy's integers will do, too."""
     try:
-        number = operator.index(value)
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = least - 1
     if not least <= number <= most:
         raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
     return number
+
+
+def choice_of(name: str, value: Any, choices: tuple) -> Any:
+    """The one of `choices` that `value` is; NumPy's booleans are Python's."""
+    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    for choice in choices:
+        if type(plain) is type(choice) and plain == choice:
+            return choice
+    shown = ", ".join(map(repr, choices))
+    raise InvalidArgumentError(f"{name} is {value!r}; it is one of {shown}")
+
+
+def _bytes(name: str, value: Any) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    raise InvalidArgumentError(f"{name} is {type(value).__name__}; it is the bytes that Loader.state gives")
 
 
 def make_loader(
@@ -108,11 +125,15 @@ def make_loader(
     state: bytes | None = None,
 ) -> Loader:
     """`Dataset.loader` and `mix`, whose arguments these are."""
-    if drop_remainder not in (True, False, "pad"):
-        raise InvalidArgumentError(f"drop_remainder is {drop_remainder!r}; it is True, False or 'pad'")
+    drop_remainder = choice_of("drop_remainder", drop_remainder, (True, False, "pad"))
+    on_corrupt = choice_of("on_corrupt", on_corrupt, POLICIES)
+    if not isinstance(weights, str) or not weights:
+        raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
     if not columns:
         raise InvalidArgumentError("no column was asked for; name at least one")
     for name, column in columns.items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"a column is called {name!r}; names are str")
         if not isinstance(column, Column):
             raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
     may_weigh_nothing = drop_remainder == "pad" or on_corrupt != "fail"
@@ -127,7 +148,7 @@ def make_loader(
         "sources": sources,
         "columns": [(name, c.dtype, c.shape, c.fill) for name, c in columns.items()],
         "batch_size": _integer("batch_size", batch_size, least=1),
-        "shuffle": _SHUFFLE_MODES.get(shuffle, shuffle),
+        "shuffle": _SHUFFLE_MODES[choice_of("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
         "seed": _integer("seed", seed, most=2**64 - 1),
         "drop_remainder": drop_remainder is True,
         "rank": _integer("rank", rank),
@@ -135,10 +156,14 @@ def make_loader(
         "on_corrupt": on_corrupt,
         "threads": _integer("threads", threads, most=1024),
         "memory_budget_bytes": _integer("memory_budget", memory_budget, most=2**63),
-        "headspace": headspace,
-        "trace": trace,
+        "headspace": choice_of("headspace", headspace, (True, False)),
+        "trace": choice_of("trace", trace, (True, False)),
     }
-    return Loader(columns, arguments, epochs, weights if may_weigh_nothing else None, state)
+    state = None if state is None else _bytes("state", state)
+    loader = Loader(columns, arguments, epochs, weights if may_weigh_nothing else None, state)
+    if state is not None and epochs is not None and len(loader) == 0:
+        _logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
+    return loader
 
 
 class Loader:
@@ -182,6 +207,11 @@ class Loader:
         return self
 
     def __next__(self) -> Batch:
+        if self._epochs is not None and self.step >= self._epochs * self.batches_per_epoch:
+            raise StopIteration  # passes may go on beyond that
+        return self._next()
+
+    def _next(self) -> Batch:
         batch = self._engines[0].next(self._weights)
         if self._weights is not None:  # else no record is skipped
             self._log_remarks()
@@ -276,13 +306,11 @@ class Loader:
 
     def step_of(self, state: bytes) -> int:
         """The step at which `state` continues. Raises FailedPreconditionError if it is of another order."""
-        epoch, batch = self._engine.position_of(state)
+        epoch, batch = self._engine.position_of(_bytes("state", state))
         return epoch * self.batches_per_epoch + batch
 
     def _place_of(self, step: int) -> tuple[int, int]:
-        if step < 0:
-            raise InvalidArgumentError(f"step {step}: steps are counted from 0")
-        return divmod(step, self.batches_per_epoch)
+        return divmod(_integer("step", step, most=_ENDLESS), self.batches_per_epoch)
 
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
@@ -290,7 +318,8 @@ class Loader:
         Args:
             source: which data set of a mixture, counted from 0.
         """
-        return ShuffleQuality(*self._engine.shuffle_quality(source, epoch))
+        places = _integer("source", source), _integer("epoch", epoch, most=_ENDLESS)
+        return ShuffleQuality(*self._engine.shuffle_quality(*places))
 
     # ---- how it goes
 
@@ -331,13 +360,15 @@ class Loader:
     # ---- for frameworks
 
     def as_tf_dataset(
-        self, features: str | list[str] | None = None, labels: str | None = None
+        self, features: str | Sequence[str] | None = None, labels: str | None = None
     ) -> tf.data.Dataset:
         """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
 
-        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0; without
-        labels they are dicts. TensorFlow's tensors share the engine's memory. A pass that is given up begins
-        anew the next time; passes are not bounded by `epochs`, since `fit` counts them. One pass at a time.
+        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0. Without
+        labels they are the features alone: a dict of all columns, with the weights under their name; or what
+        `features` says, without the weights unless it names them. TensorFlow's tensors share the engine's
+        memory. A pass that is given up begins anew the next time; passes are not bounded by `epochs`, since
+        `fit` counts them. One pass at a time.
 
         Args:
             features: a column, which becomes the element's tensor, or several, which become a dict of
@@ -351,7 +382,8 @@ class Loader:
     def as_jax(self) -> Converted[jax.Array]:
         """The same batches as jax.Array, by DLPack: on the CPU without a copy.
 
-        But int64 becomes int32, by a copy, unless `jax_enable_x64` is set: so is JAX.
+        But int64 becomes int32, by a copy, unless `jax_enable_x64` is set: so is JAX. Then a value beyond
+        int32 raises InvalidArgumentError.
         """
         from headrace._src.dlpack import converter_to_jax
 
@@ -386,7 +418,7 @@ class Loader:
                         "another pass over this loader has begun; make a loader for each of them"
                     )
                 try:
-                    batch = next(self)
+                    batch = self._next()
                 except Error as error:
                     self._failure = error
                     raise
@@ -419,6 +451,12 @@ class Loader:
                 self._logged_remarks.add(remark)
                 _logger.warning("%s", remark)
 
+    def __reduce__(self):
+        raise FailedPreconditionError(
+            "a loader cannot be copied or pickled: its threads and its place in the data are this process's; "
+            "hand over Loader.state(), and make another loader with state="
+        )
+
     def __repr__(self) -> str:
         epochs = "endless" if self._epochs is None else f"{self._epochs} epochs"
         columns = ", ".join(f"{name}: {column!r}" for name, column in self._columns.items())
@@ -431,7 +469,7 @@ class Loader:
 class Converted(Generic[Array]):
     """A loader's batches with their arrays converted. Has the loader's position: there is one iterator."""
 
-    def __init__(self, loader: Loader, convert: Callable[[Any], Array]):
+    def __init__(self, loader: Loader, convert: Callable[[Any, str], Array]):
         self._loader = loader
         self._convert = convert
 
@@ -439,7 +477,10 @@ class Converted(Generic[Array]):
         return self
 
     def __next__(self) -> dict[str, Array]:
-        return {name: self._convert(array) for name, array in next(self._loader).items()}
+        return {name: self._convert(array, name) for name, array in next(self._loader).items()}
 
     def __len__(self) -> int:
         return len(self._loader)
+
+    def __repr__(self) -> str:
+        return f"<batches of {self._loader!r}, converted>"
