@@ -1,6 +1,7 @@
 #include "headrace/stream/dataset.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "headrace/base/text.h"
@@ -9,12 +10,13 @@
 #include "headrace/store/glob.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/foreign_shard.h"
+#include "headrace/stream/index_cache.h"
 
 namespace headrace {
 namespace {
 
 constexpr int kOpenThreads = 8;                       // foreign files indexed at once
-constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 28 times this in memory, at worst
+constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 60 times this in memory, at worst
 
 std::string common_prefix(const std::vector<DatasetShard>& shards) {
   std::string prefix = shards.front().location.key;
@@ -178,6 +180,7 @@ class DatasetOpener {
       shards[i] = find_foreign_index(objects[i]);
       return shards[i] ? Status{} : Status(shards[i].error());
     }));
+    if (has_kept_) prune_indexes(*options_.index_cache, kIndexCacheBytes, options_.call);
     Sha256 digest;
     for (std::size_t i = 0; i < objects.size(); ++i) {
       const ObjectInfo& object = objects[i].object;
@@ -191,25 +194,23 @@ class DatasetOpener {
   }
 
   // From the cache, or made by a pass over the file; then kept, if the file is sound.
-  Result<ForeignShard> find_foreign_index(const ForeignObject& object) const {
-    std::optional<Location> kept;
-    if (options_.index_cache) {
-      const std::string identity = concat(object.location.describe(), '\0', object.object.size_bytes, '\0',
-                                          object.object.version.token);
-      kept = options_.index_cache->at(sha256_hex(as_bytes(identity)) + ".index");
-      const auto read = read_object(*kept->store, kept->key, kIndexLimitBytes, options_.call);
-      auto index = read ? ShardIndex::parse(read->data) : Result<ShardIndex>(read.error());
-      if (index && index->shard_bytes() == object.object.size_bytes) return foreign_shard(object, *index);
+  Result<ForeignShard> find_foreign_index(const ForeignObject& object) {
+    const std::optional<Location>& cache = options_.index_cache;
+    if (cache) {
+      const auto index = find_kept_index(*cache, object, options_.call);
+      if (index) return foreign_shard(object, *index);
     }
     HEADRACE_TRY(ForeignShard made, index_foreign_shard(object, options_.on_corrupt, options_.call));
-    // Whoever cannot keep it makes it again.
-    if (kept && made.remarks.empty())
-      (void)kept->store->write(kept->key, made.shard.index, {.call = options_.call}).has_value();
+    if (cache && made.remarks.empty()) {
+      keep_index(*cache, object, made.shard.index, options_.call);
+      has_kept_ = true;
+    }
     return made;
   }
 
   const DatasetOptions& options_;
   std::shared_ptr<Dataset> dataset_;
+  std::atomic<bool> has_kept_ = false;  // an index
 };
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,

@@ -1,5 +1,6 @@
 #include "headrace/stream/foreign_shard.h"
 
+#include "headrace/stream/index_cache.h"
 #include "headrace/stream/small_dataset_test.h"
 
 namespace headrace {
@@ -102,6 +103,24 @@ TEST_F(ForeignShardTest, AMemberMayEndWithinARecord) {
   for (const auto& batch : batches_of(open(), with)) seen.insert(batch.begin(), batch.end());
   seen.erase(-1);
   EXPECT_EQ(seen.size(), 600U);
+}
+
+TEST_F(ForeignShardTest, NothingButIndexesIsPruned) {
+  ASSERT_TRUE(store->write("data/a", make_shard(0, 20, 0).data, {}));
+  const ForeignObject object{at("data/a"), *store->stat("data/a", {})};
+  const Bytes index = index_of("data/a").serialize();
+  const auto kept = [&] { return list_all(*store, "cache/")->size(); };
+  for (int i = 0; i < 10; ++i) {
+    ForeignObject other = object;
+    other.object.version.token = concat(i);
+    keep_index(at("cache"), other, index, {});
+  }
+  for (const char* name : {"thesis.pdf", "other.index", "0123.index"})
+    ASSERT_TRUE(store->write(concat("cache/", name), Bytes(10'000), {}));
+  prune_indexes(at("cache"), 10 * index.size(), {});
+  EXPECT_EQ(kept(), 13U);
+  prune_indexes(at("cache"), 5 * index.size(), {});
+  EXPECT_EQ(kept(), 3U + 4U);
 }
 
 // A manifest that contradicts the index leads nowhere outside of the block.
