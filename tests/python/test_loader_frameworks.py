@@ -38,8 +38,8 @@ class Remembering(hr.Loader):
 
     addresses: list[int]
 
-    def __next__(self):
-        batch = super().__next__()
+    def _next(self):
+        batch = super()._next()
         self.addresses.append(batch["vector"].ctypes.data)
         return batch
 

@@ -355,6 +355,8 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
                 hint = f"; if some records lack it, give it a default: {column!r}.default(…)"
                 raise InvalidArgumentError(_no_feature(data, name) + hint)
             found = schema[name]
+            if "__key__" in schema and {column.dtype, found.dtype} == {"bytes", "int64"}:
+                continue  # of a tar: what is wanted decides (docs/formats/webdataset.md)
             has_lengths = column.shape is not None and found.shape is not None
             if found.dtype != column.dtype or (has_lengths and found.length != column.length):
                 raise InvalidArgumentError(

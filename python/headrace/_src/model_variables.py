@@ -1,0 +1,55 @@
+"""A model's variables by their place, and the file that keeps them (docs/formats/keras-checkpoint.md)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import keras
+import numpy as np
+
+from headrace.errors import FailedPreconditionError
+
+CALLBACK = "callback "
+"""With it begin the names of arrays that are no variables."""
+
+
+def load(file: str | os.PathLike) -> dict[str, np.ndarray]:
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def assign(model: keras.Model, arrays: dict[str, np.ndarray], where: str) -> None:
+    """Gives the model what a checkpoint holds; what is not a variable there is left alone.
+
+    Raises:
+        FailedPreconditionError: it is of another model; the message begins with `where`.
+    """
+    variables = variables_of(model)
+    names = [name for name in arrays if not name.startswith(CALLBACK)]
+    wanted = [f"{name} {list(variable.shape)}" for name, variable in variables.items()]
+    found = [f"{name} {list(arrays[name].shape)}" for name in names]
+    for here, there in itertools.zip_longest(wanted, found, fillvalue="nothing"):
+        if _place_and_shape(here) != _place_and_shape(there):
+            raise FailedPreconditionError(
+                f"{where} holds a checkpoint of another model: {there} there, {here} here; give the "
+                "model that it was written by, or another URL"
+            )
+    for variable, name in zip(variables.values(), names, strict=True):
+        variable.assign(arrays[name])
+
+
+def variables_of(model: keras.Model) -> dict[str, keras.Variable]:
+    """All that training changes. Names begin with the place in the model; the rest may vary."""
+    optimizer = model.optimizer
+    if not optimizer.built:
+        optimizer.build(model.trainable_variables)
+    if hasattr(model, "jax_state_sync"):
+        model.jax_state_sync()
+    metrics = {id(variable) for variable in model.metrics_variables}
+    found = {id(v): v for v in [*model.variables, *optimizer.variables] if id(v) not in metrics}
+    return {f"{place:05} {v.path.replace('/', '.')}": v for place, v in enumerate(found.values())}
+
+
+def _place_and_shape(text: str) -> tuple[str, str]:
+    return text.partition(" ")[0], text.rpartition(" [")[2]
