@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The indexes of foreign files, kept so that each file is passed over once: `<folder>/<digest of URL, size
-/// and version>.index`.
+/// \file The indexes of foreign files, kept so that each file is passed over once: `<folder>/<digest of URL,
+/// size and version>.index`.
 
 #include <optional>
 
