@@ -26,6 +26,8 @@ from headrace.errors import FailedPreconditionError, InvalidArgumentError
 __all__ = ["Resume"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
+# A value of `stop_training` that ends one epoch.
+_END_OF_EPOCH = object()
 _CALLBACK = model_variables.CALLBACK
 
 
@@ -124,7 +126,10 @@ class Resume(keras.callbacks.Callback):
             self._restore(*latest)
         self._start = self._trained
         self.loader.seek(self._trained)
-        self.loader.begin_passes_at(self._trained, self._rest_ends)
+        # With steps_per_epoch, fit's epochs are not the loader's passes.
+        steps = self.params.get("steps") or self.loader.batches_per_epoch
+        is_pass = steps == self.loader.batches_per_epoch
+        self.loader.begin_passes_at(self._trained, self._rest_ends if is_pass else None)
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
@@ -136,14 +141,21 @@ class Resume(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         # An execution of several batches may have ended short.
         self._trained = min(self._epoch_start + batch + 1, self._epoch_end)
+        if self._trained > self.loader.step:
+            raise FailedPreconditionError(
+                f"fit has trained on {self._trained} batches, but the loader of Resume has given "
+                f"{self.loader.step}: train on its as_tf_dataset(), without unbatch, batch or cache"
+            )
         if self._trained == self._epoch_end:
             if batch + 1 < self._steps:  # the rest of an epoch, which fit takes for a whole one
-                self.model.stop_training = _Once()
+                self.model.stop_training = _END_OF_EPOCH
         elif self.save_every is not None and self._trained - self._saved >= self.save_every:
             self._save(self._epoch, self._epoch_end)
 
     def on_epoch_end(self, epoch, logs=None):
         self.loader.begin_passes_at(self._trained)
+        if self.model.stop_training is _END_OF_EPOCH:
+            self.model.stop_training = False
         self.finished = bool(self.model.stop_training)
         if self._trained > self._saved:
             self.history.append({**history.scalars(logs), "epoch": epoch + 1, "step": self._trained})
@@ -230,14 +242,3 @@ class Resume(keras.callbacks.Callback):
                 states[int(place)][key] = arrays.pop(name)
         model_variables.assign(self.model, arrays, self.url)
         return states
-
-
-class _Once:
-    """True when first asked: `fit` ends this epoch, and goes on with the next."""
-
-    def __init__(self):
-        self._answer = True
-
-    def __bool__(self) -> bool:
-        answer, self._answer = self._answer, False
-        return answer

@@ -68,11 +68,13 @@ class Job:
         self.save_every, self.steps_per_execution, self.prefetch = save_every, steps_per_execution, prefetch
         self.losses: dict[int, float] = {}
         self.others: list[keras.callbacks.Callback] = []
+        self.others_after: list[keras.callbacks.Callback] = []
 
     def run(self, interrupt_after: int | None = None) -> bool:
         keras.backend.clear_session()
         self.model, self.loader = build(self.steps_per_execution), make_loader(self.data, epochs=EPOCHS)
-        callbacks = [*self.others, hr.keras.Resume(self.url, self.loader, save_every=self.save_every)]
+        resume = hr.keras.Resume(self.url, self.loader, save_every=self.save_every)
+        callbacks = [*self.others, resume, *self.others_after]
         if interrupt_after is not None:
             callbacks.append(InterruptAfter(interrupt_after))
         dataset = self.loader.as_tf_dataset("vector", "number").map(scaled).prefetch(self.prefetch)
@@ -142,6 +144,42 @@ def test_epochs_of_other_lengths_resume_too(data, tmp_path):
     assert not parts.run(interrupt_after=6)
     assert parts.run()
     np.testing.assert_array_equal(parts.weights(), whole.weights())
+
+
+def test_epochs_that_are_shorter_than_a_pass_resume_too(data, tmp_path):
+    options = {"steps_per_epoch": 5, "epochs": 2, "save_every": 2}
+    whole, parts = Job(data, tmp_path / "a", **options), Job(data, tmp_path / "b", **options)
+    assert whole.run()
+    assert not parts.run(interrupt_after=3)
+    assert parts.run()
+    np.testing.assert_array_equal(parts.weights(), whole.weights())
+
+
+def test_a_callback_may_look_whether_training_stops(data, uninterrupted, tmp_path):
+    class Looking(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.seen = bool(self.model.stop_training)
+
+    job = Job(data, tmp_path, save_every=2)
+    assert not job.run(interrupt_after=5)
+    job.others_after = [Looking()]
+    assert job.run()
+    np.testing.assert_array_equal(job.weights(), uninterrupted.weights())
+
+
+@pytest.mark.parametrize("change", ["other batches", "a cache", "another loader"])
+def test_what_would_lose_count_is_refused(data, tmp_path, change):
+    loader = make_loader(data)
+    dataset = loader.as_tf_dataset("vector", "number")
+    if change == "other batches":
+        dataset = dataset.unbatch().batch(5)
+    elif change == "a cache":
+        dataset = dataset.cache()
+    else:
+        dataset = make_loader(data).as_tf_dataset("vector", "number")
+    model = build()
+    with pytest.raises(hr.errors.FailedPreconditionError, match=r"the loader of Resume has given \d+"):
+        model.fit(dataset.map(scaled), epochs=2, verbose=0, callbacks=[hr.keras.Resume(tmp_path, loader)])
 
 
 def test_only_the_newest_checkpoints_are_kept_and_all_of_them_verify(data, tmp_path, headrace):
