@@ -11,7 +11,15 @@ import sys
 
 from measuring import collection
 
-PROGRAMS = ("scan_records", "decode_examples", "inflate_shards", "hand_over", "load_batches", "start_loader")
+PROGRAMS = (
+    "scan_records",
+    "decode_examples",
+    "inflate_shards",
+    "hand_over",
+    "load_batches",
+    "load_webdataset",
+    "start_loader",
+)
 
 if __name__ == "__main__":
     sys.exit(collection.main(__doc__, PROGRAMS))
