@@ -88,6 +88,15 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   }
   const std::string folder = folder_prefix(location.key);
   HEADRACE_TRY(const std::vector<ObjectInfo> below, list_all(*location.store, folder, {.call = call}));
+  const auto is_manifest = [&](const ObjectInfo& object) {
+    return object.key.starts_with(concat(folder, kManifestPrefix));
+  };
+  if (std::ranges::any_of(below, is_manifest)) {
+    return Error{Code::kInvalidArgument,
+                 concat(location.describe(),
+                        " is a published data set: it is opened alone, by its URL; several "
+                        "make a mixture")};
+  }
   if (!below.empty() || !is_pattern(location.key)) {
     const std::vector<ForeignObject> objects = visible_objects(location, below, folder.size());
     if (!objects.empty()) return objects;

@@ -40,13 +40,20 @@ TEST_F(ForeignShardTest, WhatLooksLikeAPatternMayBeAName) {
 }
 
 TEST_F(ForeignShardTest, PatternsPassOverWhatIsHiddenAndIndexes) {
-  for (const char* key :
-       {"d/_headrace/manifest-00000001", "d/.x/y", "d/a", "d/a.index", "d/s/b", "d/c.index"})
+  for (const char* key : {"d/_headrace/x", "d/.x/y", "d/a", "d/a.index", "d/s/b", "d/c.index"})
     ASSERT_TRUE(write_text(*store, key, ""));
   EXPECT_THAT(keys_found("d/**"), ElementsAre("d/a", "d/c.index", "d/s/b"));
   EXPECT_THAT(keys_found("d/*"), ElementsAre("d/a", "d/c.index"));
   EXPECT_THAT(keys_found("d"), ElementsAre("d/a", "d/c.index", "d/s/b"));
-  EXPECT_THAT(keys_found("d/_headrace/*"), ElementsAre("d/_headrace/manifest-00000001"));
+  EXPECT_THAT(keys_found("d/_headrace/*"), ElementsAre("d/_headrace/x"));
+}
+
+TEST_F(ForeignShardTest, APublishedDataSetAmongOthersIsRefused) {
+  publish({30}, 7);
+  ASSERT_TRUE(store->write("raw/a", make_shard(0, 20, 6).data, {}));
+  const auto both = Dataset::open({at("raw"), at("data")}, {});
+  ASSERT_FALSE(both) << "its splits would be read as one";
+  EXPECT_THAT(both.error().message, HasSubstr("memory://test/data is a published data set"));
 }
 
 TEST_F(ForeignShardTest, TheMembersOfAFileAreFound) {

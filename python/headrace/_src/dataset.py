@@ -15,7 +15,7 @@ from typing import NamedTuple, Unpack
 from headrace import _headrace
 from headrace._src.columns import Column
 from headrace._src.loader import POLICIES, Loader, LoaderOptions, choice_of, make_loader
-from headrace.errors import DataLossError, Error, InvalidArgumentError
+from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
 
 class Shard(NamedTuple):
@@ -323,6 +323,8 @@ def _columns_of(
             for name, column in first.schema.items()
             if all(other.schema.get(name) == column for other in others)
         }
+        if not any(map(len, datasets)):
+            raise FailedPreconditionError(f"{first.url} has no records")
         if not common:
             raise InvalidArgumentError("the data sets have no feature in common; name the columns")
         return common
