@@ -67,6 +67,18 @@ TEST_F(LoaderTest, WhereTheRecordsLieIsPartOfTheBudget) {
   EXPECT_THAT(refused.error().message, HasSubstr("in exact order, where the records lie takes 4.0 kB"));
 }
 
+TEST_F(LoaderTest, ASmallDataSetNeedsNoMoreThanItsOwnSizeInAnyOrder) {
+  publish({50}, 7);
+  LoaderOptions with = options();
+  with.window_bytes = kDefaultWindowBytes;
+  with.memory_budget_bytes = 100'000;
+  for (const ShuffleMode mode : {ShuffleMode::kNone, ShuffleMode::kWindow, ShuffleMode::kExact}) {
+    with.shuffle = mode;
+    const auto loader = make_loader(open(), with);
+    EXPECT_TRUE(loader) << loader.error().message;
+  }
+}
+
 TEST_F(LoaderTest, NoBatchIsSoLargeThatSumsWrapAround) {
   publish({50}, 7);
   LoaderOptions with = options();

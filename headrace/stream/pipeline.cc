@@ -104,16 +104,16 @@ void Pipeline::drop_windows(std::size_t source) {
   std::erase_if(state.windows, [&](const auto& open) { return open->end <= read && open.use_count() == 1; });
 }
 
-// A source whose next window is to be made: some ahead, and what the batch needs that the caller waits for.
-// For later batches there is no room.
-std::optional<std::size_t> Pipeline::claim_window() {
+// A source whose next window is to be made: one ahead, others while those that are held have not
+// `ahead_bytes`, and what the batch needs that the caller waits for. For later batches there is no room.
+std::optional<std::size_t> Pipeline::claim_window(std::uint64_t ahead_bytes) {
   if (claimed_sequence_ >= end_of_making()) return std::nullopt;
   for (std::size_t s = 0; s < states_.size(); ++s) {
     SourceState& state = states_[s];
     std::uint64_t held_bytes = 0;
     for (const auto& open : state.windows) held_bytes += open->bytes;
     const bool is_wanted =
-        state.opened < state.end && (state.windows.size() < 2 || held_bytes < sizes_.ahead_bytes ||
+        state.opened < state.end && (state.windows.size() < 2 || held_bytes < ahead_bytes ||
                                      state.opened < plan_.end_of(s, next_sequence_));
     if (!is_wanted || state.is_opening) continue;
     state.is_opening = true;
@@ -314,15 +314,17 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
     make_batch(std::move(task), worker, lock);
     return true;
   }
-  if (const std::optional<std::size_t> source = claim_window()) {
-    may_work_.notify_one();
-    open_window(*source, worker, lock);
-    return true;
-  }
-  const std::optional<BlockTask> task = claim_block();
-  if (!task) return false;
+  std::optional<std::size_t> window = claim_window(0);
+  const std::optional<BlockTask> block = window ? std::nullopt : claim_block();
+  // Of small windows many fit the budget; they must not keep the first batches waiting.
+  if (!window && !block) window = claim_window(sizes_.ahead_bytes);
+  if (!window && !block) return false;
   may_work_.notify_one();
-  load_block(*task, worker, lock);
+  if (window) {
+    open_window(*window, worker, lock);
+  } else {
+    load_block(*block, worker, lock);
+  }
   return true;
 }
 

@@ -103,7 +103,7 @@ class Pipeline {
   void drop_windows(std::size_t source);
   void share_blocks(SourceState& state);
   bool may_make_batch() const;
-  std::optional<std::size_t> claim_window();
+  std::optional<std::size_t> claim_window(std::uint64_t ahead_bytes);
   void open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock);
   std::optional<BlockTask> claim_block();
   void load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock);

@@ -279,7 +279,8 @@ std::uint64_t Source::offsets_share() const {
 std::uint64_t Source::window_memory_bytes() const {
   if (options_.mode == ShuffleMode::kExact) {
     const double each = mean_record_bytes() + kKeptRecordBytes;
-    return static_cast<std::uint64_t>(each * static_cast<double>(exact_window_records()));
+    const std::uint64_t records = std::min(exact_window_records(), record_count());
+    return static_cast<std::uint64_t>(each * static_cast<double>(records));
   }
   std::uint64_t all_bytes = 0;
   for (const OrderBlock& block : order_blocks_) all_bytes += block.size_bytes;
