@@ -308,8 +308,7 @@ const Command kTrainCommand = {
         "  headrace train s3://datasets/reviews s3://datasets/runs/imdb-1 --epochs 10\n"
         "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop "
         "3\n"
-        "  headrace train s3://datasets/reviews s3://datasets/runs/fit --loop keras --model mine.py:build "
-        "--callbacks mine.py:callbacks",
+        "  headrace train data runs/fit --loop keras --model mine.py:build --callbacks mine.py:callbacks",
     .positionals = kPositionals,
     .options = kOptions,
     .run = run,

@@ -262,7 +262,7 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_use_after_a_fork_is_refused(folder, use):
     data = hr.open(folder)
-    loader = data.loader(batch_size=10, columns=COLUMNS)
+    loader = hr.open(folder).loader(batch_size=10, columns=COLUMNS)
     answer = refused_in_child(lambda: use(data, loader))
     assert "this is a fork of it" in answer
     assert "open the data and make the loader in the process that uses it" in answer
