@@ -73,8 +73,12 @@ def numbers(loader) -> list[int]:
     return [int(number) for batch in loader for number in batch["number"]]
 
 
+# A shell starts what runs in the background with SIGINT ignored, and all that this starts has it so, too.
+HEED_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
+    command = [sys.executable, "-c", HEED_CTRL_C + textwrap.dedent(script), *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
