@@ -12,15 +12,13 @@
 #include "headrace/record/example.h"
 #include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/stoppable.h"
-#include "headrace/stream/loader.h"
+#include "headrace/stream/record_finder.h"
 
 namespace headrace::python {
 
 namespace nb = nanobind;
 
 namespace {
-
-constexpr std::uint64_t kSchemaBudgetBytes = std::uint64_t{4} << 30;  // one block, of any size, is read
 
 using Shape = std::vector<std::int64_t>;
 /// Name, element type, shape of one record's value (none: ragged).
@@ -76,17 +74,11 @@ FeatureTuple feature_tuple(const Feature& feature) {
 }
 
 // A data set without a manifest says nothing of its features: those of its first record are shown.
-Result<std::vector<FeatureTuple>> first_record_features(const std::shared_ptr<const Dataset>& dataset,
-                                                        const std::stop_token& stop) {
+Result<std::vector<FeatureTuple>> first_record_features(const Dataset& dataset, const std::stop_token& stop) {
   std::vector<FeatureTuple> features;
-  if (dataset->record_count() == 0) return features;
-  HEADRACE_TRY(const auto loader,
-               BatchLoader::create({{.dataset = dataset}}, {.batch_size = 1,
-                                                            .shuffle = ShuffleMode::kNone,
-                                                            .threads = 1,
-                                                            .memory_budget_bytes = kSchemaBudgetBytes,
-                                                            .stop = stop}));
-  HEADRACE_TRY(const Bytes record, loader->read_record(loader->where(0, 0).front()));
+  if (dataset.record_count() == 0) return features;
+  HEADRACE_TRY(const Bytes record,
+               RecordFinder().read(dataset, dataset.blocks().front().shard, 0, {.stop = stop}));
   HEADRACE_TRY(const std::vector<Feature> example, parse_example(record));
   for (const Feature& feature : example) features.push_back(feature_tuple(feature));
   return features;
@@ -96,8 +88,8 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   const std::shared_ptr<const Dataset>& dataset = opened.dataset.here();
   const auto& attributes = dataset->attributes();
   if (!attributes) {
-    return value_of(
-        run_interruptibly([&](const std::stop_token& stop) { return first_record_features(dataset, stop); }));
+    return value_of(run_interruptibly(
+        [&](const std::stop_token& stop) { return first_record_features(*dataset, stop); }));
   }
   std::vector<FeatureTuple> features;
   for (const auto& [name, schema] : attributes->features)

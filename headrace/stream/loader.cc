@@ -9,7 +9,6 @@
 #include "headrace/stream/loader_memory.h"
 #include "headrace/stream/loader_state.h"
 #include "headrace/stream/pipeline.h"
-#include "headrace/stream/record_finder.h"
 
 namespace headrace {
 namespace {
@@ -162,15 +161,6 @@ class Loader final : public BatchLoader {
     return places;
   }
 
-  Result<Bytes> read_record(const RecordPlace& place) override {
-    return finder_.read(sources_[place.source]->dataset(), place.shard, place.record,
-                        {.stop = options_.stop});
-  }
-  Result<std::uint64_t> record_offset(const RecordPlace& place) override {
-    return finder_.offset(sources_[place.source]->dataset(), place.shard, place.record,
-                          {.stop = options_.stop});
-  }
-
   std::string state(std::uint64_t epoch, std::uint64_t next_batch) const override {
     const bool is_over = next_batch >= plan_.batches_per_epoch();
     return loader_state(from_, options_, {is_over ? epoch + 1 : epoch, is_over ? 0 : next_batch});
@@ -182,7 +172,6 @@ class Loader final : public BatchLoader {
   const std::vector<std::unique_ptr<Source>> sources_;
   const BatchPlan plan_;
   const std::vector<std::string> remarks_;
-  RecordFinder finder_;
   Pipeline pipeline_;  // last: its threads use the rest
 };
 

@@ -121,12 +121,8 @@ class BatchLoader {
   /// Chrome's trace format: what each thread did when.
   virtual std::string trace_json() const = 0;
 
-  /// The records of this rank's part of a batch, computed, not remembered.
+  /// The records of this rank's part of a batch, computed, not remembered; RecordFinder reads them.
   virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
-  /// The record as it is stored. Cost: its shard's index, once, and one read.
-  virtual Result<Bytes> read_record(const RecordPlace& place) = 0;
-  /// Where it begins in its shard, uncompressed.
-  virtual Result<std::uint64_t> record_offset(const RecordPlace& place) = 0;
 
   /// docs/formats/order.md, "State": what continues after batch `next_batch` − 1 of `epoch`; less than 1 kB.
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;

@@ -65,15 +65,13 @@ class KerasLoop {
     result_.was_finished = true;
     result_.export_digest = exported;
     HEADRACE_TRY(const auto checkpoint, read_published(run_.run.at("checkpoints"), kKerasCheckpointKind));
-    HEADRACE_TRY(const auto model, read_published(run_.run.at("model"), "trace"));
+    HEADRACE_TRY(const std::optional<KeptModel> model, kept_model(run_));
     if (!checkpoint || !model) {
       return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
                                            model ? "checkpoints are" : "model/ is",
                                            " gone; restore that, or start anew with --overwrite")};
     }
-    HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(run_.environment.temporary_folder));
-    HEADRACE_CHECK(download_published(*model, "", staged.path()));
-    HEADRACE_TRY(result_.model, read_traced_model(staged.path()));
+    result_.model = model->model;
     try {
       result_.history = history_from_json(json::parse(checkpoint->manifest.attributes_json).at("history"));
     } catch (const json::exception& exception) {

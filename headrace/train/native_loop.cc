@@ -40,7 +40,7 @@ class NativeLoop {
     }
     // Nothing is begun, or removed, for data, a model or options that do not fit.
     HEADRACE_CHECK(claim_run(run_));
-    if (!staged_model_) HEADRACE_CHECK(keep_model(run_, result_.model.folder));
+    if (!kept_) HEADRACE_CHECK(keep_model(run_, result_.model.folder));
     if (!state_.finished) HEADRACE_CHECK(train_epochs());
     HEADRACE_CHECK(finish());
     return std::move(result_);
@@ -58,15 +58,11 @@ class NativeLoop {
 
   // From the trace that the run was started with, or from a new one.
   Status open_model() {
-    std::optional<PublishedFolder> published;
     if (!options_.overwrite) {
-      HEADRACE_TRY(published, read_published(run_.run.at("model"), "trace"));
+      HEADRACE_TRY(kept_, kept_model(run_));
     }
-    if (published) {
-      HEADRACE_TRY(StagedFolder staged, StagedFolder::create(environment_.temporary_folder));
-      staged_model_.emplace(std::move(staged));
-      HEADRACE_CHECK(download_published(*published, "", staged_model_->path()));
-      HEADRACE_TRY(result_.model, read_traced_model(staged_model_->path()));
+    if (kept_) {
+      result_.model = kept_->model;
     } else {
       HEADRACE_TRY(result_.model, trace());
     }
@@ -283,7 +279,7 @@ class NativeLoop {
   const TrainRun& run_;
   const TrainOptions& options_;
   const TrainEnvironment& environment_;
-  std::optional<StagedFolder> staged_model_;
+  std::optional<KeptModel> kept_;  // from when the run was begun
   std::unique_ptr<Model> model_;
   CheckpointStore checkpoints_;
   std::unique_ptr<BatchLoader> loader_;

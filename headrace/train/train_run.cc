@@ -171,6 +171,15 @@ Status claim_run(const TrainRun& run) {
   return claim_output(run.run, train_output(), run.configuration, run.options.overwrite);
 }
 
+Result<std::optional<KeptModel>> kept_model(const TrainRun& run) {
+  HEADRACE_TRY(const auto published, read_published(run.run.at("model"), kTraceKind));
+  if (!published) return std::optional<KeptModel>();
+  HEADRACE_TRY(StagedFolder folder, StagedFolder::create(run.environment.temporary_folder));
+  HEADRACE_CHECK(download_published(*published, "", folder.path()));
+  HEADRACE_TRY(TracedModel model, read_traced_model(folder.path()));
+  return std::optional(KeptModel{std::move(folder), std::move(model)});
+}
+
 Status keep_model(const TrainRun& run, const std::string& folder) {
   Manifest manifest{.kind = std::string(kTraceKind), .created_by = run.run_id, .plan = run.plan};
   const auto kept =

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/store/staging.h"
 #include "headrace/stream/dataset.h"
 #include "headrace/track/configuration.h"
 #include "headrace/train/event_log.h"
@@ -52,6 +53,15 @@ Status open_run(TrainRun& run);
 /// Makes the output this run's own, once data, model and options were found to fit; removes what is to be
 /// overwritten.
 Status claim_run(const TrainRun& run);
+
+/// The model that a run was begun with, in a local folder.
+struct KeptModel {
+  StagedFolder folder;
+  TracedModel model;
+};
+
+/// What `keep_model` has published; none before that.
+Result<std::optional<KeptModel>> kept_model(const TrainRun& run);
 
 /// Publishes a local folder as RUN/model, if that was not done before.
 Status keep_model(const TrainRun& run, const std::string& folder);

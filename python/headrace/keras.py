@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from headrace import _headrace
-from headrace._src import callback_state, history, model_variables
+from headrace._src import callback_state, checked, history, model_variables
 from headrace._src.loader import Loader
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -63,16 +63,12 @@ class Resume(keras.callbacks.Callback):
         callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         super().__init__()
-        if save_every is not None and save_every < 1:
-            raise InvalidArgumentError(
-                f"save_every is {save_every}; it is at least 1, or None: once an epoch"
-            )
-        if keep < 1:
-            raise InvalidArgumentError(f"keep is {keep}; it is at least 1")
+        if not isinstance(loader, Loader):
+            raise InvalidArgumentError(f"loader is {loader!r}; it is the headrace.Loader that is trained on")
         self.url = os.fspath(url)
         self.loader = loader
-        self.save_every = save_every
-        self.keep = keep
+        self.save_every = None if save_every is None else checked.integer("save_every", save_every, least=1)
+        self.keep = checked.integer("keep", keep, least=1)
         self.keep_best = keep_best
         self.callbacks = list(callbacks)
         self.history: list[dict[str, float]] = []
@@ -126,15 +122,14 @@ class Resume(keras.callbacks.Callback):
             self._restore(*latest)
         self._start = self._trained
         self.loader.seek(self._trained)
+        self._steps = self.params.get("steps") or self.loader.batches_per_epoch
         # With steps_per_epoch, fit's epochs are not the loader's passes.
-        steps = self.params.get("steps") or self.loader.batches_per_epoch
-        is_pass = steps == self.loader.batches_per_epoch
+        is_pass = self._steps == self.loader.batches_per_epoch
         self.loader.begin_passes_at(self._trained, self._rest_ends if is_pass else None)
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
         self._epoch_start = self._trained
-        self._steps = self.params.get("steps") or self.loader.batches_per_epoch
         self._epoch_end = self._rest_ends or self._trained + self._steps
         self._rest_ends = None
 

@@ -59,6 +59,27 @@ def headrace(build):
     return run
 
 
+@pytest.fixture(scope="session")
+def real_reviews(tmp_path_factory, headrace) -> pathlib.Path:
+    """A published data set of real reviews: its folder."""
+    import reviews
+
+    folder = tmp_path_factory.mktemp("reviews")
+    snippets = reviews.read_snippets(reviews.fetch_source())
+    reviews.write_archive(folder / "reviews.tar.gz", reviews.snippet_files(snippets))
+    headrace("prepare", folder / "reviews.tar.gz", folder / "data", "--encoder", "hash:512")
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def tracing_environment(tmp_path_factory):
+    """The interpreter that has TensorFlow, and a cache of traced models for all tests of a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADRACE_PYTHON", sys.executable)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def file_url(tmp_path: pathlib.Path) -> str:
     """An empty folder as a store."""

@@ -9,23 +9,12 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import pytest
-import reviews
 import tensorflow as tf
 import tfrecords
 
 import headrace as hr
 
 COLUMNS = {"sentence": hr.float32[512], "label": hr.int64[2]}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory, headrace):
-    """A published data set of real reviews: its folder."""
-    folder = tmp_path_factory.mktemp("reviews")
-    snippets = reviews.read_snippets(reviews.fetch_source())
-    reviews.write_archive(folder / "reviews.tar.gz", reviews.snippet_files(snippets))
-    headrace("prepare", folder / "reviews.tar.gz", folder / "data", "--encoder", "hash:512")
-    return folder / "data"
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +110,10 @@ def test_a_pass_is_an_epoch_and_the_next_pass_the_next_epoch(numbered):
         assert [element["number"].numpy().tolist() for element in dataset] == epoch
 
 
-def test_a_keras_model_learns_from_real_reviews(real):
+def test_a_keras_model_learns_from_real_reviews(real_reviews):
     keras.utils.set_random_seed(1)
-    train = hr.open(real).loader(batch_size=128, seed=44, columns=COLUMNS)
-    test = hr.open(real, split="test").loader(batch_size=128, shuffle=False, columns=COLUMNS)
+    train = hr.open(real_reviews).loader(batch_size=128, seed=44, columns=COLUMNS)
+    test = hr.open(real_reviews, split="test").loader(batch_size=128, shuffle=False, columns=COLUMNS)
     model = hr.models.dense_classifier(seed=2)
     history = model.fit(train.as_tf_dataset(), epochs=8, validation_data=test.as_tf_dataset(), verbose=0)
     loss = history.history["loss"]
@@ -134,7 +123,7 @@ def test_a_keras_model_learns_from_real_reviews(real):
     assert train.step == 8 * train.batches_per_epoch
 
 
-def test_a_jax_loop_learns_from_real_reviews(real):
+def test_a_jax_loop_learns_from_real_reviews(real_reviews):
     def loss_of(weights, batch):
         scores = batch["sentence"] @ weights
         return -jnp.sum(jax.nn.log_softmax(scores) * batch["label"], axis=1).mean()
@@ -145,13 +134,15 @@ def test_a_jax_loop_learns_from_real_reviews(real):
         return weights - 5.0 * gradient, loss
 
     weights, losses = jnp.zeros([512, 2]), []
-    loader = hr.open(real).loader(batch_size=128, seed=1, epochs=8, drop_remainder=True, columns=COLUMNS)
+    loader = hr.open(real_reviews).loader(
+        batch_size=128, seed=1, epochs=8, drop_remainder=True, columns=COLUMNS
+    )
     for batch in loader.as_jax():
         weights, loss = update(weights, batch)
         losses.append(float(loss))
     assert np.isclose(losses[0], np.log(2))
     assert np.mean(losses[-20:]) < 0.65
-    test = hr.open(real, split="test").loader(batch_size=200, columns=COLUMNS)
+    test = hr.open(real_reviews, split="test").loader(batch_size=200, columns=COLUMNS)
     right = [
         (batch["sentence"] @ np.asarray(weights)).argmax(1) == batch["label"].argmax(1) for batch in test
     ]

@@ -10,7 +10,6 @@ import subprocess
 
 import numpy as np
 import pytest
-import reviews
 import tfrecords
 
 PYTHON = "/usr/bin/python3"  # with Debian's python3-torch
@@ -39,16 +38,6 @@ def torch_loop(root):
     return run
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory, headrace):
-    """A published data set of real reviews: its folder."""
-    folder = tmp_path_factory.mktemp("reviews")
-    snippets = reviews.read_snippets(reviews.fetch_source())
-    reviews.write_archive(folder / "reviews.tar.gz", reviews.snippet_files(snippets))
-    headrace("prepare", folder / "reviews.tar.gz", folder / "data", "--encoder", "hash:512")
-    return folder / "data"
-
-
 def test_torch_shares_the_memory(torch_loop, tmp_path):
     found = torch_loop("share", tfrecords.write_numbered(tmp_path / "data", 300))
     assert found["shared"] == dict.fromkeys(["number", "vector", "tags", "offsets"], True)
@@ -65,15 +54,15 @@ def test_torch_shares_the_memory(torch_loop, tmp_path):
     assert found["tags by EmbeddingBag"] == [len(example.get("tags", [])) for example in examples]
 
 
-def test_a_torch_loop_learns_from_real_reviews_and_resumes_half_way(torch_loop, real, tmp_path):
-    whole = torch_loop("train", real, tmp_path / "whole.pt")
+def test_a_torch_loop_learns_from_real_reviews_and_resumes_half_way(torch_loop, real_reviews, tmp_path):
+    whole = torch_loop("train", real_reviews, tmp_path / "whole.pt")
     assert len(whole["losses"]) == whole["steps"]
     assert np.isclose(whole["losses"][0], np.log(2), atol=0.05)
     assert np.mean(whole["losses"][-20:]) < 0.6
     assert whole["accuracy"] > 0.58
     half = whole["steps"] // 2 + 3
-    first = torch_loop("train", real, tmp_path / "halves.pt", half)
-    rest = torch_loop("train", real, tmp_path / "halves.pt")
+    first = torch_loop("train", real_reviews, tmp_path / "halves.pt", half)
+    rest = torch_loop("train", real_reviews, tmp_path / "halves.pt")
     assert first["losses"] + rest["losses"] == whole["losses"]
     assert len(first["losses"]) == half
     assert rest["weights"] == whole["weights"] != first["weights"]

@@ -143,12 +143,8 @@ MODELS = """
 
 
 @pytest.fixture(scope="module", autouse=True)
-def environment(tmp_path_factory):
-    """The interpreter that has TensorFlow, and a cache of traced models for all tests here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADRACE_PYTHON", sys.executable)
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+def environment(tracing_environment):
+    yield
     keras.backend.clear_session()  # other files count on the names of layers
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import threading
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
@@ -29,17 +28,11 @@ EPOCHS = 3
 LABELS = ["pos", "neg"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def environment(tmp_path_factory):
-    """The interpreter that has TensorFlow, and a cache of traced models for all tests here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADRACE_PYTHON", sys.executable)
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("tracing_environment")
 
 
 @pytest.fixture(scope="module")
-def job(headrace, tmp_path_factory, environment):
+def job(headrace, tmp_path_factory, tracing_environment):
     """A store after prepare, train, evaluate and predict; what the commands answered is in job.json."""
     folder = tmp_path_factory.mktemp("store")
     kill_support.write_archive(folder / "raw.tar.gz", kill_support.reviews(900))

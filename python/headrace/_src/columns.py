@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-import operator
 import reprlib
 from typing import Any
 
+from headrace._src.checked import integer_of
 from headrace.errors import InvalidArgumentError
 
 _MOST_VALUES = 2**31 - 1
@@ -102,16 +102,8 @@ class Column:
         return self._name() if self.fill is None else f"{self._name()}.default({self.fill!r})"
 
 
-def _integer_of(value: Any) -> int | None:
-    """None if it is none, or a bool."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
 def _int64_of(value: Any) -> int | None:
-    number = _integer_of(value)
+    number = integer_of(value)
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
@@ -137,7 +129,7 @@ def _checked_shape(shape: Any) -> tuple[int, ...] | None:
         return None
     if not isinstance(shape, tuple | list):
         raise InvalidArgumentError(f"a shape is a tuple of sizes, or None for any length, not {shape!r}")
-    sizes = tuple(map(_integer_of, shape))
+    sizes = tuple(map(integer_of, shape))
     if not all(size is not None and size > 0 for size in sizes):
         raise InvalidArgumentError(f"a shape consists of positive sizes, not {reprlib.repr(shape)}")
     if len(sizes) > _MOST_DIMENSIONS:

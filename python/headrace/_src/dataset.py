@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import NamedTuple, Unpack
 
 from headrace import _headrace
+from headrace._src import checked
 from headrace._src.columns import Column
-from headrace._src.loader import POLICIES, Loader, LoaderOptions, choice_of, make_loader
+from headrace._src.loader import POLICIES, Loader, LoaderOptions, make_loader
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
 
@@ -55,7 +56,7 @@ def open(
         FailedPreconditionError: a shard is missing, or altered since it was published.
         DataLossError, UnavailableError, …: see headrace.errors.
     """
-    choice_of("on_corrupt", on_corrupt, POLICIES)
+    checked.choice("on_corrupt", on_corrupt, POLICIES)
     if split is not None and not isinstance(split, str):
         raise InvalidArgumentError(f"split is {split!r}; it is the name of a split, or None")
     urls = [url] if isinstance(url, str | os.PathLike) or url is None else list(url)

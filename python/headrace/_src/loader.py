@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 
 from headrace import _headrace
+from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.stats import Stats
 from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
@@ -78,33 +78,6 @@ class LoaderOptions(TypedDict, total=False):
     state: bytes | None
 
 
-def _integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
-    """NumPy's integers will do, too."""
-    try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
-        raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
-    return number
-
-
-def choice_of(name: str, value: Any, choices: tuple) -> Any:
-    """The one of `choices` that `value` is; NumPy's booleans are Python's."""
-    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-    for choice in choices:
-        if type(plain) is type(choice) and plain == choice:
-            return choice
-    shown = ", ".join(map(repr, choices))
-    raise InvalidArgumentError(f"{name} is {value!r}; it is one of {shown}")
-
-
-def _bytes(name: str, value: Any) -> bytes:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
-    raise InvalidArgumentError(f"{name} is {type(value).__name__}; it is the bytes that Loader.state gives")
-
-
 def make_loader(
     sources: list[tuple[_headrace.Dataset, float, tuple[int, int] | None]],
     *,
@@ -125,8 +98,8 @@ def make_loader(
     state: bytes | None = None,
 ) -> Loader:
     """`Dataset.loader` and `mix`, whose arguments these are."""
-    drop_remainder = choice_of("drop_remainder", drop_remainder, (True, False, "pad"))
-    on_corrupt = choice_of("on_corrupt", on_corrupt, POLICIES)
+    drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
+    on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
         raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
     if not columns:
@@ -143,23 +116,23 @@ def make_loader(
         )
     if isinstance(memory_budget, str):
         memory_budget = _headrace.parse_size_bytes(memory_budget)
-    epochs = None if epochs is None else _integer("epochs", epochs, least=1, most=_ENDLESS)
+    epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
     arguments = {
         "sources": sources,
         "columns": [(name, c.dtype, c.shape, c.fill) for name, c in columns.items()],
-        "batch_size": _integer("batch_size", batch_size, least=1),
-        "shuffle": _SHUFFLE_MODES[choice_of("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
-        "seed": _integer("seed", seed, most=2**64 - 1),
+        "batch_size": checked.integer("batch_size", batch_size, least=1),
+        "shuffle": _SHUFFLE_MODES[checked.choice("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
+        "seed": checked.integer("seed", seed, most=2**64 - 1),
         "drop_remainder": drop_remainder is True,
-        "rank": _integer("rank", rank),
-        "world_size": _integer("world_size", world_size, least=1),
+        "rank": checked.integer("rank", rank),
+        "world_size": checked.integer("world_size", world_size, least=1),
         "on_corrupt": on_corrupt,
-        "threads": _integer("threads", threads, most=1024),
-        "memory_budget_bytes": _integer("memory_budget", memory_budget, most=2**63),
-        "headspace": choice_of("headspace", headspace, (True, False)),
-        "trace": choice_of("trace", trace, (True, False)),
+        "threads": checked.integer("threads", threads, most=1024),
+        "memory_budget_bytes": checked.integer("memory_budget", memory_budget, most=2**63),
+        "headspace": checked.choice("headspace", headspace, (True, False)),
+        "trace": checked.choice("trace", trace, (True, False)),
     }
-    state = None if state is None else _bytes("state", state)
+    state = None if state is None else checked.state("state", state)
     loader = Loader(columns, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
         _logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
@@ -306,11 +279,11 @@ class Loader:
 
     def step_of(self, state: bytes) -> int:
         """The step at which `state` continues. Raises FailedPreconditionError if it is of another order."""
-        epoch, batch = self._engine.position_of(_bytes("state", state))
+        epoch, batch = self._engine.position_of(checked.state("state", state))
         return epoch * self.batches_per_epoch + batch
 
     def _place_of(self, step: int) -> tuple[int, int]:
-        return divmod(_integer("step", step, most=_ENDLESS), self.batches_per_epoch)
+        return divmod(checked.integer("step", step, most=_ENDLESS), self.batches_per_epoch)
 
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
@@ -318,7 +291,7 @@ class Loader:
         Args:
             source: which data set of a mixture, counted from 0.
         """
-        places = _integer("source", source), _integer("epoch", epoch, most=_ENDLESS)
+        places = checked.integer("source", source), checked.integer("epoch", epoch, most=_ENDLESS)
         return ShuffleQuality(*self._engine.shuffle_quality(*places))
 
     # ---- how it goes

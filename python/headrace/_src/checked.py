@@ -1,0 +1,38 @@
+"""Arguments that callers give, checked: each is named in the error."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from headrace.errors import InvalidArgumentError
+
+
+def integer_of(value: Any) -> int | None:
+    """NumPy's integers are integers, too; None for what is none, and for a bool."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
+    number = integer_of(value)
+    if number is None or not least <= number <= most:
+        raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
+    return number
+
+
+def choice(name: str, value: Any, choices: tuple) -> Any:
+    """The one of `choices` that `value` is; NumPy's booleans are Python's."""
+    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    for one in choices:
+        if type(plain) is type(one) and plain == one:
+            return one
+    raise InvalidArgumentError(f"{name} is {value!r}; it is one of {', '.join(map(repr, choices))}")
+
+
+def state(name: str, value: Any) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    raise InvalidArgumentError(f"{name} is {type(value).__name__}; it is the bytes that Loader.state gives")
