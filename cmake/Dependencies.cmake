@@ -37,7 +37,7 @@ if(NOT HEADRACE_SANITIZE AND (SKBUILD OR EXISTS ${HEADRACE_PYTHON}))
   if(NOT SKBUILD)
     set(Python_EXECUTABLE ${HEADRACE_PYTHON})
   endif()
-  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
     OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   find_package(nanobind CONFIG QUIET)

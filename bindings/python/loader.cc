@@ -214,6 +214,12 @@ class Loader {
     return converter_.convert(*std::move(batch), rows, weights_name);
   }
 
+  void close() {
+    BatchLoader& batches = *engine_.here().batches;
+    const WithoutGil released;
+    batches.close();
+  }
+
   Position position() const { return position_; }
 
   Position position_of(const nb::bytes& state) const {
@@ -267,6 +273,7 @@ class Loader {
     out["fetch_seconds"] = stats.fetch_seconds;
     out["inflate_seconds"] = stats.inflate_seconds;
     out["check_seconds"] = stats.check_seconds;
+    out["decoded_bytes"] = stats.decoded_bytes;
     out["decode_seconds"] = stats.decode_seconds;
     out["idle_seconds"] = stats.idle_seconds;
     out["wait_seconds"] = stats.wait_seconds;
@@ -365,6 +372,7 @@ void bind_loader(nb::module_& module) {
           nb::arg("world_size"), nb::arg("on_corrupt"), nb::arg("threads"), nb::arg("memory_budget_bytes"),
           nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(), nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
+      .def("close", &Loader::close)
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))
       .def("position_of", &Loader::position_of, nb::arg("state"))
       .def("where", &Loader::where, nb::arg("epoch"), nb::arg("batch"))

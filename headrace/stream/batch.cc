@@ -12,6 +12,11 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kBatchAlignmentBytes - 1) / kBatchAlignmentBytes * kBatchAlignmentBytes;
 }
 
+std::uint64_t value_bytes(FeatureType type) {
+  if (type == FeatureType::kBytes) return 1;
+  return type == FeatureType::kFloat32 ? sizeof(float) : sizeof(std::int64_t);
+}
+
 template <typename T>
 std::uint64_t memory_of(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
@@ -23,7 +28,7 @@ bool is_fixed(const Column& column) { return column.length && column.type != Fea
 
 std::uint64_t row_bytes(const Column& column) {
   if (!is_fixed(column)) return 0;
-  return *column.length * (column.type == FeatureType::kFloat32 ? sizeof(float) : sizeof(std::int64_t));
+  return *column.length * value_bytes(column.type);
 }
 
 void VariableColumn::clear() {
@@ -61,6 +66,17 @@ ColumnData Batch::data(std::size_t i) const {
     data.values = reinterpret_cast<std::byte*>(from.integers.data()), data.value_count = from.integers.size();
   }
   return data;
+}
+
+std::uint64_t Batch::content_bytes() const {
+  const std::vector<Column>& columns = memory_->pool->columns();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnData data = this->data(i);
+    bytes += data.value_count * value_bytes(columns[i].type) + data.row_offsets.size_bytes() +
+             data.byte_offsets.size_bytes();
+  }
+  return bytes;
 }
 
 std::byte* Batch::column(std::size_t i) const { return memory_->fixed + memory_->pool->offsets_[i]; }
@@ -131,11 +147,17 @@ void BatchPool::on_return(std::function<void()> called) {
   on_return_ = std::move(called);
 }
 
+void BatchPool::keep_none() {
+  const std::lock_guard lock(mutex_);
+  keeps_none_ = true;
+  free_.clear();
+}
+
 void BatchPool::give_back(std::unique_ptr<Batch::Memory> memory) {
   const std::lock_guard lock(mutex_);
   --outstanding_;
   outstanding_bytes_ -= std::exchange(memory->measured_bytes, 0);
-  free_.push_back(std::move(memory));
+  if (!keeps_none_) free_.push_back(std::move(memory));
   if (on_return_) on_return_();
 }
 

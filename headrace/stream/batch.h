@@ -69,6 +69,8 @@ class Batch {
 
   /// REQUIRES: i < number of columns
   ColumnData data(std::size_t i) const;
+  /// Of all columns' values and offsets.
+  std::uint64_t content_bytes() const;
   /// The values of a fixed column. REQUIRES: it is one
   std::byte* column(std::size_t i) const;
   float* weights() const;
@@ -101,6 +103,8 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   void measure(const Batch& batch);
   /// `called`, by any thread, when a batch has come back; it must not use the pool. Null ends that.
   void on_return(std::function<void()> called);
+  /// Frees what is not in use and, from now on, what comes back.
+  void keep_none();
 
  private:
   friend class Batch;
@@ -115,6 +119,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   std::function<void()> on_return_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Batch::Memory>> free_;
+  bool keeps_none_ = false;
   std::uint64_t outstanding_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
 };

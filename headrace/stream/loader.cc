@@ -138,6 +138,7 @@ class Loader final : public BatchLoader {
         pipeline_(sources_, plan_, options_, sizes) {}
 
   Result<std::optional<Batch>> next() override { return pipeline_.next(); }
+  void close() override { pipeline_.close(); }
   std::uint64_t batches_per_epoch() const override { return plan_.batches_per_epoch(); }
   std::uint64_t record_count() const override { return plan_.records_per_epoch(); }
   const LoaderOptions& options() const override { return options_; }

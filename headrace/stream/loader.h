@@ -71,6 +71,7 @@ struct LoaderStats {
   std::uint64_t blocks = 0;
   std::uint64_t fetched_bytes = 0;
   std::uint64_t inflated_bytes = 0;
+  std::uint64_t decoded_bytes = 0;    // of columns
   std::uint64_t corrupt_records = 0;  // in each epoch anew
   double fetch_seconds = 0;
   double inflate_seconds = 0;
@@ -108,6 +109,11 @@ class BatchLoader {
   /// \error kResourceExhausted  the caller holds all batches that the budget has room for
   /// \error kDeadlineExceeded   no progress for `patience`
   virtual Result<std::optional<Batch>> next() = 0;
+
+  /// Ends the threads, within the time of one read from the store, and lets go of what was read ahead. Batches
+  /// that were handed out stay; `next` fails with kFailedPrecondition, also where another thread waits in it;
+  /// the rest answers as before.
+  virtual void close() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
   /// Records of an epoch, on all ranks.

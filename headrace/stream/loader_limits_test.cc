@@ -98,6 +98,22 @@ TEST_F(LoaderTest, ABatchesMemoryIsUsedAgain) {
   EXPECT_LE(memory.size(), 10U);
 }
 
+TEST_F(LoaderTest, AClosedLoaderGivesNoMoreAndItsBatchesStay) {
+  publish({500}, 7, true);
+  auto loader = make_loader(open(), options());
+  const Batch first = **(*loader)->next();
+  const std::vector<std::byte> content(first.column(0), first.column(0) + 100);
+  const LoaderStats before = (*loader)->stats();
+  (*loader)->close();
+  (*loader)->close();
+  EXPECT_EQ((*loader)->next().error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(std::equal(content.begin(), content.end(), first.column(0)));
+  EXPECT_EQ((*loader)->stats().batches, before.batches);
+  EXPECT_EQ((*loader)->stats().ready_batches, 0U);
+  EXPECT_EQ((*loader)->stats().held_batches, 1U);
+  EXPECT_EQ((*loader)->state(0, 1), (*make_loader(open(), options()))->state(0, 1));
+}
+
 TEST_F(LoaderTest, HeadspaceGivesTheFirstBatchAgainAndAgain) {
   publish({500}, 7, true);
   LoaderOptions with = options();
@@ -129,6 +145,8 @@ TEST_F(LoaderTest, TracesWhatItsThreadsDo) {
   EXPECT_EQ(stats.batches, batches);
   EXPECT_EQ(stats.records, 500U);
   EXPECT_EQ(stats.blocks, 72U);
+  EXPECT_EQ(stats.decoded_bytes,
+            batches * options().batch_size * (kWidth * sizeof(float) + 2 * sizeof(std::int64_t)));
 }
 
 // A store whose reads wait until they are let go or stopped, or so many wait at once.
@@ -137,6 +155,7 @@ class StuckStore final : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   std::atomic<bool> is_stuck{false};
   std::atomic<int> most_waiting{1'000'000};
+  bool is_asked() const { return waiting_ > 0; }
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
@@ -230,6 +249,28 @@ TEST_F(LoaderStallTest, AStopComesBeforeABatchThatIsReady) {
   const auto batch = loader->next();
   ASSERT_FALSE(batch);
   EXPECT_EQ(batch.error().code, Code::kCancelled);
+}
+
+TEST_F(LoaderStallTest, ClosingEndsTheThreadsAndAWaitInAnotherThread) {
+  const auto loader = stalled(options());
+  Error error;
+  std::jthread waiter([&] { error = loader->next().error(); });
+  while (!stuck->is_asked()) std::this_thread::yield();
+  loader->close();
+  waiter.join();
+  EXPECT_EQ(error.code, Code::kFailedPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("the loader is closed"));
+  EXPECT_EQ(loader->stats().threads, 0);
+}
+
+TEST_F(LoaderStallTest, WhatIsToldOfAWaitMayClose) {
+  LoaderOptions with = options();
+  with.report_after = milliseconds(20);
+  BatchLoader* closed = nullptr;
+  with.report = [&](const std::string&) { closed->close(); };
+  const auto loader = stalled(with);
+  closed = loader.get();
+  EXPECT_EQ(loader->next().error().code, Code::kFailedPrecondition);
 }
 
 TEST_F(LoaderStallTest, AStoreThatIsSlowFromTheStartGetsMoreThreads) {

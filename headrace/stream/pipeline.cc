@@ -1,7 +1,7 @@
 #include "headrace/stream/pipeline.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "headrace/base/text.h"
 
@@ -70,19 +70,41 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
     fail(next_sequence_, {Code::kResourceExhausted, "the system refuses to start a thread"});
 }
 
-Pipeline::~Pipeline() {
-  batches_->on_return({});  // batches may outlive it
+Pipeline::~Pipeline() { close(); }
+
+void Pipeline::close() {
+  batches_->on_return({});  // batches may outlive this
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    may_take_.notify_all();
+  }
   stop_.request_stop();
-  for (std::jthread& thread : threads_) thread.request_stop();
+  std::vector<std::jthread> threads;
+  {
+    std::unique_lock lock(mutex_);
+    // From within `next` (what it reports to may do this) the threads are told to end, but not waited for.
+    if (taker_ == std::this_thread::get_id()) return;
+    may_take_.wait(lock, [this] { return taker_ == std::thread::id(); });
+    threads.swap(threads_);
+  }
+  threads.clear();
+  const std::lock_guard lock(mutex_);
+  states_.clear();
+  ready_.clear();
+  claimed_sequence_ = next_sequence_;
+  first_.reset();
+  buffers_.reset();
+  batches_->keep_none();
 }
 
 // REQUIRES: mutex_ is held. False if there are enough, or the system refuses.
 bool Pipeline::add_thread() {
   const std::size_t number = threads_.size();
-  if (number >= activities_.size()) return false;
+  if (is_closed_ || number >= activities_.size()) return false;
   try {
-    threads_.emplace_back([this, number](const std::stop_token& stop) { work(number, stop); });
-  } catch (const std::system_error&) {
+    threads_.emplace_back([this, number] { work(number); });
+  } catch (const std::exception&) {
     return false;
   }
   return true;
@@ -295,6 +317,7 @@ void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::
   trace_.add(kMaking, worker.number, task.sequence, start);
   lock.lock();
   stats_.decode_seconds += seconds_between(start, Clock::now());
+  if (status) stats_.decoded_bytes += task.batch.content_bytes();
   stats_.corrupt_records += worker.maker.take_corrupt_records();
   ++settled_;
   add_remarks(worker.maker.take_remarks());
@@ -328,7 +351,8 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
   return true;
 }
 
-void Pipeline::work(std::size_t number, const std::stop_token& stop) {
+void Pipeline::work(std::size_t number) {
+  const std::stop_token stop = stop_.get_token();
   std::unique_lock lock(mutex_);
   Error error;
   try {
@@ -364,7 +388,7 @@ void Pipeline::changed() {
 // ---- The caller ----
 
 bool Pipeline::is_ready() const {
-  return next_sequence_ >= end_of_making() || first_ || ready_.contains(next_sequence_);
+  return is_closed_ || next_sequence_ >= end_of_making() || first_ || ready_.contains(next_sequence_);
 }
 
 // Nothing can be made, nor is being made, until the caller lets a batch go.
@@ -425,9 +449,28 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
   return {};
 }
 
+// Tells `close` that a caller is there, until it leaves, however it does.
+class Pipeline::Taking {
+ public:
+  explicit Taking(Pipeline& pipeline) : pipeline_(pipeline) { set(std::this_thread::get_id()); }
+  ~Taking() { set({}); }
+  Taking(const Taking&) = delete;
+  Taking& operator=(const Taking&) = delete;
+
+ private:
+  void set(std::thread::id taker) {
+    const std::lock_guard lock(pipeline_.mutex_);
+    pipeline_.taker_ = taker;
+    pipeline_.may_take_.notify_all();
+  }
+  Pipeline& pipeline_;
+};
+
 Result<std::optional<Batch>> Pipeline::next() {
+  const Taking taking(*this);
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(await(lock));
+  if (is_closed_) return Error{Code::kFailedPrecondition, "the loader is closed; make another one"};
   if (next_sequence_ >= end_sequence()) return std::optional<Batch>();
   Batch batch;
   if (first_) {

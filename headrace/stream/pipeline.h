@@ -44,6 +44,8 @@ class Pipeline {
   ~Pipeline();
 
   Result<std::optional<Batch>> next();
+  /// See BatchLoader. For any thread; ends a wait in `next`, too.
+  void close();
   LoaderStats stats() const;
   std::vector<std::string> remarks() const;
   std::string activity() const;
@@ -96,8 +98,9 @@ class Pipeline {
   };
   // What each thread has for itself.
   struct Worker;
+  class Taking;
 
-  void work(std::size_t number, const std::stop_token& stop);
+  void work(std::size_t number);
   bool claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock);
   std::uint64_t end_of_making() const;
   void drop_windows(std::size_t source);
@@ -128,7 +131,7 @@ class Pipeline {
   const BatchPlan& plan_;
   const LoaderOptions& options_;
   const Sizes sizes_;
-  const std::shared_ptr<BufferPool> buffers_ = BufferPool::create();
+  std::shared_ptr<BufferPool> buffers_ = BufferPool::create();
   std::shared_ptr<BatchPool> batches_;
 
   mutable std::mutex mutex_;
@@ -140,6 +143,8 @@ class Pipeline {
   std::map<std::uint64_t, Batch> ready_;  // by sequence
   std::optional<Batch> first_;            // in headspace mode
   std::optional<Failure> failure_;        // the one at the earliest batch
+  std::thread::id taker_;                 // the thread that is in `next`
+  bool is_closed_ = false;
   LoaderStats stats_;
   std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;
@@ -147,7 +152,7 @@ class Pipeline {
   std::uint64_t settled_ = 0;         // tasks of any kind; for who waits to see that something goes on
   RecordFinder finder_;               // for messages
   LoaderTrace trace_;
-  std::stop_source stop_;              // of requests to the store
+  std::stop_source stop_;              // of threads, and of requests to the store
   std::vector<std::jthread> threads_;  // last: they end before the rest goes
 };
 

@@ -247,6 +247,7 @@ def refused_in_child(use) -> str:
 
 USES = {
     "next": lambda data, loader: next(loader),
+    "close": lambda data, loader: loader.close(),
     "stats": lambda data, loader: loader.stats(),
     "activity": lambda data, loader: loader.activity(),
     "trace": lambda data, loader: loader.trace(),
@@ -302,6 +303,58 @@ def test_loaders_run_side_by_side(folder):
     for thread in threads:
         thread.join()
     assert found == [expected] * len(found)
+
+
+def test_a_closed_loader_has_ended_its_threads_and_keeps_what_it_knows(folder):
+    with hr.open(folder).loader(batch_size=10, seed=1, columns=COLUMNS, threads=2) as loader:
+        batch = next(loader)
+        numbers, state = batch["number"].tolist(), loader.state()
+    assert batch["number"].tolist() == numbers
+    assert (loader.stats().threads, loader.stats().held_batches, loader.stats().batches) == (0, 1, 1)
+    assert (loader.step, loader.state()) == (1, state)
+    for use in (lambda: next(loader), lambda: loader.seek(5), lambda: list(loader.pass_batches())):
+        with pytest.raises(hr.errors.FailedPreconditionError, match="the loader is closed"):
+            use()
+    loader.close()
+
+
+def test_closing_ends_a_wait_for_a_batch_in_another_thread(published):
+    script = textwrap.dedent(HELD) + textwrap.dedent("""
+        store = held_store.HeldStore(sys.argv[1], lambda key: key.endswith(".tfrecord"), most_seconds=60)
+        loader = hr.open(store.url).loader(batch_size=8, columns=["id"])
+        told = []
+        def take():
+            try:
+                next(iter(loader.pass_batches()))
+            except hr.errors.FailedPreconditionError as error:
+                told.append(str(error))
+        thread = threading.Thread(target=take)
+        thread.start()
+        store.is_asked.wait()
+        loader.close()
+        thread.join()
+        print(told, store.has_answered)
+    """)
+    done = run_script(script, published)
+    assert (done.stdout, done.returncode) == ("['the loader is closed; make another one'] False\n", 0), (
+        done.stderr
+    )
+
+
+def test_a_signals_handler_may_close_the_loader_that_it_interrupts(published):
+    script = textwrap.dedent(HELD) + textwrap.dedent("""
+        store = hold(".tfrecord")
+        loader = hr.open(store.url).loader(batch_size=8, columns=["id"])
+        signal.signal(signal.SIGINT, lambda *_: loader.close())
+        try:
+            next(iter(loader.pass_batches()))
+        except hr.errors.FailedPreconditionError as error:
+            print(error, store.has_answered)
+    """)
+    done = run_script(script, published)
+    assert (done.stdout, done.returncode) == ("the loader is closed; make another one False\n", 0), (
+        done.stderr
+    )
 
 
 def test_a_loader_that_is_in_use_may_be_left_at_the_interpreters_end(folder):

@@ -55,7 +55,14 @@ def test_every_figure_is_a_sample_with_the_labels(loader, labels):
         return samples.pop((f"headrace_loader_{name}", frozenset({**labels, **more}.items())))
 
     assert value("records_total") == stats.records == 100 * stats.batches > 0
-    for name in ("batches", "fetched_bytes", "inflated_bytes", "corrupt_records", "wait_seconds"):
+    for name in (
+        "batches",
+        "fetched_bytes",
+        "inflated_bytes",
+        "decoded_bytes",
+        "corrupt_records",
+        "wait_seconds",
+    ):
         assert value(f"{name}_total") == getattr(stats, name)
     for stage in ("fetch", "inflate", "check", "decode", "idle"):
         assert value("stage_seconds_total", stage=stage) == getattr(stats, f"{stage}_seconds")

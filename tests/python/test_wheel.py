@@ -31,7 +31,8 @@ def output_of(*command, **options) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(root) -> pathlib.Path:
-    wheels = list((root / "build" / "wheels").glob("*.whl"))
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    wheels = list((root / "build" / "wheels").glob(f"*-{tag}-*.whl"))
     assert len(wheels) == 1, "there is no wheel in build/wheels: ./dev wheel"
     return wheels[0]
 

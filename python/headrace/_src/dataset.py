@@ -10,13 +10,16 @@ import numbers
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.loader import POLICIES, Loader, LoaderOptions, make_loader
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing import Unpack  # from Python 3.11 on
 
 
 class Shard(NamedTuple):

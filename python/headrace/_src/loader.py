@@ -169,10 +169,11 @@ class Loader:
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
-        self._pass_lock = threading.Lock()
+        self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
         self._pass_number = 0
         self._left_out_rows = 0
         self._failure: Error | None = None
+        self._is_closed = False
 
     # ---- what it gives
 
@@ -197,6 +198,23 @@ class Loader:
         if self._epochs is None:
             raise TypeError("a loader with epochs=None has no end")
         return max(0, self._epochs * self.batches_per_epoch - self._first_step)
+
+    def close(self) -> None:
+        """Ends its threads and frees what was read ahead; `with data.loader(…) as loader:` does so, too.
+
+        Also ends a wait for a batch in another thread. Batches that were handed out stay; there are no more.
+        Position, state, statistics and trace remain. A loader that is let go of needs none of this.
+        """
+        self._is_closed = True
+        self._engine.close()  # before the lock: a pass holds that while it waits for a batch
+        with self._pass_lock:
+            self._engine.close()  # the pass may have made another one
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -411,6 +429,8 @@ class Loader:
         return _headrace.Loader(**self._arguments, epochs=epochs, state=state, position=position)
 
     def _replace_engine(self, step: int, epochs: int | None) -> None:
+        if self._is_closed:
+            raise FailedPreconditionError("the loader is closed; make another one")
         engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here leaves all as it is
         self._engines, self._engine_epochs = (engine, self.stats()), epochs
 
@@ -454,6 +474,11 @@ class Converted(Generic[Array]):
 
     def __len__(self) -> int:
         return len(self._loader)
+
+    @property
+    def loader(self) -> Loader:
+        """Whose batches these are; has their state, step and statistics."""
+        return self._loader
 
     def __repr__(self) -> str:
         return f"<batches of {self._loader!r}, converted>"

@@ -15,6 +15,7 @@ _METRICS = (
     ("batches_total", "counter", "Batches handed out."),
     ("fetched_bytes_total", "counter", "Bytes read from the store."),
     ("inflated_bytes_total", "counter", "Bytes after decompression."),
+    ("decoded_bytes_total", "counter", "Bytes of columns in batches that were made."),
     ("corrupt_records_total", "counter", "Damaged records that were met, in each epoch anew."),
     ("stage_seconds_total", "counter", "Seconds that each stage took, summed over the threads."),
     ("wait_seconds_total", "counter", "Seconds that the caller waited for batches."),
@@ -42,6 +43,8 @@ class Stats:
     inflate_seconds: float = 0.0
     check_seconds: float = 0.0
     """Both checksums of each record."""
+    decoded_bytes: int = 0
+    """Of columns, in batches that were made."""
     decode_seconds: float = 0.0
     """From records to columns."""
     idle_seconds: float = 0.0
@@ -72,7 +75,7 @@ class Stats:
             ("fetched", f"{self.fetched_bytes / 1e6:,.1f} MB in {self.fetch_seconds:.3f} s"),
             ("inflated", f"{self.inflated_bytes / 1e6:,.1f} MB in {self.inflate_seconds:.3f} s"),
             ("checked", f"in {self.check_seconds:.3f} s"),
-            ("decoded", f"in {self.decode_seconds:.3f} s"),
+            ("decoded", f"{self.decoded_bytes / 1e6:,.1f} MB in {self.decode_seconds:.3f} s"),
             ("waited for batches", f"{self.wait_seconds:.3f} s"),
             ("threads", f"{self.threads}, idle for {self.idle_seconds:.3f} s"),
             ("batches now", f"{self.ready_batches} ready, {self.held_batches} held"),
