@@ -287,19 +287,9 @@ class Loader {
   std::tuple<double, double> quality(std::size_t source, std::uint64_t epoch) const {
     const Engine& engine = engine_.here();
     if (source >= engine.sources.size()) raise({Code::kOutOfRange, concat("there is no source ", source)});
-    const LoaderSource& from = engine.sources[source];
-    const LoaderOptions& options = engine.options;
-    const ShuffleQuality quality =
-        value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<ShuffleQuality> {
-          std::vector<std::string> ignored;
-          HEADRACE_TRY(const auto order, Source::create(from.dataset,
-                                                        {.range = from.range,
-                                                         .mode = options.shuffle,
-                                                         .seed = options.seed,
-                                                         .window_bytes = options.window_bytes},
-                                                        {.stop = stop}, ignored));
-          return shuffle_quality(*order, epoch, kQualitySamples, options.seed);
-        }));
+    const Source& order = engine.batches->source(source);
+    const WithoutGil released;
+    const ShuffleQuality quality = shuffle_quality(order, epoch, kQualitySamples, engine.options.seed);
     return {quality.displacement, quality.spread};
   }
 

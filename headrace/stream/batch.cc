@@ -107,7 +107,6 @@ Batch BatchPool::take() {
   std::unique_ptr<Batch::Memory> memory;
   {
     const std::lock_guard lock(mutex_);
-    ++outstanding_;
     if (!free_.empty()) {
       memory = std::move(free_.back());
       free_.pop_back();
@@ -116,6 +115,11 @@ Batch BatchPool::take() {
   if (memory == nullptr) memory = std::make_unique<Batch::Memory>(fixed_bytes_, columns_.size());
   for (VariableColumn& column : memory->variable) column.clear();
   memory->pool = this;
+  {
+    const std::lock_guard lock(mutex_);
+    free_.reserve(free_.size() + outstanding_ + 1);  // so giving back takes no memory
+    ++outstanding_;
+  }
   Batch batch;
   batch.rows = rows_;
   batch.memory_ = {memory.release(), [pool = shared_from_this()](Batch::Memory* done) {

@@ -17,43 +17,6 @@ void prefetch(const Window::Place& place) {
     __builtin_prefetch(place.data.data() + at);
 }
 
-// A column with one row in the place of each whose weight is 0.
-template <typename T>
-void repeat_rows(std::vector<T>& values, std::vector<std::int64_t>& offsets, std::span<const float> weights,
-                 std::size_t good) {
-  std::vector<T> filled;
-  std::vector<std::int64_t> filled_offsets = {0};
-  for (std::size_t row = 0; row < weights.size(); ++row) {
-    const std::size_t from = weights[row] != 0 ? row : good;
-    filled.insert(filled.end(), values.begin() + offsets[from], values.begin() + offsets[from + 1]);
-    filled_offsets.push_back(static_cast<std::int64_t>(filled.size()));
-  }
-  values = std::move(filled);
-  offsets = std::move(filled_offsets);
-}
-
-// Of a byte column the strings, `length` in a row, or as `offsets` says.
-void repeat_strings(std::vector<BytesView>& strings, std::optional<std::uint32_t> length,
-                    std::vector<std::int64_t>& offsets, std::span<const float> weights, std::size_t good) {
-  if (!length) return repeat_rows(strings, offsets, weights, good);
-  for (std::size_t row = 0; row < weights.size(); ++row) {
-    if (weights[row] == 0)
-      std::copy_n(strings.begin() + good * *length, *length, strings.begin() + row * *length);
-  }
-}
-
-void repeat_fixed(std::byte* values, std::uint64_t size_bytes, std::span<const float> weights,
-                  std::size_t good) {
-  for (std::size_t row = 0; row < weights.size(); ++row) {
-    if (weights[row] != 0) continue;
-    if (good < weights.size()) {
-      std::memcpy(values + row * size_bytes, values + good * size_bytes, size_bytes);
-    } else {
-      std::memset(values + row * size_bytes, 0, size_bytes);
-    }
-  }
-}
-
 }  // namespace
 
 BatchMaker::BatchMaker(ExampleDecoder decoder, CorruptionPolicy policy)
@@ -130,51 +93,55 @@ void BatchMaker::note(std::string message) {
   if (remarks_.size() < kRemarks) remarks_.push_back(std::move(message));
 }
 
-Status BatchMaker::make(std::span<const Window::Place> places, const Describe& describe, Batch& batch) {
+Status BatchMaker::make(std::span<const Window::Place> places, const RecordOfBatch& record,
+                        const Describe& describe, Batch& batch) {
   point_to(batch);
   batch.records = 0;
-  std::size_t good = batch.rows;  // the first good row
+  std::uint64_t first_good = 0;  // of all ranks' records, as far as that was looked for
   for (std::size_t row = 0; row < batch.rows; ++row) {
-    bool is_good = false;
     if (row + 1 < places.size()) prefetch(places[row + 1]);
+    bool is_good = false;
     if (row < places.size()) {
-      const Window::Place& place = places[row];
-      if (place.hole != nullptr) {
-        note(place.hole->message);
-      } else {
-        Status status = decoder_.decode(place.data, buffers_, row);
-        is_good = status.has_value();
-        if (!is_good) {
-          Error error = std::move(status).error().in(describe(row));
-          if (policy_ == CorruptionPolicy::kFail) return with_advice(std::move(error));
-          note(std::move(error.message));
-        }
-      }
+      HEADRACE_TRY(is_good, decode(places[row], describe, row));
     }
+    if (!is_good && !repeat(record, first_good, row)) clear(batch, row);
     end_row(batch, row, is_good);
     batch.records += is_good ? 1 : 0;
-    if (is_good && good == batch.rows) good = row;
   }
-  if (batch.records < batch.rows) fill_empty_places(batch, good);
   gather_strings(batch);
   return {};
 }
 
-void BatchMaker::fill_empty_places(const Batch& batch, std::size_t good) {
-  const std::span<const float> weights(batch.weights(), batch.rows);
+// False if it is a hole.
+Result<bool> BatchMaker::decode(const Window::Place& place, const Describe& describe, std::size_t row) {
+  if (place.hole != nullptr) {
+    note(place.hole->message);
+    return false;
+  }
+  Status status = decoder_.decode(place.data, buffers_, row);
+  if (status) return true;
+  Error error = std::move(status).error().in(describe(row));
+  if (policy_ == CorruptionPolicy::kFail) return with_advice(std::move(error));
+  note(std::move(error.message));
+  return false;
+}
+
+// The batch's first good record again, looked for from number `first_good` on; false if there is none.
+bool BatchMaker::repeat(const RecordOfBatch& record, std::uint64_t& first_good, std::size_t row) {
+  for (; const std::optional<Window::Place> place = record(first_good); ++first_good) {
+    if (place->hole == nullptr && decoder_.decode(place->data, buffers_, row)) return true;
+  }
+  return false;
+}
+
+void BatchMaker::clear(const Batch& batch, std::size_t row) {
   for (std::size_t i = 0; i < decoder_.columns().size(); ++i) {
     const Column& column = decoder_.columns()[i];
-    VariableColumn& variable = batch.variable(i);
     if (is_fixed(column)) {
-      repeat_fixed(batch.column(i), row_bytes(column), weights, good);
-    } else if (good == batch.rows) {
-      std::ranges::fill(strings_[i], BytesView());  // what is not fixed stays empty
-    } else if (column.type == FeatureType::kBytes) {
-      repeat_strings(strings_[i], column.length, variable.row_offsets, weights, good);
-    } else if (column.type == FeatureType::kFloat32) {
-      repeat_rows(variable.floats, variable.row_offsets, weights, good);
-    } else {
-      repeat_rows(variable.integers, variable.row_offsets, weights, good);
+      std::memset(batch.column(i) + row * row_bytes(column), 0, row_bytes(column));
+    } else if (column.length) {
+      std::fill_n(strings_[i].begin() + static_cast<std::ptrdiff_t>(row * *column.length), *column.length,
+                  BytesView());
     }
   }
 }

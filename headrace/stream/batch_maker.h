@@ -3,6 +3,7 @@
 /// \file Decodes records into the rows of a batch.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,13 @@ class BatchMaker {
 
   /// Names a row's record for people: "record 7 of s3://…".
   using Describe = std::function<std::string(std::size_t row)>;
+  /// The batch's i-th record, of all ranks; none beyond the last.
+  using RecordOfBatch = std::function<std::optional<Window::Place>(std::uint64_t i)>;
   /// Fills the batch: row i from `places[i]`. Rows beyond, and those of records that cannot be had or
-  /// decoded, get weight 0 and repeat the first good row; a batch without one has zeros and empty rows.
+  /// decoded, get weight 0 and the first good one of all `record`s; without one, zeros and empty rows.
   /// \error kDataLoss, kInvalidArgument  a record that cannot be decoded, under CorruptionPolicy::kFail
-  Status make(std::span<const Window::Place> places, const Describe& describe, Batch& batch);
+  Status make(std::span<const Window::Place> places, const RecordOfBatch& record, const Describe& describe,
+              Batch& batch);
 
   /// Rows that were holes since the last call, and remarks about them, the first hundred.
   std::uint64_t take_corrupt_records() { return std::exchange(corrupt_records_, 0); }
@@ -33,7 +37,9 @@ class BatchMaker {
   BatchMaker(ExampleDecoder decoder, CorruptionPolicy policy);
   void point_to(const Batch& batch);
   void end_row(const Batch& batch, std::size_t row, bool is_good);
-  void fill_empty_places(const Batch& batch, std::size_t good);
+  Result<bool> decode(const Window::Place& place, const Describe& describe, std::size_t row);
+  bool repeat(const RecordOfBatch& record, std::uint64_t& first_good, std::size_t row);
+  void clear(const Batch& batch, std::size_t row);
   void gather_strings(const Batch& batch);
   void note(std::string message);
 

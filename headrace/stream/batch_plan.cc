@@ -32,21 +32,24 @@ SourcePosition BatchPlan::split_epochs(std::size_t source, std::uint64_t positio
   return {source, position / count, position % count};
 }
 
+std::optional<SourcePosition> BatchPlan::record(std::uint64_t sequence, std::uint64_t i) const {
+  if (is_mixture()) {
+    const Mixture::Draw draw = mixture_.at(sequence * batch_size_ + i);
+    return split_epochs(draw.source, draw.position);
+  }
+  const std::uint64_t position = sequence % batches_per_epoch_ * batch_size_ + i;
+  if (position >= records_per_epoch_) return std::nullopt;
+  return SourcePosition{0, sequence / batches_per_epoch_, position};
+}
+
 std::vector<SourcePosition> BatchPlan::rows(std::uint64_t sequence) const {
   std::vector<SourcePosition> rows;
   rows.reserve(row_count_);
-  if (is_mixture()) {
-    const std::uint64_t first = sequence * batch_size_ + row_first_;
-    for (std::uint64_t p = first; p < first + row_count_; ++p) {
-      const Mixture::Draw draw = mixture_.at(p);
-      rows.push_back(split_epochs(draw.source, draw.position));
-    }
-    return rows;
+  for (std::uint64_t i = row_first_; i < row_first_ + row_count_; ++i) {
+    const std::optional<SourcePosition> row = record(sequence, i);
+    if (!row) break;
+    rows.push_back(*row);
   }
-  const std::uint64_t epoch = sequence / batches_per_epoch_;
-  const std::uint64_t first = sequence % batches_per_epoch_ * batch_size_ + row_first_;
-  const std::uint64_t end = std::min(first + row_count_, records_per_epoch_);
-  for (std::uint64_t p = first; p < end; ++p) rows.push_back({0, epoch, p});
   return rows;
 }
 

@@ -4,6 +4,7 @@
 /// functions; docs/formats/order.md, "Mixtures" and "Batches and ranks".
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "headrace/stream/mixture.h"
@@ -41,6 +42,8 @@ class BatchPlan {
   std::uint64_t weight(std::size_t source) const { return mixture_.weight(source); }
   std::uint64_t total_weight() const { return mixture_.total_weight(); }
 
+  /// A record of the batch, counted over all ranks; none where the rest is padding. REQUIRES: i < batch_size
+  std::optional<SourcePosition> record(std::uint64_t sequence, std::uint64_t i) const;
   /// The records of this rank's part, in the order of rows; fewer than `row_count` where the rest is padding.
   std::vector<SourcePosition> rows(std::uint64_t sequence) const;
 

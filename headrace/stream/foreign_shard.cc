@@ -170,7 +170,8 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));
   ForeignShard shard = foreign_shard(object, index);
-  shard.shard.cut = !read;
+  // Bytes at the end that are no record's are not wanted, and neither is the member's checksum.
+  shard.shard.cut = !read || (!is_plain && stream_bytes < summary.uncompressed_bytes);
   shard.remarks = std::move(remarks);
   return shard;
 }

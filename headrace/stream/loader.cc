@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
@@ -15,14 +16,26 @@ namespace {
 
 // So that its product with a rank does not wrap around.
 constexpr std::uint64_t kMostBatchSize = std::uint64_t{1} << 31;
-// Batches of all epochs, for the same reason.
-constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
+// Rows of all epochs, for the same reason.
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 62;
 
 std::string schema_text(const Column& column, const FeatureSchema& schema) {
   std::string text = concat(column.name, " is ", schema.dtype);
   if (!schema.shape) return text + "[any]";
   for (const std::int64_t size : *schema.shape) text += concat("[", size, "]");
   return text;
+}
+
+// Of a shape as a manifest says it; none if that is more than a column can have.
+std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0 || static_cast<std::uint64_t>(size) > kMost) return std::nullopt;
+    count *= static_cast<std::uint64_t>(size);
+    if (count > kMost) return std::nullopt;
+  }
+  return count;
 }
 
 Status check_column(const Dataset& dataset, const Column& column) {
@@ -37,11 +50,8 @@ Status check_column(const Dataset& dataset, const Column& column) {
                                                 "; it has: ", join(names, ", "))};
   }
   bool fits = found->second.dtype == feature_type_name(column.type);
-  if (column.length && found->second.shape) {
-    std::int64_t length = 1;
-    for (const std::int64_t size : *found->second.shape) length *= size;
-    fits = fits && length == static_cast<std::int64_t>(*column.length);
-  }
+  if (column.length && found->second.shape)
+    fits = fits && value_count(*found->second.shape) == *column.length;
   if (fits) return {};
   return Error{Code::kInvalidArgument,
                concat(column.name, " is wanted as ", describe_column(column), ", but in ", dataset.describe(),
@@ -94,10 +104,12 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
   return check_index_memory(sources, options);
 }
 
+std::uint64_t most_epochs(const BatchPlan& plan) {
+  return kMostRows / std::max(plan.records_per_epoch(), plan.batches_per_epoch() * plan.batch_size());
+}
+
 Status check_position(const LoaderOptions& options, const BatchPlan& plan) {
-  if (options.first_batch < plan.batches_per_epoch() &&
-      options.first_epoch < kMostSequence / plan.batches_per_epoch())
-    return {};
+  if (options.first_batch < plan.batches_per_epoch() && options.first_epoch < most_epochs(plan)) return {};
   return Error{Code::kInvalidArgument,
                concat("batch ", options.first_batch, " of epoch ", options.first_epoch,
                       " is wanted first; an epoch has ", plan.batches_per_epoch(), " batches")};
@@ -162,6 +174,8 @@ class Loader final : public BatchLoader {
     return places;
   }
 
+  const Source& source(std::size_t i) const override { return *sources_[i]; }
+
   std::string state(std::uint64_t epoch, std::uint64_t next_batch) const override {
     const bool is_over = next_batch >= plan_.batches_per_epoch();
     return loader_state(from_, options_, {is_over ? epoch + 1 : epoch, is_over ? 0 : next_batch});
@@ -190,7 +204,7 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSourc
                         " records in this range: not one batch of ", options.batch_size)};
   }
   HEADRACE_CHECK(check_position(options, plan));
-  options.epochs = std::min(options.epochs, kMostSequence / plan.batches_per_epoch());
+  options.epochs = std::min(options.epochs, most_epochs(plan));
   HEADRACE_TRY(const Pipeline::Sizes sizes, divide_memory(sources, plan, options));
   return std::unique_ptr<BatchLoader>(std::make_unique<Loader>(
       std::move(from), std::move(options), std::move(sources), plan, sizes, std::move(remarks)));

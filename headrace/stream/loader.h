@@ -130,6 +130,9 @@ class BatchLoader {
   /// The records of this rank's part of a batch, computed, not remembered; RecordFinder reads them.
   virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
 
+  /// The order of a data set, as the loader has it. REQUIRES: i < number of sources
+  virtual const Source& source(std::size_t i) const = 0;
+
   /// docs/formats/order.md, "State": what continues after batch `next_batch` − 1 of `epoch`; less than 1 kB.
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;
 };

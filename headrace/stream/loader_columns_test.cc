@@ -80,6 +80,36 @@ TEST_F(LoaderColumnsTest, HolesRepeatAGoodRowInEveryColumn) {
   }
 }
 
+TEST_F(LoaderColumnsTest, RowsOfWeightZeroAreTheSameAtEveryWorldSize) {
+  publish({50}, 0);
+  Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
+  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
+  for (const std::uint64_t record : {0, 1, 17, 31}) data[index->record_offset(record) + 30] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  LoaderOptions with = all_columns();
+  with.shuffle = ShuffleMode::kNone;
+  with.on_corrupt = CorruptionPolicy::kSkipRecord;
+  for (with.world_size = 1; with.world_size <= 16; with.world_size += 5) {
+    std::vector<std::vector<std::int64_t>> ids(4);
+    for (with.rank = 0; with.rank < with.world_size; ++with.rank) {
+      auto loader = make_loader(open(), with);
+      for (std::vector<std::int64_t>& global : ids) {
+        const Batch batch = **(*loader)->next();
+        const auto* y = reinterpret_cast<const std::int64_t*>(batch.column(0));
+        for (std::size_t row = 0; row < batch.rows; ++row) {
+          expect_row(batch, row, y[2 * row]);
+          global.push_back(y[2 * row]);
+        }
+      }
+    }
+    EXPECT_EQ(ids[0], (std::vector<std::int64_t>{2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+    EXPECT_EQ(ids[1],
+              (std::vector<std::int64_t>{16, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 16}));
+    EXPECT_EQ(ids[3],
+              (std::vector<std::int64_t>{48, 49, 48, 48, 48, 48, 48, 48, 48, 48, 48, 48, 48, 48, 48, 48}));
+  }
+}
+
 TEST_F(LoaderColumnsTest, ABatchWithoutAGoodRecordIsEmpty) {
   publish({16}, 0);
   Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;

@@ -114,16 +114,36 @@ TEST_F(LoaderTest, AClosedLoaderGivesNoMoreAndItsBatchesStay) {
   EXPECT_EQ((*loader)->state(0, 1), (*make_loader(open(), options()))->state(0, 1));
 }
 
+TEST_F(LoaderTest, SeveralThreadsMayCloseWhileBatchesAreMade) {
+  publish({500}, 7, true);
+  const auto dataset = open();
+  for (int i = 0; i < 50; ++i) {
+    LoaderOptions with = options();
+    with.threads = 3;
+    auto loader = make_loader(dataset, with);
+    std::vector<std::jthread> closers;
+    for (int c = 0; c < 3; ++c) closers.emplace_back([&] { (*loader)->close(); });
+    while (true) {
+      const auto batch = (*loader)->next();
+      if (!batch || !*batch) break;
+    }
+    closers.clear();
+    EXPECT_EQ((*loader)->stats().threads, 0);
+  }
+}
+
 TEST_F(LoaderTest, HeadspaceGivesTheFirstBatchAgainAndAgain) {
   publish({500}, 7, true);
   LoaderOptions with = options();
   const auto expected = batches_of(open(), with);
   with.headspace = true;
+  with.threads = 4;
   auto loader = make_loader(open(), with);
   std::uint64_t count = 0;
   std::set<const std::byte*> memory;
   while (const auto batch = *(*loader)->next()) {
     EXPECT_EQ(batch->number, count++);
+    EXPECT_EQ(reinterpret_cast<const std::int64_t*>(batch->column(1))[0], expected[0][0]);
     memory.insert(batch->column(0));
   }
   EXPECT_EQ(count, expected.size());

@@ -170,6 +170,25 @@ TEST_F(LoaderTest, AFailureComesAfterTheSameBatchesEveryTime) {
   EXPECT_GT(ends.begin()->first, 0U);
 }
 
+// The blocks of a data set that one window holds are used again in the next epoch, also those that are damaged.
+TEST_F(LoaderTest, AFailureStaysOneWhenBlocksAreUsedAgain) {
+  publish({20, 20}, 0);
+  auto object = read_object(*store, "data/train-00001", 1 << 20);
+  object->data[40] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/train-00001", object->data, {}));
+  const auto dataset = open();
+  LoaderOptions with = options();
+  with.window_bytes = 1 << 20;
+  with.batch_size = 40;
+  with.epochs = 10;
+  with.threads = 4;
+  for (int i = 0; i < 1000; ++i) {
+    const auto batch = (*make_loader(dataset, with))->next();
+    ASSERT_FALSE(batch);
+    EXPECT_EQ(batch.error().code, Code::kDataLoss);
+  }
+}
+
 TEST_F(LoaderTest, ADamagedMemberIsAHoleForItsRecordsOnly) {
   publish({50, 50}, 10);
   auto object = read_object(*store, "data/train-00001", 1 << 20);
@@ -210,6 +229,20 @@ TEST_F(LoaderTest, AMissingShardIsAnErrorOrLeftOut) {
   ASSERT_FALSE(strict) << "its batches would have holes that nobody asked for";
   EXPECT_THAT(strict.error().message, AllOf(HasSubstr("train-00001 is missing or altered"),
                                             HasSubstr("to be read with fail; read it with skip-shard")));
+}
+
+TEST_F(LoaderTest, AMissingShardIsLeftOutInExactOrderToo) {
+  publish({20, 20}, 7);
+  ASSERT_TRUE(remove_object(*store, "data/train-00001"));
+  ASSERT_TRUE(remove_object(*store, "data/train-00001.index"));
+  LoaderOptions with = options();
+  with.shuffle = ShuffleMode::kExact;
+  with.on_corrupt = CorruptionPolicy::kSkipShard;
+  std::multiset<std::int64_t> seen;
+  for (const auto& batch : batches_of(open(CorruptionPolicy::kSkipShard), with))
+    seen.insert(batch.begin(), batch.end());
+  EXPECT_EQ(seen.count(-1), 20U + 8U) << "holes, and what fills the last batch up";
+  for (std::int64_t id = 0; id < 20; ++id) EXPECT_EQ(seen.count(id), 1U);
 }
 
 TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewWhereItIsNeeded) {
@@ -362,6 +395,44 @@ TEST_F(LoaderTest, OfACutForeignFileTheRecordsBeforeTheCutAreUsed) {
     seen.erase(-1);
     EXPECT_EQ(seen.size(), used);
     EXPECT_EQ((*loader)->stats().corrupt_records, 0U);
+  }
+}
+
+TEST_F(LoaderTest, BytesBehindTheLastRecordOfACompressedFileLoseNothingElse) {
+  for (const std::size_t more : {1, 12, 15, 16, 100}) {
+    Bytes plain = make_shard(0, 20, 0).data;
+    plain.resize(plain.size() + more);
+    ASSERT_TRUE(store->write("data/a", *gzip_compress(plain, 1), {}));
+    LoaderOptions with = options();
+    with.on_corrupt = CorruptionPolicy::kSkipRecord;
+    std::set<std::int64_t> seen;
+    for (const auto& batch : batches_of(open(CorruptionPolicy::kSkipRecord), with))
+      seen.insert(batch.begin(), batch.end());
+    seen.erase(-1);
+    EXPECT_EQ(seen.size(), 20U) << more;
+  }
+}
+
+TEST_F(LoaderTest, AsManyEpochsAsCanBeCountedAreNoEnd) {
+  publish({50}, 7);
+  LoaderOptions with = options();
+  with.epochs = ~std::uint64_t{0};
+  auto loader = make_loader(open(), with);
+  ASSERT_TRUE(loader);
+  EXPECT_TRUE(*(*loader)->next());
+}
+
+TEST_F(LoaderTest, AShapeThatNoColumnCanHaveFitsNone) {
+  publish({50}, 7);
+  auto text = read_object(*store, "data/_headrace/manifest-00000001", 1 << 20);
+  auto manifest = parse_manifest(text->data);
+  const std::string shape = concat("[", kWidth, "]");
+  const std::size_t at = manifest->attributes_json.find(shape);
+  for (const char* other : {"[-1,-8]", "[4294967296,4294967296]"}) {
+    Manifest changed = *manifest;
+    changed.attributes_json.replace(at, shape.size(), other);
+    ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(changed)));
+    EXPECT_THAT(make_loader(open(), options()).error().message, HasSubstr("x is wanted as float32[8]"));
   }
 }
 

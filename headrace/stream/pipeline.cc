@@ -80,11 +80,15 @@ void Pipeline::close() {
     may_take_.notify_all();
   }
   stop_.request_stop();
+  {
+    const std::lock_guard lock(mutex_);
+    // From within `next` (what it reports to may do this) the threads are told to end, but not waited for.
+    if (taker_ == std::this_thread::get_id()) return;
+  }
+  const std::lock_guard one_closer(closing_mutex_);
   std::vector<std::jthread> threads;
   {
     std::unique_lock lock(mutex_);
-    // From within `next` (what it reports to may do this) the threads are told to end, but not waited for.
-    if (taker_ == std::this_thread::get_id()) return;
     may_take_.wait(lock, [this] { return taker_ == std::thread::id(); });
     threads.swap(threads_);
   }
@@ -149,7 +153,9 @@ void Pipeline::share_blocks(SourceState& state) {
   for (std::size_t i = 1; i < state.windows.size(); ++i) {
     OpenWindow& open = *state.windows[i];
     if (!open.waits_to_share || !state.windows[i - 1]->is_loaded()) continue;
-    open.window->share(*state.windows[i - 1]->window);
+    const OpenWindow& before = *state.windows[i - 1];
+    open.window->share(*before.window);
+    open.errors = before.errors;  // a block that could not be loaded is none here, either
     open.next_block = open.loaded = open.window->blocks().size();
     open.waits_to_share = false;
   }
@@ -292,18 +298,23 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) {
       if (!open->errors.empty()) return open->errors.begin()->second;
     }
   }
+  const auto place = [&](const SourcePosition& at) {
+    const std::uint64_t position = at.epoch * sources_[at.source]->record_count() + at.position;
+    const auto& open = *std::ranges::find_if(task.windows[at.source], [&](const auto& candidate) {
+      return position >= candidate->begin && position < candidate->end;
+    });
+    return open->window->place(at.position);
+  };
   const std::vector<SourcePosition> rows = plan_.rows(task.sequence);
   std::vector<Window::Place> places;
   places.reserve(rows.size());
-  for (const SourcePosition& row : rows) {
-    const std::uint64_t position = row.epoch * sources_[row.source]->record_count() + row.position;
-    const auto& open = *std::ranges::find_if(task.windows[row.source], [&](const auto& candidate) {
-      return position >= candidate->begin && position < candidate->end;
-    });
-    places.push_back(open->window->place(row.position));
-  }
-  return worker.maker.make(
-      places, [&](std::size_t row) { return describe_record(rows[row]); }, task.batch);
+  for (const SourcePosition& row : rows) places.push_back(place(row));
+  const auto record = [&](std::uint64_t i) -> std::optional<Window::Place> {
+    const auto at = i < plan_.batch_size() ? plan_.record(task.sequence, i) : std::nullopt;
+    return at ? std::optional(place(*at)) : std::nullopt;
+  };
+  const auto describe = [&](std::size_t row) { return describe_record(rows[row]); };
+  return worker.maker.make(places, record, describe, task.batch);
 }
 
 void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock) {
@@ -324,7 +335,7 @@ void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::
   changed();
   if (!status) return fail(task.sequence, std::move(status).error());
   ready_.emplace(task.sequence, std::move(task.batch));
-  if (options_.headspace && !first_) first_ = ready_.begin()->second;
+  if (options_.headspace && !first_ && task.sequence == next_sequence_) first_ = ready_.at(task.sequence);
   may_take_.notify_all();
 }
 
@@ -375,6 +386,7 @@ void Pipeline::work(std::size_t number) {
   }
   // Its task is never settled, so nothing after the batches that are ready can be given.
   if (!lock.owns_lock()) lock.lock();
+  activities_[number] = {};
   fail(next_sequence_, std::move(error));
 }
 

@@ -134,6 +134,7 @@ class Pipeline {
   std::shared_ptr<BufferPool> buffers_ = BufferPool::create();
   std::shared_ptr<BatchPool> batches_;
 
+  std::mutex closing_mutex_;  // taken before mutex_
   mutable std::mutex mutex_;
   std::condition_variable_any may_work_;  // something may be there to claim
   std::condition_variable_any may_take_;  // a batch may have become ready, or an error

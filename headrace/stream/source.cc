@@ -18,6 +18,13 @@ constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
 // What is noted of a kept record, if it is a block of its own.
 constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
 
+// Of a shard that is lost, maybe with its index: so many records, which are never read.
+Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
+  ShardIndexBuilder builder(ShardEncoding::kPlain);
+  for (std::uint64_t i = 0; i < record_count; ++i) builder.add_record(0);
+  return std::move(builder).finish(record_count * kRecordFramingBytes, 0);
+}
+
 }  // namespace
 
 Status Window::load(std::size_t i, BlockLoader& loader, const CallOptions& call) {
@@ -111,7 +118,9 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
   std::vector<Result<ShardIndex>> indexes(data.shards().size(), Error{});
   std::vector<std::string> found(indexes.size());
   HEADRACE_CHECK(parallel_for(kIndexThreads, indexes.size(), [&](std::size_t i) -> Status {
-    indexes[i] = data.shard_index(static_cast<std::uint32_t>(i), call, found[i]);
+    const DatasetShard& shard = data.shards()[i];
+    indexes[i] = shard.lost ? index_of_holes(shard.record_count)
+                            : data.shard_index(static_cast<std::uint32_t>(i), call, found[i]);
     return indexes[i] ? Status{} : Status(indexes[i].error());
   }));
   for (Result<ShardIndex>& index : indexes) source->indexes_.push_back(*std::move(index));

@@ -88,6 +88,7 @@ class KerasLoop {
 
   json request() const {
     const TrainOptions& options = options_;
+    const LoaderBudgets budgets = loader_budgets(run_);
     json from = nullptr;
     if (options.init_from)
       from = {{"url", options.init_from->at("checkpoints").url.text()}, {"kind", run_.init_kind}};
@@ -117,7 +118,8 @@ class KerasLoop {
             {"learning_rate", options.learning_rate ? json(*options.learning_rate) : json()},
             {"init_from", from},
             {"log_every", options.log_every},
-            {"memory_budget_bytes", options.memory_budget_bytes},
+            {"training_budget_bytes", budgets.training_bytes},
+            {"validation_budget_bytes", budgets.validation_bytes},
             {"loader_threads", options.loader_threads},
             {"intra_op_threads", options.intra_op_threads},
             {"run", run_.run.url.text()},

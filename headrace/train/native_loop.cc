@@ -120,7 +120,9 @@ class NativeLoop {
     out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
     out.on_corrupt = options_.on_corrupt;
     out.threads = options_.loader_threads;
-    out.memory_budget_bytes = options_.memory_budget_bytes;
+    const LoaderBudgets budgets = loader_budgets(run_);
+    out.memory_budget_bytes =
+        shuffle == ShuffleMode::kNone ? budgets.validation_bytes : budgets.training_bytes;
     out.stop = run_.stop;
     return out;
   }

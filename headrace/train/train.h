@@ -50,6 +50,7 @@ struct TrainOptions {
   std::optional<Location> init_from{};
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
+  /// Of the loader's, with a quarter of it for validation, if there is any.
   std::uint64_t memory_budget_bytes = 256 << 20;
   int loader_threads = 1;
   /// What DATA is read through, as parse_cache_url takes it; empty: nothing. The caller opened DATA with it;

@@ -171,6 +171,12 @@ Status claim_run(const TrainRun& run) {
   return claim_output(run.run, train_output(), run.configuration, run.options.overwrite);
 }
 
+LoaderBudgets loader_budgets(const TrainRun& run) {
+  const std::uint64_t all = run.options.memory_budget_bytes;
+  const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / 4;  // it is read in order
+  return {all - validation, validation};
+}
+
 Result<std::optional<KeptModel>> kept_model(const TrainRun& run) {
   HEADRACE_TRY(const auto published, read_published(run.run.at("model"), kTraceKind));
   if (!published) return std::optional<KeptModel>();

@@ -54,6 +54,13 @@ Status open_run(TrainRun& run);
 /// overwritten.
 Status claim_run(const TrainRun& run);
 
+/// Of the memory for reading: two loaders may be there at once.
+struct LoaderBudgets {
+  std::uint64_t training_bytes = 0;
+  std::uint64_t validation_bytes = 0;
+};
+LoaderBudgets loader_budgets(const TrainRun& run);
+
 /// The model that a run was begun with, in a local folder.
 struct KeptModel {
   StagedFolder folder;

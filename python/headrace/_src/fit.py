@@ -69,14 +69,17 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
         },
         batch_size=request["batch_size"],
         seed=request["seed"],
-        memory_budget=request["memory_budget_bytes"],
         on_corrupt=request["on_corrupt"],
         weights=_WEIGHTS,
         threads=request["loader_threads"],
     )
     train = request["train_records"]
-    validation = make(data.part(train), shuffle=False, epochs=None) if train < len(data) else None
-    return make(data.part(0, train), epochs=request["epochs"]), validation
+    validation = None
+    if train < len(data):
+        budget = request["validation_budget_bytes"]
+        validation = make(data.part(train), shuffle=False, epochs=None, memory_budget=budget)
+    budget = request["training_budget_bytes"]
+    return make(data.part(0, train), epochs=request["epochs"], memory_budget=budget), validation
 
 
 def _dataset(loader: Loader, request: dict[str, Any], model: keras.Model) -> tf.data.Dataset:
