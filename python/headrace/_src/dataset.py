@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
-from headrace._src.loader import POLICIES, Loader, LoaderOptions, make_loader
+from headrace._src.loader import DEFAULT_WINDOW, POLICIES, Loader, LoaderOptions, make_loader
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ class Dataset:
         columns: Mapping[str, Column] | list[str] | None = None,
         seed: int = 0,
         shuffle: bool | str = True,
+        window: int | str = DEFAULT_WINDOW,
         epochs: int | None = 1,
         drop_remainder: bool | str = False,
         rank: int = 0,
@@ -226,6 +227,9 @@ class Dataset:
             seed: decides the order, with the epoch and nothing else.
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
                 all records of the data set, where single records can be read.
+            window: bytes ("64MiB") of blocks that are mixed with one another; of a mixture, of all its data
+                sets together. A larger one mixes better, as `Loader.shuffle_quality` tells, and two of them
+                take memory. It is part of the order: a state of another window is refused.
             epochs: passes over the data; None: without end.
             drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
                 that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
@@ -253,6 +257,7 @@ class Dataset:
             batch_size=batch_size,
             seed=seed,
             shuffle=shuffle,
+            window=window,
             epochs=epochs,
             drop_remainder=drop_remainder,
             rank=rank,
