@@ -93,8 +93,8 @@ def mix(
     Args:
         datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
         columns: as for `Dataset.loader`; None: those that all of the data sets have, with the same shape.
-        options: those of `Dataset.loader`; `on_corrupt` must be there if the data sets were opened with
-            different ones.
+        options: those of `Dataset.loader`; the data sets share the `window`, as they do the records;
+            `on_corrupt` must be there if they were opened with different ones.
 
     Raises:
         InvalidArgumentError: a share that is not above 0, columns that a data set lacks; and so on.
@@ -227,9 +227,8 @@ class Dataset:
             seed: decides the order, with the epoch and nothing else.
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
                 all records of the data set, where single records can be read.
-            window: bytes ("64MiB") of blocks that are mixed with one another; of a mixture, of all its data
-                sets together. A larger one mixes better, as `Loader.shuffle_quality` tells, and two of them
-                take memory. It is part of the order: a state of another window is refused.
+            window: bytes ("64MiB") of blocks whose records are mixed with one another. A larger one mixes
+                better, and takes memory twice. Part of the order: a state of another window is refused.
             epochs: passes over the data; None: without end.
             drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
                 that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.

@@ -308,6 +308,8 @@ class Loader:
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
 
+        A larger `window` mixes better, where blocks of the data set differ from one another.
+
         Args:
             source: which data set of a mixture, counted from 0.
         """
