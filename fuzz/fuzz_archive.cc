@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "fuzz/tar_script.h"
 #include "headrace/codec/archive/archive_reader.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/codec/tar.h"
@@ -16,27 +15,10 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kLimitBytes = 1 << 16;
-constexpr std::size_t kBlockBytes = 512;
 
 struct Item {
   std::string path;
   std::string data;
-};
-
-// Takes bytes off the front of the fuzzer's input; zeros when it is used up.
-class Script {
- public:
-  explicit Script(BytesView input) : input_(input) {}
-  bool empty() const { return input_.empty(); }
-  unsigned byte() { return empty() ? 0 : std::to_integer<unsigned char>(take(1)[0]); }
-  BytesView take(std::size_t size) {
-    const BytesView out = input_.first(std::min(size, input_.size()));
-    input_ = input_.subspan(out.size());
-    return out;
-  }
-
- private:
-  BytesView input_;
 };
 
 struct Tar {
@@ -44,21 +26,6 @@ struct Tar {
   std::vector<Item> files;  // what must be read
   bool is_plain = true;     // nothing else is in it
 };
-
-// A header of POSIX.1-1988 whose checksum is right, whatever its fields are.
-void append_header(Tar& tar, const Item& item, char type, BytesView overlay, std::size_t overlay_at) {
-  std::array<char, kBlockBytes> header{};
-  std::snprintf(header.data(), 100, "%s", item.path.c_str());
-  std::snprintf(header.data() + 124, 12, "%011zo", item.data.size());
-  header[156] = type;
-  std::snprintf(header.data() + 257, 6, "ustar");
-  std::copy(overlay.begin(), overlay.end(), reinterpret_cast<std::byte*>(header.data()) + overlay_at);
-  std::fill_n(header.begin() + 148, 8, ' ');
-  unsigned sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  std::snprintf(header.data() + 148, 8, "%06o", sum);
-  append(tar.bytes, std::as_bytes(std::span(header)));
-}
 
 // Entries as the script says: of a type, a name, data, and some bytes that are laid over the header.
 Tar make_tar(Script& script) {
@@ -70,14 +37,17 @@ Tar make_tar(Script& script) {
     item.path[script.byte() % item.path.size()] = '.';
     item.data = to_string(script.take(script.byte()));
     const std::size_t overlay_bytes = script.byte() % 4 == 0 ? script.byte() % 64 : 0;
-    const std::size_t overlay_at = script.byte() * 2 % (kBlockBytes - 64);
-    append_header(tar, item, type, script.take(overlay_bytes), overlay_at);
-    append(tar.bytes, as_bytes(item.data));
-    tar.bytes.resize((tar.bytes.size() + kBlockBytes - 1) / kBlockBytes * kBlockBytes);
+    const std::size_t overlay_at = script.byte() * 2 % (kTarBlockBytes - 64);
+    append_tar_header(tar.bytes, {.path = item.path,
+                                  .data_bytes = item.data.size(),
+                                  .type = type,
+                                  .overlay = script.take(overlay_bytes),
+                                  .overlay_at = overlay_at});
+    append_tar_data(tar.bytes, as_bytes(item.data));
     tar.is_plain = tar.is_plain && type == '0' && overlay_bytes == 0;
     tar.files.push_back(std::move(item));
   }
-  tar.bytes.resize(tar.bytes.size() + 2 * kBlockBytes);
+  tar.bytes.resize(tar.bytes.size() + 2 * kTarBlockBytes);
   return tar;
 }
 
@@ -141,7 +111,7 @@ void read_samples(const Bytes& tar) {
 }  // namespace headrace
 
 // The first byte says what the rest is: an archive as it stands, or a script of what to put into a tar, which
-// may then be compressed. Random bytes alone would never get past a header's checksum.
+// may then be compressed.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace headrace;
   Script script(std::as_bytes(std::span(data, size)));

@@ -41,6 +41,7 @@ struct Arguments {
   std::vector<ColumnTuple> columns;
   std::uint64_t batch_size = 0;
   std::string shuffle;
+  std::uint64_t window_bytes = 0;
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   bool drop_remainder = false;
@@ -108,6 +109,7 @@ LoaderOptions options_of(const Arguments& arguments) {
                         .seed = arguments.seed,
                         .epochs = arguments.epochs,
                         .drop_remainder = arguments.drop_remainder,
+                        .window_bytes = arguments.window_bytes,
                         .rank = arguments.rank,
                         .world_size = arguments.world_size,
                         .on_corrupt = policy_of(arguments.on_corrupt),
@@ -348,19 +350,20 @@ void bind_loader(nb::module_& module) {
       .def(
           "__init__",
           [](Loader* self, std::vector<SourceTuple> sources, std::vector<ColumnTuple> columns,
-             std::uint64_t batch_size, std::string shuffle, std::uint64_t seed, std::uint64_t epochs,
-             bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::string on_corrupt,
-             int threads, std::uint64_t memory_budget_bytes, bool headspace, bool trace,
-             const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
-            new (self) Loader({std::move(sources), std::move(columns), batch_size, std::move(shuffle), seed,
-                               epochs, drop_remainder, rank, world_size, std::move(on_corrupt), threads,
-                               memory_budget_bytes, headspace, trace},
+             std::uint64_t batch_size, std::string shuffle, std::uint64_t window_bytes, std::uint64_t seed,
+             std::uint64_t epochs, bool drop_remainder, std::uint64_t rank, std::uint64_t world_size,
+             std::string on_corrupt, int threads, std::uint64_t memory_budget_bytes, bool headspace,
+             bool trace, const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
+            new (self) Loader({std::move(sources), std::move(columns), batch_size, std::move(shuffle),
+                               window_bytes, seed, epochs, drop_remainder, rank, world_size,
+                               std::move(on_corrupt), threads, memory_budget_bytes, headspace, trace},
                               state, position);
           },
           nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("batch_size"), nb::arg("shuffle"),
-          nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"),
-          nb::arg("world_size"), nb::arg("on_corrupt"), nb::arg("threads"), nb::arg("memory_budget_bytes"),
-          nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(), nb::arg("position").none())
+          nb::arg("window_bytes"), nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"),
+          nb::arg("rank"), nb::arg("world_size"), nb::arg("on_corrupt"), nb::arg("threads"),
+          nb::arg("memory_budget_bytes"), nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(),
+          nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("close", &Loader::close)
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))

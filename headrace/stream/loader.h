@@ -110,7 +110,7 @@ class BatchLoader {
   /// \error kDeadlineExceeded   no progress for `patience`
   virtual Result<std::optional<Batch>> next() = 0;
 
-  /// Ends the threads, within the time of one read from the store, and lets go of what was read ahead. Batches
+  /// Ends the threads, within the time of one read from the store, and frees what was read ahead. Batches
   /// that were handed out stay; `next` fails with kFailedPrecondition, also where another thread waits in it;
   /// the rest answers as before.
   virtual void close() = 0;

@@ -50,6 +50,7 @@ class Loader:
         columns: Sequence[tuple[str, str, Sequence[int] | None, Any]],
         batch_size: int,
         shuffle: str,
+        window_bytes: int,
         seed: int,
         epochs: int,
         drop_remainder: bool,

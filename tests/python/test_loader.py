@@ -223,6 +223,34 @@ def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
         data.loader(batch_size=10, columns=COLUMNS, state=b"\x00")
 
 
+def test_the_window_decides_what_is_mixed_with_what(data):
+    """A shard of this data set is one block, so in the smallest window one shard follows the other."""
+
+    def loader(window, mix=False, **options):
+        options = {"batch_size": 250, "seed": 9, "window": window, "columns": COLUMNS, **options}
+        return hr.mix({data: 1}, **options) if mix else data.loader(**options)
+
+    assert [len({number // 250 for number in numbers([batch])}) for batch in loader(1)] == [1] * 4
+    assert [len({number // 250 for number in numbers([batch])}) for batch in loader("1GB")] == [4] * 4
+    assert sorted(numbers(loader(1))) == list(range(RECORDS))
+    assert numbers(loader(1, mix=True)) == numbers(loader(1)) != numbers(loader("64MiB"))
+    spreads = [loader(window).shuffle_quality().spread for window in (1, "64MiB")]
+    assert spreads[0] < 0.5 < 0.9 < spreads[1] < 1.1
+
+
+def test_the_window_is_part_of_the_state(data):
+    options = {"batch_size": 50, "columns": COLUMNS}
+    state = data.loader(**options).state()
+    assert data.loader(window=64 * 2**20, **options).state() == state  # the default
+    with pytest.raises(hr.errors.FailedPreconditionError, match="window_bytes: 67108864 there, 1000 here"):
+        data.loader(window="1kB", state=state, **options)
+    loader = data.loader(window="1kB", **options)
+    batches = [numbers([batch]) for batch in loader]
+    loader.seek(7)
+    rest = data.loader(window=1000, state=loader.state(), **options)
+    assert [numbers([batch]) for batch in rest] == batches[7:]
+
+
 def test_seek_goes_to_any_step(data):
     loader = data.loader(batch_size=100, seed=4, epochs=2, columns=COLUMNS)
     batches = [numbers([batch]) for batch in loader]
@@ -373,6 +401,9 @@ WRONG = {
     "no remainder": ({"drop_remainder": "yes"}, "'pad'"),
     "no size": ({"memory_budget": "much"}, "'much' is no size"),
     "small budget": ({"memory_budget": "10kB"}, "needs .* but the memory budget is"),
+    "no window": ({"window": 0}, "window is 0; it is an integer from 1"),
+    "no size of a window": ({"window": "wide"}, "window: 'wide' is no size"),
+    "a window beyond the budget": ({"window": "1kB", "memory_budget": "2kB"}, "windows of 1.0 kB.* 2.0 kB"),
     "weights like a column": ({"drop_remainder": "pad", "weights": "number"}, "weights="),
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,14 +122,17 @@ class Child {
 
   ~Child() { end({}); }
 
-  /// Gives the sinks what comes, until both streams have ended or, if another process holds them, the program
-  /// has. `check` is asked again and again.
+  /// Gives the sinks what comes, until both streams or the program have ended: then all that it wrote, but
+  /// nothing that another process, which holds the streams, writes later. `check` is asked again and again.
   Status collect(const Sink& output, const Sink& errors, const std::function<Status()>& check) {
     while (output_.is_open() || errors_.is_open()) {
       HEADRACE_CHECK(check());
+      if (has_ended()) {
+        HEADRACE_CHECK(read_rest(errors_, errors));
+        return read_rest(output_, output);
+      }
       std::array<pollfd, 2> waiting{pollfd{output_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
       const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(kStopCheckInterval.count()));
-      if (ready == 0 && has_ended()) break;
       if (ready <= 0) continue;
       if (waiting[1].revents != 0) HEADRACE_CHECK(read_available(errors_, errors));
       if (waiting[0].revents != 0) HEADRACE_CHECK(read_available(output_, output));
@@ -174,6 +178,15 @@ class Child {
     if (count > 0) return sink({buffer.data(), static_cast<std::size_t>(count)});
     if (count == 0 || errno != EINTR) from.close();
     return {};
+  }
+
+  /// What lies in the stream now: at most what a pipe holds.
+  static Status read_rest(const FileDescriptor& from, const Sink& sink) {
+    int rest = 0;
+    if (!from.is_open() || ioctl(from.get(), FIONREAD, &rest) != 0) return {};
+    std::string text(static_cast<std::size_t>(rest), '\0');
+    const ssize_t count = read(from.get(), text.data(), text.size());
+    return count > 0 ? sink({text.data(), static_cast<std::size_t>(count)}) : Status{};
   }
 
   // Its number stays taken until `wait` or `end`.

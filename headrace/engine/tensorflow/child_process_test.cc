@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "headrace/base/text.h"
 
@@ -76,6 +78,27 @@ TEST(RunChild, DoesNotWaitForOneThatItsProgramLeft) {
   const auto left = parse_number<pid_t>(trim(child->output));
   ASSERT_TRUE(left);
   EXPECT_EQ(kill(*left, SIGKILL), 0);
+}
+
+// What a script leaves running, and how it says which process group that is of.
+const std::string kLeaveOneThatIsSilent = "sleep 1000 & echo $$; ";
+const std::string kLeaveOneThatPrints =
+    "(while true; do echo left; echo left >&2; sleep 0.01; done) & echo $$; ";
+
+// Ends what a script left running, which shows that it was.
+void end_left(std::string_view first_line) {
+  const auto group = parse_number<pid_t>(first_line);
+  ASSERT_TRUE(group);
+  EXPECT_EQ(kill(-*group, SIGKILL), 0);
+}
+
+TEST(RunChild, DoesNotListenToOneThatItsProgramLeft) {
+  const auto child = run_child(shell(kLeaveOneThatPrints + "echo last; exit 3"), {{"PATH", "/usr/bin:/bin"}},
+                               {.deadline = std::chrono::milliseconds(20'000)});
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_THAT(child->output, testing::HasSubstr("last\n"));
+  end_left(child->output.substr(0, child->output.find('\n')));
 }
 
 // What a program said, and what to answer.
@@ -153,6 +176,46 @@ TEST(ConverseWithChild, BoundsALineAndSilence) {
   const auto silent = converse_with_child(shell("exec sleep 1000"), kPath, {}, conversation);
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().code, Code::kDeadlineExceeded);
+}
+
+// Waits until a process has ended, and nobody has asked for its status.
+void wait_for_end(std::string_view process) {
+  std::string number, name, state;
+  while (state != "Z") {
+    std::ifstream(concat("/proc/", process, "/stat")) >> number >> name >> state;
+    std::this_thread::yield();
+  }
+}
+
+TEST(ConverseWithChild, HearsWhatAProgramSaysBeforeItsEnd) {
+  Listener listener;
+  const auto conversation = listener.with([&](std::string_view line) {
+    if (listener.said.size() == 1) wait_for_end(line);
+    return nothing("");
+  });
+  const std::string script =
+      "sleep 0.05; head -c 50000 /dev/zero | tr '\\0' x; echo; echo last; echo end >&2";
+  const auto child = converse_with_child(shell(kLeaveOneThatIsSilent + script), kPath, {}, conversation);
+  ASSERT_TRUE(child) << child.error().message;
+  ASSERT_EQ(listener.said.size(), 3U);
+  EXPECT_EQ(listener.said[1].size(), 50'000U);
+  EXPECT_EQ(listener.said[2], "last");
+  EXPECT_THAT(listener.printed, testing::ElementsAre("end"));
+  end_left(listener.said[0]);
+}
+
+TEST(ConverseWithChild, DoesNotListenToOneThatItsProgramLeft) {
+  Listener listener;
+  const auto conversation = listener.with([&](std::string_view) -> Result<std::string> {
+    if (listener.said.size() > 1000) return Error{Code::kAborted, "it listens on"};
+    return nothing("");
+  });
+  const auto child =
+      converse_with_child(shell(kLeaveOneThatPrints + "echo last; exit 3"), kPath, {}, conversation);
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_THAT(listener.said, testing::Contains("last"));
+  end_left(listener.said[0]);
 }
 
 TEST(ConverseWithChild, GivesLongLinesOfErrorsInPieces) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from headrace import _headrace
 from headrace.errors import InvalidArgumentError
 
 
@@ -21,6 +22,16 @@ def integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
     if number is None or not least <= number <= most:
         raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
     return number
+
+
+def size_bytes(name: str, value: Any, least: int = 0) -> int:
+    """Of a number of bytes, or of a text like "64MiB"."""
+    if isinstance(value, str):
+        try:
+            value = _headrace.parse_size_bytes(value)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{name}: {error}") from None
+    return integer(name, value, least, most=2**63)
 
 
 def choice(name: str, value: Any, choices: tuple) -> Any:

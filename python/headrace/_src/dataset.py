@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
-from headrace._src.loader import POLICIES, Loader, LoaderOptions, make_loader
+from headrace._src.loader import DEFAULT_WINDOW, POLICIES, Loader, LoaderOptions, make_loader
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def mix(
     Args:
         datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
         columns: as for `Dataset.loader`; None: those that all of the data sets have, with the same shape.
-        options: those of `Dataset.loader`; `on_corrupt` must be there if the data sets were opened with
-            different ones.
+        options: those of `Dataset.loader`; the data sets share the `window`, as they do the records;
+            `on_corrupt` must be there if they were opened with different ones.
 
     Raises:
         InvalidArgumentError: a share that is not above 0, columns that a data set lacks; and so on.
@@ -206,6 +206,7 @@ class Dataset:
         columns: Mapping[str, Column] | list[str] | None = None,
         seed: int = 0,
         shuffle: bool | str = True,
+        window: int | str = DEFAULT_WINDOW,
         epochs: int | None = 1,
         drop_remainder: bool | str = False,
         rank: int = 0,
@@ -226,6 +227,8 @@ class Dataset:
             seed: decides the order, with the epoch and nothing else.
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
                 all records of the data set, where single records can be read.
+            window: bytes ("64MiB") of blocks whose records are mixed with one another. A larger one mixes
+                better, and takes memory twice. Part of the order: a state of another window is refused.
             epochs: passes over the data; None: without end.
             drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
                 that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
@@ -253,6 +256,7 @@ class Dataset:
             batch_size=batch_size,
             seed=seed,
             shuffle=shuffle,
+            window=window,
             epochs=epochs,
             drop_remainder=drop_remainder,
             rank=rank,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # An order without end: more epochs than anyone trains, few enough to be counted in batches.
 _ENDLESS = 1 << 32
 _SHUFFLE_MODES = {True: "window", False: "none", "window": "window", "none": "none", "exact": "exact"}
+DEFAULT_WINDOW = "64MiB"
 POLICIES = ("fail", "skip-record", "skip-shard")
 
 Batch = dict[str, Any]  # of np.ndarray, or Ragged and Strings
@@ -65,6 +66,7 @@ class LoaderOptions(TypedDict, total=False):
 
     seed: int
     shuffle: bool | str
+    window: int | str
     epochs: int | None
     drop_remainder: bool | str
     rank: int
@@ -85,6 +87,7 @@ def make_loader(
     batch_size: int,
     seed: int = 0,
     shuffle: bool | str = True,
+    window: int | str = DEFAULT_WINDOW,
     epochs: int | None = 1,
     drop_remainder: bool | str = False,
     rank: int = 0,
@@ -114,21 +117,20 @@ def make_loader(
         raise InvalidArgumentError(
             f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
         )
-    if isinstance(memory_budget, str):
-        memory_budget = _headrace.parse_size_bytes(memory_budget)
     epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
     arguments = {
         "sources": sources,
         "columns": [(name, c.dtype, c.shape, c.fill) for name, c in columns.items()],
         "batch_size": checked.integer("batch_size", batch_size, least=1),
         "shuffle": _SHUFFLE_MODES[checked.choice("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
+        "window_bytes": checked.size_bytes("window", window, least=1),
         "seed": checked.integer("seed", seed, most=2**64 - 1),
         "drop_remainder": drop_remainder is True,
         "rank": checked.integer("rank", rank),
         "world_size": checked.integer("world_size", world_size, least=1),
         "on_corrupt": on_corrupt,
         "threads": checked.integer("threads", threads, most=1024),
-        "memory_budget_bytes": checked.integer("memory_budget", memory_budget, most=2**63),
+        "memory_budget_bytes": checked.size_bytes("memory_budget", memory_budget),
         "headspace": checked.choice("headspace", headspace, (True, False)),
         "trace": checked.choice("trace", trace, (True, False)),
     }
@@ -305,6 +307,8 @@ class Loader:
 
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
+
+        A larger `window` mixes better, where blocks of the data set differ from one another.
 
         Args:
             source: which data set of a mixture, counted from 0.
