@@ -322,6 +322,7 @@ class Loader {
   // Called by the engine in the thread that is in `take`, again and again while it waits. What this raises
   // goes through the engine, which is none the worse for it, to the caller of `take`.
   void look_around(const std::string& waits) {
+    const WhileInterpreterLives lives;
     const nb::gil_scoped_acquire acquired;
     check_signals();
     if (++waited_intervals_ % kIntervalsToReport == 0)

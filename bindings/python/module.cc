@@ -3,6 +3,7 @@
 
 #include "bindings/python/dataset.h"
 #include "bindings/python/loader.h"
+#include "bindings/python/process.h"
 #include "bindings/python/published.h"
 #include "headrace/base/text.h"
 
@@ -27,6 +28,7 @@ NB_MODULE(_headrace, module) {
   nb::set_leak_warnings(false);  // iterators of frameworks may outlive the interpreter's end
   module.doc() = "The native part of headrace. Private: use the package.";
   module.def("parse_size_bytes", &size_bytes_of, nb::arg("text"));
+  prepare_interpreters_end();
   bind_dataset(module);
   bind_loader(module);
   bind_published(module);

@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "headrace/base/text.h"
 
@@ -53,7 +55,39 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+namespace {
+
+std::atomic<int> returning_threads{0};
+std::atomic<bool> has_ended{false};
+std::thread::id ending_thread;  // set before has_ended
+
+void end_interpreter() {
+  ending_thread = std::this_thread::get_id();
+  has_ended = true;
+  while (returning_threads > 0) {
+    const WithoutGil released;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+void prepare_interpreters_end() {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_interpreter));
+}
+
+WhileInterpreterLives::WhileInterpreterLives() {
+  ++returning_threads;  // before the look, so that whoever ends the interpreter after it waits
+  if (!has_ended || ending_thread == std::this_thread::get_id()) return;
+  --returning_threads;
+  while (true) pause();
+}
+WhileInterpreterLives::~WhileInterpreterLives() { --returning_threads; }
+
 WithoutGil::WithoutGil() : thread_state_(PyEval_SaveThread()) {}
-WithoutGil::~WithoutGil() { PyEval_RestoreThread(static_cast<PyThreadState*>(thread_state_)); }
+WithoutGil::~WithoutGil() {
+  const WhileInterpreterLives lives;
+  PyEval_RestoreThread(static_cast<PyThreadState*>(thread_state_));
+}
 
 }  // namespace headrace::python

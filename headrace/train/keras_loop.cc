@@ -114,7 +114,7 @@ class KerasLoop {
             {"seed", options.seed},
             {"epochs", options.epochs},
             {"steps", options.steps},
-            {"early_stop", options.early_stop},
+            {"early_stop", run_.validation_range.count == 0 ? 0 : options.early_stop},
             {"learning_rate", options.learning_rate ? json(*options.learning_rate) : json()},
             {"init_from", from},
             {"log_every", options.log_every},

@@ -71,14 +71,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
-    if name in _MODULES:
-        return importlib.import_module(f"headrace.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'headrace' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"headrace.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else every name would be one of this package to a type checker
+
+    def __getattr__(name: str):
+        if name in _MODULES:
+            return importlib.import_module(f"headrace.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'headrace' has no attribute '{name}'")
+        value = getattr(importlib.import_module(f"headrace.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

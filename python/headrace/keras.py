@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import tempfile
 from collections.abc import Sequence
 
@@ -31,6 +32,25 @@ _END_OF_EPOCH = object()
 _CALLBACK = model_variables.CALLBACK
 
 
+# Metrics are named after these, where a lower or a higher value is the better one.
+_LOWER = ("loss", "error", "crossentropy", "divergence", "perplexity")
+_HIGHER = ("acc", "auc", "precision", "recall", "f1", "iou", "r2", "similarity", "score")
+
+
+def _sign_of(metric: str | None, mode: str) -> int:
+    """What makes the best value the lowest."""
+    if metric is None or mode == "min":
+        return 1
+    if mode == "max":
+        return -1
+    for names, sign in ((_LOWER, 1), (_HIGHER, -1)):
+        if any(name in metric.lower() for name in names):
+            return sign
+    raise InvalidArgumentError(
+        f"keep_best is {metric!r}: say whether the best is the 'min' or 'max', by mode="
+    )
+
+
 class Resume(keras.callbacks.Callback):
     """Saves what a training continues from, and continues from it: weights, optimizer, seeds, data position.
 
@@ -43,14 +63,18 @@ class Resume(keras.callbacks.Callback):
         loader: the one whose `as_tf_dataset()` is trained on.
         save_every: batches between checkpoints, besides the one at the end of each epoch; None: only those.
         keep: checkpoints that stay; older ones are removed once a newer one is published.
-        keep_best: a metric, as "val_loss": the checkpoint of the epoch with its lowest value stays, too.
+        keep_best: a metric, as "val_loss": the checkpoint of the epoch with its best value stays, too.
+        mode: which value is best: "min", "max", or "auto", which tells losses and errors from accuracies.
         callbacks: others whose state is saved too: Keras' own EarlyStopping, ReduceLROnPlateau and
             ModelCheckpoint, and those that have `get_state()`, which returns a dict of numbers, texts, arrays
             and lists of arrays, and `set_state(dict)`, called after `on_train_begin`. Others are left alone.
 
     Raises (in `fit`):
         FailedPreconditionError: the model is not built before `fit`; or what lies at `url` is of another
-        model, other data or other loader options. DataLossError: it was altered since it was published.
+        model, other data or other loader options. InvalidArgumentError: `fit` computes no such metric, or a
+        callback's state is not of that kind. DataLossError: it was altered since it was published.
+
+    With several ranks, give each of them the same URL: rank 0 saves, and all continue from what it saved.
     """
 
     def __init__(
@@ -60,6 +84,7 @@ class Resume(keras.callbacks.Callback):
         save_every: int | None = None,
         keep: int = 2,
         keep_best: str | None = None,
+        mode: str = "auto",
         callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         super().__init__()
@@ -70,6 +95,7 @@ class Resume(keras.callbacks.Callback):
         self.save_every = None if save_every is None else checked.integer("save_every", save_every, least=1)
         self.keep = checked.integer("keep", keep, least=1)
         self.keep_best = keep_best
+        self._sign = _sign_of(keep_best, checked.choice("mode", mode, ("auto", "min", "max")))
         self.callbacks = list(callbacks)
         self.history: list[dict[str, float]] = []
         """Metrics of each completed epoch, those before an interruption too; with its "epoch" (from 1) and
@@ -77,6 +103,7 @@ class Resume(keras.callbacks.Callback):
         self.finished = False
         """Whether training was stopped before its last epoch, by a callback: it is not gone on with."""
         self._start = self._trained = loader.step
+        self._saved: tuple | None = None
         self._numbers: list[int] = []
         self._best_number: int | None = None
 
@@ -87,9 +114,11 @@ class Resume(keras.callbacks.Callback):
 
     @property
     def best_epoch(self) -> int | None:
-        """The first epoch (from 1) with the lowest `keep_best`; None where none has it."""
+        """The first epoch (from 1) with the best `keep_best`; None where none has it."""
         ranked = [
-            (epoch[self.keep_best], epoch["epoch"]) for epoch in self.history if self.keep_best in epoch
+            (self._sign * epoch[self.keep_best], epoch["epoch"])
+            for epoch in self.history
+            if self.keep_best in epoch
         ]
         return min((pair for pair in ranked if not math.isnan(pair[0])), default=(0.0, None))[1]
 
@@ -114,7 +143,9 @@ class Resume(keras.callbacks.Callback):
                 "the model has no variables yet, so none can be restored: begin it with keras.Input(…), or "
                 "call it on a batch before fit"
             )
-        self._trained = self._saved = self._start
+        model_variables.check_optimizers(self.model)
+        self._trained = self._start
+        self._saved = None
         self._rest_ends = None  # of an epoch that is resumed half-way
         self.history, self.finished = [], False
         latest = _headrace.read_published(self.url, _KIND)
@@ -128,6 +159,7 @@ class Resume(keras.callbacks.Callback):
         self.loader.begin_passes_at(self._trained, self._rest_ends if is_pass else None)
 
     def on_epoch_begin(self, epoch, logs=None):
+        self.model._initial_epoch = None  # fit has read it; the next one is not to, also if this one fails
         self._epoch = epoch
         self._epoch_start = self._trained
         self._epoch_end = self._rest_ends or self._trained + self._steps
@@ -142,9 +174,10 @@ class Resume(keras.callbacks.Callback):
                 f"{self.loader.step}: train on its as_tf_dataset(), without unbatch, batch or cache"
             )
         if self._trained == self._epoch_end:
-            if batch + 1 < self._steps:  # the rest of an epoch, which fit takes for a whole one
+            # The rest of an epoch, which fit takes for a whole one.
+            if batch + 1 < self._steps and not self.model.stop_training:
                 self.model.stop_training = _END_OF_EPOCH
-        elif self.save_every is not None and self._trained - self._saved >= self.save_every:
+        elif self.save_every is not None and self._trained - self._saved_step >= self.save_every:
             self._save(self._epoch, self._epoch_end)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -152,8 +185,13 @@ class Resume(keras.callbacks.Callback):
         if self.model.stop_training is _END_OF_EPOCH:
             self.model.stop_training = False
         self.finished = bool(self.model.stop_training)
-        if self._trained > self._saved:
-            self.history.append({**history.scalars(logs), "epoch": epoch + 1, "step": self._trained})
+        if self._trained > self._epoch_start:
+            metrics = history.scalars(logs)
+            if self.keep_best is not None and self.keep_best not in metrics:
+                raise InvalidArgumentError(
+                    f"keep_best is {self.keep_best!r}, but fit computes {', '.join(sorted(metrics))}"
+                )
+            self.history.append({**metrics, "epoch": epoch + 1, "step": self._trained})
         self._save(epoch + 1, None)
 
     def on_train_end(self, logs=None):
@@ -162,10 +200,20 @@ class Resume(keras.callbacks.Callback):
 
     # ---- saving and restoring
 
+    @property
+    def _saved_step(self) -> int:
+        return self._start if self._saved is None else self._saved[0]
+
     def _save(self, epoch: int, epoch_end: int | None) -> None:
-        if self._trained == self._saved:
+        what = self._trained, epoch_end, self.finished
+        if self._saved == what or self._trained == self._start:
             return
-        file = f"variables-{self._trained:08}.npz"
+        if self.loader.rank == 0:
+            self._publish(epoch, epoch_end)
+        self._saved = what
+
+    def _publish(self, epoch: int, epoch_end: int | None) -> None:
+        file = f"variables-{self._trained:08}-{secrets.token_hex(4)}.npz"
         state = self.loader.state(self._trained).decode()
         attributes = {
             "epoch": epoch,
@@ -176,19 +224,15 @@ class Resume(keras.callbacks.Callback):
             "finished": self.finished,
             "history": [history.to_json(metrics) for metrics in self.history],
         }
-        values = {
-            name: keras.ops.convert_to_numpy(v)
-            for name, v in model_variables.variables_of(self.model).items()
-        }
+        values = model_variables.arrays_of(self.model)
         for place, callback in enumerate(self.callbacks):
             for name, value in callback_state.arrays_of(callback).items():
-                values[f"{_CALLBACK}{place} {name}"] = value
+                values[f"{_CALLBACK}{place} {type(callback).__name__} {name}"] = value
         with tempfile.TemporaryDirectory(prefix="headrace-") as source:
             np.savez(os.path.join(source, file), **values)
             text = json.dumps(attributes, sort_keys=True)
             plan = hashlib.sha256(text.encode()).hexdigest()
             number = _headrace.publish(source, self.url, "variables", _KIND, plan, text)
-        self._saved = self._trained
         self._numbers.append(number)
         if epoch_end is None and self.best_epoch == epoch:
             self._best_number = number
@@ -203,7 +247,7 @@ class Resume(keras.callbacks.Callback):
 
     def _restore(self, number: int, attributes_json: str) -> None:
         attributes = json.loads(attributes_json)
-        self._trained = self._saved = self.loader.step_of(attributes["state"].encode())
+        self._trained = self.loader.step_of(attributes["state"].encode())
         for callback, state in zip(
             self.callbacks, self._read_variables(number, attributes_json), strict=True
         ):
@@ -213,7 +257,8 @@ class Resume(keras.callbacks.Callback):
         self.history = [history.from_json(metrics) for metrics in attributes.get("history", [])]
         self._numbers = _headrace.published_numbers(self.url)
         self._best_number = self._find_best()
-        self._remove_old()
+        if self.loader.rank == 0:
+            self._remove_old()
         self.model._initial_epoch = self.params["epochs"] if self.finished else attributes["epoch"]
 
     def _find_best(self) -> int | None:
@@ -232,8 +277,10 @@ class Resume(keras.callbacks.Callback):
             arrays = model_variables.load(file)
         states: list[dict[str, np.ndarray]] = [{} for _ in self.callbacks]
         for name in [name for name in arrays if name.startswith(_CALLBACK)]:
-            place, _, key = name.removeprefix(_CALLBACK).partition(" ")
-            if int(place) < len(states):
-                states[int(place)][key] = arrays.pop(name)
+            place, kind, key = name.removeprefix(_CALLBACK).split(" ", 2)
+            array = arrays.pop(name)
+            # One of another kind has taken its place, since: it begins anew.
+            if int(place) < len(states) and type(self.callbacks[int(place)]).__name__ == kind:
+                states[int(place)][key] = array
         model_variables.assign(self.model, arrays, self.url)
         return states

@@ -394,7 +394,8 @@ def fit_here(
         "data": str(store / "data"), "split": "train", "cache": "", "on_corrupt": "fail",
         "train_records": 400, "features": "sentence", "labels": "label", "batch_size": 32, "seed": 1,
         "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None, "log_every": 0,
-        "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28, "loader_threads": 1, "run": str(folder / "run"),
+        "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28, "loader_threads": 1,
+        "run": str(folder / "run"),
         "checkpoints": str(folder / "run" / "checkpoints"), **more,
     }  # fmt: skip
     keras.backend.clear_session()

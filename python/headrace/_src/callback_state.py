@@ -7,11 +7,13 @@ from typing import Any
 import keras
 import numpy as np
 
+from headrace.errors import InvalidArgumentError
+
 # Where Keras' own callbacks keep it.
 _ATTRIBUTES = {
     keras.callbacks.EarlyStopping: ("wait", "stopped_epoch", "best", "best_epoch", "best_weights"),
     keras.callbacks.ReduceLROnPlateau: ("wait", "cooldown_counter", "best"),
-    keras.callbacks.ModelCheckpoint: ("best",),
+    keras.callbacks.ModelCheckpoint: ("best", "_batches_seen_since_last_saving", "_last_batch_seen"),
 }
 _LIST = "[]"
 
@@ -21,33 +23,59 @@ def _attributes_of(callback: keras.callbacks.Callback) -> tuple[str, ...]:
 
 
 def arrays_of(callback: keras.callbacks.Callback) -> dict[str, np.ndarray]:
-    """Its state; empty for a callback that has none to tell. Values of None are left out."""
+    """Its state; empty for a callback that has none to tell. Values of None are left out.
+
+    Raises:
+        InvalidArgumentError: what `get_state` gives could not be read back.
+    """
     if hasattr(callback, "get_state"):
         state = callback.get_state()
     else:
         state = {name: getattr(callback, name) for name in _attributes_of(callback)}
     arrays = {}
     for name, value in state.items():
+        if not isinstance(name, str) or " " in name:
+            raise _refused(callback, name, "its name is no text, or has a space")
         if isinstance(value, list | tuple):
             arrays[f"{name} {_LIST}"] = np.asarray(len(value))
-            arrays |= {f"{name} {place}": np.asarray(item) for place, item in enumerate(value)}
+            arrays |= {f"{name} {place}": _array(callback, name, item) for place, item in enumerate(value)}
         elif value is not None:
-            arrays[name] = np.asarray(value)
+            arrays[name] = _array(callback, name, value)
     return arrays
 
 
+def _array(callback: keras.callbacks.Callback, name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "biufcU":
+        raise _refused(callback, name, "it is no number, text or array of numbers, nor a list of those")
+    return array
+
+
+def _refused(callback: keras.callbacks.Callback, name: str, why: str) -> InvalidArgumentError:
+    kind = type(callback).__name__
+    return InvalidArgumentError(f"the state of {kind} cannot be saved with the model: {name!r}: {why}")
+
+
 def restore(callback: keras.callbacks.Callback, arrays: dict[str, np.ndarray]) -> None:
-    """The inverse."""
+    """The inverse. Without any arrays the callback stays as it is."""
+    if not arrays:
+        return
     state: dict[str, Any] = {}
     for name, array in arrays.items():
         base, _, place = name.partition(" ")
         if place == _LIST:
-            state[base] = [arrays[f"{base} {number}"] for number in range(int(array))]
+            state[base] = [_value(arrays[f"{base} {number}"]) for number in range(int(array))]
         elif not place:
-            state[base] = array if array.ndim else array.item()
+            state[base] = _value(array)
     if hasattr(callback, "set_state"):
-        if state:
-            callback.set_state(state)
+        callback.set_state(state)
         return
     for name in _attributes_of(callback):
         setattr(callback, name, state.get(name))
+
+
+def _value(array: np.ndarray) -> Any:
+    return array if array.ndim else array.item()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import html
 import logging
@@ -62,7 +61,8 @@ def open(
     checked.choice("on_corrupt", on_corrupt, POLICIES)
     if split is not None and not isinstance(split, str):
         raise InvalidArgumentError(f"split is {split!r}; it is the name of a split, or None")
-    urls = [url] if isinstance(url, str | os.PathLike) or url is None else list(url)
+    is_several = isinstance(url, Sequence) and not isinstance(url, str | bytes)
+    urls = list(url) if is_several else [url]
     for one in urls:
         if not isinstance(one, str | os.PathLike):
             raise InvalidArgumentError(f"{one!r} is no URL or path")
@@ -108,6 +108,9 @@ def mix(
             raise InvalidArgumentError(
                 f"{share!r} is no data set with its share: write {{news: 0.7, reviews: 0.3}}"
             )
+    for name in options:
+        if name not in LoaderOptions.__annotations__:
+            raise TypeError(f"mix() got an unexpected keyword argument {name!r}")
     if options.get("on_corrupt") is None:
         options["on_corrupt"] = _policy_of([dataset for dataset, _ in shares])
     return make_loader(
@@ -147,7 +150,8 @@ class Dataset:
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of what the data set consists of: equal digests are equal data."""
+        """SHA-256, in hexadecimal, of what the data set consists of: equal digests are equal data. Of a part,
+        that of the whole."""
         return self._native.digest
 
     @property
@@ -168,6 +172,7 @@ class Dataset:
 
     @functools.cached_property
     def shards(self) -> tuple[Shard, ...]:
+        """Of a part, those of the whole."""
         return tuple(Shard(*shard) for shard in self._native.shards())
 
     def __len__(self) -> int:
@@ -189,10 +194,11 @@ class Dataset:
         """
         size = len(self)
         first, last = slice(begin, end).indices(size)[:2]
-        if first >= last or begin > size or (end is not None and end > size):
+        if first >= last or not -size <= begin <= size or (end is not None and not -size <= end <= size):
             raise InvalidArgumentError(f"part({begin}, {end}): the data set has records 0 to {size}")
         offset = self._range[0] if self._range else 0
-        part = copy.copy(self)
+        part = object.__new__(Dataset)  # copying would open it anew, as another process does
+        part.__dict__.update(self.__dict__)
         part._range = (offset + first, offset + last)
         return part
 
@@ -341,7 +347,7 @@ def _columns_of(
         if name not in first.schema:
             raise InvalidArgumentError(_no_feature(first, name))
         chosen[name] = first.schema[name]
-    return chosen
+    return _checked(others, chosen)
 
 
 def _no_feature(data: Dataset, name: str) -> str:

@@ -173,6 +173,7 @@ class Loader:
         self._pass_end: int | None = None
         self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
         self._pass_number = 0
+        self._is_taking = False  # a pass waits for a batch of the present engine
         self._left_out_rows = 0
         self._failure: Error | None = None
         self._is_closed = False
@@ -180,15 +181,24 @@ class Loader:
     # ---- what it gives
 
     def __iter__(self) -> Iterator[Batch]:
+        if self._is_over() and self._first_step < self.step:
+            _logger.warning(
+                "the %d epochs of this loader are over, so it gives no more batches: give it more epochs=, "
+                "or call seek(0) to begin again",
+                self._epochs,
+            )
         return self
 
+    def _is_over(self) -> bool:
+        return self._epochs is not None and self.step >= self._epochs * self.batches_per_epoch
+
     def __next__(self) -> Batch:
-        if self._epochs is not None and self.step >= self._epochs * self.batches_per_epoch:
+        if self._is_over():
             raise StopIteration  # passes may go on beyond that
         return self._next()
 
-    def _next(self) -> Batch:
-        batch = self._engines[0].next(self._weights)
+    def _next(self, engine: _headrace.Loader | None = None) -> Batch:
+        batch = (engine or self._engine).next(self._weights)
         if self._weights is not None:  # else no record is skipped
             self._log_remarks()
         if batch is None:
@@ -237,6 +247,14 @@ class Loader:
         """Rows of this rank's part of a full batch."""
         b, r, w = self.batch_size, self._arguments["rank"], self._arguments["world_size"]
         return (r + 1) * b // w - r * b // w
+
+    @property
+    def rank(self) -> int:
+        return self._arguments["rank"]
+
+    @property
+    def world_size(self) -> int:
+        return self._arguments["world_size"]
 
     @property
     def has_equal_batches(self) -> bool:
@@ -288,9 +306,10 @@ class Loader:
 
     def seek(self, step: int) -> None:
         """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
-        if step != self.step or self._engine_epochs != self._epochs:
-            self._replace_engine(step, self._epochs)
-        self.begin_passes_at(step)
+        with self._pass_lock:
+            if step != self.step or self._engine_epochs != self._epochs:
+                self._replace_engine(step, self._epochs)
+            self.begin_passes_at(step)
 
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
         """The next pass begins with batch `step` and, with `end`, ends before that; one under way goes on."""
@@ -403,26 +422,43 @@ class Loader:
             start = self._pass_start
             end = self._pass_end or start + length
             is_past_the_end = self._engine_epochs is not None and end > self._engine_epochs * length
-            if is_past_the_end or start != self.step:
+            # Another pass that waits for a batch will get that of the engine which it waits for.
+            if is_past_the_end or start != self.step or self._is_taking:
                 self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
         left_out_rows = 0
         for step in range(start, end):
+            batch = self._next_of_pass(number)
             with self._pass_lock:
-                if number != self._pass_number:
-                    raise FailedPreconditionError(
-                        "another pass over this loader has begun; make a loader for each of them"
-                    )
-                try:
-                    batch = self._next()
-                except Error as error:
-                    self._failure = error
-                    raise
+                self._check_pass(number)
                 if self._weights is not None:
                     left_out_rows += int((batch[self._weights] == 0).sum())
                 if step + 1 == end:
                     self._pass_start, self._pass_end = end, None
                     self._left_out_rows = left_out_rows
             yield batch
+
+    def _next_of_pass(self, number: int) -> Batch:
+        with self._pass_lock:
+            self._check_pass(number)
+            engine = self._engine
+            self._is_taking = True
+        try:
+            batch = self._next(engine)  # without the lock: it may take long
+        except Error as error:
+            with self._pass_lock:
+                self._check_pass(number)
+                self._failure = error
+            raise
+        finally:
+            with self._pass_lock:
+                self._is_taking = self._is_taking and number != self._pass_number
+        return batch
+
+    def _check_pass(self, number: int) -> None:
+        if number != self._pass_number:
+            raise FailedPreconditionError(
+                "another pass over this loader has begun; make a loader for each of them"
+            )
 
     # ---- inside
 
@@ -436,7 +472,10 @@ class Loader:
         if self._is_closed:
             raise FailedPreconditionError("the loader is closed; make another one")
         engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here leaves all as it is
+        before = self._engine
         self._engines, self._engine_epochs = (engine, self.stats()), epochs
+        self._is_taking = False
+        before.close()
 
     @property
     def _engine(self) -> _headrace.Loader:

@@ -39,15 +39,50 @@ def assign(model: keras.Model, arrays: dict[str, np.ndarray], where: str) -> Non
         variable.assign(arrays[name])
 
 
+def arrays_of(model: keras.Model) -> dict[str, np.ndarray]:
+    """The variables' values, by name. Types that NumPy's files have no name for (bfloat16) become float32."""
+    arrays = {name: keras.ops.convert_to_numpy(v) for name, v in variables_of(model).items()}
+    return {
+        name: array if array.dtype.kind in "biufcSU" else array.astype(np.float32)
+        for name, array in arrays.items()
+    }
+
+
+def check_optimizers(model: keras.Model) -> None:
+    """Of several optimizers (a GAN's), each must have its variables before training.
+
+    Raises:
+        FailedPreconditionError: one has none, and nothing says which variables it is for.
+    """
+    for name, optimizer in _own_optimizers(model).items():
+        if not optimizer.built:
+            raise FailedPreconditionError(
+                f"the model's {name} has no variables yet, so none can be restored: before fit, call "
+                f"model.{name}.build(the variables that it trains)"
+            )
+
+
+def _own_optimizers(model: keras.Model) -> dict[str, keras.optimizers.Optimizer]:
+    """Those beside `model.optimizer` that are its attributes."""
+    return {
+        name: value
+        for name, value in sorted(vars(model).items())
+        if isinstance(value, keras.optimizers.Optimizer) and value is not model.optimizer
+    }
+
+
 def variables_of(model: keras.Model) -> dict[str, keras.Variable]:
     """All that training changes. Names begin with the place in the model; the rest may vary."""
-    optimizer = model.optimizer
-    if not optimizer.built:
-        optimizer.build(model.trainable_variables)
+    optimizers = list(_own_optimizers(model).values())
+    if model.optimizer is not None:
+        if not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+        optimizers.insert(0, model.optimizer)
     if hasattr(model, "jax_state_sync"):
         model.jax_state_sync()
     metrics = {id(variable) for variable in model.metrics_variables}
-    found = {id(v): v for v in [*model.variables, *optimizer.variables] if id(v) not in metrics}
+    trained = [*model.variables, *(v for optimizer in optimizers for v in optimizer.variables)]
+    found = {id(v): v for v in trained if id(v) not in metrics}
     return {f"{place:05} {v.path.replace('/', '.')}": v for place, v in enumerate(found.values())}
 
 

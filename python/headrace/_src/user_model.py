@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ def make(name: str, spec_data: dict, seed: int) -> tuple[keras.Model, Spec]:
 
 def load_function(name: str):
     module_name, function_name = sources.split_model_name(name)
+    file = name.rpartition(":")[0]
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever the user's module raises is the answer
@@ -49,6 +51,11 @@ def load_function(name: str):
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
         raise ModelError("import", f"module '{module_name}' does not import: {reason}") from error
+    if file.endswith(".py") and not os.path.samefile(file, module.__file__ or os.devnull):
+        raise ModelError(
+            "import",
+            f"{file} cannot be imported beside {module.__file__}, which has the same name: rename one",
+        )
     function = getattr(module, function_name, None)
     if not callable(function):
         names = [name for name, value in vars(module).items() if inspect.isfunction(value)]

@@ -69,7 +69,8 @@ class Strings:
     """Byte strings: all their bytes one after another, and where each begins.
 
     String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
-    `strings[a:b]` is the Strings of those rows, of the same bytes.
+    `strings[a:b]` is the Strings of those rows, of the same bytes; `strings[mask]`, or of a list of rows, is
+    an array of `bytes`, as `np.asarray(strings)` is.
 
     Attributes:
         data: uint8 [bytes].
@@ -87,12 +88,14 @@ class Strings:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: int | slice | np.ndarray | list) -> Any:
         inner = math.prod(self.shape[1:])
         if isinstance(place, slice):
             start, stop = _bounds(place, len(self))
             offsets = self.offsets[start * inner : stop * inner + 1]
             return Strings(self.data, offsets, (stop - start, *self.shape[1:]))
+        if isinstance(place, np.ndarray | list):
+            return np.asarray(self)[place]
         place = _index(place, len(self))
         if len(self.shape) > 1:
             offsets = self.offsets[place * inner : (place + 1) * inner + 1]
