@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
 import tempfile
 from collections.abc import Sequence
 
@@ -213,7 +212,8 @@ class Resume(keras.callbacks.Callback):
         self._saved = what
 
     def _publish(self, epoch: int, epoch_end: int | None) -> None:
-        file = f"variables-{self._trained:08}-{secrets.token_hex(4)}.npz"
+        within = "" if epoch_end is None else "-within"  # an epoch; it may be stopped there, which ends it
+        file = f"variables-{self._trained:08}{within}.npz"
         state = self.loader.state(self._trained).decode()
         attributes = {
             "epoch": epoch,

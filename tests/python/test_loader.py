@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import xml.etree.ElementTree as xml
 
 import kill_support
@@ -483,6 +485,73 @@ def test_a_part_has_a_state_of_its_own_and_has_to_lie_in_the_data(data):
     for begin, end in ((0, RECORDS + 1), (RECORDS, None), (10, 10), (RECORDS + 1, None)):
         with pytest.raises(hr.errors.InvalidArgumentError, match="records 0 to 1000"):
             data.part(begin, end)
+
+
+def test_a_part_is_of_the_data_set_as_it_was_opened(tmp_path):
+    folder = tfrecords.write_numbered(tmp_path / "data", 50)
+    data = hr.open(folder)
+    tfrecords.write_numbered(tmp_path / "more", 30)
+    for number, file in enumerate(sorted((tmp_path / "more").iterdir())):
+        file.rename(folder / f"z{number}")
+    parts = data.part(0, 40), data.part(40), data.part(10).part(5, 20)
+    numbers = [
+        [
+            n
+            for batch in part.loader(batch_size=8, shuffle=False, columns=["number"])
+            for n in batch["number"].tolist()
+        ]
+        for part in parts
+    ]
+    assert numbers == [list(range(40)), list(range(40, 50)), list(range(15, 30))]
+    for begin, end in ((-51, None), (0, -51), (0, 51)):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="the data set has records 0 to 50"):
+            data.part(begin, end)
+
+
+def test_who_loops_after_the_last_epoch_is_told(data, caplog):
+    loader = data.loader(batch_size=100, columns=["number"])
+    assert len(list(loader)) > 0
+    assert not caplog.records
+    assert list(loader) == []
+    assert "the 1 epochs of this loader are over" in caplog.text
+
+
+def test_a_mixture_looks_at_the_columns_of_every_data_set(data, tmp_path):
+    tfrecords.write(tmp_path / "other", [{"other": [1]}])
+    other = hr.open(tmp_path / "other")
+    with pytest.raises(hr.errors.InvalidArgumentError, match="has no feature number"):
+        hr.mix({data: 1, other: 1}, batch_size=4, columns=["number"])
+    with pytest.raises(TypeError, match="mix\\(\\) got an unexpected keyword argument 'bogus'"):
+        hr.mix({data: 1}, batch_size=4, bogus=1)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="5 is no URL"):
+        hr.open(5)
+
+
+def test_strings_can_be_masked(data):
+    batch = next(data.loader(batch_size=8, columns=["id"]))
+    strings, mask = batch["id"], np.arange(8) % 2 == 0
+    assert strings[mask].tolist() == strings.tolist()[::2]
+    assert strings[[3, 1]].tolist() == [strings[3], strings[1]]
+
+
+def test_a_pass_is_not_held_up_by_one_that_waits(data):
+    loader = data.loader(batch_size=1, columns=["number"], memory_budget="300kB", threads=1, epochs=None)
+    held, failures = [], []
+
+    def hold_all():
+        try:
+            held.extend(loader.pass_batches())
+        except hr.errors.FailedPreconditionError as error:
+            failures.append(str(error))
+
+    thread = threading.Thread(target=hold_all)
+    thread.start()
+    while not loader.stats().held_batches or loader.stats().ready_batches:
+        time.sleep(0.01)
+    first = next(loader.pass_batches())  # of the same engine, which has no room: it gets one of its own
+    thread.join()
+    assert first["number"].tolist() == next(data.loader(batch_size=1, columns=["number"]))["number"].tolist()
+    assert failures == ["another pass over this loader has begun; make a loader for each of them"]
 
 
 def test_a_data_set_pickles_as_its_url(data):

@@ -27,8 +27,8 @@ class Remembering(hr.Loader):
 
     addresses: list[int]
 
-    def _next(self):
-        batch = super()._next()
+    def _next(self, engine=None):
+        batch = super()._next(engine)
         self.addresses.append(batch["vector"].ctypes.data)
         return batch
 

@@ -371,6 +371,34 @@ def test_a_loader_that_is_in_use_may_be_left_at_the_interpreters_end(folder):
     assert (done.stdout, done.stderr, done.returncode) == ("left\n", "", 0)
 
 
+WHILE_IT_ENDS = {
+    "reads": "batch_size=10, epochs=None",
+    "waits for batches that it holds": "batch_size=1, epochs=None, memory_budget='300kB', threads=1",
+}
+
+
+@pytest.mark.parametrize("options", WHILE_IT_ENDS.values(), ids=WHILE_IT_ENDS)
+def test_the_interpreter_may_end_while_a_daemon_thread_reads(folder, options):
+    script = f"""
+        import sys, threading
+        import headrace as hr
+
+        loader = hr.open(sys.argv[1]).loader(columns=["number"], {options})
+        held, has_begun = [], threading.Event()
+        def read():
+            for batch in loader:
+                held.append(batch)
+                has_begun.set()
+                if {"memory" not in options}:
+                    held.clear()
+        threading.Thread(target=read, daemon=True).start()
+        has_begun.wait()
+    """
+    for _ in range(5):
+        done = run_script(script, folder)
+        assert (done.stderr, done.returncode) == ("", 0)
+
+
 @pytest.mark.parametrize("imports", ["headrace, tensorflow", "tensorflow, headrace"])
 def test_tensorflow_may_be_imported_before_or_after(tmp_path, imports):
     folder = tfrecords.write_numbered(tmp_path / "data", 200, compress=True)

@@ -186,7 +186,7 @@ def test_only_the_newest_checkpoints_are_kept_and_all_of_them_verify(data, tmp_p
     job = Job(data, tmp_path / "run", save_every=3)
     assert job.run()
     files = sorted(path.name for path in (tmp_path / "run").glob("*.npz"))
-    assert files == ["variables-00000038.npz", "variables-00000039.npz"]
+    assert files == ["variables-00000038-within.npz", "variables-00000039.npz"]
     assert len(list((tmp_path / "run" / "_headrace").iterdir())) == 2
     headrace("verify", tmp_path / "run")
 
@@ -240,6 +240,168 @@ def test_a_training_that_a_callback_stopped_is_not_gone_on_with(data, tmp_path):
     for _ in range(2):
         assert job.run()
         assert job.loader.step == BATCHES
+
+
+class StopAt(keras.callbacks.Callback):
+    def __init__(self, step: int):
+        super().__init__()
+        self.left = step
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.left -= 1
+        self.model.stop_training = self.model.stop_training or self.left == 0
+
+
+@pytest.mark.parametrize("stop, interrupted", [(5, None), (BATCHES - 7, 7)])
+def test_a_stop_at_a_batch_that_is_saved_is_one(data, tmp_path, stop, interrupted):
+    job = Job(data, tmp_path, save_every=1)
+    if interrupted:
+        assert not job.run(interrupt_after=interrupted)
+    job.others = [StopAt(stop)]
+    assert job.run()
+    stopped = job.weights()
+    job.others = []
+    assert job.run()
+    assert np.array_equal(job.weights(), stopped)
+
+
+def test_a_training_that_was_interrupted_leaves_the_model_as_any_other(data, tmp_path):
+    job = Job(data, tmp_path, save_every=1)
+    assert not job.run(interrupt_after=BATCHES + 2)
+    assert not job.run(interrupt_after=2)
+    other = make_loader(data).as_tf_dataset("vector", "number").map(scaled)
+    history = job.model.fit(other, epochs=2, verbose=0)
+    assert history.epoch == [0, 1]
+
+
+def test_callbacks_may_be_others_than_before(data, tmp_path):
+    def fit(*callbacks):
+        model, loader = build(), make_loader(data)
+        resume = hr.keras.Resume(tmp_path, loader, callbacks=callbacks)
+        dataset = loader.as_tf_dataset("vector", "number").map(scaled)
+        model.fit(dataset, epochs=len(fits) + 1, verbose=0, callbacks=[*callbacks, resume])
+        fits.append(len(resume.history))
+
+    fits = []
+    plateau = keras.callbacks.ReduceLROnPlateau(monitor="loss", cooldown=3)
+    fit(plateau)
+    early = keras.callbacks.EarlyStopping(monitor="loss", patience=50)
+    fit(early, plateau)
+    fit(plateau, early)
+    assert fits == [1, 2, 3]
+    assert plateau.cooldown_counter is not None
+
+
+STATES = {"best so far": 1.0, "nothing": [0.1, None], "nested": {"a": 1}, "large": 2**70, "bytes": b"ab\0"}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_callbacks_state_that_could_not_be_read_back_is_refused(data, tmp_path, name):
+    class Odd(keras.callbacks.Callback):
+        def get_state(self):
+            return {name: STATES[name]}
+
+        def set_state(self, state):
+            pass
+
+    model, loader, odd = build(), make_loader(data), Odd()
+    resume = hr.keras.Resume(tmp_path, loader, callbacks=[odd])
+    with pytest.raises(hr.errors.InvalidArgumentError, match=f"the state of Odd cannot be saved.*{name}"):
+        model.fit(loader.as_tf_dataset("vector", "number").map(scaled), verbose=0, callbacks=[odd, resume])
+
+
+def test_the_best_value_is_the_highest_of_an_accuracy(data, tmp_path):
+    loader = make_loader(data)
+    for metric, mode, best in (("acc", "auto", 2), ("acc", "min", 1), ("loss", "auto", 1), ("x", "max", 2)):
+        resume = hr.keras.Resume(tmp_path, loader, keep_best=metric, mode=mode)
+        resume.history = [{"epoch": n + 1, metric: value} for n, value in enumerate([0.1, 0.9, 0.5])]
+        assert resume.best_epoch == best
+    with pytest.raises(hr.errors.InvalidArgumentError, match="by mode="):
+        hr.keras.Resume(tmp_path, loader, keep_best="x")
+    resume = hr.keras.Resume(tmp_path, loader, keep_best="val_loss")
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="keep_best is 'val_loss', but fit computes loss"
+    ):
+        build().fit(loader.as_tf_dataset("vector", "number").map(scaled), verbose=0, callbacks=[resume])
+
+
+def test_of_several_ranks_the_first_saves_and_all_continue(data, tmp_path):
+    def fit(rank):
+        model, loader = build(), make_loader(data, rank=rank, world_size=2)
+        dataset = loader.as_tf_dataset("vector", "number").map(scaled)
+        before = loader.stats().batches
+        model.fit(dataset, epochs=1, verbose=0, callbacks=[hr.keras.Resume(tmp_path, loader)])
+        return np.concatenate(list(map(np.ravel, model.get_weights()))), loader.stats().batches - before
+
+    _, batches = fit(1)
+    assert (batches, list(tmp_path.iterdir())) == (BATCHES, [])
+    saved, batches = fit(0)
+    assert batches == BATCHES
+    continued, batches = fit(1)
+    assert batches == 0
+    assert np.array_equal(continued, saved)
+
+
+class TwoOptimizers(keras.Model):
+    def __init__(self, is_built: bool):
+        super().__init__()
+        self.layer = keras.layers.Dense(1)
+        self.layer.build([None, 3])
+        self.built = True
+        self.other_optimizer = keras.optimizers.Adam(0.01)
+        if is_built:
+            self.other_optimizer.build(self.layer.trainable_variables)
+
+    def call(self, vector):
+        return self.layer(vector)
+
+    def train_step(self, data):
+        vector, number = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((self(vector)[:, 0] - number) ** 2)
+        variables = self.layer.trainable_variables
+        self.other_optimizer.apply(tape.gradient(loss, variables), variables)
+        return {"loss": loss}
+
+
+def test_every_optimizer_of_a_model_is_continued(data, tmp_path):
+    def fit(url, interrupt_after=None):
+        keras.utils.set_random_seed(3)
+        model, loader = TwoOptimizers(is_built=True), make_loader(data)
+        model.compile(keras.optimizers.SGD(), "mse")
+        callbacks = [hr.keras.Resume(url, loader, save_every=1)]
+        if interrupt_after:
+            callbacks.append(InterruptAfter(interrupt_after))
+        try:
+            dataset = loader.as_tf_dataset("vector", "number").map(scaled)
+            model.fit(dataset, epochs=2, verbose=0, callbacks=callbacks)
+        except Interruption:
+            pass
+        return [*model.get_weights(), *(np.asarray(v) for v in model.other_optimizer.variables)]
+
+    whole = fit(tmp_path / "whole")
+    fit(tmp_path / "parts", interrupt_after=9)
+    assert all(map(np.array_equal, fit(tmp_path / "parts"), whole))
+    model, loader = TwoOptimizers(is_built=False), make_loader(data)
+    model.compile(keras.optimizers.SGD(), "mse")
+    with pytest.raises(hr.errors.FailedPreconditionError, match="model.other_optimizer.build"):
+        model.fit(
+            loader.as_tf_dataset("vector", "number"), callbacks=[hr.keras.Resume(tmp_path / "x", loader)]
+        )
+
+
+def test_variables_of_bfloat16_are_continued(data, tmp_path):
+    def fit():
+        keras.utils.set_random_seed(3)
+        layers = [keras.layers.Dense(8, dtype="bfloat16"), keras.layers.Dense(1)]
+        model, loader = keras.Sequential([keras.Input([3]), *layers]), make_loader(data)
+        model.compile("adam", "mse")
+        dataset = loader.as_tf_dataset("vector", "number").map(scaled)
+        model.fit(dataset, epochs=1, verbose=0, callbacks=[hr.keras.Resume(tmp_path, loader)])
+        return [np.asarray(v, np.float32) for v in model.weights]
+
+    first, again = fit(), fit()
+    assert all(map(np.array_equal, again, first))
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted, tmp_path):
