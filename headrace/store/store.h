@@ -100,7 +100,7 @@ struct Capabilities {
   bool atomic_if_version = false;  // if_version on writes is honoured
   bool strong_list = false;        // a list shows every write that has returned
   bool latest_only = false;        // a read of a version that was replaced is refused; else it may be had
-  bool keeps_ranges = false;  // a range of a version that was read is near: it pays to read the same again
+  bool keeps_ranges = false;       // what was read of a version is near, if just that range is read again
 };
 
 /// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
