@@ -1,6 +1,10 @@
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +12,31 @@
 #include "headrace/store/conformance.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/memory/memory_store.h"
+
+namespace {
+std::atomic<int> syncs = 0;
+// Below folders of this name there are no files without a name, as on NFS.
+constexpr std::string_view kNamesOnly = "/names-only/";
+}  // namespace
+
+// In place of the C library's, for all of this program.
+extern "C" int fsync(int file) {
+  ++syncs;
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
+
+extern "C" int open(const char* path, int flags, ...) {
+  const bool is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+  if (is_unnamed && (std::string(path) + '/').find(kNamesOnly) != std::string::npos) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = is_unnamed || (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
 
 namespace headrace {
 namespace {
@@ -35,6 +64,12 @@ INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
 INSTANTIATE_TEST_SUITE_P(File, StoreConformance,
                          testing::Values(DriverUnderTest{
                              "file", [] { return make_file_store(scratch->new_root()); }}),
+                         driver_name);
+
+INSTANTIATE_TEST_SUITE_P(FileOfNames, StoreConformance,
+                         testing::Values(DriverUnderTest{
+                             "file_of_names",
+                             [] { return make_file_store(scratch->new_root() + std::string(kNamesOnly)); }}),
                          driver_name);
 
 std::vector<std::string> keys_below(Store& store, std::string_view prefix, const ListOptions& options) {
@@ -84,6 +119,44 @@ TEST(FileStore, AWriteThatIsUnderWayHasNoNameToLeaveBehind) {
   if (unnamed >= 0) ::close(unnamed);
   ASSERT_TRUE((*upload)->commit());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root + "/folder"), {}), 1);
+}
+
+TEST(FileStore, AWriteThatIsUnderWayIsListedOnlyIfAsked) {
+  const auto store = make_file_store(scratch->new_root() + std::string(kNamesOnly));
+  for (const bool only_if_absent : {true, false}) {
+    const auto upload = store->start_upload("folder/object", {.only_if_absent = only_if_absent});
+    ASSERT_TRUE(upload);
+    ASSERT_TRUE((*upload)->append(Bytes(1000)));
+    EXPECT_THAT(keys_below(*store, "", {}), testing::IsEmpty());
+    EXPECT_THAT(keys_below(*store, "", {.collapse_folders = true}), testing::IsEmpty());
+    EXPECT_THAT(keys_below(*store, "", {.collapse_folders = true, .with_unfinished = true}),
+                testing::ElementsAre("folder/"));
+    EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}),
+                testing::ElementsAre(testing::StartsWith("folder/.headrace-write-")));
+    ASSERT_TRUE((*upload)->commit());
+    EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}), testing::ElementsAre("folder/object"));
+    ASSERT_TRUE(remove_object(*store, "folder/object"));
+  }
+}
+
+TEST(FileStore, AWriteWhoseFileIsRemovedFails) {
+  const auto store = make_file_store(scratch->new_root() + std::string(kNamesOnly));
+  const auto upload = store->start_upload("object", {.only_if_absent = true});
+  ASSERT_TRUE(upload);
+  ASSERT_TRUE(store->remove_many(keys_below(*store, "", {.with_unfinished = true}), {}));
+  EXPECT_FALSE((*upload)->commit());
+  EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}), testing::IsEmpty());
+}
+
+TEST(FileStore, SyncsOnlyWhatIsToLast) {
+  const auto store = make_file_store(scratch->new_root());
+  syncs = 0;
+  ASSERT_TRUE(write_text(*store, "a/b", "x", {.is_durable = false}));
+  EXPECT_EQ(syncs.exchange(0), 0);
+  ASSERT_TRUE(write_text(*store, "a/c", "x"));
+  EXPECT_EQ(syncs, 2) << "the file and its folder";
+  ASSERT_TRUE(write_text(*store, "d/b", "x"));
+  EXPECT_EQ(syncs, 5) << "and where the folder is new, the one above";
 }
 
 TEST(FileStore, RefusesTheNamesOfUnfinishedWrites) {

@@ -48,8 +48,15 @@ struct WriteOptions {
   bool only_if_absent = false;
   /// Replace only this version.
   std::optional<Version> if_version{};
+  /// False: the object need not outlive a power failure, after which it may be gone, or hold anything. For
+  /// what carries a checksum and can be had anew; drivers that can are faster then.
+  bool is_durable = true;
   CallOptions call{};
 };
+
+/// How the last segment of a key begins under which a driver writes what is to get its own key once it is
+/// whole, where it can write nothing without a key. No object has such a name.
+inline constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
 
 struct ListOptions {
   /// Exclusive; resumes a listing.
@@ -57,6 +64,9 @@ struct ListOptions {
   /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in
   /// '/'.
   bool collapse_folders = false;
+  /// Also what has kUnfinishedPrefix: is being written, or was left by a process that was killed. Removing it
+  /// makes its write fail, if that still goes on.
+  bool with_unfinished = false;
   CallOptions call{};
 };
 
@@ -90,6 +100,7 @@ struct Capabilities {
   bool atomic_if_version = false;  // if_version on writes is honoured
   bool strong_list = false;        // a list shows every write that has returned
   bool latest_only = false;        // a read of a version that was replaced is refused; else it may be had
+  bool keeps_ranges = false;       // what was read of a version is near, if just that range is read again
 };
 
 /// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object

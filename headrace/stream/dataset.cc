@@ -188,6 +188,7 @@ class DatasetOpener {
       add_blocks(shards[i]->blocks);
       dataset_->shards_.push_back(std::move(shards[i]->shard));
       std::ranges::move(shards[i]->remarks, std::back_inserter(dataset_->remarks_));
+      std::ranges::move(shards[i]->notes, std::back_inserter(dataset_->remarks_));
     }
     dataset_->digest_ = hex(digest.finish());
     return {};
@@ -197,12 +198,12 @@ class DatasetOpener {
   Result<ForeignShard> find_foreign_index(const ForeignObject& object) {
     const std::optional<Location>& cache = options_.index_cache;
     if (cache) {
-      const auto index = find_kept_index(*cache, object, options_.call);
-      if (index) return foreign_shard(object, *index);
+      auto kept = find_kept_index(*cache, object, options_.call);
+      if (kept) return *std::move(kept);
     }
     HEADRACE_TRY(ForeignShard made, index_foreign_shard(object, options_.on_corrupt, options_.call));
     if (cache && made.remarks.empty()) {
-      keep_index(*cache, object, made.shard.index, options_.call);
+      keep_index(*cache, object, made, options_.call);
       has_kept_ = true;
     }
     return made;

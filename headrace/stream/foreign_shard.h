@@ -25,6 +25,7 @@ struct ForeignShard {
   DatasetShard shard;
   std::vector<ShardBlock> blocks;
   std::vector<std::string> remarks;  // about damage; for people
+  std::vector<std::string> notes;    // about what is sound, but is passed over; for people
 };
 
 /// The shard that an index describes.

@@ -115,12 +115,13 @@ TEST_F(ForeignShardTest, AMemberMayEndWithinARecord) {
 TEST_F(ForeignShardTest, NothingButIndexesIsPruned) {
   ASSERT_TRUE(store->write("data/a", make_shard(0, 20, 0).data, {}));
   const ForeignObject object{at("data/a"), *store->stat("data/a", {})};
-  const Bytes index = index_of("data/a").serialize();
+  ForeignShard shard = *index_foreign_shard(object, CorruptionPolicy::kFail, {});
+  const Bytes& index = shard.shard.index;
   const auto kept = [&] { return list_all(*store, "cache/")->size(); };
   for (int i = 0; i < 10; ++i) {
     ForeignObject other = object;
     other.object.version.token = concat(i);
-    keep_index(at("cache"), other, index, {});
+    keep_index(at("cache"), other, shard, {});
   }
   for (const char* name : {"thesis.pdf", "other.index", "0123.index"})
     ASSERT_TRUE(store->write(concat("cache/", name), Bytes(10'000), {}));
@@ -128,6 +129,23 @@ TEST_F(ForeignShardTest, NothingButIndexesIsPruned) {
   EXPECT_EQ(kept(), 13U);
   prune_indexes(at("cache"), 5 * index.size(), {});
   EXPECT_EQ(kept(), 3U + 4U);
+  shard.notes = {std::string(10 * index.size(), '.')};
+  ForeignObject noted = object;
+  noted.object.version.token = "noted";
+  keep_index(at("cache"), noted, shard, {});
+  EXPECT_EQ(kept(), 3U + 6U);
+  prune_indexes(at("cache"), 5 * index.size(), {});
+  const auto left = list_all(*store, "cache/");
+  for (const ObjectInfo& each : *left) EXPECT_FALSE(each.key.ends_with(".notes")) << "they count and go, too";
+}
+
+TEST_F(ForeignShardTest, AnIndexTooLargeToBeReadIsNotKept) {
+  ASSERT_TRUE(store->write("data/a", make_shard(0, 20, 0).data, {}));
+  const ForeignObject object{at("data/a"), *store->stat("data/a", {})};
+  ForeignShard shard = *index_foreign_shard(object, CorruptionPolicy::kFail, {});
+  shard.shard.index.resize((64 << 20) + 1);
+  keep_index(at("cache"), object, shard, {});
+  EXPECT_EQ(list_all(*store, "cache/")->size(), 0U);
 }
 
 // A manifest that contradicts the index leads nowhere outside of the block.

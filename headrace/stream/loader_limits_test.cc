@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/io/parallel.h"
+#include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/stream/small_dataset_test.h"
 
@@ -55,6 +56,43 @@ TEST_F(LoaderTest, ABatchOfManyWindowsNeedsRoomForAllOfThem) {
   std::size_t batches = 0;
   while (*(*loader)->next()) ++batches;
   EXPECT_EQ(batches, 3U);
+}
+
+class CountingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (key.starts_with("large/train-") && !key.ends_with(".index")) ++reads;
+    return ForwardingStore::read_into(key, target, options);
+  }
+  std::atomic<int> reads = 0;  // of shards
+};
+
+// Whether a window wants most of what lies around its records or little of it, and whatever is compressed.
+TEST_F(LoaderTest, WhatExactOrderHasReadOnceIsInTheCache) {
+  for (const std::uint64_t member_records : {0, 7}) {
+    for (const std::uint64_t window_bytes : {300, 200'000}) {
+      publish({2'000, 800}, member_records, false, "large");
+      LoaderOptions with = options();
+      with.shuffle = ShuffleMode::kExact;
+      with.window_bytes = window_bytes;
+      with.threads = 1;  // or two may fetch the same range
+      const auto expected = batches_of(open(CorruptionPolicy::kFail, "large"), with);
+      const auto far = std::make_shared<CountingStore>(store);
+      const Location near{make_memory_store("near"), "", Url{"memory", "near", ""}};
+      const auto dataset = Dataset::open({make_cached(far, near, {}), "large", Url{}}, {});
+      ASSERT_TRUE(dataset);
+      EXPECT_EQ(batches_of(*dataset, with), expected) << window_bytes;
+      const int reads = far->reads;
+      // Of blocks, of pieces, or of members.
+      const bool is_dense = window_bytes > 300;
+      EXPECT_EQ(reads, member_records > 0 ? 286 + 115 : is_dense ? 2 : 3) << window_bytes;
+      with.seed += 1;
+      EXPECT_NE(batches_of(*dataset, with), expected);
+      EXPECT_EQ(far->reads, reads) << "member_records " << member_records << ", " << window_bytes;
+    }
+  }
 }
 
 TEST_F(LoaderTest, WhereTheRecordsLieIsPartOfTheBudget) {

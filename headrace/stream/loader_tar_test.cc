@@ -211,6 +211,32 @@ TEST_F(LoaderTarTest, TheIndexIsMadeOnce) {
   EXPECT_EQ(rows, rows_of(0, 50));
 }
 
+TEST_F(LoaderTarTest, TheIndexOfATarWithLinksIsKeptWithWhatIsToldOfThem) {
+  const Location cache{store, "cache", Url{"memory", "test", "cache"}};
+  TarBuilder tar;
+  tar.file("a.text", "1").entry('2', "a.cls", "").file("b.text", "2");
+  write("data/a.tar", tar.finish());
+  const auto first = Dataset::open(location, {.index_cache = cache});
+  ASSERT_TRUE(first);
+  EXPECT_THAT((*first)->remarks(),
+              testing::ElementsAre(HasSubstr("1 links or special files are passed over")));
+  const auto kept = list_all(*store, "cache/");
+  ASSERT_EQ(kept->size(), 2U);
+  const auto again = Dataset::open(location, {.index_cache = cache});
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->remarks(), (*first)->remarks());
+  EXPECT_EQ((*again)->record_count(), 2U);
+  EXPECT_EQ(list_all(*store, "cache/")->front().version, kept->front().version) << "it is not made again";
+}
+
+TEST_F(LoaderTarTest, TheIndexOfADamagedTarIsNotKept) {
+  const Location cache{store, "cache", Url{"memory", "test", "cache"}};
+  write("data/a.tar", make_tar(0, 20));
+  damage("data/a.tar", offset_of(7));
+  ASSERT_TRUE(Dataset::open(location, {.on_corrupt = CorruptionPolicy::kSkipRecord, .index_cache = cache}));
+  EXPECT_EQ(list_all(*store, "cache/")->size(), 0U);
+}
+
 TEST_F(LoaderTarTest, SingleRecordsAreFoundAndHaveTheirPlaceInTheTar) {
   write("data/a.tar", make_tar(0, 20));
   const auto dataset = open();

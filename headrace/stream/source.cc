@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
@@ -14,6 +15,10 @@ namespace {
 constexpr int kIndexThreads = 8;  // requests for indexes at once
 // In exact order, records of a plain shard that lie closer than this are fetched in one request.
 constexpr std::uint64_t kGapBytes = 64 << 10;
+// Where ranges are kept, pieces of this size are, of blocks of which a window wants but little. Each is a
+// file in a disk cache: of smaller ones there would be too many.
+constexpr std::uint64_t kSmallPieceBytes = 256 << 10;
+constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // more than any has
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
 // What is noted of a kept record, if it is a block of its own.
 constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
@@ -114,6 +119,8 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
   }
   auto source = std::unique_ptr<Source>(new Source(std::move(dataset), options));
   if (options.mode != ShuffleMode::kExact) return source;
+  if (source->dataset_->location().store->capabilities().keeps_ranges)
+    source->piece_bytes_ = source->recurring_bytes();
   const Dataset& data = *source->dataset_;
   std::vector<Result<ShardIndex>> indexes(data.shards().size(), Error{});
   std::vector<std::string> found(indexes.size());
@@ -210,7 +217,7 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   if (record.shard != unit.shard) return false;
   if (record.record < unit.first_record + unit.record_count) return true;
   const ShardIndex& index = indexes_[record.shard];
-  if (is_compressed(index.encoding())) return false;
+  if (piece_bytes_ > 0 || is_compressed(index.encoding())) return false;
   const std::uint64_t begin = index.record_offset(record.record);
   const std::uint64_t end = begin + index.record_bytes(record.record);
   if (begin - (unit.stream_offset + unit.stream_bytes) > kGapBytes || end - unit.stream_offset > kBlockBytes)
@@ -218,6 +225,38 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   unit.record_count = record.record + 1 - unit.first_record;
   unit.stored_bytes = unit.stream_bytes = end - unit.stream_offset;
   return true;
+}
+
+// Where a window wants a record of nearly every piece, blocks are fetched whole.
+std::uint64_t Source::recurring_bytes() const {
+  const std::uint64_t records = std::min(exact_window_records(), record_count());
+  const double bytes = mean_record_bytes() * static_cast<double>(record_count());
+  return bytes <= static_cast<double>(records * kSmallPieceBytes) ? kWholeBlock : kSmallPieceBytes;
+}
+
+// What is fetched for a record. Which others the window wants is chance, so to extend it to them (`joins`)
+// would make other ranges in each epoch, which a cache never has. Members are the same always; so are those
+// records of a block that begin in the same piece of it.
+DatasetBlock Source::unit_around(const SourceRecord& record) const {
+  const ShardIndex& index = indexes_[record.shard];
+  if (piece_bytes_ == 0 || is_compressed(index.encoding()))
+    return block_around(index, record.shard, record.record);
+  const auto place = [](const DatasetBlock& block) { return std::pair(block.shard, block.first_record); };
+  const DatasetBlock& block =
+      *(std::ranges::upper_bound(dataset_->blocks(), std::pair(record.shard, record.record), {}, place) - 1);
+  const std::uint64_t begin = index.record_offset(block.first_record);
+  const std::uint64_t piece = (index.record_offset(record.record) - begin) / piece_bytes_;
+  const auto records = std::views::iota(block.first_record, block.first_record + block.record_count);
+  const auto first_in = [&](std::uint64_t number) {
+    const auto is_before = [&](std::uint64_t i) {
+      return index.record_offset(i) < begin + number * piece_bytes_;
+    };
+    return block.first_record +
+           static_cast<std::uint64_t>(std::ranges::partition_point(records, is_before) - records.begin());
+  };
+  const std::uint64_t first = first_in(piece), end = first_in(piece + 1);
+  const std::uint64_t offset = index.record_offset(first), bytes = index.record_offset(end) - offset;
+  return {record.shard, first, end - first, offset, bytes, offset, bytes};
 }
 
 std::uint64_t Source::number_at(std::uint64_t epoch, std::uint64_t position) const {
@@ -247,7 +286,7 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
     const SourceRecord& record = records[by_place[rank]];
     const ShardIndex& index = indexes_[record.shard];
     if (window->blocks_.empty() || !joins(window->blocks_.back(), record)) {
-      window->blocks_.push_back(block_around(index, record.shard, record.record));
+      window->blocks_.push_back(unit_around(record));
       kept.first.push_back(rank);
     }
     kept.ranks[by_place[rank]] = rank;

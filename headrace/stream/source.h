@@ -144,6 +144,8 @@ class Source {
   std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
   std::uint64_t offsets_share() const;
   bool joins(DatasetBlock& unit, const SourceRecord& next) const;
+  std::uint64_t recurring_bytes() const;
+  DatasetBlock unit_around(const SourceRecord& record) const;
 
   const std::shared_ptr<const Dataset> dataset_;
   const SourceOptions options_;
@@ -151,6 +153,7 @@ class Source {
   std::vector<Slice> slices_;
   std::vector<OrderBlock> order_blocks_;
   std::vector<ShardIndex> indexes_;  // in exact order; by shard
+  std::uint64_t piece_bytes_ = 0;    // in exact order, where ranges are kept: of a unit_around
   mutable std::mutex mutex_;
   mutable std::uint64_t last_epoch_ = 0;
   mutable std::shared_ptr<const EpochOrder> last_order_;

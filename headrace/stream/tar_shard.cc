@@ -73,13 +73,14 @@ class SampleFinder {
     HEADRACE_TRY(const bool is_whole, walker_.ends_in_zeros());
     if (goes_on && !is_whole) HEADRACE_CHECK(damage("the tar has no end mark: it was cut"));
     if (ignored_ > 0)
-      remark(concat(name_, ": ", ignored_, " links or special files are passed over, the first is ",
-                    first_ignored_));
+      notes_.push_back(concat(name_, ": ", ignored_, " links or special files are passed over, the first is ",
+                              first_ignored_));
     return {};
   }
 
   const std::vector<std::uint64_t>& begins() const { return begins_; }
   std::vector<std::string>& remarks() { return remarks_; }
+  std::vector<std::string>& notes() { return notes_; }
 
  private:
   void remark(std::string text) {
@@ -134,6 +135,7 @@ class SampleFinder {
   std::uint64_t ignored_ = 0;
   std::string first_ignored_;
   std::vector<std::string> remarks_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
@@ -169,6 +171,7 @@ Result<ForeignShard> index_tar_shard(const ForeignObject& object, CorruptionPoli
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(size_bytes, 0));
   ForeignShard shard = foreign_shard(object, index);
   shard.remarks = std::move(finder.remarks());
+  shard.notes = std::move(finder.notes());
   return shard;
 }
 

@@ -15,7 +15,8 @@ Result<bool> is_tar_shard(const ForeignObject& object, const CallOptions& call);
 
 /// Walks the headers of the tar, and reads little else where files are large. A record is the run of bytes
 /// from a sample's first header to the next sample's; what comes before the first sample belongs to it. The
-/// tar's links, devices and sparse files are remarked. Memory: some megabytes, and eight bytes a sample.
+/// tar's links and devices are noted, sparse files remarked as damage is. Memory: some megabytes, and eight
+/// bytes a sample.
 ///
 /// Damage is an error under CorruptionPolicy::kFail. Else the headers between which it lies take the place of
 /// one record, a hole: those of the sample before, which may have lost its last files, up to those of the

@@ -17,8 +17,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kTemporaryPrefix = ".headrace-write-";
-
 Error system_error(int number, std::string_view doing) {
   const std::string reason = std::strerror(number);
   const auto with = [&](Code code, std::string_view advice) {
@@ -77,15 +75,16 @@ bool sync_folder(const std::string& folder) {
   return descriptor.is_open() && ::fsync(descriptor.get()) == 0;
 }
 
-// Makes the folder and those above it, each of them synced in the one above; 0 or an errno.
-int make_folders(const std::string& folder) {
+// Makes the folder and those above it, each of them synced in the one above if they are to last; 0 or an
+// errno.
+int make_folders(const std::string& folder, bool is_durable) {
   if (::mkdir(folder.c_str(), 0777) != 0) {
     if (errno == EEXIST) return 0;
     if (errno != ENOENT || folder == "/") return errno;
-    if (const int above = make_folders(folder_of(folder)); above != 0) return above;
+    if (const int above = make_folders(folder_of(folder), is_durable); above != 0) return above;
     if (::mkdir(folder.c_str(), 0777) != 0) return errno == EEXIST ? 0 : errno;
   }
-  return sync_folder(folder_of(folder)) ? 0 : errno;
+  return !is_durable || sync_folder(folder_of(folder)) ? 0 : errno;
 }
 
 enum class EntryKind { kObject, kFolder, kNeither };
@@ -104,7 +103,7 @@ EntryKind kind_of(const std::string& folder, const dirent& entry) {
 }
 
 // Names of objects and folders; a folder ends in "/", so that sorting gives the byte order of keys.
-Result<std::vector<std::string>> sorted_entries(const std::string& folder) {
+Result<std::vector<std::string>> sorted_entries(const std::string& folder, bool with_unfinished) {
   std::vector<std::string> names;
   DIR* directory = ::opendir(folder.c_str());
   if (directory == nullptr) {
@@ -113,7 +112,7 @@ Result<std::vector<std::string>> sorted_entries(const std::string& folder) {
   }
   while (const dirent* entry = ::readdir(directory)) {
     std::string name = entry->d_name;
-    if (name == "." || name == ".." || name.starts_with(kTemporaryPrefix)) continue;
+    if (name == "." || name == ".." || (!with_unfinished && name.starts_with(kUnfinishedPrefix))) continue;
     const EntryKind kind = kind_of(folder, *entry);
     if (kind != EntryKind::kNeither)
       names.push_back(kind == EntryKind::kFolder ? name + "/" : std::move(name));
@@ -229,8 +228,9 @@ class FileStore final : public Store {
   Result<bool> list_folder(const std::string& folder, const Listing& listing) {
     if (listing.options.call.stop.stop_requested())
       return Error{Code::kCancelled, concat("listing ", describe(folder), " was stopped")};
-    HEADRACE_TRY(const std::vector<std::string> names,
-                 sorted_entries(folder.empty() ? root_ + "/" : path_of(folder)));
+    HEADRACE_TRY(
+        const std::vector<std::string> names,
+        sorted_entries(folder.empty() ? root_ + "/" : path_of(folder), listing.options.with_unfinished));
     for (const std::string& name : names) {
       const std::string key = concat(folder_prefix(folder), name);
       const bool below_prefix = key.starts_with(listing.prefix);
@@ -249,7 +249,8 @@ class FileStore final : public Store {
         listing.options.collapse_folders && below_prefix && key.size() > listing.prefix.size();
     if (!collapse) return list_folder(key.substr(0, key.size() - 1), listing);
     if (key <= after) return true;
-    HEADRACE_TRY(const bool holds_objects, holds_an_object(key.substr(0, key.size() - 1)));
+    HEADRACE_TRY(const bool holds_objects,
+                 holds_an_object(key.substr(0, key.size() - 1), listing.options.with_unfinished));
     return !holds_objects || listing.visit({.key = key});
   }
 
@@ -260,11 +261,12 @@ class FileStore final : public Store {
     return listing.visit(info_of(key, status));
   }
 
-  Result<bool> holds_an_object(const std::string& folder) {
-    HEADRACE_TRY(const std::vector<std::string> names, sorted_entries(path_of(folder)));
+  Result<bool> holds_an_object(const std::string& folder, bool with_unfinished) {
+    HEADRACE_TRY(const std::vector<std::string> names, sorted_entries(path_of(folder), with_unfinished));
     for (const std::string& name : names) {
       if (!name.ends_with('/')) return true;
-      HEADRACE_TRY(const bool found, holds_an_object(concat(folder, "/", name.substr(0, name.size() - 1))));
+      HEADRACE_TRY(const bool found,
+                   holds_an_object(concat(folder, "/", name.substr(0, name.size() - 1)), with_unfinished));
       if (found) return true;
     }
     return false;
@@ -309,7 +311,8 @@ class FileUpload final : public Upload {
 
   Status open() {
     for (int attempt = 0; attempt < 3; ++attempt) {
-      if (const int number = make_folders(folder_); number != 0) return system_error(number, doing());
+      if (const int number = make_folders(folder_, options_.is_durable); number != 0)
+        return system_error(number, doing());
       if (open_unnamed() || open_named()) return {};
       if (errno != ENOENT && errno != EEXIST)
         break;  // the folder was removed in between, or the name is taken
@@ -325,10 +328,10 @@ class FileUpload final : public Upload {
 
   Result<ObjectInfo> commit() override {
     struct stat status {};
-    if (::fsync(file_.get()) != 0) return system_error(errno, doing());
+    if (options_.is_durable && ::fsync(file_.get()) != 0) return system_error(errno, doing());
     HEADRACE_CHECK(options_.only_if_absent ? publish_if_absent() : publish());
     if (!name_.empty()) ::unlink(std::exchange(name_, {}).c_str());
-    if (!sync_folder(folder_)) return system_error(errno, doing());
+    if (options_.is_durable && !sync_folder(folder_)) return system_error(errno, doing());
     if (::fstat(file_.get(), &status) != 0 || !file_.close()) return system_error(errno, doing());
     return info_of(key_, status);
   }
@@ -351,17 +354,23 @@ class FileUpload final : public Upload {
   }
 
   std::string unnamed_path() const { return concat("/proc/self/fd/", file_.get()); }
-  std::string new_name() const { return concat(folder_, "/", kTemporaryPrefix, hex64(random_name_bits())); }
+  std::string new_name() const { return concat(folder_, "/", kUnfinishedPrefix, hex64(random_name_bits())); }
 
   bool link_to(const std::string& path) const {
     if (!name_.empty()) return ::link(name_.c_str(), path.c_str()) == 0;
     return ::linkat(AT_FDCWD, unnamed_path().c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
   }
 
-  bool rename_to_target() {
-    if (::rename(name_.c_str(), target_.c_str()) != 0) return false;
+  bool rename_to_target(unsigned flags = 0) {
+    if (::renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target_.c_str(), flags) != 0) return false;
     name_.clear();
     return true;
+  }
+
+  // Where neither a rename can spare what is there (NFS) nor a file have two names (exFAT), it fails.
+  bool name_if_absent() {
+    if (!name_.empty() && rename_to_target(RENAME_NOREPLACE)) return true;
+    return (name_.empty() || errno != EEXIST) && link_to(target_);
   }
 
   Status publish() {
@@ -377,14 +386,14 @@ class FileUpload final : public Upload {
   }
 
   Status publish_if_absent() {
-    if (link_to(target_)) return {};
+    if (name_if_absent()) return {};
     struct stat status {};
     const bool is_folder =
         errno == EEXIST && ::stat(target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     if (!is_folder)
       return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " exists already")}
                              : system_error(errno, doing());
-    if (::rmdir(target_.c_str()) != 0 || !link_to(target_)) return system_error(EISDIR, doing());
+    if (::rmdir(target_.c_str()) != 0 || !name_if_absent()) return system_error(EISDIR, doing());
     return {};
   }
 
@@ -399,9 +408,9 @@ class FileUpload final : public Upload {
 
 Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {
   HEADRACE_CHECK(check_key(key));
-  if (concat("/", key).find(concat("/", kTemporaryPrefix)) != std::string::npos) {
+  if (concat("/", key).find(concat("/", kUnfinishedPrefix)) != std::string::npos) {
     return Error{Code::kInvalidArgument,
-                 concat("writing ", describe(key), ": names that begin with ", kTemporaryPrefix,
+                 concat("writing ", describe(key), ": names that begin with ", kUnfinishedPrefix,
                         " are those of unfinished writes; choose another")};
   }
   if (options.if_version) {

@@ -3,10 +3,11 @@
 /// \file Objects as files below a root folder: "file:///data/a" is the file /data/a.
 ///
 /// A write goes to a file without a name (O_TMPFILE), is synced, and is then linked to its name; the folder
-/// is synced last. To replace an object it is linked to a hidden name and renamed. So a killed process leaves
-/// nothing, unless it dies between those two calls, or on a file system without O_TMPFILE (NFS), where
-/// writes have a hidden name from the start: then `.headrace-write-<16 hex digits>` stays, which listings
-/// never show and which may be removed when nobody writes. On such a file system the version of a new object
+/// is synced last. (WriteOptions::is_durable leaves both out.) To replace an object it is linked to a hidden
+/// name and renamed. So a killed process leaves nothing, unless it dies between those two calls, or on a file
+/// system without O_TMPFILE (NFS), where writes have a hidden name from the start: then
+/// `.headrace-write-<16 hex digits>` stays (kUnfinishedPrefix), which listings show only if asked and which
+/// may be removed when nobody writes. On such a file system the version of a new object
 /// may change once, within the write that made it.
 ///
 /// A symbolic link to a file is an object; one to a folder is not listed, so that nothing below it is listed

@@ -48,6 +48,7 @@ class CachedStore final : public ForwardingStore {
   Capabilities capabilities() const override {
     Capabilities capabilities = inner().capabilities();
     capabilities.latest_only = false;
+    capabilities.keeps_ranges = true;
     return capabilities;
   }
 
@@ -57,19 +58,30 @@ class CachedStore final : public ForwardingStore {
                                                           '\0', options.offset_bytes, '\0', size))));
   }
 
+  // What is damaged is removed: only what is not there is written.
   std::optional<ReadResult> find(const std::string& name, std::string_view key, MutableBytesView target,
                                  const ReadOptions& options) const {
+    auto kept = read_kept(name, key, target, options);
+    if (kept) return *std::move(kept);
+    if (kept.error().code == Code::kDataLoss)
+      (void)remove_object(*folder_.store, name, options.call).has_value();
+    return std::nullopt;
+  }
+
+  Result<ReadResult> read_kept(const std::string& name, std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) const {
+    const Error damaged{Code::kDataLoss, "damaged"};
     std::array<std::byte, kHeaderBytes> header{};
-    const auto begin = folder_.store->read_into(name, header, {.call = options.call});
-    if (!begin || begin->bytes_read != header.size()) return std::nullopt;
-    const auto data =
-        folder_.store->read_into(name, target, {.offset_bytes = kHeaderBytes, .call = options.call});
-    if (!data) return std::nullopt;
+    HEADRACE_TRY(const ReadResult begin, folder_.store->read_into(name, header, {.call = options.call}));
+    if (begin.bytes_read != header.size()) return damaged;
+    HEADRACE_TRY(
+        const ReadResult data,
+        folder_.store->read_into(name, target, {.offset_bytes = kHeaderBytes, .call = options.call}));
     const auto object_bytes = load_little_endian<std::uint64_t>(header.data());
     if (load_little_endian<std::uint32_t>(header.data() + 8) !=
-        checksum(object_bytes, target.first(data->bytes_read)))
-      return std::nullopt;
-    return ReadResult{data->bytes_read, {std::string(key), object_bytes, *options.if_version}};
+        checksum(object_bytes, target.first(data.bytes_read)))
+      return damaged;
+    return ReadResult{data.bytes_read, {std::string(key), object_bytes, *options.if_version}};
   }
 
   void keep(const std::string& name, const ReadResult& read, BytesView data, const CallOptions& call) {
@@ -78,7 +90,10 @@ class CachedStore final : public ForwardingStore {
     store_little_endian(header.data() + 8, checksum(read.object.size_bytes, data));
     const std::uint64_t bytes = data.size() + header.size();
     if (!room_->begin_write(folder_, bytes, options_.max_bytes, call)) return;
-    auto upload = folder_.store->start_upload(name, {.call = call});
+    // Only if absent: to replace an object, a store of files must give the new one another name first, which
+    // stays if the process is killed then. Not durable: the checksum tells.
+    auto upload =
+        folder_.store->start_upload(name, {.only_if_absent = true, .is_durable = false, .call = call});
     if (upload && (*upload)->append(header) && (*upload)->append(data)) (void)(*upload)->commit().has_value();
     room_->end_write(bytes);
   }

@@ -31,11 +31,14 @@ Result<CacheUrl> parse_cache_url(std::string_view text);
 /// reads, and all else, pass through: what may change is never taken from the cache.
 ///
 /// Processes may share a folder, and so may others' files: only what the cache can have written itself,
-/// `headrace-cache/<2>/<62 hexadecimal digits>` below the folder, is ever counted or removed. What is kept is
-/// written atomically and carries a checksum, so a process that is killed leaves nothing wrong, and what is
-/// damaged is fetched anew. When the cache is full, kept ranges chosen at random go: whoever reads more than
-/// fits, over and over, still finds a part of it (about a fifth, if half of it fits). Ranges of over a
-/// quarter of the most are not kept. A folder that cannot be written or read costs time, never an error.
+/// `headrace-cache/<2>/<62 hexadecimal digits>` below the folder and unfinished writes beside it, is ever
+/// counted or removed. What is kept is written atomically and carries a checksum, so a process that is
+/// killed leaves nothing wrong; what is damaged is removed and fetched anew. Nothing is synced: after a
+/// power failure the cache may have lost what it kept last. When the cache is full, kept ranges chosen at
+/// random go: whoever reads more than fits, over and over, still finds a part of it (about a fifth, if half
+/// of it fits). Ranges of over a quarter of the most are not kept. A folder that cannot be written or read
+/// costs time, never an error. A fork's child does not use its parent's stores, but may make its own of the
+/// same folder.
 ///
 /// Layout of a kept object: object's size (8 bytes, little-endian), CRC32C of that and of the data (4), the
 /// data.

@@ -1,6 +1,9 @@
 #include "headrace/store/layers/cached_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -14,23 +17,33 @@ namespace {
 // The user's folder may hold other things, even some that are named by digests.
 constexpr std::string_view kSubfolder = "headrace-cache";
 constexpr std::size_t kDigestSize = 64;
-constexpr std::size_t kFanOutSize = 2;  // digits of the digest that name a folder
+constexpr std::size_t kFanOutSize = 2;         // digits of the digest that name a folder
+constexpr std::size_t kUnfinishedDigits = 16;  // behind kUnfinishedPrefix
 // The folder is looked at after this share of its most has been written; a full one is brought below that
 // much of it.
 constexpr std::uint64_t kLookShare = 20;
 constexpr std::uint64_t kKeptTenths = 9;
 
+bool is_hexadecimal(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == text.npos; }
+
 // Of a key below the subfolder.
 bool is_cached_name(std::string_view name) {
-  if (name.size() != kDigestSize + 1 || name[kFanOutSize] != '/') return false;
-  const std::string digest = concat(name.substr(0, kFanOutSize), name.substr(kFanOutSize + 1));
-  return digest.find_first_not_of("0123456789abcdef") == digest.npos;
+  if (name.size() <= kFanOutSize || !is_hexadecimal(name.substr(0, kFanOutSize)) || name[kFanOutSize] != '/')
+    return false;
+  std::string_view rest = name.substr(kFanOutSize + 1);
+  const bool is_unfinished = rest.starts_with(kUnfinishedPrefix);
+  if (is_unfinished) rest.remove_prefix(kUnfinishedPrefix.size());
+  return is_hexadecimal(rest) &&
+         rest.size() == (is_unfinished ? kUnfinishedDigits : kDigestSize - kFanOutSize);
 }
 
+// With what writes have left that were killed: it takes room, too. One that still goes on may be taken for
+// such; then its range is not kept.
 Result<std::vector<ObjectInfo>> list_cached(const Location& folder, const CallOptions& call) {
   const std::string prefix = folder_prefix(folder.at(kSubfolder).key);
   std::vector<ObjectInfo> objects;
-  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+  const ListOptions options{.with_unfinished = true, .call = call};
+  HEADRACE_CHECK(folder.store->list(prefix, options, [&](const ObjectInfo& object) {
     if (is_cached_name(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
     return true;
   }));
@@ -57,6 +70,24 @@ Result<std::uint64_t> make_room(const Location& folder, std::uint64_t coming_byt
   return bytes;
 }
 
+struct Rooms {
+  const pid_t process = getpid();
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<CacheRoom>> by_folder;
+};
+
+// Those of this process. A fork's child leaves its parent's alone and never destroys them: threads that are
+// not there may hold their locks, count what they write, or seem to be looking.
+Rooms& rooms_of_process() {
+  static std::atomic<Rooms*> latest = nullptr;
+  Rooms* rooms = latest.load();
+  while (rooms == nullptr || rooms->process != getpid()) {
+    auto made = std::make_unique<Rooms>();
+    if (latest.compare_exchange_strong(rooms, made.get())) rooms = made.release();
+  }
+  return *rooms;
+}
+
 }  // namespace
 
 std::string cached_key(const Location& folder, std::string_view digest) {
@@ -65,11 +96,10 @@ std::string cached_key(const Location& folder, std::string_view digest) {
 }
 
 std::shared_ptr<CacheRoom> CacheRoom::of(const Location& folder) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<CacheRoom>> rooms;
-  const std::lock_guard lock(mutex);
-  std::erase_if(rooms, [](const auto& room) { return room.second.expired(); });
-  std::weak_ptr<CacheRoom>& known = rooms[folder.describe()];
+  Rooms& rooms = rooms_of_process();
+  const std::lock_guard lock(rooms.mutex);
+  std::erase_if(rooms.by_folder, [](const auto& room) { return room.second.expired(); });
+  std::weak_ptr<CacheRoom>& known = rooms.by_folder[folder.describe()];
   std::shared_ptr<CacheRoom> room = known.lock();
   if (!room) known = room = std::make_shared<CacheRoom>();
   return room;

@@ -19,11 +19,11 @@ namespace headrace {
 std::string cached_key(const Location& folder, std::string_view digest);
 
 /// What this process knows of the room in one cache folder, whichever stores are cached there. Thread-safe.
-/// Only objects whose keys `cached_key` can have made are counted and removed.
+/// Only objects whose keys `cached_key` can have made are counted and removed, and unfinished writes of such.
 class CacheRoom {
  public:
-  /// The same for each who names the same folder (as `Location::describe` does), as long as any of them
-  /// holds it.
+  /// The same for each in this process who names the same folder (as `Location::describe` does), as long as
+  /// any of them holds it. A fork's child has rooms of its own: its parent's may be locked for ever there.
   static std::shared_ptr<CacheRoom> of(const Location& folder);
 
   /// Whether an object of so many bytes may now be written; removes others for it. If so, `end_write` must

@@ -1,17 +1,24 @@
 #include "headrace/store/layers/cached.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <latch>
 #include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"
+#include "headrace/store/file/file_store.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
 namespace {
+
+using std::chrono_literals::operator""ms;
 
 Location cache_in(const std::shared_ptr<Store>& store) {
   return {store, "cache", Url{"memory", "near", "cache"}};
@@ -223,6 +230,90 @@ TEST_F(CachedStoreTest, WhoeverWritesKeepsToItsOwnMost) {
   EXPECT_GT(kept_bytes(), 3000U);
   read(*small, 0, 200);
   EXPECT_LE(kept_bytes(), 3000U);
+}
+
+// What a killed process leaves where files cannot be written without a name.
+TEST_F(CachedStoreTest, WhatKilledWritesHaveLeftCountsAndGoes) {
+  std::string root = (std::filesystem::temp_directory_path() / "headrace-cache-XXXXXX").string();
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const std::shared_ptr<Store> files = make_file_store(root);
+  const auto bytes_with_unfinished = [&] {
+    const auto found = list_all(*files, "", {.with_unfinished = true});
+    EXPECT_TRUE(found);
+    std::uint64_t bytes = 0;
+    for (const ObjectInfo& object : *found) bytes += object.size_bytes;
+    return bytes;
+  };
+  const auto leave = [&](std::string_view name) {
+    ASSERT_TRUE(files->write("made", BytesView(data).first(500), {}));
+    std::filesystem::create_directories((root / std::filesystem::path(name)).parent_path());
+    std::filesystem::rename(root + "/made", root + "/" + std::string(name));
+  };
+  for (int i = 10; i < 30; ++i)
+    leave(concat("cache/headrace-cache/", i, "/.headrace-write-0123456789abcd", i));
+  leave("cache/headrace-cache/ab/.headrace-write-0123456789abcdefa");
+  leave("cache/.headrace-write-0123456789abcdef");
+  EXPECT_EQ(bytes_with_unfinished(), 11'000U);
+  const auto store = make_cached(far, cache_in(files), {.max_bytes = 3000});
+  for (std::uint64_t offset = 0; offset < 5'000; offset += 100) {
+    EXPECT_EQ(read(*store, offset, 100), expected(offset, 100));
+    EXPECT_LE(bytes_with_unfinished(), 1000 + 3000U) << "but for the two that are not the cache's";
+  }
+  std::filesystem::remove_all(root);
+}
+
+// Of how the cache writes: it must leave nothing behind when killed, and need not wait for the disk.
+TEST_F(CachedStoreTest, WritesReplaceNothingAndAreNotSynced) {
+  class RecordingStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
+      EXPECT_TRUE(options.only_if_absent);
+      EXPECT_FALSE(options.is_durable);
+      ++writes;
+      return ForwardingStore::start_upload(key, options);
+    }
+    int writes = 0;
+  };
+  const auto recording = std::make_shared<RecordingStore>(near);
+  const auto store = make_cached(far, cache_in(recording), {});
+  read(*store, 0, 1000);
+  ASSERT_TRUE(write_text(*near, list_all(*near, "cache/")->front().key, "damaged"));
+  read(*store, 0, 1000);
+  EXPECT_EQ(recording->writes, 2);
+}
+
+// Lists only once it is released.
+class HeldStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    is_listing.count_down();
+    is_released.wait();
+    return ForwardingStore::list(prefix, options, visit);
+  }
+  std::latch is_listing{1}, is_released{1};
+};
+
+TEST_F(CachedStoreTest, AForksChildHasACountOfItsOwn) {
+  const auto held = std::make_shared<HeldStore>(near);
+  const auto store = make_cached(far, cache_in(held), {});
+  std::jthread reader([&] { read(*store, 0, 100); });
+  held->is_listing.wait();
+  const pid_t child = fork();
+  if (child == 0) {  // where the reader never comes back from its listing
+    const std::shared_ptr<Store> own = make_memory_store("near");
+    const auto anew = make_cached(far, cache_in(own), {});
+    Bytes target(100);
+    const auto got = anew->read_into("a", target, {.if_version = version, .call = {.deadline = 200ms}});
+    _exit(got && list_all(*own, "cache/")->size() == 1 ? 0 : 1);
+  }
+  held->is_released.count_down();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "what the child reads is kept, without a wait";
 }
 
 TEST(CacheUrl, IsAFolderAndASize) {
