@@ -38,9 +38,9 @@ class ProcessMark {
   pid_t process_;
 };
 
-/// Has `atexit` know this module. At its end the interpreter unwinds daemon threads, and frameworks', that ask
-/// for the GIL; through C++ that would end the process with SIGABRT. From `atexit` on, those that would come back
-/// from here wait for the end of the process instead. REQUIRES: the GIL
+/// Has `atexit` know this module. At its end the interpreter unwinds daemon threads, and frameworks', that
+/// ask for the GIL; through C++ that would end the process with SIGABRT. From `atexit` on, those that would
+/// come back from here wait for the end of the process instead. REQUIRES: the GIL
 void prepare_interpreters_end();
 
 /// While it lives, the interpreter does not end: for a thread that is about to take the GIL, and then to run

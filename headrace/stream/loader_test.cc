@@ -170,7 +170,7 @@ TEST_F(LoaderTest, AFailureComesAfterTheSameBatchesEveryTime) {
   EXPECT_GT(ends.begin()->first, 0U);
 }
 
-// The blocks of a data set that one window holds are used again in the next epoch, also those that are damaged.
+// The blocks of a data set that one window holds are used again in the next epoch, damaged or not.
 TEST_F(LoaderTest, AFailureStaysOneWhenBlocksAreUsedAgain) {
   publish({20, 20}, 0);
   auto object = read_object(*store, "data/train-00001", 1 << 20);
