@@ -1,4 +1,4 @@
-"""The Python of the how-to pages runs as it stands, on data of ours."""
+"""The Python of README and how-to pages runs as it stands, on data of ours."""
 
 import os
 import re
@@ -20,7 +20,7 @@ def reviews(tmp_path_factory, headrace):
 
 
 def code_of(root, page: str, folder) -> str:
-    text = (root / "docs" / "how-to" / f"{page}.md").read_text()
+    text = (root / page).read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     assert code
     urls = {"s3://datasets/runs/1": folder / "run", "s3://datasets/reviews": folder / "data"}
@@ -29,10 +29,13 @@ def code_of(root, page: str, folder) -> str:
     return code.replace("batch_size=128", "batch_size=8")
 
 
-@pytest.mark.parametrize("page", ["from-tf-data", "resume", "mixtures"])
+PAGES = ["README.md", *(f"docs/how-to/{name}.md" for name in ("from-tf-data", "resume", "mixtures"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(root, reviews, page):
     names = {"model": headrace.models.dense_classifier(seed=1)}
     exec(compile(code_of(root, page, reviews), page, "exec"), names)
-    assert names["loader"].step > 0 or page == "mixtures"
-    if page == "resume":
+    assert names["loader"].step > 0 or "mixtures" in page
+    if "resume" in page:
         assert names["rest"].step == 150

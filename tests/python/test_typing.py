@@ -1,0 +1,64 @@
+"""What a type checker sees of the package."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+RIGHT = """
+    import headrace as hr
+
+    data = hr.open("s3://datasets/reviews", split="train")
+    columns = {"sentence": hr.float32[512], "label": hr.int64[2], "tokens": hr.ragged(hr.int64)}
+    with data.loader(batch_size=128, seed=44, columns=columns, epochs=10, window="64MiB") as loader:
+        for batch in loader:
+            print(batch["sentence"])
+    state: bytes = loader.state()
+    rest: hr.Loader = data.part(0, 10).loader(batch_size=8, state=state, rank=1, world_size=2)
+    mixed: hr.Loader = hr.mix({data: 0.7, hr.open(["a", "b"]): 0.3}, batch_size=8, seed=1)
+    shard: str = data.shards[0].url
+    names: list[str] = [place.url for place in mixed.where(3)]
+    seconds: float = loader.stats().wait_seconds
+    arrays = loader.as_jax().loader.step
+"""
+WRONG = {
+    "hr.opne('data')": "attr-defined",
+    "data.loader(batch_siz=3)": "call-arg",
+    "hr.mix({data: 1}, batch_size=1, bogus=2)": "call-arg",
+    "hr.open('data').loader(batch_size='8')": "arg-type",
+    "loader.stats().wait_second": "attr-defined",
+    "data.length": "attr-defined",
+}
+
+
+@pytest.fixture(scope="module")
+def errors_of(root, tmp_path_factory):
+    """Runs mypy, as strict as can be, over a program: [(line of it, code of the error)]."""
+    folder = tmp_path_factory.mktemp("typing")
+
+    def run(program: str) -> list[tuple[str, str]]:
+        (folder / "program.py").write_text(program)
+        options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", "--no-color-output"]
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}/cache", "program.py"],
+            cwd=folder,
+            env={**os.environ, "MYPYPATH": str(root / "python")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        found = re.findall(r"^program.py:(\d+): error: .* \[([a-z-]+)\]$", done.stdout, re.MULTILINE)
+        return [(program.splitlines()[int(line) - 1], code) for line, code in found]
+
+    return run
+
+
+def test_right_use_passes_and_wrong_use_is_told(errors_of):
+    program = textwrap.dedent(RIGHT)
+    assert errors_of(program) == []
+    assert errors_of(program + "\n".join(WRONG) + "\n") == list(WRONG.items())
