@@ -37,7 +37,12 @@ if(NOT HEADRACE_SANITIZE AND (SKBUILD OR EXISTS ${HEADRACE_PYTHON}))
   if(NOT SKBUILD)
     set(Python_EXECUTABLE ${HEADRACE_PYTHON})
   endif()
-  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+  # With the second, one module serves Python 3.12 and all later ones.
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module
+    OPTIONAL_COMPONENTS Development.SABIModule)
+  if(SKBUILD_SABI_VERSION AND NOT TARGET Python::SABIModule)
+    message(FATAL_ERROR "The wheel would be named as one for later Pythons, but not be one")
+  endif()
   execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
     OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   find_package(nanobind CONFIG QUIET)

@@ -8,11 +8,13 @@ from typing import Any
 from headrace import _headrace
 from headrace.errors import InvalidArgumentError
 
+_BOOLEANS = ("bool", "bool_")  # the latter is NumPy's, which older ones take for an integer
+
 
 def integer_of(value: Any) -> int | None:
     """NumPy's integers are integers, too; None for what is none, and for a bool."""
     try:
-        return None if isinstance(value, bool) else operator.index(value)
+        return None if type(value).__name__ in _BOOLEANS else operator.index(value)
     except TypeError:
         return None
 
