@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
@@ -28,6 +27,20 @@ Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
   ShardIndexBuilder builder(ShardEncoding::kPlain);
   for (std::uint64_t i = 0; i < record_count; ++i) builder.add_record(0);
   return std::move(builder).finish(record_count * kRecordFramingBytes, 0);
+}
+
+// The first record of the block that begins at `offset` or behind; one beyond its last, if none does.
+std::uint64_t first_record_from(const ShardIndex& index, const DatasetBlock& block, std::uint64_t offset) {
+  std::uint64_t first = block.first_record, end = first + block.record_count;
+  while (first < end) {
+    const std::uint64_t middle = first + (end - first) / 2;
+    if (index.record_offset(middle) < offset) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first;
 }
 
 }  // namespace
@@ -246,15 +259,8 @@ DatasetBlock Source::unit_around(const SourceRecord& record) const {
       *(std::ranges::upper_bound(dataset_->blocks(), std::pair(record.shard, record.record), {}, place) - 1);
   const std::uint64_t begin = index.record_offset(block.first_record);
   const std::uint64_t piece = (index.record_offset(record.record) - begin) / piece_bytes_;
-  const auto records = std::views::iota(block.first_record, block.first_record + block.record_count);
-  const auto first_in = [&](std::uint64_t number) {
-    const auto is_before = [&](std::uint64_t i) {
-      return index.record_offset(i) < begin + number * piece_bytes_;
-    };
-    return block.first_record +
-           static_cast<std::uint64_t>(std::ranges::partition_point(records, is_before) - records.begin());
-  };
-  const std::uint64_t first = first_in(piece), end = first_in(piece + 1);
+  const std::uint64_t first = first_record_from(index, block, begin + piece * piece_bytes_);
+  const std::uint64_t end = first_record_from(index, block, begin + (piece + 1) * piece_bytes_);
   const std::uint64_t offset = index.record_offset(first), bytes = index.record_offset(end) - offset;
   return {record.shard, first, end - first, offset, bytes, offset, bytes};
 }
