@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "headrace/stream/small_dataset_test.h"
 
 namespace headrace {
@@ -18,6 +20,14 @@ std::vector<T> row_of(const ColumnData& data, std::size_t row) {
 
 class LoaderColumnsTest : public LoaderTest {
  protected:
+  // Of the first shard.
+  void damage(const std::vector<std::uint64_t>& records) {
+    Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
+    const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
+    for (const std::uint64_t record : records) data[index->record_offset(record) + 30] ^= std::byte{1};
+    ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  }
+
   LoaderOptions all_columns() const {
     LoaderOptions out = options();
     out.columns = {{.name = "y", .type = FeatureType::kInt64, .length = 2},
@@ -63,10 +73,7 @@ TEST_F(LoaderColumnsTest, OfAnyLengthComeAsOffsetsAndValues) {
 
 TEST_F(LoaderColumnsTest, HolesRepeatAGoodRowInEveryColumn) {
   publish({50}, 0);
-  Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
-  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
-  for (const std::uint64_t record : {0, 1, 17, 31}) data[index->record_offset(record) + 30] ^= std::byte{1};
-  ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  damage({0, 1, 17, 31});
   LoaderOptions with = all_columns();
   with.shuffle = ShuffleMode::kNone;
   with.on_corrupt = CorruptionPolicy::kSkipRecord;
@@ -82,10 +89,7 @@ TEST_F(LoaderColumnsTest, HolesRepeatAGoodRowInEveryColumn) {
 
 TEST_F(LoaderColumnsTest, RowsOfWeightZeroAreTheSameAtEveryWorldSize) {
   publish({50}, 0);
-  Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
-  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
-  for (const std::uint64_t record : {0, 1, 17, 31}) data[index->record_offset(record) + 30] ^= std::byte{1};
-  ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  damage({0, 1, 17, 31});
   LoaderOptions with = all_columns();
   with.shuffle = ShuffleMode::kNone;
   with.on_corrupt = CorruptionPolicy::kSkipRecord;
@@ -112,11 +116,9 @@ TEST_F(LoaderColumnsTest, RowsOfWeightZeroAreTheSameAtEveryWorldSize) {
 
 TEST_F(LoaderColumnsTest, ABatchWithoutAGoodRecordIsEmpty) {
   publish({16}, 0);
-  Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
-  const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
-  for (std::uint64_t record = 0; record < 16; ++record)
-    data[index->record_offset(record) + 30] ^= std::byte{1};
-  ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  std::vector<std::uint64_t> all(16);
+  std::iota(all.begin(), all.end(), 0);
+  damage(all);
   LoaderOptions with = all_columns();
   with.on_corrupt = CorruptionPolicy::kSkipRecord;
   auto loader = make_loader(open(), with);
