@@ -57,6 +57,7 @@ void check_signals() {
 
 namespace {
 
+constexpr std::chrono::seconds kMostWait{1};
 std::atomic<int> returning_threads{0};
 std::atomic<bool> has_ended{false};
 std::thread::id ending_thread;  // set before has_ended
@@ -64,7 +65,9 @@ std::thread::id ending_thread;  // set before has_ended
 void end_interpreter() {
   ending_thread = std::this_thread::get_id();
   has_ended = true;
-  while (returning_threads > 0) {
+  // A fork's child has its parent's count, but not the threads that would lower it.
+  const auto deadline = std::chrono::steady_clock::now() + kMostWait;
+  while (returning_threads > 0 && std::chrono::steady_clock::now() < deadline) {
     const WithoutGil released;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
