@@ -4,11 +4,13 @@ import json
 import os
 import pathlib
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -142,21 +144,20 @@ MODELS = """
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def environment(tracing_environment):
-    yield
-    keras.backend.clear_session()  # other files count on the names of layers
+pytestmark = pytest.mark.usefixtures("tracing_environment")
 
 
 @pytest.fixture(scope="module")
-def store(headrace, tmp_path_factory, environment) -> pathlib.Path:
+def store(headrace, tmp_path_factory, tracing_environment) -> Iterator[pathlib.Path]:
     """A folder with data/, and models in mine.py."""
     folder = tmp_path_factory.mktemp("store")
     (folder / "mine.py").write_text(textwrap.dedent(MODELS))
     kill_support.write_archive(folder / "raw.tar.gz", kill_support.reviews(700))
     words = ["--encoder", f"hash:{WIDTH}", "--shard-records", "100", "--compression", "none"]
     headrace("prepare", folder / "raw.tar.gz", folder / "data", *words)
-    return folder
+    yield folder
+    for name in ("mine", "page"):  # other files have modules of these names
+        sys.modules.pop(name, None)
 
 
 def words_of(store: pathlib.Path, run: str, model: str, callbacks: str = "", *more: str) -> list[str]:
@@ -218,12 +219,7 @@ def test_callbacks_are_honoured_and_what_they_print_is_no_result(job):
 
 
 def test_the_export_is_the_model_of_the_last_checkpoint(store, job):
-    sys.path.insert(0, str(store))
-    try:
-        import mine
-    finally:
-        sys.path.pop(0)
-    model = mine.plain(WIDTH, 2)
+    model = runpy.run_path(str(store / "mine.py"))["plain"](WIDTH, 2)
     weights = npz_variables(store / "run", job["train"]["steps"])
     for variable, value in zip(model.variables, weights, strict=False):
         variable.assign(value)

@@ -91,6 +91,7 @@ def keras_model(folder: pathlib.Path) -> keras.Model:
     """The model's own Python function, with the weights of the last checkpoint."""
     prefix = manifest(folder / "run" / "checkpoints")["attributes"]["prefix"]
     checkpoint = tf.train.load_checkpoint(str(folder / "run" / "checkpoints" / prefix))
+    keras.utils.clear_session()  # the names of layers count those of the whole process
     model = models.dense_classifier(features=WIDTH, classes=len(LABELS))
     for variable in model.weights:
         if "seed_generator" not in variable.path:
