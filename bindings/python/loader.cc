@@ -288,7 +288,10 @@ class Loader {
   /// Displacement, spread: see shuffle_quality.h.
   std::tuple<double, double> quality(std::size_t source, std::uint64_t epoch) const {
     const Engine& engine = engine_.here();
-    if (source >= engine.sources.size()) raise({Code::kOutOfRange, concat("there is no source ", source)});
+    if (source >= engine.sources.size()) {
+      raise({Code::kOutOfRange, concat("there is no source ", source, ": the loader has ",
+                                       engine.sources.size(), ", counted from 0")});
+    }
     const Source& order = engine.batches->source(source);
     const WithoutGil released;
     const ShuffleQuality quality = shuffle_quality(order, epoch, kQualitySamples, engine.options.seed);

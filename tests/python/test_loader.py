@@ -238,6 +238,12 @@ def test_the_window_decides_what_is_mixed_with_what(data):
     assert numbers(loader(1, mix=True)) == numbers(loader(1)) != numbers(loader("64MiB"))
     spreads = [loader(window).shuffle_quality().spread for window in (1, "64MiB")]
     assert spreads[0] < 0.5 < 0.9 < spreads[1] < 1.1
+    mixed = hr.mix([(data, 1), (data, 2)], batch_size=250, seed=9, window=1, columns=COLUMNS)
+    assert [mixed.shuffle_quality(source).spread for source in (0, 1)] == [
+        pytest.approx(spreads[0], abs=0.2)
+    ] * 2
+    with pytest.raises(hr.errors.OutOfRangeError, match="no source 2: the loader has 2, counted from 0"):
+        mixed.shuffle_quality(2)
 
 
 def test_the_window_is_part_of_the_state(data):

@@ -380,13 +380,14 @@ def fit_here(
     callbacks: str = "",
     *,
     file: str = "mine.py",
+    callbacks_file: pathlib.Path | None = None,
     **more,
 ) -> dict:
     """Runs the child's part in this process: TensorFlow takes seconds to load."""
     request = {
         "folder": str(folder), "model": f"{store}/{file}:{model}", "model_seed": 1,
         "spec": {"features": [WIDTH], "classes": 2, "label_dtype": "int64", "arguments": {}},
-        "callbacks": f"{store}/{file}:{callbacks}" if callbacks else "",
+        "callbacks": f"{callbacks_file or store / file}:{callbacks}" if callbacks else "",
         "data": str(store / "data"), "split": "train", "cache": "", "on_corrupt": "fail",
         "train_records": 400, "features": "sentence", "labels": "label", "batch_size": 32, "seed": 1,
         "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None, "log_every": 0,
@@ -416,6 +417,13 @@ FAULTS = {
 def test_faults_of_the_users_code_say_what_to_change(store, tmp_path, arguments, message):
     said = fit_here(store, tmp_path, *arguments)
     assert re.search(message, said["error"]["message"])
+
+
+def test_a_model_and_callbacks_in_two_files_of_one_name_are_refused(store, tmp_path):
+    other = tmp_path / "mine.py"
+    other.write_text("def callbacks():\n    return []\n")
+    said = fit_here(store, tmp_path, "plain", "callbacks", callbacks_file=other)
+    assert re.search("cannot be imported beside .*, which has the same name", said["error"]["message"])
 
 
 def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
