@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file A blocking HTTP/1.1 client: connections kept between requests, TLS, and a bound on every wait.
+/// \file An HTTP/1.1 client: connections kept between requests, many requests in flight on one thread, TLS, and
+/// a bound on every wait. docs/store-client.md describes how it works.
 ///
 ///   HttpClient client({});
 ///   HEADRACE_TRY(const HttpEndpoint endpoint, parse_http_endpoint("http://127.0.0.1:9000"));
@@ -13,7 +14,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <stop_token>
 
 #include "headrace/base/result.h"
 #include "headrace/io/http_message.h"
@@ -33,7 +36,9 @@ struct HttpClientOptions {
   HttpLimits limits{};
 };
 
-/// Thread-safe: any number of threads may `perform` at once. Destroy it only when none does.
+class HttpConnections;
+
+/// Thread-safe: any number of threads may use it at once. Destroy it only when none does.
 class HttpClient {
  public:
   explicit HttpClient(const HttpClientOptions& options);
@@ -50,11 +55,40 @@ class HttpClient {
   /// \error kFailedPrecondition  the certificate authorities cannot be read
   /// \error kDataLoss            the answer is malformed or longer than there is room for
   /// \error kInvalidArgument     the request itself: a control character in method, target or a header field
-  Result<HttpResponse> perform(const HttpRequest& request);
+  /// \error kResourceExhausted   the system has no file descriptor left
+  Result<HttpResponse> perform(const HttpRequest& request, const std::stop_token& stop = {});
 
  private:
-  class Pool;
-  std::unique_ptr<Pool> pool_;
+  friend class HttpTransfers;
+  const std::unique_ptr<HttpConnections> connections_;
+};
+
+/// Many requests in flight, all driven by the thread that waits for them. Not thread-safe.
+///
+///   HttpTransfers transfers(client, stop);
+///   for (…) transfers.start(request, [&](Result<HttpResponse> response) { … });
+///   transfers.run();
+class HttpTransfers {
+ public:
+  using Done = std::function<void(Result<HttpResponse>)>;
+
+  HttpTransfers(HttpClient& client, std::stop_token stop);
+  /// Gives up what has not come to an end; its `done` is not called.
+  ~HttpTransfers();
+
+  /// `request` and what it borrows stay until `done` was called, once, by `run`; the response or the error is
+  /// as that of `HttpClient::perform`. Requests for which there is no connection wait, in their order.
+  void start(const HttpRequest& request, Done done);
+  /// Has `run` call `then` after a pause.
+  void after(std::chrono::milliseconds pause, std::function<void()> then);
+
+  /// Until nothing is left to wait for, also of what `done` and `then` have started. After a stop everything
+  /// ends at once, with kCancelled, and pauses are over.
+  void run();
+
+ private:
+  class Loop;
+  const std::unique_ptr<Loop> loop_;
 };
 
 }  // namespace headrace

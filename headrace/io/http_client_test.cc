@@ -246,7 +246,7 @@ TEST(HttpClient, EndsAtOnceWhenStopped) {
   std::stop_source source;
   std::jthread stopper([&] { source.request_stop(); });
   const auto response = client.perform(
-      {.endpoint = server.endpoint(), .stall_timeout = std::chrono::hours(1), .stop = source.get_token()});
+      {.endpoint = server.endpoint(), .stall_timeout = std::chrono::hours(1)}, source.get_token());
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Code::kCancelled);
 }
@@ -325,8 +325,8 @@ TEST(HttpClient, AWaitForAConnectionIsBounded) {
   HttpClient client({.max_connections = 1});
   std::stop_source source;
   std::jthread holder([&] {
-    EXPECT_FALSE(client.perform(
-        {.endpoint = server.endpoint(), .stall_timeout = std::chrono::hours(1), .stop = source.get_token()}));
+    EXPECT_FALSE(client.perform({.endpoint = server.endpoint(), .stall_timeout = std::chrono::hours(1)},
+                                source.get_token()));
   });
   const auto response = [&] {
     while (true) {  // until the holder has the connection

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +68,6 @@ struct HttpRequest {
   bool repeatable = true;
   /// Longest time without progress: 32 KiB, or the end of a phase (connected, request sent, head received).
   std::chrono::milliseconds stall_timeout{30'000};
-  std::stop_token stop{};
 };
 
 struct HttpResponse {

@@ -4,7 +4,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +65,8 @@ using SslHandle = std::unique_ptr<SSL, decltype([](SSL* ssl) { SSL_free(ssl); })
 
 class TlsStream final : public ByteStream {
  public:
-  TlsStream(FileDescriptor socket, SslHandle ssl) : socket_(std::move(socket)), ssl_(std::move(ssl)) {}
+  TlsStream(FileDescriptor socket, SslHandle ssl, std::string host, bool verify)
+      : socket_(std::move(socket)), ssl_(std::move(ssl)), host_(std::move(host)), verify_(verify) {}
   ~TlsStream() override {
     ERR_clear_error();
     if (!broken_) SSL_shutdown(ssl_.get());  // says goodbye without waiting for an answer
@@ -81,13 +81,21 @@ class TlsStream final : public ByteStream {
     ERR_clear_error();
     return outcome(SSL_write(ssl_.get(), data.data(), clamp_size(data.size())));
   }
-  IoAttempt try_handshake() {
+  Result<IoAttempt> try_handshake() override {
     ERR_clear_error();
     const int done = SSL_connect(ssl_.get());
-    return done == 1 ? IoAttempt{IoAttempt::State::kDone} : outcome(done);
+    if (done == 1) return IoAttempt{IoAttempt::State::kDone};
+    IoAttempt attempt = outcome(done);
+    if (attempt.state != IoAttempt::State::kFailed && attempt.state != IoAttempt::State::kEnd) return attempt;
+    if (const long result = SSL_get_verify_result(ssl_.get()); verify_ && result != X509_V_OK) {
+      return Error{
+          Code::kUnauthenticated,
+          concat("the certificate of ", host_, " is not accepted: ", X509_verify_cert_error_string(result))};
+    }
+    return Error{Code::kUnavailable, concat("no TLS connection with ", host_, ": ",
+                                            attempt.why.empty() ? "closed by the server" : attempt.why)};
   }
   int fd() const override { return socket_.get(); }
-  long verify_result() const { return SSL_get_verify_result(ssl_.get()); }
 
  private:
   static int clamp_size(std::size_t size) {
@@ -110,6 +118,8 @@ class TlsStream final : public ByteStream {
 
   FileDescriptor socket_;
   SslHandle ssl_;
+  const std::string host_;
+  const bool verify_;
   bool broken_ = false;
 };
 
@@ -160,8 +170,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::create(const TlsOptions& options
   return std::unique_ptr<TlsContext>(new TlsContext(std::move(state)));
 }
 
-Result<std::unique_ptr<ByteStream>> TlsContext::connect(FileDescriptor socket, const std::string& host,
-                                                        IoWait& wait) const {
+Result<std::unique_ptr<ByteStream>> TlsContext::open(FileDescriptor socket, const std::string& host) const {
   SslHandle ssl(SSL_new(state_->context));
   BIO* bio = BIO_new(socket_bio_method());
   if (!ssl || bio == nullptr) {
@@ -179,30 +188,8 @@ Result<std::unique_ptr<ByteStream>> TlsContext::connect(FileDescriptor socket, c
                                       SSL_set_tlsext_host_name(ssl.get(), host.c_str()) == 1;
   if (!accepted) return Error{Code::kInvalidArgument, concat("\"", host, "\" is no host name")};
 
-  auto stream = std::make_unique<TlsStream>(std::move(socket), std::move(ssl));
-  while (true) {
-    const IoAttempt attempt = stream->try_handshake();
-    switch (attempt.state) {
-      case IoAttempt::State::kDone:
-        return std::unique_ptr<ByteStream>(std::move(stream));
-      case IoAttempt::State::kWantRead:
-        HEADRACE_CHECK(wait.poll(stream->fd(), POLLIN));
-        break;
-      case IoAttempt::State::kWantWrite:
-        HEADRACE_CHECK(wait.poll(stream->fd(), POLLOUT));
-        break;
-      default:
-        break;
-    }
-    if (attempt.state != IoAttempt::State::kFailed && attempt.state != IoAttempt::State::kEnd) continue;
-    if (const long result = stream->verify_result(); state_->verify && result != X509_V_OK) {
-      return Error{
-          Code::kUnauthenticated,
-          concat("the certificate of ", host, " is not accepted: ", X509_verify_cert_error_string(result))};
-    }
-    return Error{Code::kUnavailable, concat("no TLS connection with ", host, ": ",
-                                            attempt.why.empty() ? "closed by the server" : attempt.why)};
-  }
+  return std::unique_ptr<ByteStream>(
+      std::make_unique<TlsStream>(std::move(socket), std::move(ssl), host, state_->verify));
 }
 
 }  // namespace headrace

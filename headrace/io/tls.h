@@ -6,7 +6,7 @@
 #include <string>
 
 #include "headrace/base/result.h"
-#include "headrace/io/http_socket.h"
+#include "headrace/io/byte_stream.h"
 
 namespace headrace {
 
@@ -24,11 +24,10 @@ class TlsContext {
   static Result<std::unique_ptr<TlsContext>> create(const TlsOptions& options);
   ~TlsContext();
 
-  /// Shakes hands over a connected socket. `host` is sent as server name and checked against the certificate.
-  /// \error kUnauthenticated  the certificate is not trusted, expired or for another host
-  /// \error kUnavailable, kDeadlineExceeded, kCancelled
-  Result<std::unique_ptr<ByteStream>> connect(FileDescriptor socket, const std::string& host,
-                                              IoWait& wait) const;
+  /// Over a connected socket; hands are still to be shaken. `host` is sent as server name and checked against
+  /// the certificate.
+  /// \error kInvalidArgument  `host` is no host name; kResourceExhausted
+  Result<std::unique_ptr<ByteStream>> open(FileDescriptor socket, const std::string& host) const;
 
  private:
   struct State;

@@ -105,8 +105,7 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .headers = request.headers,
                    .body = request.body,
                    .target_memory = request.target_memory,
-                   .expect_continue = request.body.size() >= kAskFirstBytes,
-                   .stop = request.call.stop};
+                   .expect_continue = request.body.size() >= kAskFirstBytes};
   // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
   http.repeatable = request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
                     !find_header(request.headers, "If-Match");
@@ -137,7 +136,7 @@ Result<S3Answer> S3Client::send(const S3Request& request, const Assumptions& ass
   HttpRequest http = signed_request(request, assumed);
   http.stall_timeout = stall_timeout;
   S3Answer answer;
-  HEADRACE_TRY(answer.http, http_.perform(http));
+  HEADRACE_TRY(answer.http, http_.perform(http, request.call.stop));
   const bool may_hide_error = request.method == "POST" || find_header(request.headers, "x-amz-copy-source");
   take_error(answer, may_hide_error);
   return answer;

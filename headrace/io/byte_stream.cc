@@ -1,0 +1,25 @@
+#include "headrace/io/byte_stream.h"
+
+namespace headrace {
+namespace {
+
+class PlainStream final : public ByteStream {
+ public:
+  explicit PlainStream(FileDescriptor socket) : socket_(std::move(socket)) {}
+  IoAttempt try_receive(MutableBytesView target) override {
+    return receive_from_socket(socket_.get(), target);
+  }
+  IoAttempt try_send(BytesView data) override { return send_to_socket(socket_.get(), data); }
+  int fd() const override { return socket_.get(); }
+
+ private:
+  FileDescriptor socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket) {
+  return std::make_unique<PlainStream>(std::move(socket));
+}
+
+}  // namespace headrace

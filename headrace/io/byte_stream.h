@@ -1,0 +1,28 @@
+#pragma once
+
+/// \file A connection's bytes, plain or encrypted, without waiting. Internal to the HTTP client.
+
+#include <memory>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/io/platform/socket.h"
+
+namespace headrace {
+
+/// Not thread-safe. `fd` is what to wait on for kWantRead and kWantWrite.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  /// To be called until it is done, before anything else. Never kEnd or kFailed: those are errors here.
+  /// \error kUnauthenticated  the other side is not who it should be; kUnavailable
+  virtual Result<IoAttempt> try_handshake() { return IoAttempt{IoAttempt::State::kDone}; }
+  virtual IoAttempt try_receive(MutableBytesView target) = 0;
+  virtual IoAttempt try_send(BytesView data) = 0;
+  virtual int fd() const = 0;
+};
+
+/// Takes a connected socket.
+std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket);
+
+}  // namespace headrace

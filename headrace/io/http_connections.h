@@ -1,0 +1,76 @@
+#pragma once
+
+/// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP client.
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/io/http_addresses.h"
+#include "headrace/io/http_client.h"
+#include "headrace/io/http_exchange.h"
+#include "headrace/io/tls.h"
+
+namespace headrace {
+
+/// Thread-safe.
+class HttpConnections {
+ public:
+  explicit HttpConnections(const HttpClientOptions& options) : options_(options) {}
+
+  /// The right to one open connection, and that connection, once there is one. Movable; gives both back.
+  class Place {
+   public:
+    Place(Place&& other) noexcept;
+    Place& operator=(Place&&) = delete;
+    ~Place();
+
+    std::unique_ptr<HttpConnection> connection;  // what is here at the end is kept for others
+    bool was_kept() const { return was_kept_; }
+
+   private:
+    friend class HttpConnections;
+    Place(HttpConnections* owner, std::string endpoint) : owner_(owner), endpoint_(std::move(endpoint)) {}
+    HttpConnections* owner_;
+    std::string endpoint_;
+    bool was_kept_ = false;
+  };
+
+  /// None: all places are taken. With `wake`, that poller is woken when one may be free; it is to be withdrawn
+  /// before its end.
+  std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
+  void withdraw(Poller* wake);
+
+  HttpAddresses& addresses() { return addresses_; }
+  const HttpClientOptions& options() const { return options_; }
+  /// Made when first needed: plain connections do without certificate authorities.
+  Result<const TlsContext*> tls_context();
+
+  /// A poller that was used before, or a new one.
+  Result<std::unique_ptr<Poller>> take_poller();
+  void keep(std::unique_ptr<Poller> poller);
+
+ private:
+  struct Idle {
+    std::string endpoint;
+    std::unique_ptr<HttpConnection> connection;
+    std::chrono::steady_clock::time_point since;
+  };
+  void give_back(const std::string& endpoint, std::unique_ptr<HttpConnection> connection);
+  void drop_expired(std::vector<Idle>& closing);
+
+  const HttpClientOptions options_;
+  HttpAddresses addresses_;
+  std::mutex mutex_;
+  std::vector<Idle> idle_;  // newest last
+  std::size_t in_use_ = 0;
+  std::vector<Poller*> waiting_;
+  std::vector<std::unique_ptr<Poller>> pollers_;
+  std::mutex tls_mutex_;
+  std::unique_ptr<TlsContext> tls_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,294 @@
+#include "headrace/io/http_exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kProgressBytes = 32 << 10;
+constexpr std::size_t kShortBodyBytes = 16 << 10;  // travels with the head
+// RFC 9110, section 10.1.1: a client that asked first must not wait for ever, since old servers do not
+// answer.
+constexpr milliseconds kContinueTimeout{1'000};
+
+std::string request_head(const HttpRequest& request) {
+  std::string head = concat(request.method, ' ', request.target, " HTTP/1.1\r\n");
+  if (!find_header(request.headers, "Host")) head += concat("Host: ", request.endpoint.host_field(), "\r\n");
+  for (const HttpHeader& header : request.headers) head += concat(header.name, ": ", header.value, "\r\n");
+  if (!request.body.empty() || request.method == "PUT" || request.method == "POST") {
+    head += concat("Content-Length: ", request.body.size(), "\r\n");
+  }
+  if (request.expect_continue && !request.body.empty()) head += "Expect: 100-continue\r\n";
+  return head + "\r\n";
+}
+
+}  // namespace
+
+bool HttpConnection::is_quiet() {
+  std::byte unexpected;
+  return stream->try_receive({&unexpected, 1}).state == IoAttempt::State::kWantRead;
+}
+
+ProgressLimit::ProgressLimit(milliseconds longest, Time now)
+    : longest_(std::clamp(longest, milliseconds(0), milliseconds(std::chrono::hours(24)))),
+      until_(now + longest_) {}
+
+void ProgressLimit::moved(std::size_t bytes, Time now) {
+  moved_bytes_ += bytes;
+  if (moved_bytes_ < kProgressBytes) return;
+  moved_bytes_ = 0;
+  phase_done(now);
+}
+
+Error ProgressLimit::exceeded() const {
+  return {Code::kDeadlineExceeded, concat("no progress for ", longest_.count(), " ms")};
+}
+
+HttpExchange::HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpLimits& limits,
+                           Time now)
+    : connection_(connection),
+      request_(request),
+      parser_(request.method, limits),
+      progress_(request.stall_timeout, now),
+      now_(now),
+      head_(request_head(request)),
+      body_left_(request.body) {
+  if (request.body.size() <= kShortBodyBytes) {
+    head_.append(as_text(request.body));
+    body_left_ = {};
+  }
+  to_send_ = as_bytes(head_);
+}
+
+HttpExchange::Time HttpExchange::wake_at() const {
+  return continue_until_ ? std::min(*continue_until_, progress_.until()) : progress_.until();
+}
+
+void HttpExchange::advance(bool readable, Time now) {
+  now_ = now;
+  GoOn more = true;
+  while (more && !is_over()) {
+    switch (stage_) {
+      case Stage::kSending:
+        more = send(std::exchange(readable, false));
+        break;
+      case Stage::kAwaitingContinue:
+        more = await_continue();
+        break;
+      case Stage::kHead:
+        more = read_head();
+        break;
+      case Stage::kBody:
+        more = read_body();
+        break;
+    }
+  }
+  if (!is_over() && now_ >= progress_.until()) finish(progress_.exceeded());
+}
+
+HttpExchange::GoOn HttpExchange::wait_for(IoAttempt::State state) {
+  interest_ = {.read = state == IoAttempt::State::kWantRead, .write = state == IoAttempt::State::kWantWrite};
+  return false;
+}
+
+HttpExchange::GoOn HttpExchange::next_stage(Stage stage) {
+  progress_.phase_done(now_);
+  stage_ = stage;
+  return true;
+}
+
+void HttpExchange::finish(Result<HttpResponse> outcome) { outcome_ = std::move(outcome); }
+
+void HttpExchange::lose(std::string_view doing) {
+  finish(Error{Code::kUnavailable, concat("the connection was lost while ", doing, ": ",
+                                          why_lost_.empty() ? "closed by the server" : why_lost_)});
+}
+
+HttpExchange::GoOn HttpExchange::send(bool readable) {
+  // Readable may mean an answer, the end, or just a TLS session ticket. Even when the server closed while we
+  // were sending, its reason may have arrived.
+  if (readable && end_ < connection_.buffer.size()) {
+    const IoAttempt early =
+        connection_.stream->try_receive(MutableBytesView(connection_.buffer).subspan(end_));
+    if (early.state == IoAttempt::State::kDone) {
+      answered_ = true;
+      end_ += early.bytes;
+      return next_stage(Stage::kHead);
+    }
+    if (early.state == IoAttempt::State::kFailed || early.state == IoAttempt::State::kEnd) {
+      why_lost_ = early.why;
+      return next_stage(Stage::kHead);
+    }
+  }
+  while (!to_send_.empty()) {
+    const IoAttempt attempt = connection_.stream->try_send(to_send_);
+    if (attempt.state == IoAttempt::State::kDone) {
+      progress_.moved(attempt.bytes, now_);
+      to_send_ = to_send_.subspan(attempt.bytes);
+      continue;
+    }
+    if (attempt.state == IoAttempt::State::kFailed || attempt.state == IoAttempt::State::kEnd) {
+      why_lost_ = attempt.why;
+      return next_stage(Stage::kHead);
+    }
+    wait_for(attempt.state);
+    interest_.read = true;  // for an answer that comes first
+    return false;
+  }
+  if (!body_left_.empty()) {
+    to_send_ = std::exchange(body_left_, {});
+    if (!request_.expect_continue) return true;
+    continue_until_ = now_ + kContinueTimeout;
+    return next_stage(Stage::kAwaitingContinue);
+  }
+  sent_all_ = true;
+  return next_stage(Stage::kHead);
+}
+
+HttpExchange::GoOn HttpExchange::await_continue() {
+  while (begin_ != end_) {
+    Result<HttpResponseParser::Step> step = parser_.next(unparsed());
+    if (!step) {
+      finish(std::move(step).error());
+      return false;
+    }
+    begin_ += step->consumed;
+    const bool is_final = step->event == HttpResponseParser::Event::kHead;
+    if (is_final) response_.status = parser_.status();
+    if (is_final || (step->event == HttpResponseParser::Event::kInterim && parser_.status() == 100)) {
+      continue_until_.reset();
+      return next_stage(is_final ? Stage::kBody : Stage::kSending);
+    }
+  }
+  if (now_ >= *continue_until_) {
+    continue_until_.reset();
+    return next_stage(Stage::kSending);
+  }
+  return fill();
+}
+
+HttpExchange::GoOn HttpExchange::fill() {
+  begin_ = end_ = 0;
+  const IoAttempt attempt = connection_.stream->try_receive(connection_.buffer);
+  switch (attempt.state) {
+    case IoAttempt::State::kDone:
+      answered_ = true;
+      end_ = attempt.bytes;
+      progress_.moved(attempt.bytes, now_);
+      return true;
+    case IoAttempt::State::kWantRead:
+    case IoAttempt::State::kWantWrite:
+      return wait_for(attempt.state);
+    case IoAttempt::State::kEnd:
+    case IoAttempt::State::kFailed:
+      break;
+  }
+  if (why_lost_.empty()) why_lost_ = attempt.why;
+  if (stage_ == Stage::kBody && attempt.state == IoAttempt::State::kEnd) {
+    if (const Status complete = parser_.at_end_of_input(); !complete) lose(complete.error().message);
+    return !is_over();
+  }
+  if (stage_ == Stage::kBody) {
+    lose("reading the answer");
+  } else {
+    lose(answered_ ? "reading the head of the answer" : "waiting for the answer");
+  }
+  return false;
+}
+
+HttpExchange::GoOn HttpExchange::read_head() {
+  Result<HttpResponseParser::Step> step = parser_.next(unparsed());
+  if (!step) {
+    finish(std::move(step).error());
+    return false;
+  }
+  begin_ += step->consumed;
+  if (step->event == HttpResponseParser::Event::kNeedMore) return fill();
+  if (step->event == HttpResponseParser::Event::kHead) return next_stage(Stage::kBody);
+  return true;
+}
+
+bool HttpExchange::takes_body_directly() const {
+  return parser_.status() / 100 == 2 && !request_.target_memory.empty();
+}
+
+std::uint64_t HttpExchange::room() const {
+  return takes_body_directly() ? request_.target_memory.size() : request_.max_body_bytes;
+}
+
+HttpExchange::GoOn HttpExchange::read_body() {
+  if (parser_.announced_bytes().value_or(0) > room()) {
+    finish(Error{Code::kDataLoss,
+                 concat("the body of the answer is longer than the ", room(), " bytes expected")});
+    return false;
+  }
+  if (begin_ == end_ && takes_body_directly() && parser_.direct_bytes() > 0)
+    return read_directly(parser_.direct_bytes());
+  Result<HttpResponseParser::Step> step = parser_.next(unparsed());
+  if (!step) {
+    finish(std::move(step).error());
+    return false;
+  }
+  begin_ += step->consumed;
+  switch (step->event) {
+    case HttpResponseParser::Event::kBody:
+      return take_body_event(*step);
+    case HttpResponseParser::Event::kEnd:
+      response_.status = parser_.status();
+      response_.headers = std::move(parser_.headers());
+      reusable_ = sent_all_ && parser_.keep_alive() && begin_ == end_;
+      finish(std::move(response_));
+      return false;
+    case HttpResponseParser::Event::kNeedMore:
+      // A direct read may be possible now that the buffer is used up.
+      return takes_body_directly() && parser_.direct_bytes() > 0 ? true : fill();
+    default:
+      return true;
+  }
+}
+
+HttpExchange::GoOn HttpExchange::take_body_event(const HttpResponseParser::Step& step) {
+  if (step.data.size() > room() - response_.body_bytes) {
+    finish(Error{Code::kDataLoss,
+                 concat("the body of the answer is longer than the ", room(), " bytes expected")});
+    return false;
+  }
+  if (takes_body_directly()) {
+    std::memcpy(request_.target_memory.data() + response_.body_bytes, step.data.data(), step.data.size());
+  } else {
+    append(response_.body, step.data);
+  }
+  response_.body_bytes += step.data.size();
+  return true;
+}
+
+HttpExchange::GoOn HttpExchange::read_directly(std::uint64_t most) {
+  const IoAttempt attempt =
+      connection_.stream->try_receive(request_.target_memory.subspan(response_.body_bytes, most));
+  switch (attempt.state) {
+    case IoAttempt::State::kDone:
+      answered_ = true;
+      parser_.skip(attempt.bytes);
+      response_.body_bytes += attempt.bytes;
+      progress_.moved(attempt.bytes, now_);
+      return true;
+    case IoAttempt::State::kWantRead:
+    case IoAttempt::State::kWantWrite:
+      return wait_for(attempt.state);
+    case IoAttempt::State::kEnd:
+      lose(concat("reading the body of the answer, ", most, " bytes before its end"));
+      return false;
+    case IoAttempt::State::kFailed:
+      why_lost_ = attempt.why;
+      lose("reading the answer");
+      return false;
+  }
+  return false;
+}
+
+}  // namespace headrace

@@ -1,0 +1,66 @@
+#pragma once
+
+/// \file One request until its answer is there: on a kept connection or a new one, and once more if a kept one
+/// turns out to be closed. Internal to the HTTP client.
+
+#include <optional>
+#include <vector>
+
+#include "headrace/io/http_connections.h"
+#include "headrace/io/http_exchange.h"
+
+namespace headrace {
+
+/// Not thread-safe. Borrows what it is given; stays where it is.
+class HttpTransfer {
+ public:
+  using Time = ProgressLimit::Time;
+
+  HttpTransfer(HttpConnections& connections, HttpConnections::Place place, const HttpRequest& request,
+               Poller& poller, std::uint64_t tag, Time now);
+  ~HttpTransfer();
+
+  /// Goes on until it is over or the poller is to be waited with, until `wake_at` at most.
+  void advance(bool readable, Time now);
+  bool is_over() const { return outcome_.has_value(); }
+  Time wake_at() const;
+
+  /// Once it is over. \error as HttpClient::perform, without saying which request
+  Result<HttpResponse> take_response() { return *std::move(outcome_); }
+
+ private:
+  enum class Stage { kConnecting, kShakingHands, kExchanging };
+  using GoOn = bool;
+
+  void connect(Time now);
+  GoOn try_next_address(Time now);
+  GoOn finish_connecting(Time now);
+  GoOn shake_hands(Time now);
+  GoOn exchange(bool readable, Time now);
+  void begin_exchange(Time now);
+  void finish(Result<HttpResponse> outcome);
+  void watch(int fd, Poller::Interest interest);
+  void stop_watching();
+
+  HttpConnections& connections_;
+  HttpConnections::Place place_;
+  const HttpRequest& request_;
+  Poller& poller_;
+  const std::uint64_t tag_;
+  Stage stage_ = Stage::kExchanging;
+  bool on_kept_connection_ = false;
+
+  std::vector<SocketAddress> addresses_;
+  std::size_t next_address_ = 0;
+  FileDescriptor socket_;  // while it connects
+  Time connect_until_{};   // all addresses, hands included
+  Time address_until_{};
+  Error last_{Code::kUnavailable, "no address"};
+
+  std::optional<HttpExchange> exchange_;
+  int watched_ = -1;
+  Poller::Interest interest_{};
+  std::optional<Result<HttpResponse>> outcome_;
+};
+
+}  // namespace headrace
