@@ -131,17 +131,6 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
   return http;
 }
 
-Result<S3Answer> S3Client::send(const S3Request& request, const Assumptions& assumed,
-                                milliseconds stall_timeout) {
-  HttpRequest http = signed_request(request, assumed);
-  http.stall_timeout = stall_timeout;
-  S3Answer answer;
-  HEADRACE_TRY(answer.http, http_.perform(http, request.call.stop));
-  const bool may_hide_error = request.method == "POST" || find_header(request.headers, "x-amz-copy-source");
-  take_error(answer, may_hide_error);
-  return answer;
-}
-
 bool S3Client::learn_region(const S3Answer& answer, const Assumptions& assumed) {
   const bool elsewhere = answer.http.status == 301 || answer.http.status == 307 || answer.http.status == 400;
   const auto told = answer.http.header("x-amz-bucket-region");
@@ -163,49 +152,83 @@ bool S3Client::learn_clock(const S3Answer& answer, const Assumptions& assumed) {
   return std::chrono::abs(assumed.clock_offset - offset) > std::chrono::seconds(60);
 }
 
+struct S3Client::Call {
+  HttpTransfers& transfers;
+  const S3Request request;
+  const Done done;
+  Backoff backoff;
+  steady_clock::time_point limit;
+  Assumptions assumed{};
+  HttpRequest http{};
+  int attempt = 0;
+  int redirections = 0;
+  bool maybe_done = false;
+};
+
 Result<S3Answer> S3Client::perform(const S3Request& request) {
-  auto limit = steady_clock::now() + request.call.deadline;
+  HttpTransfers alone = transfers(request.call);
+  std::optional<Result<S3Answer>> out;
+  start(alone, request, [&](Result<S3Answer> answer) { out = std::move(answer); });
+  alone.run();
+  return *std::move(out);
+}
+
+void S3Client::start(HttpTransfers& transfers, S3Request request, Done done) {
+  const auto limit = steady_clock::now() + request.call.deadline;
+  send(std::make_shared<Call>(Call{.transfers = transfers,
+                                   .request = std::move(request),
+                                   .done = std::move(done),
+                                   .backoff = Backoff(options_.backoff, random_name_bits()),
+                                   .limit = limit}));
+}
+
+void S3Client::send(const std::shared_ptr<Call>& call) {
+  ++call->attempt;
+  const S3Request& request = call->request;
   // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
   // write may rightly take long.
   const bool only_reads = request.method == "GET" || request.method == "HEAD";
-  Backoff backoff(options_.backoff, random_name_bits());
-  bool maybe_done = false;
-  for (int attempt = 1, redirections = 0;; ++attempt) {
-    const auto left = std::chrono::ceil<milliseconds>(limit - steady_clock::now());
-    const auto patience = only_reads ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
-    const Assumptions assumed = assumptions();
-    Result<S3Answer> answer = send(request, assumed, std::max(patience, milliseconds(1)));
-    milliseconds pause{0};
-    const bool stalled = !answer && answer.error().code == Code::kDeadlineExceeded;
-    if (!stalled) limit = steady_clock::now() + request.call.deadline;
-    if (answer) {
-      if (answer->ok()) retry_budget_.succeeded();
-      if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
-      answer->maybe_done_before = maybe_done;
-      if (!answer->ok() && redirections < kMaxRedirections &&
-          (learn_region(*answer, assumed) || learn_clock(*answer, assumed))) {
-        ++redirections;
-        continue;
-      }
-      if (answer->ok() || !is_answered_by_repeating(request, *answer)) return answer;
-      pause = asked_pause(*answer);
-      maybe_done = maybe_done || answer->http.status != 409;
-    } else {
-      const Code code = answer.error().code;
-      if (code != Code::kUnavailable && code != Code::kDeadlineExceeded)
-        return unreachable(request, answer.error());
-      maybe_done = true;
+  const auto left = std::chrono::ceil<milliseconds>(call->limit - steady_clock::now());
+  const auto patience = only_reads ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
+  call->assumed = assumptions();
+  call->http = signed_request(request, call->assumed);
+  call->http.stall_timeout = std::max(patience, milliseconds(1));
+  call->transfers.start(
+      call->http, [this, call](Result<HttpResponse> response) { take_response(call, std::move(response)); });
+}
+
+void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpResponse> response) {
+  const S3Request& request = call->request;
+  const bool stalled = !response && response.error().code == Code::kDeadlineExceeded;
+  if (!stalled) call->limit = steady_clock::now() + request.call.deadline;
+  Result<S3Answer> answer = S3Answer{};
+  milliseconds pause{0};
+  if (response) {
+    answer->http = *std::move(response);
+    take_error(*answer, request.method == "POST" || find_header(request.headers, "x-amz-copy-source"));
+    if (answer->ok()) retry_budget_.succeeded();
+    if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
+    answer->maybe_done_before = call->maybe_done;
+    if (!answer->ok() && call->redirections < kMaxRedirections &&
+        (learn_region(*answer, call->assumed) || learn_clock(*answer, call->assumed))) {
+      ++call->redirections;
+      return send(call);
     }
-    pause = std::max(pause, backoff.next());
-    if (attempt >= options_.max_attempts || steady_clock::now() + pause >= limit || !retry_budget_.take()) {
-      if (!answer) return unreachable(request, answer.error());
-      return answer;
-    }
-    if (!sleep_unless_stopped(pause, request.call.stop)) {
-      return Error{Code::kCancelled,
-                   concat(describe(request.key), ": stopped by the caller between attempts")};
-    }
+    if (answer->ok() || !is_answered_by_repeating(request, *answer)) return call->done(std::move(answer));
+    pause = asked_pause(*answer);
+    call->maybe_done = call->maybe_done || answer->http.status != 409;
+  } else {
+    const Code code = response.error().code;
+    answer = unreachable(request, std::move(response).error());
+    if (code != Code::kUnavailable && code != Code::kDeadlineExceeded) return call->done(std::move(answer));
+    call->maybe_done = true;
   }
+  pause = std::max(pause, call->backoff.next());
+  if (call->attempt >= options_.max_attempts || steady_clock::now() + pause >= call->limit ||
+      !retry_budget_.take()) {
+    return call->done(std::move(answer));
+  }
+  call->transfers.after(pause, [this, call] { send(call); });
 }
 
 Error S3Client::unreachable(const S3Request& request, Error error) const {

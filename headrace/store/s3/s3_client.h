@@ -4,6 +4,7 @@
 /// driver.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -54,6 +55,12 @@ class S3Client {
   /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured
   Result<S3Answer> perform(const S3Request& request);
 
+  /// The same without waiting: `transfers.run()` calls `done` in the end. All of one `transfers` may be
+  /// started at once; what the request borrows stays until then.
+  using Done = std::function<void(Result<S3Answer>)>;
+  void start(HttpTransfers& transfers, S3Request request, Done done);
+  HttpTransfers transfers(const CallOptions& call) { return HttpTransfers(http_, call.stop); }
+
   /// The error that an answer stands for, in words that say what to do.
   Error explain(const S3Request& request, const S3Answer& answer) const;
 
@@ -78,8 +85,10 @@ class S3Client {
   Assumptions assumptions() const;
   Address address(const std::string& region) const;
   HttpRequest signed_request(const S3Request& request, const Assumptions& assumed) const;
-  Result<S3Answer> send(const S3Request& request, const Assumptions& assumed,
-                        std::chrono::milliseconds stall_timeout);
+  // A request until it is over, through all its attempts.
+  struct Call;
+  void send(const std::shared_ptr<Call>& call);
+  void take_response(const std::shared_ptr<Call>& call, Result<HttpResponse> response);
   // True if the answer shows that the request was sent with a wrong assumption: another, sent at the same
   // time, may have learnt the right one already.
   bool learn_region(const S3Answer& answer, const Assumptions& assumed);

@@ -545,8 +545,8 @@ TEST(S3Deadline, StartsAnewWithEachAnswer) {
     return ++attempts < 4 ? test_reply(503, error_xml("SlowDown")) : kOk;
   });
   // The waits between attempts count against the deadline as well: kept out of the sum.
-  const auto store = open_s3_store(
-      "bucket", {.endpoint = server.endpoint(), .backoff = {milliseconds(1), milliseconds(1)}});
+  const auto store =
+      open_s3_store("bucket", {.endpoint = server.endpoint(), .backoff = {milliseconds(1), milliseconds(1)}});
   const auto written = write_text(*store, "key", "text", {.call = {.deadline = kDeadline}});
   EXPECT_TRUE(written) << written.error().message;
   EXPECT_EQ(attempts, 4);
