@@ -51,9 +51,10 @@ struct S3Options {
   std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
   int parallel_parts = 4;            // of one upload
   std::uint64_t copy_part_bytes = 256 << 20;
-  int parallel_reads = 8;            // of one read_many
-  std::size_t max_connections = 64;  // of the store
-  int max_attempts = 8;              // for one request
+  std::size_t range_bytes = 8 << 20;  // of one request of a read
+  int parallel_reads = 16;            // of one call that reads
+  std::size_t max_connections = 64;   // of the store
+  int max_attempts = 8;               // for one request
   BackoffOptions backoff{};
   /// Wall clock, for signatures.
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_errors.h"
+#include "headrace/store/s3/s3_read.h"
 #include "headrace/store/s3/s3_upload.h"
 #include "headrace/store/s3/s3_xml.h"
 
@@ -17,23 +17,7 @@ namespace {
 constexpr std::size_t kKeysPerDelete = 1'000;
 constexpr std::size_t kMaxSinglePutBytes = 64 << 20;
 
-struct ContentRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  std::uint64_t size_bytes = 0;
-};
-
-// "bytes 0-9/100"
-std::optional<ContentRange> parse_content_range(std::string_view text) {
-  const std::size_t dash = text.find('-'), slash = text.find('/');
-  if (!text.starts_with("bytes ") || dash == text.npos || slash == text.npos || dash > slash)
-    return std::nullopt;
-  const auto first = parse_number<std::uint64_t>(text.substr(6, dash - 6));
-  const auto last = parse_number<std::uint64_t>(text.substr(dash + 1, slash - dash - 1));
-  const auto size = parse_number<std::uint64_t>(text.substr(slash + 1));
-  if (!first || !last || !size || *first > *last || *last >= *size) return std::nullopt;
-  return ContentRange{*first, *last, *size};
-}
+constexpr int kMostRestarts = 3;
 
 class S3Store final : public Store {
  public:
@@ -58,33 +42,16 @@ class S3Store final : public Store {
   Result<ObjectInfo> head(std::string_view key, const std::optional<Version>& version,
                           const CallOptions& call);
   Result<ReadResult> read_at_end(std::string_view key, const ReadOptions& options);
-  Result<ReadResult> check_range(std::string_view key, const S3Answer& answer, MutableBytesView target,
-                                 const ReadOptions& options) const;
-  Error read_error(const S3Request& request, const S3Answer& answer) const;
+  Result<ReadResult> read_once(std::string_view key, MutableBytesView target, const ReadOptions& options);
   Status remove_one(const std::string& key, const CallOptions& options);
   Status remove_batch(const std::vector<std::string>& keys, const CallOptions& options);
 
   S3Client client_;
 };
 
-ObjectInfo info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {
-  return {.key = std::string(key),
-          .size_bytes = size_bytes,
-          .version = {unquoted_etag(http.header("ETag").value_or(""))},
-          .modified = parse_http_date(http.header("Last-Modified").value_or(""))};
-}
-
 HttpHeaders if_match(const std::optional<Version>& version) {
   if (!version) return {};
   return {{"If-Match", concat('"', version->token, '"')}};
-}
-
-Error S3Store::read_error(const S3Request& request, const S3Answer& answer) const {
-  if (answer.http.status == 412) {
-    return {Code::kFailedPrecondition,
-            concat(describe(request.key), ": it has changed since its version was read")};
-  }
-  return client_.explain(request, answer);
 }
 
 Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Version>& version,
@@ -95,10 +62,10 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
     const auto size = parse_number<std::uint64_t>(answer.http.header("Content-Length").value_or(""));
     if (!size)
       return Error{Code::kDataLoss, concat(describe(key), ": the server does not say how long it is")};
-    return info_of(key, *size, answer.http);
+    return object_info_of(key, *size, answer.http);
   }
   if (answer.http.status == 412 || (answer.http.status == 404 && client_.bucket_was_seen())) {
-    return read_error(request, answer);
+    return read_error(client_, request, answer);
   }
   // The answer to HEAD has no body, so it cannot tell a missing object from a missing bucket, nor why access
   // is denied. The answer to GET says.
@@ -106,7 +73,7 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
   request.headers.push_back({"Range", "bytes=0-0"});
   HEADRACE_TRY(const S3Answer reason, client_.perform(request));
   return reason.ok() || reason.http.status == 416 ? client_.explain(request, answer)
-                                                  : read_error(request, reason);
+                                                  : read_error(client_, request, reason);
 }
 
 Result<ObjectInfo> S3Store::stat(std::string_view key, const CallOptions& options) {
@@ -124,31 +91,27 @@ Result<ReadResult> S3Store::read_at_end(std::string_view key, const ReadOptions&
   return ReadResult{0, std::move(object)};
 }
 
-Result<ReadResult> S3Store::check_range(std::string_view key, const S3Answer& answer, MutableBytesView target,
-                                        const ReadOptions& options) const {
-  const auto wrong = [&](std::string_view what) {
-    return Error{Code::kDataLoss, concat(describe(key), ", from byte ", options.offset_bytes, ": ", what)};
-  };
-  ReadResult result{static_cast<std::size_t>(answer.http.body_bytes),
-                    info_of(key, answer.http.body_bytes, answer.http)};
-  if (answer.http.status == 206) {
-    const auto range = parse_content_range(answer.http.header("Content-Range").value_or(""));
-    if (!range || range->first != options.offset_bytes ||
-        range->last - range->first + 1 != result.bytes_read) {
-      return wrong("the server sent another range than it was asked for");
+// All ranges but the first are of the version that the first one shows, or that was asked for.
+Result<ReadResult> S3Store::read_once(std::string_view key, MutableBytesView target,
+                                      const ReadOptions& options) {
+  std::vector<S3Range> ranges =
+      split_into_ranges(key, target, options.offset_bytes, options.if_version, client_.options().range_bytes);
+  const std::size_t at_first = options.if_version ? ranges.size() : 1;
+  ReadResult result;
+  for (std::size_t begin = 0, end = at_first; begin != end; begin = end, end = ranges.size()) {
+    const std::span<S3Range> now = std::span(ranges).subspan(begin, end - begin);
+    read_ranges(client_, now, options.call);
+    for (const S3Range& range : now) {
+      HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
+      if (!read && range.offset_bytes == options.offset_bytes) return read_at_end(key, options);
+      if (!read) return result;
+      result.bytes_read += read->bytes_read;
+      result.object = std::move(read->object);
+      if (read->bytes_read < range.target.size()) return result;
+      if (begin == 0) {
+        for (S3Range& later : std::span(ranges).subspan(end)) later.if_version = result.object.version;
+      }
     }
-    result.object.size_bytes = range->size_bytes;
-  } else if (options.offset_bytes != 0) {
-    return wrong("the server ignores ranges");
-  }
-  const std::uint64_t expected =
-      std::min<std::uint64_t>(target.size(), result.object.size_bytes - options.offset_bytes);
-  if (result.bytes_read != expected) {
-    return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
-  }
-  if (options.if_version && result.object.version != *options.if_version) {
-    return Error{Code::kFailedPrecondition,
-                 concat(describe(key), ": it has changed since its version was read")};
   }
   return result;
 }
@@ -156,31 +119,45 @@ Result<ReadResult> S3Store::check_range(std::string_view key, const S3Answer& an
 Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView target,
                                       const ReadOptions& options) {
   HEADRACE_CHECK(check_key(key));
-  const std::uint64_t room =
-      std::numeric_limits<std::int64_t>::max() -
-      std::min<std::uint64_t>(options.offset_bytes, std::numeric_limits<std::int64_t>::max());
+  constexpr std::uint64_t kLastByte = std::numeric_limits<std::int64_t>::max();
+  const std::uint64_t room = kLastByte - std::min<std::uint64_t>(options.offset_bytes, kLastByte);
   if (target.empty() || room == 0) return read_at_end(key, options);
-  const std::uint64_t last = options.offset_bytes + std::min<std::uint64_t>(target.size(), room) - 1;
-  S3Request request{.key = std::string(key),
-                    .headers = if_match(options.if_version),
-                    .target_memory = target,
-                    .call = options.call};
-  request.headers.push_back({"Range", concat("bytes=", options.offset_bytes, '-', last)});
-  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
-  if (answer.ok()) return check_range(key, answer, target, options);
-  if (answer.http.status == 416) return read_at_end(key, options);
-  return read_error(request, answer);
+  target = target.first(std::min<std::uint64_t>(target.size(), room));
+  for (int restarts = 0;; ++restarts) {
+    Result<ReadResult> result = read_once(key, target, options);
+    const bool has_changed = !result && !options.if_version &&
+                             target.size() > client_.options().range_bytes &&
+                             result.error().code == Code::kFailedPrecondition;
+    if (!has_changed || restarts == kMostRestarts) return result;
+  }
 }
 
 Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
-  const int threads =
-      static_cast<int>(std::min<std::size_t>(client_.options().parallel_reads, requests.size()));
-  return parallel_for(threads, requests.size(), [&](std::size_t i) {
-    const ReadRequest& request = requests[i];
-    return read_exactly(
-        *this, request.key, request.target,
-        {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options});
-  });
+  const std::size_t range_bytes = client_.options().range_bytes;
+  std::vector<S3Range> ranges;
+  for (const ReadRequest& request : requests) {
+    HEADRACE_CHECK(check_key(request.key));
+    // What is to be pinned to a version first, or only looked at, is read by itself.
+    if (request.target.empty() || (!request.if_version && request.target.size() > range_bytes)) {
+      HEADRACE_CHECK(read_exactly(
+          *this, request.key, request.target,
+          {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
+      continue;
+    }
+    std::ranges::move(
+        split_into_ranges(request.key, request.target, request.offset_bytes, request.if_version, range_bytes),
+        std::back_inserter(ranges));
+  }
+  read_ranges(client_, ranges, options);
+  for (const S3Range& range : ranges) {
+    // All up to the first that failed have an answer.
+    HEADRACE_TRY(const std::optional<ReadResult> read, check_range(client_, range));
+    if (!read || read->bytes_read != range.target.size()) {
+      return Error{Code::kDataLoss, concat(describe(range.key), ": it ends before byte ",
+                                           range.offset_bytes + range.target.size())};
+    }
+  }
+  return {};
 }
 
 Result<ObjectInfo> S3Store::write(std::string_view key, BytesView data, const WriteOptions& options) {

@@ -1,0 +1,124 @@
+#include "headrace/store/s3/s3_read.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "headrace/base/text.h"
+#include "headrace/store/s3/s3_xml.h"
+
+namespace headrace {
+namespace {
+
+struct ContentRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+// "bytes 0-9/100"
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  const std::size_t dash = text.find('-'), slash = text.find('/');
+  if (!text.starts_with("bytes ") || dash == text.npos || slash == text.npos || dash > slash)
+    return std::nullopt;
+  const auto first = parse_number<std::uint64_t>(text.substr(6, dash - 6));
+  const auto last = parse_number<std::uint64_t>(text.substr(dash + 1, slash - dash - 1));
+  const auto size = parse_number<std::uint64_t>(text.substr(slash + 1));
+  if (!first || !last || !size || *first > *last || *last >= *size) return std::nullopt;
+  return ContentRange{*first, *last, *size};
+}
+
+S3Request request_of(const S3Range& range, const CallOptions& call) {
+  S3Request request{.key = range.key, .target_memory = range.target, .call = call};
+  if (range.if_version) request.headers.push_back({"If-Match", concat('"', range.if_version->token, '"')});
+  const std::uint64_t last = range.offset_bytes + range.target.size() - 1;
+  request.headers.push_back({"Range", concat("bytes=", range.offset_bytes, '-', last)});
+  return request;
+}
+
+Result<ReadResult> check_body(const S3Client& client, const S3Range& range, const S3Answer& answer) {
+  const auto wrong = [&](std::string_view what) {
+    return Error{Code::kDataLoss,
+                 concat(client.describe(range.key), ", from byte ", range.offset_bytes, ": ", what)};
+  };
+  ReadResult result{static_cast<std::size_t>(answer.http.body_bytes),
+                    object_info_of(range.key, answer.http.body_bytes, answer.http)};
+  if (answer.http.status == 206) {
+    const auto said = parse_content_range(answer.http.header("Content-Range").value_or(""));
+    if (!said || said->first != range.offset_bytes || said->last - said->first + 1 != result.bytes_read)
+      return wrong("the server sent another range than it was asked for");
+    result.object.size_bytes = said->size_bytes;
+  } else if (range.offset_bytes != 0) {
+    return wrong("the server ignores ranges");
+  }
+  const std::uint64_t expected =
+      std::min<std::uint64_t>(range.target.size(), result.object.size_bytes - range.offset_bytes);
+  if (result.bytes_read != expected)
+    return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
+  if (range.if_version && result.object.version != *range.if_version) {
+    return Error{Code::kFailedPrecondition,
+                 concat(client.describe(range.key), ": it has changed since its version was read")};
+  }
+  return result;
+}
+
+}  // namespace
+
+void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call) {
+  HttpTransfers transfers = client.transfers(call);
+  std::size_t next = 0;
+  bool goes_on = true;
+  std::function<void()> start_next = [&] {
+    if (!goes_on || next == ranges.size()) return;
+    S3Range& range = ranges[next++];
+    client.start(transfers, request_of(range, call), [&](Result<S3Answer> answer) {
+      goes_on = goes_on && answer && answer->ok();
+      range.answer = std::move(answer);
+      start_next();
+    });
+  };
+  const auto at_once = static_cast<std::size_t>(std::max(client.options().parallel_reads, 1));
+  for (std::size_t i = 0; i < std::min(at_once, ranges.size()); ++i) start_next();
+  transfers.run();
+}
+
+Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range) {
+  const Result<S3Answer>& answer = *range.answer;
+  if (!answer) return answer.error();
+  if (answer->http.status == 416) return std::optional<ReadResult>();
+  if (!answer->ok()) return read_error(client, {.key = range.key}, *answer);
+  HEADRACE_TRY(ReadResult result, check_body(client, range, *answer));
+  return std::optional<ReadResult>(std::move(result));
+}
+
+std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView target,
+                                       std::uint64_t offset_bytes, const std::optional<Version>& version,
+                                       std::size_t range_bytes) {
+  std::vector<S3Range> ranges;
+  while (!target.empty()) {
+    const std::size_t size = target.size() <= range_bytes + range_bytes / 2 ? target.size() : range_bytes;
+    ranges.push_back({.key = std::string(key),
+                      .offset_bytes = offset_bytes,
+                      .target = target.first(size),
+                      .if_version = version});
+    target = target.subspan(size);
+    offset_bytes += size;
+  }
+  return ranges;
+}
+
+ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {
+  return {.key = std::string(key),
+          .size_bytes = size_bytes,
+          .version = {unquoted_etag(http.header("ETag").value_or(""))},
+          .modified = parse_http_date(http.header("Last-Modified").value_or(""))};
+}
+
+Error read_error(const S3Client& client, const S3Request& request, const S3Answer& answer) {
+  if (answer.http.status == 412) {
+    return {Code::kFailedPrecondition,
+            concat(client.describe(request.key), ": it has changed since its version was read")};
+  }
+  return client.explain(request, answer);
+}
+
+}  // namespace headrace

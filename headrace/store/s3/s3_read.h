@@ -1,0 +1,44 @@
+#pragma once
+
+/// \file Ranges of objects, many in flight on the calling thread. Internal to the driver.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/store/s3/s3_client.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// One range to be read with one request, and in the end what the server answered.
+struct S3Range {
+  std::string key;
+  std::uint64_t offset_bytes = 0;
+  MutableBytesView target{};  // not empty
+  std::optional<Version> if_version{};
+  std::optional<Result<S3Answer>> answer{};
+};
+
+/// Requests them, up to `S3Options::parallel_reads` at once, the first ones first. After one that fails no
+/// further ones are begun: those have no answer.
+void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call);
+
+/// What the answer to a range says, checked: that it is this range, whole, and of the version asked for. None:
+/// the range begins at or past the end, and the server does not say where that is.
+/// \error kNotFound, kFailedPrecondition, kDataLoss, …
+Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range);
+
+/// Splits a target into ranges of `S3Options::range_bytes`, the last one up to half as large again.
+std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView target,
+                                       std::uint64_t offset_bytes, const std::optional<Version>& version,
+                                       std::size_t range_bytes);
+
+/// What S3 says of an object in the header of an answer.
+ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http);
+
+/// The error of a read that was refused.
+Error read_error(const S3Client& client, const S3Request& request, const S3Answer& answer);
+
+}  // namespace headrace
