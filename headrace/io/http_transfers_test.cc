@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "headrace/base/text.h"
+#include "headrace/io/http_client.h"
+#include "headrace/io/http_test_server.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Each;
+using testing::ElementsAre;
+
+HttpTransfers::Done keep(std::vector<int>& statuses) {
+  return [&](const Result<HttpResponse>& response) {
+    statuses.push_back(response ? response->status : -static_cast<int>(response.error().code));
+  };
+}
+
+TEST(HttpTransfers, ManyRequestsAreInFlightOnOneThread) {
+  std::latch all_are_there(8);
+  HttpTestServer server([&](const TestHttpRequest&) {
+    all_are_there.arrive_and_wait();
+    return test_reply(200, "x");
+  });
+  HttpClient client({});
+  HttpTransfers transfers(client, {});
+  const HttpRequest request{.endpoint = server.endpoint()};
+  std::vector<int> statuses;
+  for (int i = 0; i < 8; ++i) transfers.start(request, keep(statuses));
+  transfers.run();
+  EXPECT_EQ(statuses.size(), 8U);
+  EXPECT_THAT(statuses, Each(200));
+}
+
+TEST(HttpTransfers, RequestsWaitForAConnectionInTheirOrder) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 2});
+  HttpTransfers transfers(client, {});
+  const HttpRequest request{.endpoint = server.endpoint()};
+  std::vector<int> statuses;
+  for (int i = 0; i < 20; ++i) transfers.start(request, keep(statuses));
+  transfers.run();
+  EXPECT_EQ(statuses.size(), 20U);
+  EXPECT_THAT(statuses, Each(200));
+  EXPECT_LE(server.accepted_connections(), 2);
+}
+
+TEST(HttpTransfers, OneThreadsEndLetsAnotherBegin) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 1});
+  const HttpRequest request{.endpoint = server.endpoint()};
+  std::vector<std::jthread> threads;
+  std::atomic<int> good = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      HttpTransfers transfers(client, {});
+      for (int i = 0; i < 25; ++i) {
+        transfers.start(request, [&](const Result<HttpResponse>& response) { good += response.has_value(); });
+      }
+      transfers.run();
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(good, 100);
+}
+
+TEST(HttpTransfers, WhatIsStartedByAnAnswerIsWaitedFor) {
+  HttpTestServer server([&](const TestHttpRequest& request) { return test_reply(200, request.target); });
+  HttpClient client({});
+  HttpTransfers transfers(client, {});
+  const HttpRequest first{.endpoint = server.endpoint(), .target = "/1"};
+  const HttpRequest second{.endpoint = server.endpoint(), .target = "/2"};
+  std::vector<std::string> bodies;
+  transfers.start(first, [&](const Result<HttpResponse>& one) {
+    bodies.push_back(to_string(one->body));
+    transfers.after(milliseconds(1), [&] {
+      transfers.start(second,
+                      [&](const Result<HttpResponse>& two) { bodies.push_back(to_string(two->body)); });
+    });
+  });
+  transfers.run();
+  EXPECT_THAT(bodies, ElementsAre("/1", "/2"));
+}
+
+TEST(HttpTransfers, PausesEndInTheOrderOfTheirTimes) {
+  HttpClient client({});
+  HttpTransfers transfers(client, {});
+  std::vector<int> ended;
+  transfers.after(milliseconds(40), [&] { ended.push_back(40); });
+  transfers.after(milliseconds(1), [&] { ended.push_back(1); });
+  transfers.run();
+  EXPECT_THAT(ended, ElementsAre(1, 40));
+}
+
+TEST(HttpTransfers, AStopEndsRequestsAndPausesAtOnce) {
+  std::latch asked(1);
+  std::latch may_answer(1);
+  HttpTestServer server([&](const TestHttpRequest&) {
+    asked.count_down();
+    may_answer.wait();
+    return test_reply(200, "x");
+  });
+  HttpClient client({.max_connections = 1});
+  std::stop_source source;
+  std::jthread stopper([&] {
+    asked.wait();
+    source.request_stop();
+  });
+  std::vector<int> statuses;
+  {
+    HttpTransfers transfers(client, source.get_token());
+    const HttpRequest request{.endpoint = server.endpoint(), .stall_timeout = std::chrono::hours(1)};
+    transfers.start(request, keep(statuses));
+    transfers.start(request, keep(statuses));
+    transfers.after(std::chrono::hours(1), [&] { transfers.start(request, keep(statuses)); });
+    transfers.run();
+  }
+  may_answer.count_down();
+  EXPECT_EQ(statuses.size(), 3U);
+  EXPECT_THAT(statuses, Each(-static_cast<int>(Code::kCancelled)));
+}
+
+TEST(HttpTransfers, WhatIsNotRunIsGivenUp) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 1});
+  const HttpRequest request{.endpoint = server.endpoint()};
+  std::vector<int> statuses;
+  { HttpTransfers(client, {}).start(request, keep(statuses)); }
+  EXPECT_THAT(statuses, ElementsAre());
+  EXPECT_TRUE(client.perform(request));
+}
+
+}  // namespace
+}  // namespace headrace
