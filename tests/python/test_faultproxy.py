@@ -1,0 +1,147 @@
+"""The fault proxy keeps its promises: what it lets through is unharmed, each kind fails in its phase, and the
+account says so."""
+
+import collections
+import http.client
+import http.server
+import threading
+
+import pytest
+from faultproxy.faults import FAULTS
+from faultproxy.messages import Request
+from faultproxy.proxy import FaultProxy, Options
+
+OBJECT = bytes(range(256)) * 16
+REQUESTS = [
+    Request("GET", "/bucket/key", [("Range", "bytes=1000-1999")]),
+    Request("PUT", "/bucket/key", [("Content-Length", "4096")], OBJECT),
+    Request("PUT", "/bucket/key", [("Content-Length", "9"), ("If-None-Match", "*")], b"condition"),
+    Request("PUT", "/bucket/key", [("Content-Length", "4096"), ("Expect", "100-continue")], OBJECT),
+    Request("PUT", "/bucket/key", [("Content-Length", "0"), ("x-amz-copy-source", "/bucket/other")]),
+]
+
+
+class Store(http.server.ThreadingHTTPServer):
+    """Serves OBJECT under every name, takes everything, and counts the requests that it has seen."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), StoreHandler)
+        self.seen: collections.Counter[str] = collections.Counter()
+        threading.Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
+        self.address = f"127.0.0.1:{self.server_port}"
+
+
+class StoreHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.server.seen["GET"] += 1
+        wanted = self.headers.get("Range")
+        first, _, last = (wanted or f"bytes=0-{len(OBJECT) - 1}")[6:].partition("-")
+        body = OBJECT[int(first) : int(last) + 1]
+        self.send_response(206 if wanted else 200)
+        if wanted:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(OBJECT)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_PUT(self):
+        self.server.seen["PUT"] += 1
+        self.server.body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture
+def store():
+    with Store() as server:
+        yield server
+        server.shutdown()
+
+
+def exchange(connection: http.client.HTTPConnection, request: Request):
+    """Status and body, or the exception."""
+    try:
+        connection.request(request.method, request.target, request.body or None, dict(request.headers))
+        answer = connection.getresponse()
+        return answer.status, answer.read(), dict(answer.getheaders())
+    except (OSError, http.client.HTTPException) as error:
+        return type(error), b"", {}
+
+
+def play(store: Store, kind: str, request: Request):
+    with FaultProxy(store.address, Options(rate=1, kinds=[kind], patience=0.5)) as proxy:
+        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+        outcome = exchange(connection, request)
+        connection.close()
+    return outcome, proxy.account
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_kind_fails_in_its_phase_and_is_accounted_for(store, kind):
+    fault = FAULTS[kind]
+    request = next(request for request in REQUESTS if fault.needs(request))
+    (status, body, headers), account = play(store, kind, request)
+    reaches_the_store = fault.phase in ("after", "head", "body") and kind != "error_in_success"
+    late_but_right = kind in ("slow_first_byte", "trickle")
+    python_does_not_mind = kind in ("chunked", "answer_twice", "bytes_after_the_end", "two_lengths")
+    assert store.seen.total() == (1 if reaches_the_store or late_but_right else 0)
+    assert account.injected[kind] == 1
+    assert account.requests == 1
+    assert account.log == [f"0 {kind} {request.method} /bucket/key"]
+    right = (206, OBJECT[1000:2000]) if request.method == "GET" else (200, b"")
+    if late_but_right or python_does_not_mind:
+        assert (status, body) == right
+    else:
+        assert (status, body, headers.get("Content-Range")) != (*right, "bytes 1000-1999/4096")
+
+
+def test_what_is_let_through_is_unharmed(store):
+    with FaultProxy(store.address, Options(rate=0)) as proxy:
+        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+        for request in REQUESTS[:2] * 3:
+            status, body, _ = exchange(connection, request)
+            assert (status, body) == ((206, OBJECT[1000:2000]) if request.method == "GET" else (200, b""))
+        assert store.body == OBJECT
+    assert proxy.account.requests == 6
+    assert proxy.account.faults == 0
+    assert len(proxy.account.never()) == sum(kind.expected for kind in FAULTS.values())
+
+
+def outcomes(store: Store, **options) -> tuple[list, FaultProxy]:
+    kinds = ["status_500", "status_503_burst", "short_body"]
+    with FaultProxy(store.address, Options(kinds=kinds, **options)) as proxy:
+        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+        seen = [exchange(connection, REQUESTS[0])[:2] for _ in range(60)]
+        connection.close()
+    return seen, proxy
+
+
+def test_a_seed_repeats_the_same_faults(store):
+    first, proxy = outcomes(store, rate=0.2, seed=5)
+    again, other = outcomes(store, rate=0.2, seed=5)
+    assert first == again
+    assert proxy.account.log == other.account.log
+    assert outcomes(store, rate=0.2, seed=6)[0] != first
+    assert proxy.account.never() == []
+
+
+def test_a_burst_fails_as_often_as_it_says_and_most_is_an_end(store):
+    seen, proxy = outcomes(store, rate=1, seed=1, most=3, spare=2)
+    statuses = [status for status, _ in seen]
+    assert statuses[:2] == [206, 206]
+    assert statuses.count(503) == 1 + FAULTS["status_503_burst"].burst
+    assert proxy.account.injected == {"status_500": 1, "status_503_burst": 5, "short_body": 1}
+    assert set(statuses[9:]) == {206}
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(KeyError, match="no_such"):
+        FaultProxy("127.0.0.1:1", Options(kinds=["no_such"]))

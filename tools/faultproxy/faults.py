@@ -1,0 +1,376 @@
+"""The kinds of faults. Each is a function that plays one to the end, with its phase and what it needs.
+
+Phases, by what has happened when the client notices: `connect`, nothing; `sending`, a part of the request
+was sent; `before`, the store has not seen the request; `after`, the request had its effect, which the client
+cannot know; `head` and `body`, a part of the answer came.
+"""
+
+import asyncio
+import dataclasses
+import email.utils
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from faultproxy.messages import Answer, Request
+from faultproxy.play import Play
+
+Needs = Callable[[Request], bool]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Attributes:
+    phase: see above.
+    needs: whether the fault can be played to such a request.
+    expected: every client has to get over it. False: only one that checks what the bytes mean, or that
+        can have new credentials; played if it is named.
+    burst: so many requests to any key that follow fail in the same way.
+    """
+
+    name: str
+    phase: str
+    play: Callable[[Play], Awaitable[None]]
+    needs: Needs
+    expected: bool = True
+    burst: int = 0
+
+
+FAULTS: dict[str, Fault] = {}
+
+
+def _any(_: Request) -> bool:
+    return True
+
+
+def _reads(request: Request) -> bool:
+    return request.method == "GET" and "?" not in request.target
+
+
+def _reads_range(request: Request) -> bool:
+    return _reads(request) and request.header("Range") is not None
+
+
+def _sends(request: Request) -> bool:
+    return int(request.header("Content-Length") or 0) > 0
+
+
+def _waits_for_continue(request: Request) -> bool:
+    return (request.header("Expect") or "").lower() == "100-continue"
+
+
+def _writes(request: Request) -> bool:
+    return request.method in ("PUT", "POST", "DELETE")
+
+
+def _is_conditional(request: Request) -> bool:
+    return request.method == "PUT" and (
+        request.header("If-None-Match") is not None or request.header("If-Match") is not None
+    )
+
+
+def fault(phase: str, needs: Needs = _any, **more):
+    def keep(play: Callable[[Play], Awaitable[None]]):
+        FAULTS[play.__name__] = Fault(play.__name__, phase, play, needs, **more)
+        return play
+
+    return keep
+
+
+# ---- answers with a status, which say that nothing was done
+
+
+def _status(name: str, status: int, code: str, needs: Needs = _any, burst: int = 0, **headers: str) -> None:
+    async def play(play: Play) -> None:
+        await play.say(status, code, **headers)
+
+    FAULTS[name] = Fault(name, "before", play, needs, burst=burst)
+
+
+_status("status_400_request_timeout", 400, "RequestTimeout", _sends, Connection="close")
+_status("status_408", 408, "RequestTimeout")
+_status("status_409_operation_aborted", 409, "OperationAborted", _writes)
+_status("status_409_conditional_conflict", 409, "ConditionalRequestConflict", _is_conditional)
+_status("status_429", 429, "TooManyRequests")
+_status("status_429_retry_after", 429, "TooManyRequests", Retry_After="1")
+_status("status_500", 500, "InternalError")
+_status("status_502", 502, "BadGateway")
+_status("status_503", 503, "ServiceUnavailable")
+_status("status_503_slow_down", 503, "SlowDown")
+_status("status_503_burst", 503, "SlowDown", burst=4)
+_status("status_504", 504, "GatewayTimeout")
+
+
+@fault("before")
+async def status_502_of_a_balancer(play: Play) -> None:
+    """Not S3's own: no XML, and an end by closing."""
+    await play.send(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n")
+    await play.send(b"<html>oops")
+    play.close()
+
+
+@fault("before")
+async def clock_skew(play: Play) -> None:
+    """The store takes the client's clock for wrong, and tells its own time."""
+    await play.say(403, "RequestTimeTooSkewed", Date=email.utils.formatdate(usegmt=True))
+
+
+@fault("before", expected=False)
+async def expired_token(play: Play) -> None:
+    """Only new credentials help."""
+    await play.say(400, "ExpiredToken")
+
+
+@fault("before")
+async def redirect_loop(play: Play) -> None:
+    """To the same place; that it goes on for ever shows whoever follows."""
+    await play.say(307, "TemporaryRedirect", Location=play.request.target)
+
+
+# ---- answers with a status, after the effect
+
+
+@fault("after", _writes)
+async def status_500_after_effect(play: Play) -> None:
+    await play.forward()
+    await play.say(500, "InternalError")
+
+
+@fault("after", _writes)
+async def status_504_after_effect(play: Play) -> None:
+    await play.forward()
+    await play.say(504, "GatewayTimeout")
+
+
+# ---- connections that break
+
+
+@fault("connect")
+async def reset_before(play: Play) -> None:
+    play.reset()
+
+
+@fault("connect")
+async def close_before(play: Play) -> None:
+    play.close()
+
+
+@fault("sending", _sends)
+async def reset_while_sending(play: Play) -> None:
+    await play.swallow(int(play.request.header("Content-Length") or 0) // 2)
+    play.reset()
+
+
+@fault("sending", _sends)
+async def stall_while_sending(play: Play) -> None:
+    """Takes a part of the body and no more."""
+    await play.swallow(int(play.request.header("Content-Length") or 0) // 2)
+    await play.pause(play.patience)
+    play.reset()
+
+
+@fault("sending", _waits_for_continue)
+async def refused_before_the_body(play: Play) -> None:
+    """The answer comes instead of 100 Continue."""
+    await play.say(503, "SlowDown", Connection="close")
+    play.close()
+
+
+@fault("after")
+async def reset_after_effect(play: Play) -> None:
+    await play.forward()
+    play.reset()
+
+
+@fault("after")
+async def close_after_effect(play: Play) -> None:
+    await play.forward()
+    play.close()
+
+
+@fault("head")
+async def reset_in_head(play: Play) -> None:
+    answer = await play.forward()
+    await play.send(answer.head()[: max(1, len(answer.head()) // 2)])
+    play.reset()
+
+
+@fault("body", _reads)
+async def reset_in_body(play: Play) -> None:
+    answer = await play.forward()
+    await play.send(answer.head() + play.cut(answer.body))
+    await asyncio.sleep(0.01)  # else the kernel may drop what was sent
+    play.reset()
+
+
+@fault("body", _reads)
+async def close_in_body(play: Play) -> None:
+    """Under TLS without close_notify, as the transport is just dropped."""
+    answer = await play.forward()
+    await play.send(answer.head() + play.cut(answer.body))
+    play.close()
+
+
+# ---- slowness
+
+
+@fault("before")
+async def stall_before_answer(play: Play) -> None:
+    await play.pause(play.patience)
+    play.reset()
+
+
+@fault("body", _reads)
+async def stall_in_body(play: Play) -> None:
+    answer = await play.forward()
+    await play.send(answer.head() + play.cut(answer.body))
+    await play.pause(play.patience)
+    play.reset()
+
+
+@fault("before")
+async def slow_first_byte(play: Play) -> None:
+    """All right, but late."""
+    answer = await play.forward()
+    await play.pause(min(2.0, play.patience / 2))
+    await play.send(answer.bytes())
+
+
+@fault("body", _reads)
+async def trickle(play: Play) -> None:
+    """1 kB a second, for as long as the client takes it, then the rest."""
+    answer = await play.forward()
+    await play.send(answer.head())
+    data = answer.body
+    until = asyncio.get_running_loop().time() + play.patience
+    while data and asyncio.get_running_loop().time() < until:
+        await play.send(data[:100])
+        data = data[100:]
+        await play.pause(0.1)
+    await play.send(data)
+
+
+# ---- answers that are wrong
+
+
+@fault("head")
+async def no_http(play: Play) -> None:
+    await play.forward()
+    await play.send(b"SSH-2.0-OpenSSH_9.2p1\r\n\r\n")
+    play.close()
+
+
+@fault("head")
+async def endless_head(play: Play) -> None:
+    await play.forward()
+    await play.send(b"HTTP/1.1 200 OK\r\n")
+    for number in range(2_000):
+        await play.send(b"x-filler-%d: %s\r\n" % (number, b"x" * 1_000))
+    play.close()
+
+
+@fault("head", _reads)
+async def two_lengths(play: Play) -> None:
+    answer = await play.forward()
+    extra = f"Content-Length: {len(answer.body) + 1}\r\n\r\n".encode()
+    await play.send(answer.head().removesuffix(b"\r\n") + extra + answer.body)
+    play.close()
+
+
+def _resized(answer: Answer, body: bytes) -> Answer:
+    return dataclasses.replace(answer, body=body).with_header("Content-Length", str(len(body)))
+
+
+@fault("body", _reads_range)
+async def short_body(play: Play) -> None:
+    """Whole by its Content-Length, which is smaller than what was asked for."""
+    answer = await play.forward()
+    await play.send(_resized(answer, play.cut(answer.body)).bytes() if answer.body else answer.bytes())
+
+
+@fault("body", _reads_range)
+async def long_body(play: Play) -> None:
+    answer = await play.forward()
+    await play.send(_resized(answer, answer.body + b"surplus").bytes())
+
+
+@fault("body", _reads_range)
+async def bytes_after_the_end(play: Play) -> None:
+    """More than Content-Length says: they belong to no answer."""
+    answer = await play.forward()
+    await play.send(answer.bytes() + b"surplus")
+
+
+@fault("body", _reads_range)
+async def other_range(play: Play) -> None:
+    """The right bytes, said to be those of another place."""
+    answer = await play.forward()
+    if answer.status != 206:
+        return await play.send(answer.bytes())
+    size = len(answer.body)
+    wrong = answer.with_header("Content-Range", f"bytes {size}-{2 * size - 1}/{4 * size}")
+    await play.send(wrong.bytes())
+
+
+@fault("body", _reads_range)
+async def whole_object_for_a_range(play: Play) -> None:
+    """As a cache answers that knows no ranges."""
+    fields = [(name, value) for name, value in play.request.headers if name.lower() != "range"]
+    answer = await play.forward(dataclasses.replace(play.request, headers=fields))
+    await play.send(answer.bytes())
+
+
+@fault("body", _reads, expected=False)
+async def flipped_bit(play: Play) -> None:
+    answer = await play.forward()
+    body = bytearray(answer.body)
+    if answer.status < 300 and body:
+        body[play.draw.randrange(len(body))] ^= 1 << play.draw.randrange(8)
+    await play.send(dataclasses.replace(answer, body=bytes(body)).bytes())
+
+
+@fault("after")
+async def answer_twice(play: Play) -> None:
+    """The second one lies in wait for the next request on this connection."""
+    answer = await play.forward()
+    await play.send(answer.bytes() * 2)
+
+
+@fault("after")
+async def stray_continue(play: Play) -> None:
+    """Interim answers that nobody asked for. Allowed by RFC 9110, so nothing may come of it."""
+    answer = await play.forward()
+    hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    await play.send(hints + answer.bytes())
+
+
+@fault("after")
+async def chunked(play: Play) -> None:
+    """The right answer in chunks. Allowed, so nothing may come of it."""
+    answer = await play.forward()
+    if not answer.has_body:
+        return await play.send(answer.bytes())
+    fields = [(name, value) for name, value in answer.headers if name.lower() != "content-length"]
+    size = max(1, len(answer.body) // 3)
+    pieces = [answer.body[at : at + size] for at in range(0, len(answer.body), size)]
+    body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    fields.append(("Transfer-Encoding", "chunked"))
+    await play.send(dataclasses.replace(answer, headers=fields, body=body).bytes())
+
+
+@fault("after")
+async def chunks_without_end(play: Play) -> None:
+    answer = await play.forward()
+    if not answer.has_body:
+        play.close()
+    fields = [(name, value) for name, value in answer.headers if name.lower() != "content-length"]
+    fields.append(("Transfer-Encoding", "chunked"))
+    body = b"%x\r\n%s\r\n" % (len(answer.body), answer.body) if answer.body else b""
+    await play.send(dataclasses.replace(answer, headers=fields, body=body).bytes())
+    play.close()
+
+
+@fault("after", lambda request: request.method == "POST" or request.header("x-amz-copy-source") is not None)
+async def error_in_success(play: Play) -> None:
+    """200, sent before the work was done, which then fails: as CompleteMultipartUpload and CopyObject may."""
+    body = b'<?xml version="1.0"?>\n<Error><Code>InternalError</Code><Message>asked for</Message></Error>'
+    await play.send(Answer(200, "OK", [("Content-Length", str(len(body)))], body).bytes())

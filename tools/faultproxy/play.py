@@ -1,0 +1,90 @@
+"""What a fault has to play with: the client's request, the store behind, the raw connection to the client."""
+
+import asyncio
+import random
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from xml.sax.saxutils import escape
+
+from faultproxy.messages import Answer, Request
+
+
+class HangUp(Exception):
+    """The fault is over, and so is the connection."""
+
+
+class Play:
+    """One exchange that is to fail.
+
+    Attributes:
+        request: what the client sent; without its body where the fault is of the phase "sending".
+        draw: random numbers of this fault alone.
+        patience: seconds after which a client that waits is expected to have given up.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        ask_store: Callable[[Request], Awaitable[Answer]],
+        draw: random.Random,
+        patience: float,
+    ):
+        self.request, self.draw, self.patience = request, draw, patience
+        self._reader, self._writer, self._ask_store = reader, writer, ask_store
+
+    async def forward(self, request: Request | None = None) -> Answer:
+        """The store's answer to the request, or to another one, which takes effect now."""
+        return await self._ask_store(request or self.request)
+
+    async def send(self, data: bytes) -> None:
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except ConnectionError as error:
+            raise HangUp from error
+
+    async def say(self, status: int, code: str, **headers: str) -> None:
+        """An error as S3 says it. Keywords are header fields, with '_' for '-'."""
+        body = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f"<Error><Code>{escape(code)}</Code><Message>A fault that was asked for.</Message></Error>"
+        ).encode()
+        fields = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        fields += [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
+        has_body = self.request.method != "HEAD"
+        await self.send(Answer(status, "Fault", fields, body, has_body).bytes())
+
+    def cut(self, data: bytes) -> bytes:
+        """A beginning of `data`, at least a byte shorter."""
+        return data[: self.draw.choice([0, 1, len(data) // 2, len(data) - 1, self.draw.randrange(len(data))])]
+
+    async def pause(self, seconds: float) -> None:
+        """Ends early, by HangUp, once the client has gone."""
+        until = asyncio.get_running_loop().time() + seconds
+        while (left := until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(min(left, 0.02))
+            if self._reader.at_eof() or self._writer.transport.is_closing():
+                raise HangUp
+
+    async def swallow(self, most: int) -> None:
+        """Takes that many bytes of what the client is sending, or as many as come."""
+        try:
+            while most > 0 and (data := await asyncio.wait_for(self._reader.read(most), self.patience)):
+                most -= len(data)
+        except (ConnectionError, TimeoutError) as error:
+            raise HangUp from error
+
+    def reset(self) -> None:
+        """Breaks the connection, as a server that crashes does."""
+        raw = self._writer.get_extra_info("socket")
+        if raw is not None:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()
+        raise HangUp
+
+    def close(self) -> None:
+        """Ends the connection in order."""
+        raise HangUp
