@@ -8,6 +8,7 @@ cannot know; `head` and `body`, a part of the answer came.
 import asyncio
 import dataclasses
 import email.utils
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -110,8 +111,9 @@ async def status_502_of_a_balancer(play: Play) -> None:
 
 @fault("before")
 async def clock_skew(play: Play) -> None:
-    """The store takes the client's clock for wrong, and tells its own time."""
-    await play.say(403, "RequestTimeTooSkewed", Date=email.utils.formatdate(usegmt=True))
+    """The store takes the client's clock for wrong, and tells a time that is three hours off itself."""
+    wrong = email.utils.formatdate(time.time() + 3 * 3600, usegmt=True)
+    await play.say(403, "RequestTimeTooSkewed", Date=wrong)
 
 
 @fault("before", expected=False)

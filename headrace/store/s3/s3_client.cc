@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
+constexpr int kMaxBrokenAnswers = 3;  // of one request: who always answers so is no S3 server
 
 // A bucket's name that can stand in a host name under one wildcard certificate.
 bool fits_into_host(std::string_view bucket) {
@@ -26,7 +27,8 @@ bool fits_into_host(std::string_view bucket) {
 
 bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) {
   const int status = answer.http.status;
-  if (status == 500 || status == 502 || status == 503 || status == 504 || status == 429 || status == 408)
+  if (status == 307 || status == 500 || status == 502 || status == 503 || status == 504 || status == 429 ||
+      status == 408)
     return true;
   if (is_transient_s3_code(answer.error_code)) return true;
   return status == 409 && request.repeat_conflicts &&
@@ -162,6 +164,7 @@ struct S3Client::Call {
   HttpRequest http{};
   int attempt = 0;
   int redirections = 0;
+  int broken_answers = 0;
   bool maybe_done = false;
 };
 
@@ -197,18 +200,23 @@ void S3Client::send(const std::shared_ptr<Call>& call) {
       call->http, [this, call](Result<HttpResponse> response) { take_response(call, std::move(response)); });
 }
 
+Result<S3Answer> S3Client::to_answer(const Call& call, Result<HttpResponse> response) const {
+  if (!response) return unreachable(call.request, std::move(response).error());
+  S3Answer answer{.http = *std::move(response), .maybe_done_before = call.maybe_done};
+  take_error(answer, call.request.method == "POST" || find_header(call.request.headers, "x-amz-copy-source"));
+  if (answer.ok() && call.request.check) HEADRACE_CHECK(call.request.check(answer));
+  return answer;
+}
+
 void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpResponse> response) {
   const S3Request& request = call->request;
   const bool stalled = !response && response.error().code == Code::kDeadlineExceeded;
   if (!stalled) call->limit = steady_clock::now() + request.call.deadline;
-  Result<S3Answer> answer = S3Answer{};
+  Result<S3Answer> answer = to_answer(*call, std::move(response));
   milliseconds pause{0};
-  if (response) {
-    answer->http = *std::move(response);
-    take_error(*answer, request.method == "POST" || find_header(request.headers, "x-amz-copy-source"));
+  if (answer) {
     if (answer->ok()) retry_budget_.succeeded();
     if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
-    answer->maybe_done_before = call->maybe_done;
     if (!answer->ok() && call->redirections < kMaxRedirections &&
         (learn_region(*answer, call->assumed) || learn_clock(*answer, call->assumed))) {
       ++call->redirections;
@@ -218,9 +226,10 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
     pause = asked_pause(*answer);
     call->maybe_done = call->maybe_done || answer->http.status != 409;
   } else {
-    const Code code = response.error().code;
-    answer = unreachable(request, std::move(response).error());
-    if (code != Code::kUnavailable && code != Code::kDeadlineExceeded) return call->done(std::move(answer));
+    const Code code = answer.error().code;
+    const bool broken = code == Code::kDataLoss && ++call->broken_answers < kMaxBrokenAnswers;
+    if (code != Code::kUnavailable && code != Code::kDeadlineExceeded && !broken)
+      return call->done(std::move(answer));
     call->maybe_done = true;
   }
   pause = std::max(pause, call->backoff.next());

@@ -17,18 +17,6 @@
 
 namespace headrace {
 
-struct S3Request {
-  std::string method = "GET";
-  std::string key{};  // empty: the bucket itself
-  QueryParameters query{};
-  HttpHeaders headers{};
-  BytesView body{};
-  MutableBytesView target_memory{};
-  CallOptions call{};
-  /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
-  bool repeat_conflicts = true;
-};
-
 /// What the server answered in the end.
 struct S3Answer {
   HttpResponse http{};
@@ -39,6 +27,20 @@ struct S3Answer {
   bool maybe_done_before = false;
 
   bool ok() const { return error_code.empty(); }
+};
+
+struct S3Request {
+  std::string method = "GET";
+  std::string key{};  // empty: the bucket itself
+  QueryParameters query{};
+  HttpHeaders headers{};
+  BytesView body{};
+  MutableBytesView target_memory{};
+  CallOptions call{};
+  /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
+  bool repeat_conflicts = true;
+  /// What a success has to be like, else kDataLoss: then it counts as an answer that did not arrive.
+  std::function<Status(const S3Answer&)> check{};
 };
 
 /// Thread-safe.
@@ -88,6 +90,7 @@ class S3Client {
   // A request until it is over, through all its attempts.
   struct Call;
   void send(const std::shared_ptr<Call>& call);
+  Result<S3Answer> to_answer(const Call& call, Result<HttpResponse> response) const;
   void take_response(const std::shared_ptr<Call>& call, Result<HttpResponse> response);
   // True if the answer shows that the request was sent with a wrong assumption: another, sent at the same
   // time, may have learnt the right one already.

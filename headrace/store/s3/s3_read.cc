@@ -27,15 +27,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
-S3Request request_of(const S3Range& range, const CallOptions& call) {
-  S3Request request{.key = range.key, .target_memory = range.target, .call = call};
-  if (range.if_version) request.headers.push_back({"If-Match", concat('"', range.if_version->token, '"')});
-  const std::uint64_t last = range.offset_bytes + range.target.size() - 1;
-  request.headers.push_back({"Range", concat("bytes=", range.offset_bytes, '-', last)});
-  return request;
-}
-
-Result<ReadResult> check_body(const S3Client& client, const S3Range& range, const S3Answer& answer) {
+// What came, if it is the range that was asked for, and whole.
+Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const S3Answer& answer) {
   const auto wrong = [&](std::string_view what) {
     return Error{Code::kDataLoss,
                  concat(client.describe(range.key), ", from byte ", range.offset_bytes, ": ", what)};
@@ -54,11 +47,19 @@ Result<ReadResult> check_body(const S3Client& client, const S3Range& range, cons
       std::min<std::uint64_t>(range.target.size(), result.object.size_bytes - range.offset_bytes);
   if (result.bytes_read != expected)
     return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
-  if (range.if_version && result.object.version != *range.if_version) {
-    return Error{Code::kFailedPrecondition,
-                 concat(client.describe(range.key), ": it has changed since its version was read")};
-  }
   return result;
+}
+
+S3Request request_of(const S3Client& client, const S3Range& range, const CallOptions& call) {
+  S3Request request{.key = range.key, .target_memory = range.target, .call = call};
+  request.check = [&](const S3Answer& answer) -> Status {
+    HEADRACE_CHECK(result_of(client, range, answer));
+    return {};
+  };
+  if (range.if_version) request.headers.push_back({"If-Match", concat('"', range.if_version->token, '"')});
+  const std::uint64_t last = range.offset_bytes + range.target.size() - 1;
+  request.headers.push_back({"Range", concat("bytes=", range.offset_bytes, '-', last)});
+  return request;
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions&
   std::function<void()> start_next = [&] {
     if (!goes_on || next == ranges.size()) return;
     S3Range& range = ranges[next++];
-    client.start(transfers, request_of(range, call), [&](Result<S3Answer> answer) {
+    client.start(transfers, request_of(client, range, call), [&](Result<S3Answer> answer) {
       goes_on = goes_on && answer && answer->ok();
       range.answer = std::move(answer);
       start_next();
@@ -86,7 +87,11 @@ Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Ra
   if (!answer) return answer.error();
   if (answer->http.status == 416) return std::optional<ReadResult>();
   if (!answer->ok()) return read_error(client, {.key = range.key}, *answer);
-  HEADRACE_TRY(ReadResult result, check_body(client, range, *answer));
+  HEADRACE_TRY(ReadResult result, result_of(client, range, *answer));
+  if (range.if_version && result.object.version != *range.if_version) {
+    return Error{Code::kFailedPrecondition,
+                 concat(client.describe(range.key), ": it has changed since its version was read")};
+  }
   return std::optional<ReadResult>(std::move(result));
 }
 
@@ -104,6 +109,12 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
     offset_bytes += size;
   }
   return ranges;
+}
+
+std::optional<std::uint64_t> size_in_content_range(const S3Answer& answer) {
+  const auto range = parse_content_range(answer.http.header("Content-Range").value_or(""));
+  if (!range) return std::nullopt;
+  return range->size_bytes;
 }
 
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {

@@ -72,6 +72,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
   request.method = "GET";
   request.headers.push_back({"Range", "bytes=0-0"});
   HEADRACE_TRY(const S3Answer reason, client_.perform(request));
+  const auto size = size_in_content_range(reason);
+  if (reason.ok() && size) return object_info_of(key, *size, reason.http);
   return reason.ok() || reason.http.status == 416 ? client_.explain(request, answer)
                                                   : read_error(client_, request, reason);
 }
