@@ -1,12 +1,15 @@
-"""For tests that kill the command: small archives, killing after a delay, what a folder holds."""
+"""For tests that disturb the command: small archives, killing after a delay, what a folder holds."""
 
 import io
+import json
 import os
 import pathlib
 import random
 import subprocess
 import tarfile
 from collections.abc import Iterator
+
+import boto3
 
 WORDS = [f"word{i}" for i in range(400)]
 
@@ -39,6 +42,37 @@ def objects_below(folder: pathlib.Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file() and not path.name.startswith(".headrace-write-")
     }
+
+
+def s3_objects(url: str) -> dict[str, bytes]:
+    """The same of a folder in the S3 server that the environment names."""
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    client = boto3.client("s3")
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix + "/")
+    keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+    return {
+        key.removeprefix(prefix + "/"): client.get_object(Bucket=bucket, Key=key)["Body"].read()
+        for key in keys
+    }
+
+
+def without_run(manifest: bytes) -> dict:
+    """A manifest but for the run that made it."""
+    document = json.loads(manifest)
+    return {name: value for name, value in document.items() if name not in ("created_by", "zz_crc32c")}
+
+
+def comparable(objects: dict[str, bytes]) -> dict[str, object]:
+    """What two folders that were made the same way have in common: all but which run made a manifest."""
+    return {
+        name: without_run(data) if "_headrace/manifest-" in name else data for name, data in objects.items()
+    }
+
+
+def assert_same(objects: dict[str, bytes], undisturbed: dict[str, bytes]) -> None:
+    ours, theirs = comparable(objects), comparable(undisturbed)
+    assert sorted(ours) == sorted(theirs)
+    assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
 class Killer:

@@ -13,7 +13,6 @@ import struct
 import subprocess
 import time
 
-import boto3
 import kill_support
 import pytest
 from tensorboard.compat.proto import event_pb2
@@ -44,25 +43,6 @@ def prepare_options(archive: str, output: str, encoder: str = "hash:64") -> list
     ]
 
 
-def without_run(manifest: bytes) -> dict:
-    """A manifest but for the run that made it."""
-    document = json.loads(manifest)
-    return {name: value for name, value in document.items() if name not in ("created_by", "zz_crc32c")}
-
-
-def comparable(objects: dict[str, bytes]) -> dict[str, object]:
-    """What two folders that were made the same way have in common: all but which run made a manifest."""
-    return {
-        name: without_run(data) if "_headrace/manifest-" in name else data for name, data in objects.items()
-    }
-
-
-def assert_same(objects: dict[str, bytes], undisturbed: dict[str, bytes]) -> None:
-    ours, theirs = comparable(objects), comparable(undisturbed)
-    assert sorted(ours) == sorted(theirs)
-    assert [name for name in ours if ours[name] != theirs[name]] == []
-
-
 # prepare
 
 
@@ -79,22 +59,11 @@ def test_a_killed_prepare_gives_the_bytes_of_one_never_killed(
     left = set()  # by kills: how many shards there were
     for was_killed in kill_support.Killer(command, SEED, seconds, environment).kill(kills):
         if not was_killed:
-            assert_same(kill_support.objects_below(output), undisturbed)
+            kill_support.assert_same(kill_support.objects_below(output), undisturbed)
             shutil.rmtree(output)
         elif not (output / "_headrace/manifest-00000001").exists():
             left.add(len(list(output.glob("*.tfrecord.gz"))))
     assert len(left) > kills / 5, "the kills hit different moments before publication"
-
-
-def s3_objects(url: str) -> dict[str, bytes]:
-    bucket, _, prefix = url.removeprefix("s3://").partition("/")
-    client = boto3.client("s3")
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix + "/")
-    keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
-    return {
-        key.removeprefix(prefix + "/"): client.get_object(Bucket=bucket, Key=key)["Body"].read()
-        for key in keys
-    }
 
 
 def test_a_prepare_killed_between_two_s3_folders_gives_the_same_objects(
@@ -105,16 +74,16 @@ def test_a_prepare_killed_between_two_s3_folders_gives_the_same_objects(
     start = time.monotonic()
     headrace(*prepare_options(raw, f"{s3_url}/undisturbed"), env=environment)
     seconds = time.monotonic() - start
-    undisturbed = s3_objects(f"{s3_url}/undisturbed")
+    undisturbed = kill_support.s3_objects(f"{s3_url}/undisturbed")
     output = f"{s3_url}/killed"
     killer = kill_support.Killer(
         [build / "bin" / "headrace", *prepare_options(raw, output)], SEED, seconds, environment
     )
     before_publication = 0
     for was_killed in killer.kill(5):
-        objects = s3_objects(output)
+        objects = kill_support.s3_objects(output)
         if not was_killed:
-            assert_same(objects, undisturbed)
+            kill_support.assert_same(objects, undisturbed)
             headrace("rm", "-r", "--yes", output)
         elif objects and "_headrace/manifest-00000001" not in objects:
             before_publication += 1
@@ -191,7 +160,7 @@ def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
             if not (run / "export/_headrace/manifest-00000001").exists():
                 left.add(len(list((run / "checkpoints/_headrace").glob("manifest-*"))))
             continue
-        assert_same(run_objects(run), expected)
+        kill_support.assert_same(run_objects(run), expected)
         for part in ("train", "validation"):
             assert epochs_logged(run, part) == list(range(1, 13))
         shutil.rmtree(run)
@@ -235,7 +204,7 @@ def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     continued = json.loads(headrace(*options, "--json", env=environment).stdout)
     assert 0 < continued["steps_done_now"] < continued["steps"]
     headrace(*train_options(dataset, tmp_path / "undisturbed", epochs=60), env=environment)
-    assert_same(run_objects(tmp_path / "run"), run_objects(tmp_path / "undisturbed"))
+    kill_support.assert_same(run_objects(tmp_path / "run"), run_objects(tmp_path / "undisturbed"))
 
 
 @pytest.mark.slow
@@ -266,7 +235,7 @@ def test_an_interrupted_prepare_ends_soon_and_the_same_command_continues(
     assert not (tmp_path / "out/_headrace/manifest-00000001").exists()
     headrace(*prepare_options(archive, tmp_path / "out", slow), env=environment)
     continued = kill_support.objects_below(tmp_path / "out")
-    assert_same(continued, kill_support.objects_below(tmp_path / "undisturbed"))
+    kill_support.assert_same(continued, kill_support.objects_below(tmp_path / "undisturbed"))
 
 
 @pytest.mark.parametrize("command", ["prepare", "ls"])

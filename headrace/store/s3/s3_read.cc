@@ -111,12 +111,6 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
   return ranges;
 }
 
-std::optional<std::uint64_t> size_in_content_range(const S3Answer& answer) {
-  const auto range = parse_content_range(answer.http.header("Content-Range").value_or(""));
-  if (!range) return std::nullopt;
-  return range->size_bytes;
-}
-
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {
   return {.key = std::string(key),
           .size_bytes = size_bytes,

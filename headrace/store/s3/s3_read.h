@@ -35,9 +35,6 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
                                        std::uint64_t offset_bytes, const std::optional<Version>& version,
                                        std::size_t range_bytes);
 
-/// Of the whole object, as the answer to a range tells it; none if it does not.
-std::optional<std::uint64_t> size_in_content_range(const S3Answer& answer);
-
 /// What S3 says of an object in the header of an answer.
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http);
 

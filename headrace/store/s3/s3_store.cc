@@ -68,14 +68,13 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
     return read_error(client_, request, answer);
   }
   // The answer to HEAD has no body, so it cannot tell a missing object from a missing bucket, nor why access
-  // is denied. The answer to GET says.
-  request.method = "GET";
-  request.headers.push_back({"Range", "bytes=0-0"});
-  HEADRACE_TRY(const S3Answer reason, client_.perform(request));
-  const auto size = size_in_content_range(reason);
-  if (reason.ok() && size) return object_info_of(key, *size, reason.http);
-  return reason.ok() || reason.http.status == 416 ? client_.explain(request, answer)
-                                                  : read_error(client_, request, reason);
+  // is denied, nor that it was a mistake. The answer to GET says.
+  std::byte first_byte{};
+  S3Range range{.key = request.key, .target = {&first_byte, 1}, .if_version = version};
+  read_ranges(client_, {&range, 1}, call);
+  HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
+  if (read) return std::move(read->object);
+  return client_.explain(request, answer);
 }
 
 Result<ObjectInfo> S3Store::stat(std::string_view key, const CallOptions& options) {

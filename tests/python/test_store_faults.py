@@ -1,0 +1,72 @@
+"""prepare and verify with their store behind a proxy that makes it fail in every way that it knows: the same
+bytes as without. HEADRACE_SOAK_SEED sets the first seed."""
+
+import os
+import pathlib
+
+import kill_support
+import pytest
+from faultproxy.faults import FAULTS
+from faultproxy.proxy import Account, FaultProxy, Options
+
+SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
+FAULT_COUNTS = [pytest.param(200, id="200"), pytest.param(1000, id="1000", marks=pytest.mark.soak)]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> pathlib.Path:
+    return kill_support.write_archive(
+        tmp_path_factory.mktemp("raw") / "raw.tar.gz", kill_support.reviews(900)
+    )
+
+
+def prepare_options(archive: str, output: str) -> list[str]:
+    return ["prepare", archive, output, "--encoder", "hash:64", "--shard-records", "25", "--workers", "2"]
+
+
+class Faults:
+    """Runs commands through the proxy, with a new seed for each, and adds the accounts up."""
+
+    def __init__(self, headrace):
+        self._headrace, self._seed = headrace, SEED
+        self.total = Account()
+
+    def run(self, *command: str, rate: float = 0.1, kinds: list[str] = ()) -> None:
+        store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
+        options = Options(rate=rate, seed=self._seed, kinds=kinds, patience=0.5)
+        self._seed += 1
+        with FaultProxy(store, options) as proxy:
+            done = self._headrace(*command, env={"AWS_ENDPOINT_URL_S3": proxy.url}, check=False)
+        account = proxy.account
+        self.total.requests += account.requests
+        self.total.injected.update(account.injected)
+        assert done.returncode == 0, "\n".join(
+            [f"seed {self._seed - 1}", *account.log, done.stdout, done.stderr]
+        )
+
+
+@pytest.mark.parametrize("faults", FAULT_COUNTS)
+def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive, s3_url, tmp_path, faults):
+    raw, disturbed = f"{s3_url}/raw.tar.gz", f"{s3_url}/disturbed"
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(20_000_000))
+    headrace("cp", archive, raw)
+    headrace(*prepare_options(raw, f"{s3_url}/undisturbed"))
+    undisturbed = kill_support.s3_objects(f"{s3_url}/undisturbed")
+    proxied = Faults(headrace)
+
+    def prepare_and_verify(**options) -> None:
+        proxied.run(*prepare_options(raw, disturbed), **options)
+        kill_support.assert_same(kill_support.s3_objects(disturbed), undisturbed)
+        proxied.run("verify", disturbed, **options)
+        proxied.run("rm", "-r", "--yes", disturbed, **options)
+
+    while proxied.total.faults < faults:
+        prepare_and_verify()
+    for _ in range(20):  # what only few requests can meet
+        if never := proxied.total.never():
+            proxied.run("cp", large, f"{s3_url}/large", rate=0.5, kinds=never)
+            prepare_and_verify(rate=0.5, kinds=never)
+    assert proxied.total.never() == []
+    assert set(proxied.total.injected) == {name for name, kind in FAULTS.items() if kind.expected}
+    print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
