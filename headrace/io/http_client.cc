@@ -10,6 +10,10 @@ HttpClient::HttpClient(const HttpClientOptions& options)
     : connections_(std::make_unique<HttpConnections>(options)) {}
 HttpClient::~HttpClient() = default;
 
+HttpCounters HttpClient::counters(const HttpEndpoint& endpoint) const {
+  return connections_->governor(endpoint).counters();
+}
+
 Result<HttpResponse> HttpClient::perform(const HttpRequest& request, const std::stop_token& stop) {
   HttpTransfers transfers(*this, stop);
   std::optional<Result<HttpResponse>> out;

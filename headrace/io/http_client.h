@@ -19,6 +19,7 @@
 #include <stop_token>
 
 #include "headrace/base/result.h"
+#include "headrace/io/http_governor.h"
 #include "headrace/io/http_message.h"
 #include "headrace/io/http_parser.h"
 #include "headrace/io/tls.h"
@@ -57,6 +58,9 @@ class HttpClient {
   /// \error kInvalidArgument     the request itself: a control character in method, target or a header field
   /// \error kResourceExhausted   the system has no file descriptor left
   Result<HttpResponse> perform(const HttpRequest& request, const std::stop_token& stop = {});
+
+  /// What was done there so far.
+  HttpCounters counters(const HttpEndpoint& endpoint) const;
 
  private:
   friend class HttpTransfers;

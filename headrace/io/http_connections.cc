@@ -8,38 +8,69 @@ namespace headrace {
 
 using std::chrono::steady_clock;
 
+namespace {
+
+std::string name_of(const HttpEndpoint& endpoint) {
+  return concat(endpoint.tls ? "https:" : "http:", endpoint.host_field());
+}
+
+}  // namespace
+
 HttpConnections::Place::Place(Place&& other) noexcept
     : connection(std::move(other.connection)),
       owner_(std::exchange(other.owner_, nullptr)),
       endpoint_(std::move(other.endpoint_)),
-      was_kept_(other.was_kept_) {}
+      governor_(other.governor_) {}
 
 HttpConnections::Place::~Place() {
-  if (owner_ != nullptr) owner_->give_back(endpoint_, std::move(connection));
+  if (owner_ != nullptr) owner_->give_back(*this);
+}
+
+HttpGovernor& HttpConnections::governor(const HttpEndpoint& endpoint) {
+  const std::scoped_lock lock(mutex_);
+  return governors_.try_emplace(name_of(endpoint), options_.max_connections).first->second;
 }
 
 std::optional<HttpConnections::Place> HttpConnections::try_take(const HttpEndpoint& endpoint, Poller* wake) {
-  Place place(nullptr, concat(endpoint.tls ? "https:" : "http:", endpoint.host_field()));
+  Place place(nullptr, name_of(endpoint));
   std::vector<Idle> closing;  // declared before the lock: closed after it is released
   const std::scoped_lock lock(mutex_);
-  if (in_use_ >= options_.max_connections) {
+  HttpGovernor& governor = governors_.try_emplace(place.endpoint_, options_.max_connections).first->second;
+  if (in_use_ >= options_.max_connections || !governor.try_begin()) {
     if (std::ranges::find(waiting_, wake) == waiting_.end()) waiting_.push_back(wake);
     return std::nullopt;
   }
+  place.governor_ = &governor;
   drop_expired(closing);
   const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
                                   [&](const Idle& idle) { return idle.endpoint == place.endpoint_; });
   if (found != idle_.rend()) {
     place.connection = std::move(found->connection);
-    place.was_kept_ = true;
     idle_.erase(std::next(found).base());
-  } else if (in_use_ + idle_.size() >= options_.max_connections) {
-    closing.push_back(std::move(idle_.front()));  // another server's makes room
-    idle_.erase(idle_.begin());
+  } else {
+    make_room(closing);
   }
   ++in_use_;
   place.owner_ = this;
   return place;
+}
+
+std::optional<HttpConnections::Place> HttpConnections::try_take_another(const HttpEndpoint& endpoint) {
+  Place place(nullptr, name_of(endpoint));
+  std::vector<Idle> closing;
+  const std::scoped_lock lock(mutex_);
+  if (in_use_ >= options_.max_connections) return std::nullopt;
+  make_room(closing);
+  ++in_use_;
+  place.owner_ = this;
+  return place;
+}
+
+// The oldest idle connection goes, if there are as many as there may be.
+void HttpConnections::make_room(std::vector<Idle>& closing) {
+  if (in_use_ + idle_.size() < options_.max_connections) return;
+  closing.push_back(std::move(idle_.front()));
+  idle_.erase(idle_.begin());
 }
 
 void HttpConnections::withdraw(Poller* wake) {
@@ -47,11 +78,12 @@ void HttpConnections::withdraw(Poller* wake) {
   std::erase(waiting_, wake);
 }
 
-void HttpConnections::give_back(const std::string& endpoint, std::unique_ptr<HttpConnection> connection) {
+void HttpConnections::give_back(Place& place) {
   std::vector<Idle> closing;
   const std::scoped_lock lock(mutex_);
   --in_use_;
-  if (connection) idle_.push_back({endpoint, std::move(connection), steady_clock::now()});
+  if (place.governor_ != nullptr) place.governor_->end();
+  if (place.connection) idle_.push_back({place.endpoint_, std::move(place.connection), steady_clock::now()});
   drop_expired(closing);
   for (const Poller* poller : waiting_) poller->wake();
 }

@@ -3,6 +3,7 @@
 /// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP client.
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "headrace/io/http_addresses.h"
 #include "headrace/io/http_client.h"
 #include "headrace/io/http_exchange.h"
+#include "headrace/io/http_governor.h"
 #include "headrace/io/tls.h"
 
 namespace headrace {
@@ -29,20 +31,23 @@ class HttpConnections {
     ~Place();
 
     std::unique_ptr<HttpConnection> connection;  // what is here at the end is kept for others
-    bool was_kept() const { return was_kept_; }
-
    private:
     friend class HttpConnections;
     Place(HttpConnections* owner, std::string endpoint) : owner_(owner), endpoint_(std::move(endpoint)) {}
     HttpConnections* owner_;
     std::string endpoint_;
-    bool was_kept_ = false;
+    HttpGovernor* governor_ = nullptr;  // whose place this takes, if any
   };
 
   /// None: all places are taken. With `wake`, that poller is woken when one may be free; it is to be withdrawn
   /// before its end.
   std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
   void withdraw(Poller* wake);
+  /// For a request that is sent a second time: a new connection, beyond what the governor allows. None: there
+  /// are as many connections as there may be.
+  std::optional<Place> try_take_another(const HttpEndpoint& endpoint);
+
+  HttpGovernor& governor(const HttpEndpoint& endpoint);
 
   HttpAddresses& addresses() { return addresses_; }
   const HttpClientOptions& options() const { return options_; }
@@ -59,13 +64,15 @@ class HttpConnections {
     std::unique_ptr<HttpConnection> connection;
     std::chrono::steady_clock::time_point since;
   };
-  void give_back(const std::string& endpoint, std::unique_ptr<HttpConnection> connection);
+  void give_back(Place& place);
+  void make_room(std::vector<Idle>& closing);
   void drop_expired(std::vector<Idle>& closing);
 
   const HttpClientOptions options_;
   HttpAddresses addresses_;
   std::mutex mutex_;
-  std::vector<Idle> idle_;  // newest last
+  std::map<std::string, HttpGovernor> governors_;  // by endpoint
+  std::vector<Idle> idle_;                         // newest last
   std::size_t in_use_ = 0;
   std::vector<Poller*> waiting_;
   std::vector<std::unique_ptr<Poller>> pollers_;

@@ -55,6 +55,7 @@ HttpExchange::HttpExchange(HttpConnection& connection, const HttpRequest& reques
       request_(request),
       parser_(request.method, limits),
       progress_(request.stall_timeout, now),
+      begin_time_(now),
       now_(now),
       head_(request_head(request)),
       body_left_(request.body) {
@@ -98,6 +99,7 @@ HttpExchange::GoOn HttpExchange::wait_for(IoAttempt::State state) {
 
 HttpExchange::GoOn HttpExchange::next_stage(Stage stage) {
   progress_.phase_done(now_);
+  if (stage == Stage::kBody) head_after_ = now_ - begin_time_;
   stage_ = stage;
   return true;
 }

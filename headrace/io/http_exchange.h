@@ -59,6 +59,9 @@ class HttpExchange {
   /// Some byte of the answer came. If not, the server may have closed the connection before it saw the
   /// request.
   bool answered() const { return answered_; }
+  /// When the head of the final answer was there, since the exchange began; none before that.
+  std::optional<Time::duration> head_after() const { return head_after_; }
+  int status() const { return parser_.status(); }
 
   // Once it is over.
 
@@ -96,7 +99,9 @@ class HttpExchange {
   const HttpRequest& request_;
   HttpResponseParser parser_;
   ProgressLimit progress_;
+  const Time begin_time_;
   Time now_;
+  std::optional<Time::duration> head_after_;
   Stage stage_ = Stage::kSending;
   Poller::Interest interest_{};
   std::string head_;     // of the request, with a short body

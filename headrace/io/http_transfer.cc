@@ -37,6 +37,10 @@ HttpTransfer::Time HttpTransfer::wake_at() const {
   return exchange_->wake_at();
 }
 
+std::optional<HttpTransfer::Time::duration> HttpTransfer::head_after() const {
+  return exchange_ ? exchange_->head_after() : std::nullopt;
+}
+
 void HttpTransfer::advance(bool readable, Time now) {
   GoOn more = true;
   while (more && !is_over()) {

@@ -24,6 +24,9 @@ class HttpTransfer {
   void advance(bool readable, Time now);
   bool is_over() const { return outcome_.has_value(); }
   Time wake_at() const;
+  /// Once the head of the answer is there: the time that took on its connection.
+  std::optional<Time::duration> head_after() const;
+  bool has_good_head() const { return head_after() && exchange_->status() / 100 == 2; }
 
   /// Once it is over. \error as HttpClient::perform, without saying which request
   Result<HttpResponse> take_response() { return *std::move(outcome_); }

@@ -82,12 +82,20 @@ class HttpTransfers::Loop {
     Done done;
     Time until;
   };
+  // A request in flight: one transfer, or two that race to the head of the answer.
   struct Running {
-    std::uint64_t tag;
     const HttpRequest* request;
     Done done;
-    std::unique_ptr<HttpTransfer> transfer;
+    HttpGovernor* governor;
+    std::optional<Time> hedge_at;
+    struct Attempt {
+      std::uint64_t tag = 0;
+      std::unique_ptr<HttpTransfer> transfer;
+    };
+    Attempt first;
+    Attempt second;
   };
+  using Position = std::list<Running>::iterator;
   struct Pause {
     Time until;
     std::function<void()> then;
@@ -119,42 +127,107 @@ class HttpTransfers::Loop {
         end(*begun.request, begun.done, std::move(checked).error());
         continue;
       }
-      const std::uint64_t tag = next_tag_++;
-      running_.push_back({tag, begun.request, begun.done,
-                          std::make_unique<HttpTransfer>(connections_, *std::move(place), *begun.request,
-                                                         **poller_, tag, steady_clock::now())});
-      advance(std::prev(running_.end()), false);
+      begin(begun, *std::move(place));
     }
     if (std::exchange(is_queued_, false)) connections_.withdraw(poller_->get());
   }
 
-  void advance(std::list<Running>::iterator running, bool readable) {
-    running->transfer->advance(readable, steady_clock::now());
-    if (!running->transfer->is_over()) return;
+  void begin(const Waiting& begun, HttpConnections::Place place) {
+    const HttpRequest& request = *begun.request;
+    const Time now = steady_clock::now();
+    HttpGovernor& governor = connections_.governor(request.endpoint);
+    std::optional<Time> hedge_at;
+    if (request.method == "GET" || request.method == "HEAD") {
+      if (const auto time = governor.hedge_after(request.target_memory.size())) hedge_at = now + *time;
+    }
+    const Position running = running_.insert(running_.end(), {.request = &request,
+                                                              .done = begun.done,
+                                                              .governor = &governor,
+                                                              .hedge_at = hedge_at,
+                                                              .first = {},
+                                                              .second = {}});
+    running->first = attempt(request, std::move(place), now);
+    advance(running, running->first, false);
+  }
+
+  Running::Attempt attempt(const HttpRequest& request, HttpConnections::Place place, Time now) {
+    const std::uint64_t tag = next_tag_++;
+    return {tag,
+            std::make_unique<HttpTransfer>(connections_, std::move(place), request, **poller_, tag, now)};
+  }
+
+  void hedge(Position running, Time now) {
+    running->hedge_at.reset();
+    if (running->second.transfer || running->first.transfer->head_after()) return;
+    if (!running->governor->try_hedge(now)) return;
+    auto place = connections_.try_take_another(running->request->endpoint);
+    if (!place) return;
+    running->second = attempt(*running->request, *std::move(place), now);
+    advance(running, running->second, false);
+  }
+
+  // `running` may be gone afterwards.
+  void advance(Position running, Running::Attempt& attempt, bool readable) {
+    const Time now = steady_clock::now();
+    attempt.transfer->advance(readable, now);
+    Running::Attempt& other = &attempt == &running->first ? running->second : running->first;
+    if (other.transfer && attempt.transfer->has_good_head()) {
+      if (&attempt == &running->second) running->governor->hedge_won();
+      other.transfer.reset();
+    } else if (other.transfer && (attempt.transfer->is_over() || attempt.transfer->head_after())) {
+      attempt.transfer.reset();  // the other may be luckier
+      return;
+    }
+    if (!attempt.transfer->is_over()) return;
+    const auto first_byte = attempt.transfer->head_after();
+    Result<HttpResponse> response = attempt.transfer->take_response();
+    if (response && first_byte) {
+      running->governor->answered(response->status, running->request->target_memory.size(),
+                                  response->body_bytes, *first_byte, now);
+    }
     const HttpRequest& request = *running->request;
     const Done done = std::move(running->done);
-    Result<HttpResponse> response = running->transfer->take_response();
     running_.erase(running);  // gives the connection back before anything else is started
     end(request, done, std::move(response));
+  }
+
+  static Time wake_at(const Running& running) {
+    Time at = running.hedge_at.value_or(Time::max());
+    if (running.first.transfer) at = std::min(at, running.first.transfer->wake_at());
+    if (running.second.transfer) at = std::min(at, running.second.transfer->wake_at());
+    return at;
+  }
+
+  void advance_late(Position running, Time now) {
+    Running::Attempt* const late[] = {&running->first, &running->second};
+    for (Running::Attempt* attempt : late) {
+      if (!attempt->transfer || now < attempt->transfer->wake_at()) continue;
+      advance(running, *attempt, false);
+      return;  // it may be gone; what else is late comes next time
+    }
+    if (running->hedge_at && now >= *running->hedge_at) hedge(running, now);
   }
 
   Status wait() {
     if (waiting_.empty() && running_.empty() && pauses_.empty()) return {};
     Time until = Time::max();
     if (!waiting_.empty()) until = std::min(until, waiting_.front().until);
-    for (const Running& running : running_) until = std::min(until, running.transfer->wake_at());
+    for (const Running& running : running_) until = std::min(until, wake_at(running));
     for (const Pause& pause : pauses_) until = std::min(until, pause.until);
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
     HEADRACE_TRY(const std::span<const Poller::Ready> ready, (*poller_)->wait(left));
     for (const Poller::Ready& one : ready) {
-      const auto found =
-          std::ranges::find_if(running_, [&](const Running& running) { return running.tag == one.tag; });
-      if (found != running_.end()) advance(found, one.readable);
+      for (Position running = running_.begin(); running != running_.end(); ++running) {
+        const bool is_first = running->first.transfer && running->first.tag == one.tag;
+        if (!is_first && !(running->second.transfer && running->second.tag == one.tag)) continue;
+        advance(running, is_first ? running->first : running->second, one.readable);
+        break;
+      }
     }
     const Time now = steady_clock::now();
-    for (auto at = running_.begin(); at != running_.end();) {
-      const auto running = at++;
-      if (now >= running->transfer->wake_at()) advance(running, false);
+    for (Position at = running_.begin(); at != running_.end();) {
+      const Position running = at++;
+      if (now >= wake_at(*running)) advance_late(running, now);
     }
     end_pauses(now);
     return {};

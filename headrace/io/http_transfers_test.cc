@@ -135,5 +135,51 @@ TEST(HttpTransfers, WhatIsNotRunIsGivenUp) {
   EXPECT_TRUE(client.perform(request));
 }
 
+// Answers at once, but for one request, which it keeps until the next one has come.
+class OneIsLate {
+ public:
+  explicit OneIsLate(int late) : late_(late) {}
+  TestHttpReply operator()(const TestHttpRequest&) {
+    const int number = count_++;
+    if (number == late_ + 1) next_came_.count_down();
+    if (number == late_) next_came_.wait();
+    return test_reply(206, std::to_string(number));
+  }
+
+ private:
+  const int late_;
+  std::atomic<int> count_ = 0;
+  std::latch next_came_{1};
+};
+
+TEST(HttpTransfers, AnUnusuallyLateReadIsSentASecondTime) {
+  OneIsLate late(200);
+  HttpTestServer server([&](const TestHttpRequest& request) { return late(request); });
+  HttpClient client({});
+  Bytes target(8);
+  const HttpRequest request{
+      .endpoint = server.endpoint(), .target_memory = target, .stall_timeout = std::chrono::seconds(20)};
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(client.perform(request));
+  const auto response = client.perform(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(as_text(target).substr(0, response->body_bytes), "201");
+  EXPECT_GE(client.counters(server.endpoint()).hedges_won, 1U);
+  EXPECT_LE(client.counters(server.endpoint()).hedges, 201U / 20 + 1);
+}
+
+TEST(HttpTransfers, WhatHasAnEffectIsNotSentASecondTime) {
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    if (request.target == "/late") std::this_thread::sleep_for(milliseconds(300));
+    return test_reply(200, "");
+  });
+  HttpClient client({});
+  HttpRequest request{.endpoint = server.endpoint(), .method = "PUT"};
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(client.perform(request));
+  request.target = "/late";
+  ASSERT_TRUE(client.perform(request));
+  EXPECT_EQ(client.counters(server.endpoint()).hedges, 0U);
+  EXPECT_EQ(client.counters(server.endpoint()).requests, 101U);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -1,0 +1,176 @@
+#include "headrace/io/http_governor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace headrace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::size_t kFirstLimit = 8;
+constexpr std::uint32_t kAnswersToLearnFrom = 50;
+constexpr std::uint32_t kAnswersToRemember = 1'000;
+constexpr std::size_t kWindowAnswers = 16;
+constexpr milliseconds kWindowTime{50};
+constexpr std::uint64_t kBytesPerAnswer = 16 << 10;  // what an answer is worth beside its bytes
+constexpr double kBetter = 1.05;
+constexpr int kLongestHold = 64;  // windows
+constexpr double kHedgeTokensPerRequest = 0.05;
+constexpr double kMostHedgeTokens = 8;
+constexpr milliseconds kCalmAfterOverload{1'000};
+constexpr milliseconds kBetweenCuts{100};
+
+}  // namespace
+
+// ---- FirstByteTimes
+
+std::size_t FirstByteTimes::class_of(std::uint64_t size_bytes) {
+  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(size_bytes)) / 2, 23);
+}
+
+void FirstByteTimes::add(std::uint64_t size_bytes, Duration time) {
+  Class& of = classes_[class_of(size_bytes)];
+  const double microseconds = std::max(1.0, std::chrono::duration<double, std::micro>(time).count());
+  const auto bucket = static_cast<std::size_t>(2 * std::log2(microseconds));
+  ++of.counts[std::min(bucket, kBuckets - 1)];
+  if (++of.total < kAnswersToRemember) return;
+  of.total = 0;
+  for (std::uint32_t& count : of.counts) of.total += count /= 2;
+}
+
+FirstByteTimes::Duration FirstByteTimes::Class::quantile(double part) const {
+  const double wanted = part * total;
+  double seen = 0;
+  std::size_t bucket = 0;
+  while (bucket + 1 < kBuckets && (seen += counts[bucket]) < wanted) ++bucket;
+  const double microseconds = std::exp2((static_cast<double>(bucket) + 1) / 2);  // the bucket's end
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::micro>(microseconds));
+}
+
+std::optional<FirstByteTimes::Duration> FirstByteTimes::unusual(std::uint64_t size_bytes) const {
+  const Class& of = classes_[class_of(size_bytes)];
+  if (of.total < kAnswersToLearnFrom) return std::nullopt;
+  return std::max(of.quantile(0.95) * 3 / 2, of.quantile(0.5) * 3);
+}
+
+// ---- InFlightLimit
+
+void InFlightLimit::begin_window(Time now) {
+  window_begin_ = now;
+  window_bytes_ = 0;
+  window_answers_ = window_full_ = 0;
+}
+
+void InFlightLimit::over(std::uint64_t bytes, bool was_full, Time now) {
+  if (window_answers_ == 0 && window_bytes_ == 0 && window_begin_ == Time{}) begin_window(now);
+  window_bytes_ += bytes + kBytesPerAnswer;
+  ++window_answers_;
+  window_full_ += was_full;
+  if (window_answers_ < std::max(limit_, kWindowAnswers) || now - window_begin_ < kWindowTime) return;
+  // Where callers want less than they may have, throughput says nothing about the limit.
+  if (2 * window_full_ >= window_answers_)
+    end_window(static_cast<double>(window_bytes_) /
+               std::chrono::duration<double>(now - window_begin_).count());
+  begin_window(now);
+}
+
+void InFlightLimit::end_window(double rate) {
+  if (trial_ == Trial::kNone) {
+    rate_before_ = rate;
+    if (--windows_to_hold_ > 0) return;
+    before_ = limit_;
+    trial_ = next_trial_;
+    limit_ =
+        trial_ == Trial::kMore ? std::min(limit_ + step(), most_) : std::max(limit_ - step(), std::size_t{1});
+    return;
+  }
+  const bool pays = trial_ == Trial::kMore ? rate > rate_before_ * kBetter : rate * kBetter > rate_before_;
+  if (pays && limit_ != before_) {  // on in the same direction
+    hold_ = 1;
+    rate_before_ = rate;
+    before_ = limit_;
+    limit_ =
+        trial_ == Trial::kMore ? std::min(limit_ + step(), most_) : std::max(limit_ - step(), std::size_t{1});
+    return;
+  }
+  limit_ = before_;
+  next_trial_ = trial_ == Trial::kMore ? Trial::kFewer : Trial::kMore;
+  trial_ = Trial::kNone;
+  windows_to_hold_ = hold_ = std::min(2 * hold_, kLongestHold);
+}
+
+void InFlightLimit::overloaded(Time now) {
+  if (now < no_cut_before_) return;
+  limit_ = std::max<std::size_t>(1, limit_ * 7 / 10);
+  no_cut_before_ = now + kBetweenCuts;
+  trial_ = Trial::kNone;
+  next_trial_ = Trial::kMore;
+  windows_to_hold_ = hold_ = 1;
+  begin_window(now);
+}
+
+// ---- HttpGovernor
+
+HttpGovernor::HttpGovernor(std::size_t most_in_flight) : limit_(kFirstLimit, most_in_flight) {}
+
+bool HttpGovernor::try_begin() {
+  const std::scoped_lock lock(mutex_);
+  was_full_ = in_flight_ >= limit_.value();
+  if (was_full_) return false;
+  ++in_flight_;
+  was_full_ = in_flight_ == limit_.value();
+  ++counters_.requests;
+  hedge_tokens_ = std::min(hedge_tokens_ + kHedgeTokensPerRequest, kMostHedgeTokens);
+  return true;
+}
+
+void HttpGovernor::end() {
+  const std::scoped_lock lock(mutex_);
+  --in_flight_;
+}
+
+void HttpGovernor::answered(int status, std::uint64_t size_bytes, std::uint64_t received_bytes,
+                            FirstByteTimes::Duration first_byte, Time now) {
+  const std::scoped_lock lock(mutex_);
+  ++counters_.answers;
+  counters_.received_bytes += received_bytes;
+  if (status == 429 || status == 503) {
+    ++counters_.overloads;
+    no_hedge_before_ = now + kCalmAfterOverload;
+    return limit_.overloaded(now);
+  }
+  if (status < 300) first_bytes_.add(size_bytes, first_byte);
+  limit_.over(received_bytes, was_full_, now);
+}
+
+std::optional<FirstByteTimes::Duration> HttpGovernor::hedge_after(std::uint64_t size_bytes) const {
+  const std::scoped_lock lock(mutex_);
+  return first_bytes_.unusual(size_bytes);
+}
+
+bool HttpGovernor::try_hedge(Time now) {
+  const std::scoped_lock lock(mutex_);
+  if (hedge_tokens_ < 1 || now < no_hedge_before_) return false;
+  hedge_tokens_ -= 1;
+  ++counters_.hedges;
+  ++counters_.requests;
+  return true;
+}
+
+void HttpGovernor::hedge_won() {
+  const std::scoped_lock lock(mutex_);
+  ++counters_.hedges_won;
+}
+
+HttpCounters HttpGovernor::counters() const {
+  const std::scoped_lock lock(mutex_);
+  HttpCounters counters = counters_;
+  counters.limit = limit_.value();
+  return counters;
+}
+
+}  // namespace headrace

@@ -1,0 +1,110 @@
+#pragma once
+
+/// \file How many requests one server gets at once, and when one is sent a second time. Internal to the HTTP
+/// client; docs/store-client.md has the reasons.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace headrace {
+
+/// What one client has done at one endpoint so far.
+struct HttpCounters {
+  std::uint64_t requests = 0;   // sent, second ones included
+  std::uint64_t answers = 0;    // whole ones, of any status
+  std::uint64_t overloads = 0;  // of these, 429 and 503
+  std::uint64_t hedges = 0;
+  std::uint64_t hedges_won = 0;
+  std::uint64_t received_bytes = 0;  // of bodies
+  std::size_t limit = 0;             // of requests in flight, now
+};
+
+/// When the first byte of answers came, by the size of what was asked for. Forgets slowly. Not thread-safe.
+class FirstByteTimes {
+ public:
+  using Duration = std::chrono::steady_clock::duration;
+  /// `size_bytes`: of the range, or 0.
+  void add(std::uint64_t size_bytes, Duration time);
+  /// The waiting time that is so unusual that a second request pays; none before 50 answers of such a size.
+  std::optional<Duration> unusual(std::uint64_t size_bytes) const;
+
+ private:
+  static constexpr std::size_t kBuckets = 64;
+  struct Class {
+    std::array<std::uint32_t, kBuckets> counts{};  // bucket b: from 2^(b/2) to 2^((b+1)/2) µs
+    std::uint32_t total = 0;
+    Duration quantile(double part) const;
+  };
+  static std::size_t class_of(std::uint64_t size_bytes);
+  std::array<Class, 24> classes_{};
+};
+
+/// Finds the number of requests in flight beyond which there is no more throughput, by trying. Not
+/// thread-safe; a pure function of what it is told.
+class InFlightLimit {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  InFlightLimit(std::size_t first, std::size_t most) : limit_(std::min(first, most)), most_(most) {}
+
+  std::size_t value() const { return limit_; }
+  /// A request is over that had so many bytes; all places were taken when it began, or not.
+  void over(std::uint64_t bytes, bool was_full, Time now);
+  /// The server said that it has too much to do.
+  void overloaded(Time now);
+
+ private:
+  enum class Trial { kNone, kMore, kFewer };
+  std::size_t step() const { return std::max<std::size_t>(1, limit_ / 8); }
+  void end_window(double rate);
+  void begin_window(Time now);
+
+  std::size_t limit_;
+  const std::size_t most_;
+  Trial trial_ = Trial::kNone;
+  Trial next_trial_ = Trial::kMore;
+  std::size_t before_ = 0;  // the limit before the trial
+  double rate_before_ = 0;  // in bytes a second
+  int windows_to_hold_ = 1;
+  int hold_ = 1;
+  Time window_begin_{};
+  Time no_cut_before_{};
+  std::uint64_t window_bytes_ = 0;
+  std::size_t window_answers_ = 0;
+  std::size_t window_full_ = 0;
+};
+
+/// Thread-safe.
+class HttpGovernor {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  explicit HttpGovernor(std::size_t most_in_flight);
+
+  /// False: no place is free. Each success is followed by one `end`.
+  bool try_begin();
+  void end();
+  /// A whole answer came.
+  void answered(int status, std::uint64_t size_bytes, std::uint64_t received_bytes,
+                FirstByteTimes::Duration first_byte, Time now);
+  /// When a request that is not answered yet should be sent a second time.
+  std::optional<FirstByteTimes::Duration> hedge_after(std::uint64_t size_bytes) const;
+  /// Whether it may be: at most a twentieth of all requests are. Counts it.
+  bool try_hedge(Time now);
+  void hedge_won();
+
+  HttpCounters counters() const;
+
+ private:
+  mutable std::mutex mutex_;
+  InFlightLimit limit_;
+  FirstByteTimes first_bytes_;
+  std::size_t in_flight_ = 0;
+  bool was_full_ = false;
+  double hedge_tokens_ = 1;
+  Time no_hedge_before_{};
+  HttpCounters counters_;
+};
+
+}  // namespace headrace
