@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file An HTTP/1.1 client: connections kept between requests, many requests in flight on one thread, TLS, and
-/// a bound on every wait. docs/store-client.md describes how it works.
+/// \file An HTTP/1.1 client: connections kept between requests, many requests in flight on one thread, TLS,
+/// and a bound on every wait. docs/store-client.md describes how it works.
 ///
 ///   HttpClient client({});
 ///   HEADRACE_TRY(const HttpEndpoint endpoint, parse_http_endpoint("http://127.0.0.1:9000"));

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP client.
+/// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP
+/// client.
 
 #include <chrono>
 #include <map>
@@ -39,8 +40,8 @@ class HttpConnections {
     HttpGovernor* governor_ = nullptr;  // whose place this takes, if any
   };
 
-  /// None: all places are taken. With `wake`, that poller is woken when one may be free; it is to be withdrawn
-  /// before its end.
+  /// None: all places are taken. Then `wake` is woken whenever one may be free, until it is withdrawn, as it
+  /// has to be before its end.
   std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
   void withdraw(Poller* wake);
   /// For a request that is sent a second time: a new connection, beyond what the governor allows. None: there

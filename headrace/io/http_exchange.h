@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file One request and its answer on one connection, as far as it goes without waiting. Internal to the HTTP
-/// client.
+/// \file One request and its answer on one connection, as far as it goes without waiting. Internal to the
+/// HTTP client.
 
 #include <chrono>
 #include <optional>

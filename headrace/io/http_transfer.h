@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file One request until its answer is there: on a kept connection or a new one, and once more if a kept one
-/// turns out to be closed. Internal to the HTTP client.
+/// \file One request until its answer is there: on a kept connection or a new one, and once more if a kept
+/// one turns out to be closed. Internal to the HTTP client.
 
 #include <optional>
 #include <vector>

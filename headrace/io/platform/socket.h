@@ -22,8 +22,8 @@ struct SocketAddress {
   bool operator==(const SocketAddress& other) const;
 };
 
-/// All addresses of a name, in the order in which the system wants them tried. Waits for the system's resolver
-/// (resolv.conf bounds it).
+/// All addresses of a name, in the order in which the system wants them tried. Waits for the system's
+/// resolver (resolv.conf bounds it).
 /// \error kUnavailable
 Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
 

@@ -52,7 +52,7 @@ struct S3Options {
   int parallel_parts = 4;            // of one upload
   std::uint64_t copy_part_bytes = 256 << 20;
   std::size_t range_bytes = 8 << 20;  // of one request of a read
-  int parallel_reads = 16;            // of one call that reads
+  int parallel_reads = 64;            // of one call; the HTTP client decides how many are in flight
   std::size_t max_connections = 64;   // of the store
   int max_attempts = 8;               // for one request
   BackoffOptions backoff{};

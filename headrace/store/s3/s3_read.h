@@ -25,7 +25,7 @@ struct S3Range {
 /// further ones are begun: those have no answer.
 void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call);
 
-/// What the answer to a range says, checked: that it is this range, whole, and of the version asked for. None:
+/// What the answer to a range says, checked: this range, whole, and of the version asked for. None:
 /// the range begins at or past the end, and the server does not say where that is.
 /// \error kNotFound, kFailedPrecondition, kDataLoss, …
 Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range);
