@@ -18,8 +18,8 @@ namespace headrace {
 class HttpAddresses {
  public:
   /// All addresses, in the order in which this connection should try them: each time another of those of the
-  /// preferred family comes first. The resolver is asked if its last answer is older than 30 s; others do not
-  /// wait for that.
+  /// preferred family comes first. The resolver is asked if its last answer is older than 30 s; this thread
+  /// waits for it.
   /// \error kUnavailable
   Result<std::vector<SocketAddress>> of(const std::string& host, std::uint16_t port);
 

@@ -185,7 +185,9 @@ TEST(HttpClient, AsksBeforeItSendsABody) {
 // A server without HTTP: accepts, writes `bytes`, never reads, until destroyed.
 class RawServer {
  public:
-  explicit RawServer(std::string bytes) : bytes_(std::move(bytes)) {
+  // Says `bytes` to who connects; then, if there is a `last` word, takes in as much as that comes after.
+  explicit RawServer(std::string bytes, std::size_t takes_in = 0, std::string last = "")
+      : bytes_(std::move(bytes)), takes_in_(takes_in), last_(std::move(last)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -198,6 +200,13 @@ class RawServer {
       const int fd = ::accept(listener_, nullptr, nullptr);
       if (fd < 0) return;
       EXPECT_EQ(::send(fd, bytes_.data(), bytes_.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes_.size()));
+      std::vector<char> sink(1 << 16);
+      for (std::size_t left = takes_in_; left > 0;) {
+        const ssize_t got = ::recv(fd, sink.data(), std::min(left, sink.size()), 0);
+        if (got <= 0) break;
+        left -= static_cast<std::size_t>(got);
+      }
+      EXPECT_EQ(::send(fd, last_.data(), last_.size(), MSG_NOSIGNAL), static_cast<ssize_t>(last_.size()));
       done_.wait(false);
       ::close(fd);
     });
@@ -213,6 +222,8 @@ class RawServer {
 
  private:
   const std::string bytes_;
+  const std::size_t takes_in_;
+  const std::string last_;
   const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   std::uint16_t port_ = 0;
   std::atomic<bool> done_{false};
@@ -227,6 +238,19 @@ TEST(HttpClient, AnAnswerBeforeTheBodyIsSentEndsTheSending) {
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->status, 403);
   EXPECT_EQ(body_of(*response), "no");
+}
+
+TEST(HttpClient, AnInterimAnswerWhileTheBodyIsSentIsNoEnd) {
+  const Bytes body(64 << 20);
+  for (const bool asks_first : {false, true}) {
+    RawServer server("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n", body.size(),
+                     "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes");
+    HttpClient client({});
+    const auto response = client.perform(
+        {.endpoint = server.endpoint(), .method = "PUT", .body = body, .expect_continue = asks_first});
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->status, 200);
+  }
 }
 
 TEST(HttpClient, GivesUpOnAServerThatSaysNothing) {

@@ -20,27 +20,38 @@ HttpConnections::Place::Place(Place&& other) noexcept
     : connection(std::move(other.connection)),
       owner_(std::exchange(other.owner_, nullptr)),
       endpoint_(std::move(other.endpoint_)),
-      governor_(other.governor_) {}
+      governor_(other.governor_),
+      is_last_(other.is_last_) {}
 
 HttpConnections::Place::~Place() {
   if (owner_ != nullptr) owner_->give_back(*this);
 }
 
+HttpConnections::Server& HttpConnections::server(const std::string& endpoint) {
+  return servers_.try_emplace(endpoint, options_.max_connections).first->second;
+}
+
 HttpGovernor& HttpConnections::governor(const HttpEndpoint& endpoint) {
   const std::scoped_lock lock(mutex_);
-  return governors_.try_emplace(name_of(endpoint), options_.max_connections).first->second;
+  return server(name_of(endpoint)).governor;
 }
 
 std::optional<HttpConnections::Place> HttpConnections::try_take(const HttpEndpoint& endpoint, Poller* wake) {
   Place place(nullptr, name_of(endpoint));
   std::vector<Idle> closing;  // declared before the lock: closed after it is released
   const std::scoped_lock lock(mutex_);
-  HttpGovernor& governor = governors_.try_emplace(place.endpoint_, options_.max_connections).first->second;
-  if (in_use_ >= options_.max_connections || !governor.try_begin()) {
-    if (std::ranges::find(waiting_, wake) == waiting_.end()) waiting_.push_back(wake);
+  Server& at = server(place.endpoint_);
+  const bool is_my_turn = at.queue.empty() || at.queue.front() == wake;
+  const auto begun =
+      is_my_turn && in_use_ < options_.max_connections ? at.governor.try_begin() : HttpGovernor::Begun::kNo;
+  if (begun == HttpGovernor::Begun::kNo) {
+    if (std::ranges::find(at.queue, wake) == at.queue.end()) at.queue.push_back(wake);
     return std::nullopt;
   }
-  place.governor_ = &governor;
+  if (!at.queue.empty()) at.queue.pop_front();
+  if (!at.queue.empty()) at.queue.front()->wake();  // there may be room for two
+  place.governor_ = &at.governor;
+  place.is_last_ = begun == HttpGovernor::Begun::kInTheLastPlace;
   drop_expired(closing);
   const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
                                   [&](const Idle& idle) { return idle.endpoint == place.endpoint_; });
@@ -75,17 +86,23 @@ void HttpConnections::make_room(std::vector<Idle>& closing) {
 
 void HttpConnections::withdraw(Poller* wake) {
   const std::scoped_lock lock(mutex_);
-  std::erase(waiting_, wake);
+  for (auto& [name, at] : servers_) {
+    std::erase(at.queue, wake);
+    if (!at.queue.empty()) at.queue.front()->wake();
+  }
 }
 
 void HttpConnections::give_back(Place& place) {
   std::vector<Idle> closing;
   const std::scoped_lock lock(mutex_);
   --in_use_;
+  ++places_given_back_;
   if (place.governor_ != nullptr) place.governor_->end();
   if (place.connection) idle_.push_back({place.endpoint_, std::move(place.connection), steady_clock::now()});
   drop_expired(closing);
-  for (const Poller* poller : waiting_) poller->wake();
+  for (auto& [name, at] : servers_) {
+    if (!at.queue.empty()) at.queue.front()->wake();
+  }
 }
 
 void HttpConnections::drop_expired(std::vector<Idle>& closing) {

@@ -3,7 +3,9 @@
 /// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP
 /// client.
 
+#include <atomic>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,16 +34,20 @@ class HttpConnections {
     ~Place();
 
     std::unique_ptr<HttpConnection> connection;  // what is here at the end is kept for others
+    bool is_last() const { return is_last_; }
+
    private:
     friend class HttpConnections;
     Place(HttpConnections* owner, std::string endpoint) : owner_(owner), endpoint_(std::move(endpoint)) {}
     HttpConnections* owner_;
     std::string endpoint_;
     HttpGovernor* governor_ = nullptr;  // whose place this takes, if any
+    bool is_last_ = false;              // of those that it gives
   };
 
-  /// None: all places are taken. Then `wake` is woken whenever one may be free, until it is withdrawn, as it
-  /// has to be before its end.
+  /// None: all places are taken, or others have waited longer. Then `wake` is queued, and woken when it is
+  /// its turn, until it is withdrawn, as it has to be before its end, or when it wants nothing there any
+  /// more. Who gets a place leaves the queue.
   std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
   void withdraw(Poller* wake);
   /// For a request that is sent a second time: a new connection, beyond what the governor allows. None: there
@@ -49,6 +55,8 @@ class HttpConnections {
   std::optional<Place> try_take_another(const HttpEndpoint& endpoint);
 
   HttpGovernor& governor(const HttpEndpoint& endpoint);
+  /// How often a place was given back: while it changes, waiting is not for nothing.
+  std::uint64_t places_given_back() const { return places_given_back_; }
 
   HttpAddresses& addresses() { return addresses_; }
   const HttpClientOptions& options() const { return options_; }
@@ -65,6 +73,12 @@ class HttpConnections {
     std::unique_ptr<HttpConnection> connection;
     std::chrono::steady_clock::time_point since;
   };
+  struct Server {
+    explicit Server(std::size_t most_in_flight) : governor(most_in_flight) {}
+    HttpGovernor governor;
+    std::deque<Poller*> queue;  // for a place, the longest waiting first
+  };
+  Server& server(const std::string& endpoint);  // under the mutex
   void give_back(Place& place);
   void make_room(std::vector<Idle>& closing);
   void drop_expired(std::vector<Idle>& closing);
@@ -72,10 +86,10 @@ class HttpConnections {
   const HttpClientOptions options_;
   HttpAddresses addresses_;
   std::mutex mutex_;
-  std::map<std::string, HttpGovernor> governors_;  // by endpoint
-  std::vector<Idle> idle_;                         // newest last
+  std::map<std::string, Server> servers_;  // by endpoint
+  std::vector<Idle> idle_;                 // newest last
   std::size_t in_use_ = 0;
-  std::vector<Poller*> waiting_;
+  std::atomic<std::uint64_t> places_given_back_ = 0;
   std::vector<std::unique_ptr<Poller>> pollers_;
   std::mutex tls_mutex_;
   std::unique_ptr<TlsContext> tls_;

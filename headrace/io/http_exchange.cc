@@ -111,22 +111,43 @@ void HttpExchange::lose(std::string_view doing) {
                                           why_lost_.empty() ? "closed by the server" : why_lost_)});
 }
 
-HttpExchange::GoOn HttpExchange::send(bool readable) {
-  // Readable may mean an answer, the end, or just a TLS session ticket. Even when the server closed while we
-  // were sending, its reason may have arrived.
-  if (readable && end_ < connection_.buffer.size()) {
-    const IoAttempt early =
-        connection_.stream->try_receive(MutableBytesView(connection_.buffer).subspan(end_));
-    if (early.state == IoAttempt::State::kDone) {
-      answered_ = true;
-      end_ += early.bytes;
-      return next_stage(Stage::kHead);
+HttpExchange::Early HttpExchange::parse_early() {
+  Early seen = Early::kNothing;
+  while (begin_ != end_) {
+    Result<HttpResponseParser::Step> step = parser_.next(unparsed());
+    if (!step) {
+      finish(std::move(step).error());
+      return Early::kBroken;
     }
-    if (early.state == IoAttempt::State::kFailed || early.state == IoAttempt::State::kEnd) {
-      why_lost_ = early.why;
-      return next_stage(Stage::kHead);
-    }
+    begin_ += step->consumed;
+    if (step->event == HttpResponseParser::Event::kHead) return Early::kFinal;
+    if (step->event == HttpResponseParser::Event::kInterim && parser_.status() == 100)
+      seen = Early::kContinue;
   }
+  return seen;
+}
+
+// While sending: readable may mean an answer, an interim one (that 100 Continue which was not waited for long
+// enough), the end, or just a TLS session ticket. Even when the server closed while we were sending, its
+// reason may have arrived. False: sending is over, one way or another.
+HttpExchange::GoOn HttpExchange::receive_early() {
+  begin_ = end_ = 0;
+  const IoAttempt early = connection_.stream->try_receive(connection_.buffer);
+  if (early.state == IoAttempt::State::kWantRead || early.state == IoAttempt::State::kWantWrite) return true;
+  if (early.state != IoAttempt::State::kDone) {
+    why_lost_ = early.why;
+    next_stage(Stage::kHead);
+    return false;
+  }
+  answered_ = true;
+  end_ = early.bytes;
+  const Early seen = parse_early();
+  if (seen == Early::kFinal) next_stage(Stage::kBody);
+  return seen == Early::kNothing || seen == Early::kContinue;
+}
+
+HttpExchange::GoOn HttpExchange::send(bool readable) {
+  if (readable && !receive_early()) return !is_over();
   while (!to_send_.empty()) {
     const IoAttempt attempt = connection_.stream->try_send(to_send_);
     if (attempt.state == IoAttempt::State::kDone) {
@@ -153,25 +174,11 @@ HttpExchange::GoOn HttpExchange::send(bool readable) {
 }
 
 HttpExchange::GoOn HttpExchange::await_continue() {
-  while (begin_ != end_) {
-    Result<HttpResponseParser::Step> step = parser_.next(unparsed());
-    if (!step) {
-      finish(std::move(step).error());
-      return false;
-    }
-    begin_ += step->consumed;
-    const bool is_final = step->event == HttpResponseParser::Event::kHead;
-    if (is_final) response_.status = parser_.status();
-    if (is_final || (step->event == HttpResponseParser::Event::kInterim && parser_.status() == 100)) {
-      continue_until_.reset();
-      return next_stage(is_final ? Stage::kBody : Stage::kSending);
-    }
-  }
-  if (now_ >= *continue_until_) {
-    continue_until_.reset();
-    return next_stage(Stage::kSending);
-  }
-  return fill();
+  const Early seen = parse_early();
+  if (seen == Early::kBroken) return false;
+  if (seen == Early::kNothing && now_ < *continue_until_) return fill();
+  continue_until_.reset();
+  return next_stage(seen == Early::kFinal ? Stage::kBody : Stage::kSending);
 }
 
 HttpExchange::GoOn HttpExchange::fill() {

@@ -17,7 +17,6 @@ namespace headrace {
 /// A connection that carries one exchange after another. Not thread-safe.
 struct HttpConnection {
   std::unique_ptr<ByteStream> stream;
-  SocketAddress address;
   Bytes buffer = Bytes(64 << 10);  // for exchanges; holds nothing between them
 
   /// Nothing has arrived since the last answer, not even the end: worth another request.
@@ -79,11 +78,15 @@ class HttpExchange {
   using GoOn = bool;
 
   GoOn send(bool readable);
+  GoOn receive_early();
   GoOn await_continue();
   GoOn read_head();
   GoOn read_body();
   GoOn read_directly(std::uint64_t most);
   GoOn take_body_event(const HttpResponseParser::Step& step);
+  // Interim answers in the buffer, until the head of the final one.
+  enum class Early { kNothing, kContinue, kFinal, kBroken };
+  Early parse_early();
   // Input into the buffer, all of which must have been used.
   GoOn fill();
   GoOn wait_for(IoAttempt::State state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace headrace {
 
@@ -14,11 +15,11 @@ namespace {
 constexpr std::size_t kFirstLimit = 8;
 constexpr std::uint32_t kAnswersToLearnFrom = 50;
 constexpr std::uint32_t kAnswersToRemember = 1'000;
-constexpr std::size_t kWindowAnswers = 16;
+constexpr std::size_t kWindowAnswers = 32;
 constexpr milliseconds kWindowTime{50};
 constexpr std::uint64_t kBytesPerAnswer = 16 << 10;  // what an answer is worth beside its bytes
-constexpr double kBetter = 1.05;
-constexpr int kLongestHold = 64;  // windows
+constexpr double kWorthIt = 1.0 / 3;  // of the throughput that a step would bring, were it proportional
+constexpr int kLongestHold = 64;      // windows
 constexpr double kHedgeTokensPerRequest = 0.05;
 constexpr double kMostHedgeTokens = 8;
 constexpr milliseconds kCalmAfterOverload{1'000};
@@ -66,38 +67,42 @@ void InFlightLimit::begin_window(Time now) {
 }
 
 void InFlightLimit::over(std::uint64_t bytes, bool was_full, Time now) {
-  if (window_answers_ == 0 && window_bytes_ == 0 && window_begin_ == Time{}) begin_window(now);
+  if (window_begin_ == Time{}) return begin_window(now);
   window_bytes_ += bytes + kBytesPerAnswer;
   ++window_answers_;
   window_full_ += was_full;
   if (window_answers_ < std::max(limit_, kWindowAnswers) || now - window_begin_ < kWindowTime) return;
   // Where callers want less than they may have, throughput says nothing about the limit.
-  if (2 * window_full_ >= window_answers_)
+  const bool tells = 2 * window_full_ >= window_answers_ && !std::exchange(is_settling_, false);
+  if (tells)
     end_window(static_cast<double>(window_bytes_) /
                std::chrono::duration<double>(now - window_begin_).count());
   begin_window(now);
 }
 
+void InFlightLimit::change(std::size_t limit) {
+  limit_ = std::clamp<std::size_t>(limit, 1, most_);
+  is_settling_ = true;
+}
+
 void InFlightLimit::end_window(double rate) {
+  const auto try_on = [&] {
+    rate_before_ = rate;
+    before_ = limit_;
+    change(trial_ == Trial::kMore ? limit_ + step() : limit_ - std::min(step(), limit_ - 1));
+  };
   if (trial_ == Trial::kNone) {
-    rate_before_ = rate;
     if (--windows_to_hold_ > 0) return;
-    before_ = limit_;
     trial_ = next_trial_;
-    limit_ =
-        trial_ == Trial::kMore ? std::min(limit_ + step(), most_) : std::max(limit_ - step(), std::size_t{1});
-    return;
+    return try_on();
   }
-  const bool pays = trial_ == Trial::kMore ? rate > rate_before_ * kBetter : rate * kBetter > rate_before_;
-  if (pays && limit_ != before_) {  // on in the same direction
+  const double step_ratio = static_cast<double>(limit_) / static_cast<double>(before_);
+  const double wanted = rate_before_ * (1 + (step_ratio - 1) * kWorthIt);
+  if (limit_ != before_ && rate > wanted) {  // on in the same direction
     hold_ = 1;
-    rate_before_ = rate;
-    before_ = limit_;
-    limit_ =
-        trial_ == Trial::kMore ? std::min(limit_ + step(), most_) : std::max(limit_ - step(), std::size_t{1});
-    return;
+    return try_on();
   }
-  limit_ = before_;
+  change(before_);
   next_trial_ = trial_ == Trial::kMore ? Trial::kFewer : Trial::kMore;
   trial_ = Trial::kNone;
   windows_to_hold_ = hold_ = std::min(2 * hold_, kLongestHold);
@@ -105,7 +110,7 @@ void InFlightLimit::end_window(double rate) {
 
 void InFlightLimit::overloaded(Time now) {
   if (now < no_cut_before_) return;
-  limit_ = std::max<std::size_t>(1, limit_ * 7 / 10);
+  change(limit_ * 7 / 10);
   no_cut_before_ = now + kBetweenCuts;
   trial_ = Trial::kNone;
   next_trial_ = Trial::kMore;
@@ -117,34 +122,34 @@ void InFlightLimit::overloaded(Time now) {
 
 HttpGovernor::HttpGovernor(std::size_t most_in_flight) : limit_(kFirstLimit, most_in_flight) {}
 
-bool HttpGovernor::try_begin() {
+HttpGovernor::Begun HttpGovernor::try_begin() {
   const std::scoped_lock lock(mutex_);
-  was_full_ = in_flight_ >= limit_.value();
-  if (was_full_) return false;
+  if (in_flight_ >= limit_.value()) return Begun::kNo;
   ++in_flight_;
-  was_full_ = in_flight_ == limit_.value();
   ++counters_.requests;
   hedge_tokens_ = std::min(hedge_tokens_ + kHedgeTokensPerRequest, kMostHedgeTokens);
-  return true;
+  return in_flight_ == limit_.value() ? Begun::kInTheLastPlace : Begun::kYes;
 }
 
 void HttpGovernor::end() {
   const std::scoped_lock lock(mutex_);
-  --in_flight_;
+  if (--in_flight_ == 0) limit_.idle();
 }
 
-void HttpGovernor::answered(int status, std::uint64_t size_bytes, std::uint64_t received_bytes,
-                            FirstByteTimes::Duration first_byte, Time now) {
+void HttpGovernor::answered(const Answer& answer, Time now) {
   const std::scoped_lock lock(mutex_);
   ++counters_.answers;
-  counters_.received_bytes += received_bytes;
-  if (status == 429 || status == 503) {
-    ++counters_.overloads;
-    no_hedge_before_ = now + kCalmAfterOverload;
-    return limit_.overloaded(now);
-  }
-  if (status < 300) first_bytes_.add(size_bytes, first_byte);
-  limit_.over(received_bytes, was_full_, now);
+  counters_.moved_bytes += answer.moved_bytes;
+  if (answer.is_read) first_bytes_.add(answer.size_bytes, answer.first_byte);
+  limit_.over(answer.moved_bytes, answer.had_last_place, now);
+}
+
+void HttpGovernor::overloaded(Time now) {
+  const std::scoped_lock lock(mutex_);
+  ++counters_.answers;
+  ++counters_.overloads;
+  no_hedge_before_ = now + kCalmAfterOverload;
+  limit_.overloaded(now);
 }
 
 std::optional<FirstByteTimes::Duration> HttpGovernor::hedge_after(std::uint64_t size_bytes) const {

@@ -18,8 +18,8 @@ struct HttpCounters {
   std::uint64_t overloads = 0;  // of these, 429 and 503
   std::uint64_t hedges = 0;
   std::uint64_t hedges_won = 0;
-  std::uint64_t received_bytes = 0;  // of bodies
-  std::size_t limit = 0;             // of requests in flight, now
+  std::uint64_t moved_bytes = 0;  // of bodies, both ways
+  std::size_t limit = 0;          // of requests in flight, now
 };
 
 /// When the first byte of answers came, by the size of what was asked for. Forgets slowly. Not thread-safe.
@@ -50,8 +50,10 @@ class InFlightLimit {
   InFlightLimit(std::size_t first, std::size_t most) : limit_(std::min(first, most)), most_(most) {}
 
   std::size_t value() const { return limit_; }
-  /// A request is over that had so many bytes; all places were taken when it began, or not.
+  /// A request is over that had so many bytes; it had taken the last place when it began, or not.
   void over(std::uint64_t bytes, bool was_full, Time now);
+  /// Nothing is in flight any more.
+  void idle() { window_begin_ = Time{}; }
   /// The server said that it has too much to do.
   void overloaded(Time now);
 
@@ -59,6 +61,7 @@ class InFlightLimit {
   enum class Trial { kNone, kMore, kFewer };
   std::size_t step() const { return std::max<std::size_t>(1, limit_ / 8); }
   void end_window(double rate);
+  void change(std::size_t limit);
   void begin_window(Time now);
 
   std::size_t limit_;
@@ -69,7 +72,8 @@ class InFlightLimit {
   double rate_before_ = 0;  // in bytes a second
   int windows_to_hold_ = 1;
   int hold_ = 1;
-  Time window_begin_{};
+  bool is_settling_ = false;  // what is answered in this window began under another limit
+  Time window_begin_{};       // none: with the next answer
   Time no_cut_before_{};
   std::uint64_t window_bytes_ = 0;
   std::size_t window_answers_ = 0;
@@ -82,12 +86,21 @@ class HttpGovernor {
   using Time = std::chrono::steady_clock::time_point;
   explicit HttpGovernor(std::size_t most_in_flight);
 
-  /// False: no place is free. Each success is followed by one `end`.
-  bool try_begin();
+  enum class Begun { kNo, kYes, kInTheLastPlace };
+  /// Each success is followed by one `end`.
+  Begun try_begin();
   void end();
-  /// A whole answer came.
-  void answered(int status, std::uint64_t size_bytes, std::uint64_t received_bytes,
-                FirstByteTimes::Duration first_byte, Time now);
+  struct Answer {
+    bool is_read = true;  // GET, HEAD
+    bool had_last_place = false;
+    std::uint64_t size_bytes = 0;   // of the range that was asked for
+    std::uint64_t moved_bytes = 0;  // of both bodies
+    FirstByteTimes::Duration first_byte{};
+  };
+  /// A whole answer came, which was none of the following.
+  void answered(const Answer& answer, Time now);
+  /// 429 or 503 came.
+  void overloaded(Time now);
   /// When a request that is not answered yet should be sent a second time.
   std::optional<FirstByteTimes::Duration> hedge_after(std::uint64_t size_bytes) const;
   /// Whether it may be: at most a twentieth of all requests are. Counts it.
@@ -101,7 +114,6 @@ class HttpGovernor {
   InFlightLimit limit_;
   FirstByteTimes first_bytes_;
   std::size_t in_flight_ = 0;
-  bool was_full_ = false;
   double hedge_tokens_ = 1;
   Time no_hedge_before_{};
   HttpCounters counters_;

@@ -96,17 +96,17 @@ TEST(FirstByteTimes, Forgets) {
 TEST(HttpGovernor, LetsInAsManyAsTheLimitSays) {
   HttpGovernor governor(64);
   std::size_t begun = 0;
-  while (governor.try_begin()) ++begun;
+  while (governor.try_begin() != HttpGovernor::Begun::kNo) ++begun;
   EXPECT_EQ(begun, governor.counters().limit);
   governor.end();
-  EXPECT_TRUE(governor.try_begin());
+  EXPECT_EQ(governor.try_begin(), HttpGovernor::Begun::kInTheLastPlace);
 }
 
 TEST(HttpGovernor, HedgesATwentiethOfAllRequestsAtMost) {
   HttpGovernor governor(64);
   int hedges = 0;
   for (int i = 0; i < 10'000; ++i) {
-    ASSERT_TRUE(governor.try_begin());
+    ASSERT_NE(governor.try_begin(), HttpGovernor::Begun::kNo);
     hedges += governor.try_hedge(Time() + seconds(1));
     governor.end();
   }
@@ -117,7 +117,7 @@ TEST(HttpGovernor, HedgesATwentiethOfAllRequestsAtMost) {
 TEST(HttpGovernor, DoesNotHedgeAtAServerThatHasTooMuchToDo) {
   HttpGovernor governor(64);
   const Time now = Time() + seconds(100);
-  governor.answered(503, 0, 0, milliseconds(1), now);
+  governor.overloaded(now);
   EXPECT_FALSE(governor.try_hedge(now + milliseconds(500)));
   EXPECT_TRUE(governor.try_hedge(now + milliseconds(1'500)));
 }

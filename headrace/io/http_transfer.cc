@@ -16,7 +16,7 @@ HttpTransfer::HttpTransfer(HttpConnections& connections, HttpConnections::Place 
   if (on_kept_connection_) {
     begin_exchange(now);
   } else {
-    connect(now);
+    connect();
   }
 }
 
@@ -74,14 +74,15 @@ void HttpTransfer::stop_watching() {
   if (watched_ >= 0) poller_.forget(std::exchange(watched_, -1));
 }
 
-void HttpTransfer::connect(Time now) {
+void HttpTransfer::connect() {
   stage_ = Stage::kConnecting;
-  connect_until_ = now + std::min(connections_.options().connect_timeout, request_.stall_timeout);
   Result<std::vector<SocketAddress>> found =
       connections_.addresses().of(request_.endpoint.host, request_.endpoint.port);
   if (!found) return finish(std::move(found).error());
   addresses_ = *std::move(found);
   next_address_ = 0;
+  const Time now = std::chrono::steady_clock::now();  // resolving may have taken long
+  connect_until_ = now + std::min(connections_.options().connect_timeout, request_.stall_timeout);
   try_next_address(now);
 }
 
@@ -98,6 +99,7 @@ HttpTransfer::GoOn HttpTransfer::try_next_address(Time now) {
       return false;
     }
     last_ = std::move(socket).error();
+    if (last_.code == Code::kResourceExhausted) break;  // no other address would help
   }
   connections_.addresses().distrust(request_.endpoint.host, request_.endpoint.port);
   finish(std::move(last_).in(concat("cannot connect to ", request_.endpoint.text())));
@@ -106,21 +108,18 @@ HttpTransfer::GoOn HttpTransfer::try_next_address(Time now) {
 
 HttpTransfer::GoOn HttpTransfer::finish_connecting(Time now) {
   if (is_over()) return false;
-  if (now >= address_until_) {
-    const auto waited = std::min(connections_.options().connect_timeout, request_.stall_timeout);
-    last_ = {Code::kDeadlineExceeded, concat("no answer within ", waited.count(), " ms")};
-    return try_next_address(now);
-  }
   if (!is_connected(socket_.get())) {
     if (Status outcome = connect_outcome(socket_.get()); !outcome) {
       last_ = std::move(outcome).error();
       return try_next_address(now);
     }
-    return false;
+    if (now < address_until_) return false;
+    const auto waited = std::min(connections_.options().connect_timeout, request_.stall_timeout);
+    last_ = {Code::kDeadlineExceeded, concat("no answer within ", waited.count(), " ms")};
+    return try_next_address(now);
   }
   stop_watching();
   auto connection = std::make_unique<HttpConnection>();
-  connection->address = addresses_[next_address_ - 1];
   if (request_.endpoint.tls) {
     Result<const TlsContext*> tls = connections_.tls_context();
     Result<std::unique_ptr<ByteStream>> stream =
@@ -160,6 +159,7 @@ HttpTransfer::GoOn HttpTransfer::shake_hands(Time now) {
 
 void HttpTransfer::begin_exchange(Time now) {
   stage_ = Stage::kExchanging;
+  asked_at_ = now;
   exchange_.emplace(*place_.connection, request_, connections_.options().limits, now);
 }
 
@@ -180,7 +180,7 @@ HttpTransfer::GoOn HttpTransfer::exchange(bool readable, Time now) {
   exchange_.reset();
   place_.connection.reset();
   on_kept_connection_ = false;
-  connect(now);
+  connect();
   return !is_over();
 }
 

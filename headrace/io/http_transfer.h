@@ -26,6 +26,11 @@ class HttpTransfer {
   Time wake_at() const;
   /// Once the head of the answer is there: the time that took on its connection.
   std::optional<Time::duration> head_after() const;
+  /// Since when the server has been asked on this connection; none before that.
+  std::optional<Time> asked_at() const { return exchange_ ? asked_at_ : std::nullopt; }
+  bool is_overloaded() const {
+    return head_after() && (exchange_->status() == 429 || exchange_->status() == 503);
+  }
   bool has_good_head() const { return head_after() && exchange_->status() / 100 == 2; }
 
   /// Once it is over. \error as HttpClient::perform, without saying which request
@@ -35,7 +40,7 @@ class HttpTransfer {
   enum class Stage { kConnecting, kShakingHands, kExchanging };
   using GoOn = bool;
 
-  void connect(Time now);
+  void connect();
   GoOn try_next_address(Time now);
   GoOn finish_connecting(Time now);
   GoOn shake_hands(Time now);
@@ -61,6 +66,7 @@ class HttpTransfer {
   Error last_{Code::kUnavailable, "no address"};
 
   std::optional<HttpExchange> exchange_;
+  std::optional<Time> asked_at_;
   int watched_ = -1;
   Poller::Interest interest_{};
   std::optional<Result<HttpResponse>> outcome_;

@@ -35,6 +35,8 @@ Status check_request(const HttpRequest& request) {
   return {};
 }
 
+bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+
 struct WakeUp {
   Poller* poller;
   void operator()() const { poller->wake(); }
@@ -52,13 +54,11 @@ class HttpTransfers::Loop {
     on_stop_.reset();
     running_.clear();
     if (!poller_) return;
-    if (is_queued_) connections_.withdraw(poller_->get());
+    leave_queue();
     connections_.keep(*std::move(poller_));
   }
 
-  void start(const HttpRequest& request, Done done) {
-    waiting_.push_back({&request, std::move(done), steady_clock::now() + request.stall_timeout});
-  }
+  void start(const HttpRequest& request, Done done) { waiting_.push_back({&request, std::move(done)}); }
   void after(milliseconds pause, std::function<void()> then) {
     pauses_.push_back({steady_clock::now() + pause, std::move(then)});
   }
@@ -80,14 +80,14 @@ class HttpTransfers::Loop {
   struct Waiting {
     const HttpRequest* request;
     Done done;
-    Time until;
   };
   // A request in flight: one transfer, or two that race to the head of the answer.
   struct Running {
     const HttpRequest* request;
     Done done;
     HttpGovernor* governor;
-    std::optional<Time> hedge_at;
+    bool had_last_place;
+    std::optional<Time::duration> hedge_after;  // counted from when the server was asked
     struct Attempt {
       std::uint64_t tag = 0;
       std::unique_ptr<HttpTransfer> transfer;
@@ -108,42 +108,61 @@ class HttpTransfers::Loop {
     done(std::move(response));
   }
 
+  // The first one waits: for as long as nobody gives a place back.
+  Time waiting_until() {
+    const std::uint64_t given_back = connections_.places_given_back();
+    if (!is_queued_ || std::exchange(seen_given_back_, given_back) != given_back)
+      waits_since_ = steady_clock::now();
+    return waits_since_ +
+           std::min<milliseconds>(waiting_.front().request->stall_timeout, std::chrono::hours(24));
+  }
+
+  void leave_queue() {
+    if (std::exchange(is_queued_, false)) connections_.withdraw((*poller_).get());
+  }
+
   void begin_waiting() {
     while (!waiting_.empty()) {
-      Waiting& first = waiting_.front();
-      Status checked = check_request(*first.request);
+      const HttpRequest& request = *waiting_.front().request;
+      if (is_queued_ && !(queued_at_ == request.endpoint)) leave_queue();
+      Status checked = check_request(request);
       std::optional<HttpConnections::Place> place =
-          checked ? connections_.try_take(first.request->endpoint, poller_->get()) : std::nullopt;
+          checked ? connections_.try_take(request.endpoint, poller_->get()) : std::nullopt;
       if (checked && !place) {
+        const Time until = waiting_until();
         is_queued_ = true;
-        if (steady_clock::now() < first.until) return;
+        queued_at_ = request.endpoint;
+        if (steady_clock::now() < until) return;
+        leave_queue();
         checked = Error{Code::kDeadlineExceeded,
-                        concat("all ", connections_.options().max_connections, " connections were busy for ",
-                               first.request->stall_timeout.count(), " ms")};
+                        concat("all ", connections_.governor(request.endpoint).counters().limit,
+                               " requests that the server gets at once were busy for ",
+                               request.stall_timeout.count(), " ms")};
       }
-      const Waiting begun = std::move(first);
+      const Waiting begun = std::move(waiting_.front());
       waiting_.pop_front();
-      if (!checked) {
+      if (checked) {
+        is_queued_ = false;  // who gets a place has left the queue
+        begin(begun, *std::move(place));
+      } else {
         end(*begun.request, begun.done, std::move(checked).error());
-        continue;
       }
-      begin(begun, *std::move(place));
     }
-    if (std::exchange(is_queued_, false)) connections_.withdraw(poller_->get());
+    leave_queue();
   }
 
   void begin(const Waiting& begun, HttpConnections::Place place) {
     const HttpRequest& request = *begun.request;
     const Time now = steady_clock::now();
     HttpGovernor& governor = connections_.governor(request.endpoint);
-    std::optional<Time> hedge_at;
-    if (request.method == "GET" || request.method == "HEAD") {
-      if (const auto time = governor.hedge_after(request.target_memory.size())) hedge_at = now + *time;
-    }
+    std::optional<Time::duration> hedge_after;
+    if (only_reads(request) && request.repeatable)
+      hedge_after = governor.hedge_after(request.target_memory.size());
     const Position running = running_.insert(running_.end(), {.request = &request,
                                                               .done = begun.done,
                                                               .governor = &governor,
-                                                              .hedge_at = hedge_at,
+                                                              .had_last_place = place.is_last(),
+                                                              .hedge_after = hedge_after,
                                                               .first = {},
                                                               .second = {}});
     running->first = attempt(request, std::move(place), now);
@@ -157,11 +176,10 @@ class HttpTransfers::Loop {
   }
 
   void hedge(Position running, Time now) {
-    running->hedge_at.reset();
-    if (running->second.transfer || running->first.transfer->head_after()) return;
-    if (!running->governor->try_hedge(now)) return;
+    running->hedge_after.reset();
+    if (running->first.transfer->head_after()) return;
     auto place = connections_.try_take_another(running->request->endpoint);
-    if (!place) return;
+    if (!place || !running->governor->try_hedge(now)) return;
     running->second = attempt(*running->request, *std::move(place), now);
     advance(running, running->second, false);
   }
@@ -175,24 +193,39 @@ class HttpTransfers::Loop {
       if (&attempt == &running->second) running->governor->hedge_won();
       other.transfer.reset();
     } else if (other.transfer && (attempt.transfer->is_over() || attempt.transfer->head_after())) {
+      if (attempt.transfer->is_overloaded()) running->governor->overloaded(now);
       attempt.transfer.reset();  // the other may be luckier
       return;
     }
     if (!attempt.transfer->is_over()) return;
     const auto first_byte = attempt.transfer->head_after();
+    const bool is_overloaded = attempt.transfer->is_overloaded();
     Result<HttpResponse> response = attempt.transfer->take_response();
-    if (response && first_byte) {
-      running->governor->answered(response->status, running->request->target_memory.size(),
-                                  response->body_bytes, *first_byte, now);
-    }
     const HttpRequest& request = *running->request;
+    if (is_overloaded) {
+      running->governor->overloaded(now);
+    } else if (response && first_byte) {
+      running->governor->answered({.is_read = only_reads(request),
+                                   .had_last_place = running->had_last_place,
+                                   .size_bytes = request.target_memory.size(),
+                                   .moved_bytes = request.body.size() + response->body_bytes,
+                                   .first_byte = *first_byte},
+                                  now);
+    }
     const Done done = std::move(running->done);
     running_.erase(running);  // gives the connection back before anything else is started
     end(request, done, std::move(response));
   }
 
+  static std::optional<Time> hedge_at(const Running& running) {
+    if (!running.hedge_after || !running.first.transfer) return std::nullopt;
+    const auto asked_at = running.first.transfer->asked_at();
+    if (!asked_at) return std::nullopt;
+    return *asked_at + *running.hedge_after;
+  }
+
   static Time wake_at(const Running& running) {
-    Time at = running.hedge_at.value_or(Time::max());
+    Time at = hedge_at(running).value_or(Time::max());
     if (running.first.transfer) at = std::min(at, running.first.transfer->wake_at());
     if (running.second.transfer) at = std::min(at, running.second.transfer->wake_at());
     return at;
@@ -205,13 +238,13 @@ class HttpTransfers::Loop {
       advance(running, *attempt, false);
       return;  // it may be gone; what else is late comes next time
     }
-    if (running->hedge_at && now >= *running->hedge_at) hedge(running, now);
+    if (const auto at = hedge_at(*running); at && now >= *at) hedge(running, now);
   }
 
   Status wait() {
     if (waiting_.empty() && running_.empty() && pauses_.empty()) return {};
     Time until = Time::max();
-    if (!waiting_.empty()) until = std::min(until, waiting_.front().until);
+    if (!waiting_.empty()) until = std::min(until, waiting_until());
     for (const Running& running : running_) until = std::min(until, wake_at(running));
     for (const Pause& pause : pauses_) until = std::min(until, pause.until);
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
@@ -234,10 +267,11 @@ class HttpTransfers::Loop {
   }
 
   void end_pauses(Time now) {
-    std::vector<Pause> over;
-    const auto last = std::ranges::partition(pauses_, [&](const Pause& pause) { return pause.until > now; });
-    std::ranges::move(last, std::back_inserter(over));
-    pauses_.erase(last.begin(), pauses_.end());
+    const auto over_begin =
+        std::partition(pauses_.begin(), pauses_.end(), [&](const Pause& pause) { return pause.until > now; });
+    const std::vector<Pause> over(std::make_move_iterator(over_begin),
+                                  std::make_move_iterator(pauses_.end()));
+    pauses_.erase(over_begin, pauses_.end());
     for (const Pause& pause : over) pause.then();
   }
 
@@ -257,7 +291,10 @@ class HttpTransfers::Loop {
   const std::stop_token stop_;
   Result<std::unique_ptr<Poller>> poller_;
   std::optional<std::stop_callback<WakeUp>> on_stop_;
-  bool is_queued_ = false;  // for a connection
+  bool is_queued_ = false;  // for a place at `queued_at_`
+  HttpEndpoint queued_at_;
+  Time waits_since_{};
+  std::uint64_t seen_given_back_ = 0;
   std::uint64_t next_tag_ = 0;
   std::deque<Waiting> waiting_;
   std::list<Running> running_;

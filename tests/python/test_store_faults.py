@@ -31,9 +31,9 @@ class Faults:
         self._headrace, self._seed = headrace, SEED
         self.total = Account()
 
-    def run(self, *command: str, rate: float = 0.1, kinds: list[str] = ()) -> None:
+    def run(self, *command: str, **options) -> None:
         store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
-        options = Options(rate=rate, seed=self._seed, kinds=kinds, patience=0.5)
+        options = Options(seed=self._seed, patience=0.5, **options)
         self._seed += 1
         with FaultProxy(store, options) as proxy:
             done = self._headrace(*command, env={"AWS_ENDPOINT_URL_S3": proxy.url}, check=False)
@@ -62,11 +62,12 @@ def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive
         proxied.run("rm", "-r", "--yes", disturbed, **options)
 
     while proxied.total.faults < faults:
-        prepare_and_verify()
+        prepare_and_verify(rate=0.1)
     for _ in range(20):  # what only few requests can meet
         if never := proxied.total.never():
-            proxied.run("cp", large, f"{s3_url}/large", rate=0.5, kinds=never)
-            prepare_and_verify(rate=0.5, kinds=never)
+            once = {"rate": 1, "kinds": never, "most": len(never), "apart": 5}
+            proxied.run("cp", large, f"{s3_url}/large", **once)
+            prepare_and_verify(**once)
     assert proxied.total.never() == []
     assert set(proxied.total.injected) == {name for name, kind in FAULTS.items() if kind.expected}
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")

@@ -21,6 +21,7 @@ class Options:
     kinds: names out of FAULTS; if there are none, all that every client has to get over.
     most: so many faults in all; 0: no end.
     spare: so many requests at first are let through.
+    apart: so many requests after each fault are let through.
     patience: seconds after which a client that waits is expected to have given up.
     tls: makes the proxy speak TLS to its clients; to the store it speaks plain HTTP.
     """
@@ -30,6 +31,7 @@ class Options:
     seed: int = 1
     most: int = 0
     spare: int = 0
+    apart: int = 0
     patience: float = 5.0
     tls: ssl.SSLContext | None = None
 
@@ -79,6 +81,7 @@ class FaultProxy:
         self._faults = options.faults()
         self.account.injected.update({kind.name: 0 for kind in self._faults})
         self._started = 0  # of faults, finished or not
+        self._latest = 0  # number of the request that met one
         self._begun: collections.Counter[str] = collections.Counter()
         self._burst: list[Fault] = []
         self._loop = asyncio.new_event_loop()
@@ -165,12 +168,15 @@ class FaultProxy:
             return None
         if options.most and self._started >= options.most:
             return None
+        if self._started and number - self._latest <= options.apart:
+            return None
         fitting = [kind for kind in self._faults if kind.needs(request)]
         if not fitting:
             return None
         fewest = min(self._begun[kind.name] for kind in fitting)
         chosen = draw.choice([kind for kind in fitting if self._begun[kind.name] == fewest])
         self._started += 1
+        self._latest = number
         self._begun[chosen.name] += 1
         self._burst = [chosen] * chosen.burst
         return chosen

@@ -14,8 +14,11 @@
 namespace headrace {
 namespace {
 
-Error unavailable(int error_number) {
-  return {Code::kUnavailable, std::generic_category().message(error_number)};
+Error failed(int error_number) {
+  const bool exhausted =
+      error_number == EMFILE || error_number == ENFILE || error_number == ENOBUFS || error_number == ENOMEM;
+  return {exhausted ? Code::kResourceExhausted : Code::kUnavailable,
+          std::generic_category().message(error_number)};
 }
 
 const sockaddr* as_sockaddr(const SocketAddress& address) {
@@ -55,11 +58,11 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 Result<FileDescriptor> start_connecting(const SocketAddress& address) {
   const int family = address.storage.sin6_family;
   FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
-  if (!socket.is_open()) return unavailable(errno);
+  if (!socket.is_open()) return failed(errno);
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(socket.get(), as_sockaddr(address), address.size_bytes) != 0 && errno != EINPROGRESS)
-    return unavailable(errno);
+    return failed(errno);
   return socket;
 }
 
@@ -73,7 +76,7 @@ Status connect_outcome(int fd) {
   int error_number = 0;
   socklen_t size = sizeof error_number;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error_number, &size) != 0) error_number = errno;
-  if (error_number != 0) return unavailable(error_number);
+  if (error_number != 0) return failed(error_number);
   return {};
 }
 

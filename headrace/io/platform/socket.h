@@ -29,7 +29,7 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 
 /// Begins to connect. The socket is writable once that has come to an end; then it is connected, or
 /// `connect_outcome` tells why not.
-/// \error kUnavailable  refused at once
+/// \error kUnavailable  refused at once; kResourceExhausted  the system has no descriptor or memory left
 Result<FileDescriptor> start_connecting(const SocketAddress& address);
 bool is_connected(int fd);
 /// \error kUnavailable  with the system's reason

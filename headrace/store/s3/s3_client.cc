@@ -17,13 +17,15 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
-constexpr int kMaxBrokenAnswers = 3;  // of one request: who always answers so is no S3 server
+constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so is no S3 server
 
 // A bucket's name that can stand in a host name under one wildcard certificate.
 bool fits_into_host(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 &&
          bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
 }
+
+bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) {
   const int status = answer.http.status;
@@ -109,8 +111,9 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .target_memory = request.target_memory,
                    .expect_continue = request.body.size() >= kAskFirstBytes};
   // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
-  http.repeatable = request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
-                    !find_header(request.headers, "If-Match");
+  http.repeatable =
+      only_reads(request) || (request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
+                              !find_header(request.headers, "If-Match"));
   if (!signer_) return http;
 
   const bool in_the_clear = !to.endpoint.tls && !to.endpoint.is_loopback();
@@ -190,9 +193,9 @@ void S3Client::send(const std::shared_ptr<Call>& call) {
   const S3Request& request = call->request;
   // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
   // write may rightly take long.
-  const bool only_reads = request.method == "GET" || request.method == "HEAD";
   const auto left = std::chrono::ceil<milliseconds>(call->limit - steady_clock::now());
-  const auto patience = only_reads ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
+  const auto patience =
+      only_reads(request) ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
   call->assumed = assumptions();
   call->http = signed_request(request, call->assumed);
   call->http.stall_timeout = std::max(patience, milliseconds(1));

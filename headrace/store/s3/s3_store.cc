@@ -42,7 +42,8 @@ class S3Store final : public Store {
   Result<ObjectInfo> head(std::string_view key, const std::optional<Version>& version,
                           const CallOptions& call);
   Result<ReadResult> read_at_end(std::string_view key, const ReadOptions& options);
-  Result<ReadResult> read_once(std::string_view key, MutableBytesView target, const ReadOptions& options);
+  Result<ReadResult> read_once(std::string_view key, MutableBytesView target, const ReadOptions& options,
+                               bool& has_begun);
   Status remove_one(const std::string& key, const CallOptions& options);
   Status remove_batch(const std::vector<std::string>& keys, const CallOptions& options);
 
@@ -94,7 +95,7 @@ Result<ReadResult> S3Store::read_at_end(std::string_view key, const ReadOptions&
 
 // All ranges but the first are of the version that the first one shows, or that was asked for.
 Result<ReadResult> S3Store::read_once(std::string_view key, MutableBytesView target,
-                                      const ReadOptions& options) {
+                                      const ReadOptions& options, bool& has_begun) {
   std::vector<S3Range> ranges =
       split_into_ranges(key, target, options.offset_bytes, options.if_version, client_.options().range_bytes);
   const std::size_t at_first = options.if_version ? ranges.size() : 1;
@@ -110,6 +111,7 @@ Result<ReadResult> S3Store::read_once(std::string_view key, MutableBytesView tar
       result.object = std::move(read->object);
       if (read->bytes_read < range.target.size()) return result;
       if (begin == 0) {
+        has_begun = true;
         for (S3Range& later : std::span(ranges).subspan(end)) later.if_version = result.object.version;
       }
     }
@@ -125,10 +127,10 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
   if (target.empty() || room == 0) return read_at_end(key, options);
   target = target.first(std::min<std::uint64_t>(target.size(), room));
   for (int restarts = 0;; ++restarts) {
-    Result<ReadResult> result = read_once(key, target, options);
-    const bool has_changed = !result && !options.if_version &&
-                             target.size() > client_.options().range_bytes &&
-                             result.error().code == Code::kFailedPrecondition;
+    bool has_begun = false;
+    Result<ReadResult> result = read_once(key, target, options, has_begun);
+    const bool has_changed =
+        !result && has_begun && !options.if_version && result.error().code == Code::kFailedPrecondition;
     if (!has_changed || restarts == kMostRestarts) return result;
   }
 }
@@ -136,18 +138,16 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
 Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   const std::size_t range_bytes = client_.options().range_bytes;
   std::vector<S3Range> ranges;
+  std::vector<const ReadRequest*> alone;  // what is only looked at, or to be pinned to a version first
   for (const ReadRequest& request : requests) {
     HEADRACE_CHECK(check_key(request.key));
-    // What is to be pinned to a version first, or only looked at, is read by itself.
-    if (request.target.empty() || (!request.if_version && request.target.size() > range_bytes)) {
-      HEADRACE_CHECK(read_exactly(
-          *this, request.key, request.target,
-          {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
-      continue;
+    std::vector<S3Range> of_request =
+        split_into_ranges(request.key, request.target, request.offset_bytes, request.if_version, range_bytes);
+    if (of_request.empty() || (of_request.size() > 1 && !request.if_version)) {
+      alone.push_back(&request);
+    } else {
+      std::ranges::move(of_request, std::back_inserter(ranges));
     }
-    std::ranges::move(
-        split_into_ranges(request.key, request.target, request.offset_bytes, request.if_version, range_bytes),
-        std::back_inserter(ranges));
   }
   read_ranges(client_, ranges, options);
   for (const S3Range& range : ranges) {
@@ -157,6 +157,11 @@ Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptio
       return Error{Code::kDataLoss, concat(describe(range.key), ": it ends before byte ",
                                            range.offset_bytes + range.target.size())};
     }
+  }
+  for (const ReadRequest* request : alone) {
+    HEADRACE_CHECK(read_exactly(
+        *this, request->key, request->target,
+        {.offset_bytes = request->offset_bytes, .if_version = request->if_version, .call = options}));
   }
   return {};
 }
