@@ -130,8 +130,8 @@ class Store {
   virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) = 0;
 
-  /// Fills every target, or fails naming a request that could not be met in full (kDataLoss if an object is
-  /// shorter than asked). The default is a loop; drivers that can overlap requests do.
+  /// Fills every target, or fails naming the first request that could not be met in full (kDataLoss if an
+  /// object is shorter than asked). The default is a loop; drivers that can overlap requests do.
   virtual Status read_many(std::span<const ReadRequest> requests, const CallOptions& options);
 
   /// \error kNotFound

@@ -138,30 +138,32 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
 Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   const std::size_t range_bytes = client_.options().range_bytes;
   std::vector<S3Range> ranges;
-  std::vector<const ReadRequest*> alone;  // what is only looked at, or to be pinned to a version first
+  std::vector<std::size_t> ends;  // of each request's ranges; none of what is read alone afterwards
   for (const ReadRequest& request : requests) {
     HEADRACE_CHECK(check_key(request.key));
     std::vector<S3Range> of_request =
         split_into_ranges(request.key, request.target, request.offset_bytes, request.if_version, range_bytes);
-    if (of_request.empty() || (of_request.size() > 1 && !request.if_version)) {
-      alone.push_back(&request);
-    } else {
-      std::ranges::move(of_request, std::back_inserter(ranges));
-    }
+    // What is to be pinned to a version first is read alone.
+    if (of_request.size() > 1 && !request.if_version) of_request.clear();
+    std::ranges::move(of_request, std::back_inserter(ranges));
+    ends.push_back(ranges.size());
   }
   read_ranges(client_, ranges, options);
-  for (const S3Range& range : ranges) {
-    // All up to the first that failed have an answer.
-    HEADRACE_TRY(const std::optional<ReadResult> read, check_range(client_, range));
-    if (!read || read->bytes_read != range.target.size()) {
-      return Error{Code::kDataLoss, concat(describe(range.key), ": it ends before byte ",
-                                           range.offset_bytes + range.target.size())};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ReadRequest& request = requests[i];
+    if (at == ends[i]) {
+      HEADRACE_CHECK(read_exactly(
+          *this, request.key, request.target,
+          {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
     }
-  }
-  for (const ReadRequest* request : alone) {
-    HEADRACE_CHECK(read_exactly(
-        *this, request->key, request->target,
-        {.offset_bytes = request->offset_bytes, .if_version = request->if_version, .call = options}));
+    for (; at < ends[i]; ++at) {  // all ranges up to the first that failed have an answer
+      HEADRACE_TRY(const std::optional<ReadResult> read, check_range(client_, ranges[at]));
+      if (!read || read->bytes_read != ranges[at].target.size()) {
+        return Error{Code::kDataLoss, concat(describe(request.key), ": it ends before byte ",
+                                             request.offset_bytes + request.target.size())};
+      }
+    }
   }
   return {};
 }
