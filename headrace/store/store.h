@@ -180,7 +180,8 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
 /// and gives each to `visit`. Checked in the end against the CRC32C of `object`, if it has one.
-/// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is stopped; whatever `visit` returns
+/// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is
+/// stopped; whatever `visit` returns
 inline constexpr std::size_t kPieceBytes = 8 << 20;
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit);
