@@ -3,21 +3,19 @@
 ///
 ///   headrace_bench_store_client read URL BYTES REPEATS        an object into memory
 ///   headrace_bench_store_client write URL BYTES REPEATS       memory into an object
-///   headrace_bench_store_client read_many URL COUNT BYTES REPEATS    the objects URL00000, URL00001, …
+///   headrace_bench_store_client read_many URL COUNT BYTES REPEATS   the objects URL00000, URL00001, …
 ///   headrace_bench_store_client latency URL BYTES COUNT       reads one after the other
-///   headrace_bench_store_client queue URL BYTES COUNT BUDGET  COUNT reads that wait for BUDGET bytes of memory
 ///   headrace_bench_store_client raw_read HOST:PORT tls|plain CONNECTIONS CHUNK TARGET BYTES REPEATS
 ///   headrace_bench_store_client raw_write HOST:PORT tls|plain CONNECTIONS CHUNK FILE BYTES REPEATS
 ///
 /// TARGET is a presigned request target; FILE holds one for each part of each repeat. All write JSON to
-/// standard output: the seconds of each repeat and what is special to one. bench/move_objects.py and others
-/// run the peers beside it.
+/// standard output: the seconds of each repeat. bench/read_objects.py and others run the peers beside it.
 
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
-#include <map>
 #include <random>
 
 #include "bench/measuring/raw_http.h"
@@ -37,6 +35,14 @@ std::size_t number(const Arguments& arguments, std::size_t at) {
   return *value;
 }
 
+// Once unmeasured, then so many times.
+Result<json> measured(std::size_t times, const std::function<Status()>& work) {
+  HEADRACE_CHECK(work());
+  Repeats repeats;
+  for (std::size_t i = 0; i < times; ++i) HEADRACE_CHECK(repeats.time(work));
+  return repeats.to_json();
+}
+
 Bytes noise(std::size_t size) {
   std::mt19937_64 random(44);
   Bytes bytes(size);
@@ -49,20 +55,15 @@ Bytes noise(std::size_t size) {
 
 Result<json> read(const Location& object, const Arguments& arguments) {
   Bytes target(number(arguments, 2));
-  Repeats repeats;
-  for (std::size_t i = 0; i < number(arguments, 3); ++i) {
-    HEADRACE_CHECK(repeats.time([&] { return read_exactly(*object.store, object.key, target, {}); }));
-  }
-  return repeats.to_json();
+  return measured(number(arguments, 3), [&] { return read_exactly(*object.store, object.key, target, {}); });
 }
 
 Result<json> write(const Location& object, const Arguments& arguments) {
   const Bytes data = noise(number(arguments, 2));
-  Repeats repeats;
-  for (std::size_t i = 0; i < number(arguments, 3); ++i) {
-    HEADRACE_CHECK(repeats.time([&] { return object.store->write(object.key, data, {}); }));
-  }
-  return repeats.to_json();
+  return measured(number(arguments, 3), [&]() -> Status {
+    HEADRACE_CHECK(object.store->write(object.key, data, {}));
+    return {};
+  });
 }
 
 Result<json> read_many(const Location& objects, const Arguments& arguments) {
@@ -75,11 +76,7 @@ Result<json> read_many(const Location& objects, const Arguments& arguments) {
     requests.push_back(
         {.key = objects.key + digits, .target = MutableBytesView(target).subspan(i * size, size)});
   }
-  Repeats repeats;
-  for (std::size_t i = 0; i < number(arguments, 4); ++i) {
-    HEADRACE_CHECK(repeats.time([&] { return objects.store->read_many(requests, {}); }));
-  }
-  return repeats.to_json();
+  return measured(number(arguments, 4), [&] { return objects.store->read_many(requests, {}); });
 }
 
 // Each part of the repeats' answers its own target.
@@ -111,11 +108,7 @@ Result<json> raw_read(const Arguments& arguments) {
                         .target = part});
   }
   RawHttp client(server, static_cast<int>(number(arguments, 3)));
-  Repeats repeats;
-  for (std::size_t i = 0; i < number(arguments, 7); ++i) {
-    HEADRACE_CHECK(repeats.time([&] { return client.run(requests); }));
-  }
-  return repeats.to_json();
+  return measured(number(arguments, 7), [&] { return client.run(requests); });
 }
 
 Result<json> raw_write(const Arguments& arguments) {
@@ -124,9 +117,8 @@ Result<json> raw_write(const Arguments& arguments) {
   const std::size_t chunk = number(arguments, 4);
   const Bytes data = noise(number(arguments, 6));
   RawHttp client(server, static_cast<int>(number(arguments, 3)));
-  Repeats repeats;
   std::size_t next = 0;
-  for (std::size_t i = 0; i < number(arguments, 7); ++i) {
+  return measured(number(arguments, 7), [&] {
     std::vector<RawRequest> requests;
     for (std::size_t at = 0; at < data.size(); at += chunk) {
       const BytesView part = BytesView(data).subspan(at, std::min(chunk, data.size() - at));
@@ -134,9 +126,20 @@ Result<json> raw_write(const Arguments& arguments) {
                                          "\r\nContent-Length: ", part.size(), "\r\n\r\n"),
                           .body = part});
     }
-    HEADRACE_CHECK(repeats.time([&] { return client.run(requests); }));
+    return client.run(requests);
+  });
+}
+
+// Seconds of each of many reads, one after the other; and what was sent for them.
+Result<json> latency(const Location& object, const Arguments& arguments) {
+  Bytes target(number(arguments, 2));
+  std::vector<double> wall_s;
+  for (std::size_t i = 0; i < number(arguments, 3); ++i) {
+    const double begin = seconds(CLOCK_MONOTONIC);
+    HEADRACE_CHECK(read_exactly(*object.store, object.key, target, {}));
+    wall_s.push_back(seconds(CLOCK_MONOTONIC) - begin);
   }
-  return repeats.to_json();
+  return json({{"wall_s", wall_s}});
 }
 
 Result<json> measure(const Arguments& arguments) {
@@ -148,6 +151,7 @@ Result<json> measure(const Arguments& arguments) {
   if (what == "read") return read(at, arguments);
   if (what == "write") return write(at, arguments);
   if (what == "read_many") return read_many(at, arguments);
+  if (what == "latency") return latency(at, arguments);
   return Error{Code::kInvalidArgument, concat("there is no \"", what, "\"")};
 }
 
