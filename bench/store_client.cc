@@ -4,6 +4,7 @@
 ///   headrace_bench_store_client read URL BYTES REPEATS        an object into memory
 ///   headrace_bench_store_client write URL BYTES REPEATS       memory into an object
 ///   headrace_bench_store_client read_many URL COUNT BYTES REPEATS   the objects URL00000, URL00001, …
+///   headrace_bench_store_client queue URL COUNT BYTES         COUNT ranges of an object, in one call
 ///   headrace_bench_store_client latency URL BYTES COUNT       reads one after the other
 ///   headrace_bench_store_client raw_read HOST:PORT tls|plain CONNECTIONS CHUNK TARGET BYTES REPEATS
 ///   headrace_bench_store_client raw_write HOST:PORT tls|plain CONNECTIONS CHUNK FILE BYTES REPEATS
@@ -79,7 +80,19 @@ Result<json> read_many(const Location& objects, const Arguments& arguments) {
   return measured(number(arguments, 4), [&] { return objects.store->read_many(requests, {}); });
 }
 
-// Each part of the repeats' answers its own target.
+// All ranges of one object in one call.
+Result<json> queue(const Location& object, const Arguments& arguments) {
+  const std::size_t count = number(arguments, 2), size = number(arguments, 3);
+  Bytes target(count * size);
+  std::vector<ReadRequest> requests;
+  for (std::size_t at = 0; at < target.size(); at += size) {
+    requests.push_back(
+        {.key = object.key, .offset_bytes = at, .target = MutableBytesView(target).subspan(at, size)});
+  }
+  HEADRACE_CHECK(object.store->read_many(requests, {}));
+  return json::object();
+}
+
 Result<std::vector<std::string>> lines_of(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
@@ -151,6 +164,7 @@ Result<json> measure(const Arguments& arguments) {
   if (what == "read") return read(at, arguments);
   if (what == "write") return write(at, arguments);
   if (what == "read_many") return read_many(at, arguments);
+  if (what == "queue") return queue(at, arguments);
   if (what == "latency") return latency(at, arguments);
   return Error{Code::kInvalidArgument, concat("there is no \"", what, "\"")};
 }
