@@ -42,4 +42,13 @@ std::string hex(BytesView data) {
   return text;
 }
 
+std::string base64(BytesView data) {
+  std::string text(4 * ((data.size() + 2) / 3) + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(data.data()), static_cast<int>(data.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
 /// \file SHA-256 (FIPS 180-4, by OpenSSL): names plans, configurations, models and weights by their content.
+/// And bytes as text.
 
 #include <memory>
 #include <string>
@@ -29,5 +30,8 @@ Bytes sha256(BytesView data);
 /// 64 lower-case hexadecimal digits.
 std::string sha256_hex(BytesView data);
 std::string hex(BytesView data);
+
+/// RFC 4648, section 4, with padding.
+std::string base64(BytesView data);
 
 }  // namespace headrace

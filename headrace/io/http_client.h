@@ -9,8 +9,7 @@
 ///   "/minio/health/live"}));
 ///
 /// What it leaves to its callers: redirects (an answer like any other: whoever holds credentials decides
-/// where they may go), retries of answered requests, authentication, cookies, caching, decompression. No
-/// proxy yet.
+/// where they may go), retries of answered requests, authentication, cookies, caching, decompression.
 
 #include <chrono>
 #include <cstddef>
@@ -22,6 +21,7 @@
 #include "headrace/io/http_governor.h"
 #include "headrace/io/http_message.h"
 #include "headrace/io/http_parser.h"
+#include "headrace/io/http_proxy.h"
 #include "headrace/io/tls.h"
 
 namespace headrace {
@@ -34,6 +34,7 @@ struct HttpClientOptions {
   /// An idle connection older than this is closed rather than used: servers drop theirs, often unannounced.
   std::chrono::milliseconds idle_timeout{15'000};
   TlsOptions tls = TlsOptions();
+  HttpProxies proxies{};
   HttpLimits limits{};
 };
 
@@ -52,7 +53,7 @@ class HttpClient {
   /// \error kUnavailable         no connection, or it was lost before the end of the answer
   /// \error kDeadlineExceeded    no progress for `stall_timeout`
   /// \error kCancelled           `stop` was requested
-  /// \error kUnauthenticated     the server's certificate is not accepted
+  /// \error kUnauthenticated     the server's certificate is not accepted; a proxy wants a password
   /// \error kFailedPrecondition  the certificate authorities cannot be read
   /// \error kDataLoss            the answer is malformed or longer than there is room for
   /// \error kInvalidArgument     the request itself: a control character in method, target or a header field

@@ -16,8 +16,11 @@ constexpr std::size_t kShortBodyBytes = 16 << 10;  // travels with the head
 // answer.
 constexpr milliseconds kContinueTimeout{1'000};
 
-std::string request_head(const HttpRequest& request) {
-  std::string head = concat(request.method, ' ', request.target, " HTTP/1.1\r\n");
+std::string request_head(const HttpRequest& request, const HttpProxy* proxy) {
+  const std::string origin = proxy ? concat("http://", request.endpoint.host_field()) : "";
+  std::string head = concat(request.method, ' ', origin, request.target, " HTTP/1.1\r\n");
+  if (proxy && !proxy->authorization.empty())
+    head += concat("Proxy-Authorization: ", proxy->authorization, "\r\n");
   if (!find_header(request.headers, "Host")) head += concat("Host: ", request.endpoint.host_field(), "\r\n");
   for (const HttpHeader& header : request.headers) head += concat(header.name, ": ", header.value, "\r\n");
   if (!request.body.empty() || request.method == "PUT" || request.method == "POST") {
@@ -49,15 +52,15 @@ Error ProgressLimit::exceeded() const {
   return {Code::kDeadlineExceeded, concat("no progress for ", longest_.count(), " ms")};
 }
 
-HttpExchange::HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpLimits& limits,
-                           Time now)
+HttpExchange::HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpProxy* proxy,
+                           const HttpLimits& limits, Time now)
     : connection_(connection),
       request_(request),
       parser_(request.method, limits),
       progress_(request.stall_timeout, now),
       begin_time_(now),
       now_(now),
-      head_(request_head(request)),
+      head_(request_head(request, proxy)),
       body_left_(request.body) {
   if (request.body.size() <= kShortBodyBytes) {
     head_.append(as_text(request.body));

@@ -10,6 +10,7 @@
 #include "headrace/io/byte_stream.h"
 #include "headrace/io/http_message.h"
 #include "headrace/io/http_parser.h"
+#include "headrace/io/http_proxy.h"
 #include "headrace/io/platform/poller.h"
 
 namespace headrace {
@@ -45,7 +46,9 @@ class HttpExchange {
  public:
   using Time = ProgressLimit::Time;
 
-  HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpLimits& limits, Time now);
+  /// `proxy`: whom the connection leads to, if that is to hand the request on; else null.
+  HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpProxy* proxy,
+               const HttpLimits& limits, Time now);
 
   /// Goes on until it is over or would have to wait: for `interest`, and until `wake_at` at most.
   /// `readable`: the connection may be, so that an answer before the end of sending is noticed.

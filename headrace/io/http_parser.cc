@@ -34,7 +34,14 @@ constexpr std::size_t kMaxFramingBytes = 4096;  // of one chunk's size line, or 
 }  // namespace
 
 HttpResponseParser::HttpResponseParser(std::string_view method, const HttpLimits& limits)
-    : answers_head_request_(method == "HEAD"), limits_(limits) {}
+    : answers_head_request_(method == "HEAD"),
+      answers_connect_request_(method == "CONNECT"),
+      limits_(limits) {}
+
+bool HttpResponseParser::has_no_body() const {
+  return answers_head_request_ || (answers_connect_request_ && status_ / 100 == 2) || status_ == 204 ||
+         status_ == 304;
+}
 
 Result<HttpResponseParser::Step> HttpResponseParser::next(BytesView input) {
   std::size_t at = 0;
@@ -183,7 +190,7 @@ Result<HttpResponseParser::Event> HttpResponseParser::head_complete() {
   const std::string_view connection = find_header(headers_, "Connection").value_or("");
   keep_alive_ = is_version_1_0_ ? list_has(connection, "keep-alive") : !list_has(connection, "close");
   section_bytes_ = 0;
-  if (answers_head_request_ || status_ == 204 || status_ == 304) {
+  if (has_no_body()) {
     state_ = State::kDone;
   } else if (chunked_) {
     state_ = State::kChunkSize;

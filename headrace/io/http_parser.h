@@ -37,7 +37,8 @@ class HttpResponseParser {
     BytesView data{};          // kBody: within the input
   };
 
-  /// `method` is the request's: the answer to HEAD has no body whatever its header says.
+  /// `method` is the request's: the answer to HEAD has no body whatever its header says, nor has a 2xx to
+  /// CONNECT, after which the connection is the tunnel.
   explicit HttpResponseParser(std::string_view method, const HttpLimits& limits = {});
 
   /// Takes bytes from the front of `input` up to the next event. Call again with the rest.
@@ -82,7 +83,10 @@ class HttpResponseParser {
   Result<Event> line_complete(const std::string& line);
   Step take_body(BytesView input, std::size_t at);
 
+  bool has_no_body() const;
+
   const bool answers_head_request_;
+  const bool answers_connect_request_;
   const HttpLimits limits_;
   State state_ = State::kStatusLine;
   std::string line_;

@@ -8,9 +8,20 @@ namespace headrace {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+constexpr std::uint64_t kMaxRefusalBytes = 64 << 10;  // what a proxy may say with it
+
+}  // namespace
+
 HttpTransfer::HttpTransfer(HttpConnections& connections, HttpConnections::Place place,
                            const HttpRequest& request, Poller& poller, std::uint64_t tag, Time now)
-    : connections_(connections), place_(std::move(place)), request_(request), poller_(poller), tag_(tag) {
+    : connections_(connections),
+      place_(std::move(place)),
+      request_(request),
+      proxy_(connections.options().proxies.of(request.endpoint)),
+      poller_(poller),
+      tag_(tag) {
   if (place_.connection && !place_.connection->is_quiet()) place_.connection.reset();
   on_kept_connection_ = place_.connection != nullptr;
   if (on_kept_connection_) {
@@ -28,9 +39,11 @@ HttpTransfer::~HttpTransfer() {
 HttpTransfer::Time HttpTransfer::wake_at() const {
   switch (stage_) {
     case Stage::kConnecting:
-      return std::min(address_until_, connect_until_);
+      return address_until_;
+    case Stage::kTunnelling:
+      return std::min(address_until_, tunnel_->exchange->wake_at());
     case Stage::kShakingHands:
-      return connect_until_;
+      return address_until_;
     case Stage::kExchanging:
       break;
   }
@@ -47,6 +60,9 @@ void HttpTransfer::advance(bool readable, Time now) {
     switch (stage_) {
       case Stage::kConnecting:
         more = finish_connecting(now);
+        break;
+      case Stage::kTunnelling:
+        more = tunnel(std::exchange(readable, false), now);
         break;
       case Stage::kShakingHands:
         more = shake_hands(now);
@@ -74,24 +90,35 @@ void HttpTransfer::stop_watching() {
   if (watched_ >= 0) poller_.forget(std::exchange(watched_, -1));
 }
 
+const HttpEndpoint& HttpTransfer::connects_to() const {
+  return proxy_ ? proxy_->endpoint : request_.endpoint;
+}
+
 void HttpTransfer::connect() {
   stage_ = Stage::kConnecting;
   Result<std::vector<SocketAddress>> found =
-      connections_.addresses().of(request_.endpoint.host, request_.endpoint.port);
+      connections_.addresses().of(connects_to().host, connects_to().port);
   if (!found) return finish(std::move(found).error());
   addresses_ = *std::move(found);
   next_address_ = 0;
   const Time now = std::chrono::steady_clock::now();  // resolving may have taken long
-  connect_until_ = now + std::min(connections_.options().connect_timeout, request_.stall_timeout);
+  connect_until_ = now + most_to_connect();
   try_next_address(now);
+}
+
+milliseconds HttpTransfer::most_to_connect() const {
+  return std::min(connections_.options().connect_timeout, request_.stall_timeout);
 }
 
 // The addresses that are left share the time that is left.
 HttpTransfer::GoOn HttpTransfer::try_next_address(Time now) {
   stop_watching();
+  tunnel_.reset();
+  place_.connection.reset();
   while (next_address_ < addresses_.size() && now < connect_until_) {
     const auto left = (connect_until_ - now) / static_cast<int>(addresses_.size() - next_address_);
     address_until_ = now + left;
+    stage_ = Stage::kConnecting;
     Result<FileDescriptor> socket = start_connecting(addresses_[next_address_++]);
     if (socket) {
       socket_ = *std::move(socket);
@@ -101,8 +128,9 @@ HttpTransfer::GoOn HttpTransfer::try_next_address(Time now) {
     last_ = std::move(socket).error();
     if (last_.code == Code::kResourceExhausted) break;  // no other address would help
   }
-  connections_.addresses().distrust(request_.endpoint.host, request_.endpoint.port);
-  finish(std::move(last_).in(concat("cannot connect to ", request_.endpoint.text())));
+  connections_.addresses().distrust(connects_to().host, connects_to().port);
+  const std::string through = proxy_ ? concat(", the proxy of ", proxy_->source) : "";
+  finish(std::move(last_).in(concat("cannot connect to ", connects_to().text(), through)));
   return false;
 }
 
@@ -114,11 +142,69 @@ HttpTransfer::GoOn HttpTransfer::finish_connecting(Time now) {
       return try_next_address(now);
     }
     if (now < address_until_) return false;
-    const auto waited = std::min(connections_.options().connect_timeout, request_.stall_timeout);
-    last_ = {Code::kDeadlineExceeded, concat("no answer within ", waited.count(), " ms")};
-    return try_next_address(now);
+    return not_within_time("no answer", now);
   }
   stop_watching();
+  return proxy_ && request_.endpoint.tls ? begin_tunnel(now) : open_stream();
+}
+
+HttpTransfer::GoOn HttpTransfer::begin_tunnel(Time now) {
+  Result<FileDescriptor> socket = duplicate(socket_);
+  if (!socket) {
+    finish(std::move(socket).error());
+    return false;
+  }
+  const std::string& host = request_.endpoint.host;
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  const std::string to = concat(is_ipv6 ? "[" : "", host, is_ipv6 ? "]:" : ":", request_.endpoint.port);
+  tunnel_ = std::make_unique<Tunnel>();
+  tunnel_->connection.stream = plain_stream(*std::move(socket));
+  tunnel_->request = {.endpoint = proxy_->endpoint,
+                      .method = "CONNECT",
+                      .target = to,
+                      .headers = {{"Host", to}},
+                      .max_body_bytes = kMaxRefusalBytes,
+                      .stall_timeout = request_.stall_timeout};
+  if (!proxy_->authorization.empty())
+    tunnel_->request.headers.push_back({"Proxy-Authorization", proxy_->authorization});
+  tunnel_->exchange.emplace(tunnel_->connection, tunnel_->request, nullptr, connections_.options().limits,
+                            now);
+  stage_ = Stage::kTunnelling;
+  return true;
+}
+
+HttpTransfer::GoOn HttpTransfer::tunnel(bool readable, Time now) {
+  HttpExchange& exchange = *tunnel_->exchange;
+  exchange.advance(readable, now);
+  if (!exchange.is_over()) {
+    if (now >= address_until_) return not_within_time("no answer of the proxy", now);
+    watch(tunnel_->connection.stream->fd(), exchange.interest());
+    return false;
+  }
+  const Result<HttpResponse> answer = exchange.take_response();
+  if (!answer) {
+    last_ = answer.error();
+    return try_next_address(now);
+  }
+  if (!answer->is_success()) {
+    finish(refused_by_proxy(answer->status));
+    return false;
+  }
+  stop_watching();
+  tunnel_.reset();
+  return open_stream();
+}
+
+Error HttpTransfer::refused_by_proxy(int status) const {
+  const std::string who = concat("the proxy ", proxy_->endpoint.text(), " (", proxy_->source, ")");
+  if (status == 407) {
+    return {Code::kUnauthenticated, concat(who, " wants a name and a password: ", proxy_->source,
+                                           "=http://NAME:PASSWORD@host:port, percent-encoded")};
+  }
+  return {Code::kUnavailable, concat(who, " answered with status ", status)};
+}
+
+HttpTransfer::GoOn HttpTransfer::open_stream() {
   auto connection = std::make_unique<HttpConnection>();
   if (request_.endpoint.tls) {
     Result<const TlsContext*> tls = connections_.tls_context();
@@ -137,21 +223,25 @@ HttpTransfer::GoOn HttpTransfer::finish_connecting(Time now) {
   return true;
 }
 
+HttpTransfer::GoOn HttpTransfer::not_within_time(std::string_view what, Time now) {
+  last_ = {Code::kDeadlineExceeded, concat(what, " within ", most_to_connect().count(), " ms")};
+  return try_next_address(now);
+}
+
 HttpTransfer::GoOn HttpTransfer::shake_hands(Time now) {
   const Result<IoAttempt> attempt = place_.connection->stream->try_handshake();
   if (!attempt) {
-    finish(attempt.error());
+    last_ = attempt.error();
+    // Who shows a wrong certificate is not asked elsewhere.
+    if (last_.code == Code::kUnavailable) return try_next_address(now);
+    finish(last_);
     return false;
   }
   if (attempt->state == IoAttempt::State::kDone) {
     begin_exchange(now);
     return true;
   }
-  if (now >= connect_until_) {
-    const auto waited = std::min(connections_.options().connect_timeout, request_.stall_timeout);
-    finish(Error{Code::kDeadlineExceeded, concat("no TLS handshake within ", waited.count(), " ms")});
-    return false;
-  }
+  if (now >= address_until_) return not_within_time("no TLS handshake", now);
   watch(place_.connection->stream->fd(), {.read = attempt->state == IoAttempt::State::kWantRead,
                                           .write = attempt->state == IoAttempt::State::kWantWrite});
   return false;
@@ -159,7 +249,8 @@ HttpTransfer::GoOn HttpTransfer::shake_hands(Time now) {
 
 void HttpTransfer::begin_exchange(Time now) {
   stage_ = Stage::kExchanging;
-  exchange_.emplace(*place_.connection, request_, connections_.options().limits, now);
+  const HttpProxy* handed_on_by = request_.endpoint.tls ? nullptr : proxy_;
+  exchange_.emplace(*place_.connection, request_, handed_on_by, connections_.options().limits, now);
 }
 
 HttpTransfer::GoOn HttpTransfer::exchange(bool readable, Time now) {
@@ -172,7 +263,8 @@ HttpTransfer::GoOn HttpTransfer::exchange(bool readable, Time now) {
   const bool stale = !response && on_kept_connection_ && request_.repeatable && !exchange_->answered() &&
                      response.error().code == Code::kUnavailable;
   if (!stale) {
-    finish(std::move(response));
+    const bool wants_password = response && proxy_ && response->status == 407;
+    finish(wants_password ? refused_by_proxy(407) : std::move(response));
     return false;
   }
   stop_watching();

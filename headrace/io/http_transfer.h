@@ -39,12 +39,26 @@ class HttpTransfer {
   Result<HttpResponse> take_response() { return *std::move(outcome_); }
 
  private:
-  enum class Stage { kConnecting, kShakingHands, kExchanging };
+  enum class Stage { kConnecting, kTunnelling, kShakingHands, kExchanging };
   using GoOn = bool;
 
+  // The exchange with a proxy that makes the connection one with the server.
+  struct Tunnel {
+    HttpRequest request;
+    HttpConnection connection;
+    std::optional<HttpExchange> exchange;
+  };
+
+  const HttpEndpoint& connects_to() const;
+  std::chrono::milliseconds most_to_connect() const;
   void connect();
   GoOn try_next_address(Time now);
+  GoOn not_within_time(std::string_view what, Time now);
   GoOn finish_connecting(Time now);
+  GoOn begin_tunnel(Time now);
+  GoOn tunnel(bool readable, Time now);
+  Error refused_by_proxy(int status) const;
+  GoOn open_stream();
   GoOn shake_hands(Time now);
   GoOn exchange(bool readable, Time now);
   void begin_exchange(Time now);
@@ -55,6 +69,7 @@ class HttpTransfer {
   HttpConnections& connections_;
   HttpConnections::Place place_;
   const HttpRequest& request_;
+  const HttpProxy* const proxy_;  // null: none
   Poller& poller_;
   const std::uint64_t tag_;
   Stage stage_ = Stage::kExchanging;
@@ -63,9 +78,10 @@ class HttpTransfer {
   std::vector<SocketAddress> addresses_;
   std::size_t next_address_ = 0;
   FileDescriptor socket_;  // while it connects
-  Time connect_until_{};   // all addresses, hands included
+  Time connect_until_{};   // all addresses, tunnel and hands included
   Time address_until_{};
   Error last_{Code::kUnavailable, "no address"};
+  std::unique_ptr<Tunnel> tunnel_;
 
   std::optional<HttpExchange> exchange_;
   int watched_ = -1;

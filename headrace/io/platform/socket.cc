@@ -1,5 +1,6 @@
 #include "headrace/io/platform/socket.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -64,6 +65,12 @@ Result<FileDescriptor> start_connecting(const SocketAddress& address) {
   if (::connect(socket.get(), as_sockaddr(address), address.size_bytes) != 0 && errno != EINPROGRESS)
     return failed(errno);
   return socket;
+}
+
+Result<FileDescriptor> duplicate(const FileDescriptor& socket) {
+  FileDescriptor second(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!second.is_open()) return Error{Code::kResourceExhausted, std::generic_category().message(errno)};
+  return second;
 }
 
 bool is_connected(int fd) {

@@ -32,6 +32,9 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 /// \error kUnavailable  refused at once; kResourceExhausted  the system has no descriptor or memory left
 Result<FileDescriptor> start_connecting(const SocketAddress& address);
 bool is_connected(int fd);
+/// A second descriptor of the same socket.
+/// \error kResourceExhausted
+Result<FileDescriptor> duplicate(const FileDescriptor& socket);
 /// \error kUnavailable  with the system's reason
 Status connect_outcome(int fd);
 

@@ -4,16 +4,9 @@
 
 #include <array>
 
-namespace headrace {
+#include "headrace/io/digest.h"
 
-std::string base64(BytesView data) {
-  std::string text(4 * ((data.size() + 2) / 3) + 1, '\0');
-  const int size =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                      reinterpret_cast<const unsigned char*>(data.data()), static_cast<int>(data.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
-}
+namespace headrace {
 
 std::string crc32c_field(std::uint32_t crc) {
   const std::array<std::byte, 4> big_endian = {std::byte(crc >> 24), std::byte(crc >> 16),

@@ -11,7 +11,6 @@
 
 namespace headrace {
 
-std::string base64(BytesView data);
 /// x-amz-checksum-crc32c: the four bytes of the CRC, most significant first.
 std::string crc32c_field(std::uint32_t crc);
 /// None if it is not that, as where the field holds a checksum of parts' checksums ("…-7").

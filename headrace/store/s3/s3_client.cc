@@ -43,7 +43,9 @@ milliseconds asked_pause(const S3Answer& answer) {
 }
 
 HttpClientOptions http_options(const S3Options& options) {
-  return {.max_connections = std::max<std::size_t>(options.max_connections, 1), .tls = options.tls};
+  return {.max_connections = std::max<std::size_t>(options.max_connections, 1),
+          .tls = options.tls,
+          .proxies = options.proxies};
 }
 
 // Some answers carry their error under a 200, sent before the work was done.

@@ -143,6 +143,7 @@ Result<S3Options> s3_options_from(const Environment& environment) {
   HEADRACE_CHECK(take_endpoint(environment, profile, options));
   HEADRACE_CHECK(take_tls(environment, profile, options));
   HEADRACE_CHECK(take_others(environment, profile, options));
+  HEADRACE_TRY(options.proxies, http_proxies_from(environment));
   options.now = environment.now;
   return options;
 }

@@ -11,6 +11,7 @@
 #include "headrace/base/result.h"
 #include "headrace/io/backoff.h"
 #include "headrace/io/http_message.h"
+#include "headrace/io/http_proxy.h"
 #include "headrace/io/tls.h"
 
 namespace headrace {
@@ -34,6 +35,7 @@ struct S3Options {
   std::string region = "us-east-1";
   S3Addressing addressing = S3Addressing::kAuto;
   TlsOptions tls = TlsOptions();
+  HttpProxies proxies{};
   /// None: requests are not signed.
   std::optional<S3Credentials> credentials{};
   /// Where the two come from, for error messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
@@ -69,6 +71,7 @@ struct S3Options {
 ///             S3_USE_HTTPS=0)
 ///   region    AWS_REGION, AWS_DEFAULT_REGION, S3_REGION, the profile's region
 ///   TLS       AWS_CA_BUNDLE, S3_CA_FILE, the profile's ca_bundle; S3_VERIFY_SSL=0 turns verification off
+///   proxies   HTTPS_PROXY, HTTP_PROXY, NO_PROXY (http_proxy.h)
 ///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
 ///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;
 ///             HEADRACE_S3_SIGN_PAYLOAD=0|1
