@@ -3,9 +3,11 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 
@@ -14,6 +16,8 @@ namespace headrace::python {
 namespace nb = nanobind;
 
 namespace {
+
+constexpr std::size_t kKeptEnvironments = 8;
 
 // The stores of one process in one environment.
 struct OpenStores {
@@ -25,17 +29,25 @@ struct OpenStores {
 
 }  // namespace
 
-Location open_location(std::string_view url) {
-  // Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
-  // connections, and at the interpreter's end nothing is left to be done.
-  static OpenStores* stores = nullptr;
-  Environment environment = Environment::capture();
-  if (stores == nullptr || !stores->process.is_here() ||
-      stores->environment.variables != environment.variables) {
-    if (stores != nullptr && stores->process.is_here()) delete stores;
-    stores = new OpenStores(std::move(environment));
+Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
+
+Location open_location(std::string_view url, const Environment& environment) {
+  // The last used come first. Guarded by the GIL, and never destroyed: a fork's child must not touch its
+  // parent's connections, and at the interpreter's end nothing is left to be done.
+  static auto& kept = *new std::vector<OpenStores*>();
+  if (!kept.empty() && !kept.front()->process.is_here()) kept.clear();
+  auto found = std::find_if(kept.begin(), kept.end(), [&](const OpenStores* stores) {
+    return stores->environment.variables == environment.variables;
+  });
+  if (found == kept.end()) {
+    if (kept.size() == kKeptEnvironments) {
+      delete kept.back();
+      kept.pop_back();
+    }
+    found = kept.insert(kept.end(), new OpenStores(environment));
   }
-  return value_of(stores->registry.open(url));
+  std::rotate(kept.begin(), found, found + 1);
+  return value_of(kept.front()->registry.open(url));
 }
 
 ProcessMark::ProcessMark() : process_(getpid()) {}
