@@ -27,14 +27,10 @@ struct OpenStores {
   StoreRegistry registry;
 };
 
-}  // namespace
-
-Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
-
-Location open_location(std::string_view url, const Environment& environment) {
-  // The last used come first. Guarded by the GIL, and never destroyed: a fork's child must not touch its
-  // parent's connections, and at the interpreter's end nothing is left to be done.
-  static auto& kept = *new std::vector<OpenStores*>();
+// Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
+// connections, and at the interpreter's end nothing is left to be done.
+StoreRegistry& stores_in(const Environment& environment) {
+  static auto& kept = *new std::vector<OpenStores*>();  // the last used come first
   if (!kept.empty() && !kept.front()->process.is_here()) kept.clear();
   auto found = std::find_if(kept.begin(), kept.end(), [&](const OpenStores* stores) {
     return stores->environment.variables == environment.variables;
@@ -47,7 +43,19 @@ Location open_location(std::string_view url, const Environment& environment) {
     found = kept.insert(kept.end(), new OpenStores(environment));
   }
   std::rotate(kept.begin(), found, found + 1);
-  return value_of(kept.front()->registry.open(url));
+  return kept.front()->registry;
+}
+
+}  // namespace
+
+Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
+
+Location open_location(std::string_view url, const Environment& environment) {
+  if (!url.starts_with("memory://")) return value_of(stores_in(environment).open(url));
+  // These are the process's, whatever its environment is, and stay for as long as it lives.
+  static auto* in_memory = new OpenStores({});
+  if (!in_memory->process.is_here()) in_memory = new OpenStores({});
+  return value_of(in_memory->registry.open(url));
 }
 
 ProcessMark::ProcessMark() : process_(getpid()) {}

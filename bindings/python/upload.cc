@@ -49,6 +49,7 @@ InfoTuple PythonUpload::commit() {
 }
 
 void PythonUpload::discard() {
+  if (!open_.is_here()) return;
   Open& open = open_.here();
   const WithoutGil released;
   open.stop.request_stop();

@@ -24,7 +24,7 @@ class PythonUpload {
   /// Appends an object with a buffer; its size in bytes.
   std::size_t write(const nanobind::object& data);
   InfoTuple commit();
-  void discard();
+  void discard();  // nothing in a fork's child: the parent's goes on
 
  private:
   struct Open {

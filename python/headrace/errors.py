@@ -74,7 +74,7 @@ class OutOfRangeError(Error):
     code = "OUT_OF_RANGE"
 
 
-class UnimplementedError(Error):
+class UnimplementedError(Error, NotImplementedError):
     """Not possible here."""
 
     code = "UNIMPLEMENTED"

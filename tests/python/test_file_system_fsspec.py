@@ -1,9 +1,8 @@
 """fsspec's own tests of what a file system does, on ours."""
 
+import headrace.fsspec
 import pytest
 from fsspec.tests import abstract
-
-import headrace.fsspec
 
 pytestmark = pytest.mark.slow
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from fsspec.compression import compr
 from fsspec.spec import AbstractBufferedFile
 
 from headrace.errors import AlreadyExistsError, UnimplementedError
@@ -16,7 +18,28 @@ if TYPE_CHECKING:
     from headrace._src.store import Upload
 
 
-class HeadraceFile(AbstractBufferedFile):
+class _WholeOrNothing:
+    """Is written by `close`; not if an exception ends the `with`, nor if it is dropped while it is open.
+
+    `abandon` closes it, and leaves what was there as it was.
+    """
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.abandon()
+        self.close()
+
+    def __del__(self) -> None:
+        if self.closed:
+            return
+        if self.writable():
+            warnings.warn(f"{self} was never closed: nothing was written", ResourceWarning, stacklevel=2)
+        self.abandon()
+
+
+class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
     """An object as a file. Get one from `HeadraceFileSystem.open`."""
 
     def __init__(
@@ -31,23 +54,23 @@ class HeadraceFile(AbstractBufferedFile):
         if_absent: bool = False,
         **kwargs: Any,
     ):
+        self._store, self._key = fs._store_of(path)
         self._upload: Upload | None = None
+        self._if_absent = if_absent or "x" in mode
         if "a" in mode:
             raise UnimplementedError(f"{path}: an object cannot be appended to; write it anew")
-        super().__init__(fs, path, mode, block_size, autocommit, cache_options=cache_options, **kwargs)
-        self._store, self._key = fs._store_of(path)
-        self._if_absent = if_absent or "x" in mode
         if mode == "xb" and fs.exists(path):  # told early; what counts is told when it is closed
             raise AlreadyExistsError(f"{path} exists already")
         if mode == "rb":
-            if self.details["type"] == "directory":
+            details = fs.info(path)
+            if details["type"] == "directory":
                 raise IsADirectoryError(f"{path} is a folder")
-            self._version = version or self.details["version"]
-            self.kwargs = {**kwargs, "version": self._version}  # which is what a pickle reopens
-
-    @property
-    def _is_being_written(self) -> bool:
-        return self.mode != "rb" and not self.closed
+            self._version = version or details["version"]
+            kwargs = {**kwargs, "size": details["size"]}
+        super().__init__(fs, path, mode, block_size, autocommit, cache_options=cache_options, **kwargs)
+        if mode == "rb":
+            self.details = details
+            self.kwargs = {**self.kwargs, "version": self._version}  # which is what a pickle reopens
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         return self._store.read(self._key, start, max(end - start, 0), self._version)
@@ -80,26 +103,41 @@ class HeadraceFile(AbstractBufferedFile):
         if upload is not None:
             upload.discard()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None and self._is_being_written:
+    def abandon(self) -> None:
+        if self.writable():
             self.discard()
         self.close()
 
-    def __del__(self) -> None:
-        if self._is_being_written:
-            warnings.warn(f"{self} was never closed: nothing was written", ResourceWarning, stacklevel=2)
-            self._upload, self.forced = None, True
-        super().__del__()
+
+class WrittenText(_WholeOrNothing, io.TextIOWrapper):
+    """Text that is written to a file."""
+
+    def abandon(self) -> None:
+        self.buffer.abandon()  # which closes this, too
 
 
-class WrittenText(io.TextIOWrapper):
-    """Text that is written, and discarded with its file if an exception ends its `with`."""
+class WrittenCompressed(_WholeOrNothing, io.RawIOBase):
+    """Bytes that are compressed and written to a file. fsspec's own would leave the file open."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self.buffer.__exit__(kind, error, trace)  # it is closed then, and this with it
-        super().__exit__(kind, error, trace)
+    def __init__(self, file: HeadraceFile, compression: str):
+        self._file = file
+        self._compressor = compr[compression](file, mode="w")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._compressor.write(data)
+        return memoryview(data).nbytes
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._compressor.close()
+            self._file.close()
+
+    def abandon(self) -> None:
+        super().close()
+        self._file.abandon()
+        with contextlib.suppress(ValueError):  # its last bytes are not taken any more
+            self._compressor.close()

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.core import get_compression
 from fsspec.spec import AbstractFileSystem
 
-from headrace._src.file_object import HeadraceFile, WrittenText
+from headrace._src.file_object import HeadraceFile, WrittenCompressed, WrittenText
 from headrace._src.store import ObjectInfo, Store
 from headrace._src.store import store as open_store
 from headrace._src.store_options import StoreOptions
@@ -349,10 +350,14 @@ class HeadraceFileSystem(AbstractFileSystem):
             version: to be read, as `info` tells it; else the one that is there.
             compression, encoding, …: as fsspec's own.
         """
-        if "b" in mode or "r" in mode:
+        if "r" in mode:
             return super().open(path, mode, **kwargs)
+        compression = get_compression(path, kwargs.pop("compression", None))
         text = {name: kwargs.pop(name) for name in ("encoding", "errors", "newline") if name in kwargs}
-        return WrittenText(self.open(path, mode.replace("t", "") + "b", **kwargs), **text)
+        file = super().open(path, mode.replace("t", "").replace("b", "") + "b", **kwargs)
+        if compression is not None:
+            file = WrittenCompressed(file, compression)
+        return file if "b" in mode else WrittenText(file, **text)
 
     def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **kwargs: Any) -> None:
         """Writes a whole file; mode "create": one that is not there yet, atomically."""

@@ -278,7 +278,7 @@ class Upload:
         return self.info
 
     def discard(self) -> None:
-        """Leaves what was there as it was. After `commit`, it does nothing."""
+        """Leaves what was there as it was. Does nothing after `commit`, nor in a fork's child."""
         self._is_over = True
         self._native.discard()
 
