@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from headrace._src.store import Upload
 
 
-class _WholeOrNothing:
-    """Is written by `close`; not if an exception ends the `with`, nor if it is dropped while it is open.
+class _WholeOrNothing(io.IOBase):
+    """Is written by `close`; not if an exception ends the `with`, nor if it is dropped while it is open."""
 
-    `abandon` closes it, and leaves what was there as it was.
-    """
+    def abandon(self) -> None:
+        """Closes it, and leaves what was there as it was."""
+        raise NotImplementedError
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -49,7 +50,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         mode: str,
         block_size: int,
         autocommit: bool,
-        cache_options: dict | None,
+        cache_options: dict[str, Any] | None,
         version: str | None = None,
         if_absent: bool = False,
         **kwargs: Any,

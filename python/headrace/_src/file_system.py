@@ -87,7 +87,7 @@ class HeadraceFileSystem(AbstractFileSystem):
 
     # ---- looking
 
-    def info(self, path: str, **kwargs: Any) -> dict[str, Any]:
+    def info(self, path: str | os.PathLike[str], **kwargs: Any) -> dict[str, Any]:
         """Name, size in bytes, type ("file" or "directory"); of a file its version and mtime, in seconds."""
         path = self._strip_protocol(path)
         for entry in self._listed(self._parent(path)) or []:
@@ -112,7 +112,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         except KeyError:
             return None
 
-    def _type_of(self, path: str) -> str | None:
+    def _type_of(self, path: str | os.PathLike[str]) -> str | None:
         """Unlike fsspec's own, this takes no failure for an answer."""
         try:
             return self.info(path)["type"]
@@ -334,7 +334,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         mode: str = "rb",
         block_size: int | None = None,
         autocommit: bool = True,
-        cache_options: dict | None = None,
+        cache_options: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> HeadraceFile:
         return HeadraceFile(

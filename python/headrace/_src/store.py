@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import datetime
 import os
 from collections.abc import Iterator, Sequence
@@ -135,7 +136,7 @@ class Store:
         """
         return self._native.read_into(_key(key), buffer, _count("offset", offset), version)
 
-    def read_many(self, ranges: Sequence[Range]) -> list[bytes]:
+    def read_many(self, ranges: Sequence[Range]) -> builtins.list[bytes]:
         """Many ranges, of one or many objects, at once: as many requests in flight as the server takes well.
 
         Args:
