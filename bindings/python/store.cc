@@ -26,12 +26,18 @@ namespace {
 using RangeTuple =
     std::tuple<std::string, std::uint64_t, std::optional<std::uint64_t>, std::optional<std::string>>;
 
+Environment environment_with(const std::map<std::string, std::string>& variables) {
+  Environment environment = Environment::capture();
+  for (const auto& [name, value] : variables) environment.variables[name] = value;
+  return environment;
+}
+
 class PythonStore {
  public:
   PythonStore(const std::string& url, const std::map<std::string, std::string>& variables, double timeout)
-      : environment_(Environment::capture()),
-        call_{.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000))} {
-    for (const auto& [name, value] : variables) environment_.variables[name] = value;
+      : environment_(environment_with(variables)),
+        call_{.deadline =
+                  std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout))} {
     const Location location = open_location(url, environment_);
     url_ = location.url.text();
     root_ = location.key;
@@ -151,7 +157,7 @@ class PythonStore {
     return {.only_if_absent = if_absent, .if_version = version_of(if_version), .call = call};
   }
 
-  Environment environment_;
+  const Environment environment_;
   const CallOptions call_;
   std::string url_;
   std::string root_;                           // the folder that the keys lie in

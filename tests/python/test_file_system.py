@@ -18,6 +18,7 @@ import pytest
 import tomllib
 from faultproxy.proxy import FaultProxy, Options
 
+import headrace as hr
 from headrace import _headrace, errors
 
 MIB = 1 << 20
@@ -326,6 +327,24 @@ def test_what_was_written_any_way_is_read_the_same_way(place, how, piece):
         assert file.read() == piece
 
 
+def test_a_piece_that_could_not_be_sent_leaves_no_file_with_a_hole(place, monkeypatch):
+    fs, path = place
+
+    def fail(*_):
+        raise ConnectionError
+
+    file = fs.open(f"{path}/x", "wb", block_size=1000)
+    file.write(bytes(1000))
+    monkeypatch.setattr(hr.Upload, "write", fail)
+    with pytest.raises(ConnectionError):
+        file.write(bytes(1000))
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="closed|flushed"):
+        file.write(bytes(1000))
+    file.close()
+    assert not fs.exists(f"{path}/x")
+
+
 def test_mode_x_creates_and_never_replaces(place):
     fs, path = place
     with fs.open(f"{path}/x", "xb") as first, fs.open(f"{path}/x", "xb") as second:
@@ -463,6 +482,14 @@ def test_pandas_writes_and_reads_csv_and_parquet(url, table):
     pandas.testing.assert_frame_equal(pandas.read_parquet(f"{url}/table.parquet"), table)
 
 
+def test_a_transaction_discards_what_pandas_wrote(url, table):
+    fs, path = fsspec.url_to_fs(url)
+    with pytest.raises(KeyError), fs.transaction:
+        table.to_csv(f"{url}/table.csv")
+        raise KeyError
+    assert not fs.exists(f"{path}/table.csv")
+
+
 def test_storage_options_reach_the_store(s3_url, table, monkeypatch):
     options = {
         "endpoint_url": os.environ["AWS_ENDPOINT_URL_S3"],
@@ -492,7 +519,7 @@ def test_pyarrow_reads_and_writes_many_files(place, table):
     assert sorted(whole["text"].to_pylist()) == sorted(table["text"])
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_dask_reads_what_it_wrote(url, table, scheduler):
     if url.startswith("hr+memory") and scheduler == "processes":
         return
