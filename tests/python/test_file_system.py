@@ -150,6 +150,9 @@ def test_listings_are_cached_only_if_asked_for(s3_url):
     caching.rm(f"{path}/c")
     assert len(caching.ls(path)) == 2
     fs.rm(f"{path}/b")
+    fs.pipe_file(f"{path}/a", b"another")
+    with caching.open(f"{path}/a") as file:
+        assert file.read() == b"another", "no version of a listing is read"
     caching.invalidate_cache()
     assert len(caching.ls(path)) == 1
 

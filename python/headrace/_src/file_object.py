@@ -63,7 +63,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         if mode == "xb" and fs.exists(path):  # told early; what counts is told when it is closed
             raise AlreadyExistsError(f"{path} exists already")
         if mode == "rb":
-            details = fs.info(path)
+            details = fs.info(path, refresh=True)
             if details["type"] == "directory":
                 raise IsADirectoryError(f"{path} is a folder")
             self._version = version or details["version"]

@@ -87,10 +87,11 @@ class HeadraceFileSystem(AbstractFileSystem):
 
     # ---- looking
 
-    def info(self, path: str | os.PathLike[str], **kwargs: Any) -> dict[str, Any]:
+    def info(self, path: str | os.PathLike[str], refresh: bool = False, **kwargs: Any) -> dict[str, Any]:
         """Name, size in bytes, type ("file" or "directory"); of a file its version and mtime, in seconds."""
         path = self._strip_protocol(path)
-        for entry in self._listed(self._parent(path)) or []:
+        listed = None if refresh else self._listed(self._parent(path))
+        for entry in listed or []:
             if entry["name"] == path:
                 return entry
         folder = {"name": path, "size": 0, "type": "directory"}
@@ -306,7 +307,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **kwargs: Any
     ) -> None:
         """Copies a file to this machine, in large pieces of one version."""
-        entry = self.info(rpath)
+        entry = self.info(rpath, refresh=True)
         if entry["type"] == "directory":
             os.makedirs(lpath, exist_ok=True)
             return
