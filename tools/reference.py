@@ -15,7 +15,7 @@ import pdoc
 
 import headrace
 
-MODULES = ("headrace", "headrace.errors", "headrace.keras", "headrace.models")
+MODULES = ("headrace", "headrace.errors", "headrace.fsspec", "headrace.keras", "headrace.models")
 STYLE = (
     "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; "
     "color: #1b1b1f; background: #fff } pre { overflow-x: auto; background: #f4f4f7; padding: 1rem } "
@@ -63,7 +63,7 @@ def main(out: pathlib.Path) -> None:
     # Left out of __all__ because of `import *`, which would hide Python's own.
     headrace.__all__ = ["open", *headrace.__all__]
     pdoc.render.configure(docformat="google", show_source=False)
-    pdoc.pdoc("headrace", output_directory=out / "python")
+    pdoc.pdoc(*MODULES, output_directory=out / "python")
     (out / "commands.html").write_text(commands_page())
     links = "".join(f'<li><a href="python/{name.replace(".", "/")}.html">{name}</a>' for name in MODULES)
     body = f'<ul><li><a href="commands.html">Commands</a>{links}</ul>'

@@ -5,6 +5,8 @@
 #include "bindings/python/loader.h"
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
+#include "bindings/python/store.h"
+#include "bindings/python/upload.h"
 #include "headrace/base/text.h"
 
 namespace nb = nanobind;
@@ -32,6 +34,8 @@ NB_MODULE(_headrace, module) {
   bind_dataset(module);
   bind_loader(module);
   bind_published(module);
+  bind_store(module);
+  bind_upload(module);
 }
 
 }  // namespace headrace::python

@@ -3,9 +3,11 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 
@@ -15,6 +17,8 @@ namespace nb = nanobind;
 
 namespace {
 
+constexpr std::size_t kKeptEnvironments = 8;
+
 // The stores of one process in one environment.
 struct OpenStores {
   explicit OpenStores(Environment captured) : environment(std::move(captured)), registry(environment) {}
@@ -23,19 +27,35 @@ struct OpenStores {
   StoreRegistry registry;
 };
 
+// Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
+// connections, and at the interpreter's end nothing is left to be done.
+StoreRegistry& stores_in(const Environment& environment) {
+  static auto& kept = *new std::vector<OpenStores*>();  // the last used come first
+  if (!kept.empty() && !kept.front()->process.is_here()) kept.clear();
+  auto found = std::find_if(kept.begin(), kept.end(), [&](const OpenStores* stores) {
+    return stores->environment.variables == environment.variables;
+  });
+  if (found == kept.end()) {
+    if (kept.size() == kKeptEnvironments) {
+      delete kept.back();
+      kept.pop_back();
+    }
+    found = kept.insert(kept.end(), new OpenStores(environment));
+  }
+  std::rotate(kept.begin(), found, found + 1);
+  return kept.front()->registry;
+}
+
 }  // namespace
 
-Location open_location(std::string_view url) {
-  // Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
-  // connections, and at the interpreter's end nothing is left to be done.
-  static OpenStores* stores = nullptr;
-  Environment environment = Environment::capture();
-  if (stores == nullptr || !stores->process.is_here() ||
-      stores->environment.variables != environment.variables) {
-    if (stores != nullptr && stores->process.is_here()) delete stores;
-    stores = new OpenStores(std::move(environment));
-  }
-  return value_of(stores->registry.open(url));
+Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
+
+Location open_location(std::string_view url, const Environment& environment) {
+  if (!url.starts_with("memory://")) return value_of(stores_in(environment).open(url));
+  // These are the process's, whatever its environment is, and stay for as long as it lives.
+  static auto* in_memory = new OpenStores({});
+  if (!in_memory->process.is_here()) in_memory = new OpenStores({});
+  return value_of(in_memory->registry.open(url));
 }
 
 ProcessMark::ProcessMark() : process_(getpid()) {}

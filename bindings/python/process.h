@@ -24,6 +24,9 @@ inline constexpr std::chrono::milliseconds kSignalInterval{100};
 /// from the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
 /// \error as StoreRegistry::open, raised
 Location open_location(std::string_view url);
+/// The same in another environment. Equal environments share their stores, with all connections; those of the
+/// last few are kept.
+Location open_location(std::string_view url, const Environment& environment);
 
 /// Remembers the process in which something with threads or connections was made.
 class ProcessMark {
@@ -75,6 +78,7 @@ class OfProcess {
   explicit OfProcess(const char* name, Arguments&&... arguments)
       : name_(name), value_(new T{std::forward<Arguments>(arguments)...}) {}
 
+  bool is_here() const { return value_.get_deleter().process.is_here(); }
   /// For all that may wait, read, or take a lock. \error kFailedPrecondition in a fork's child, raised
   T& here() const {
     value_.get_deleter().process.require_here(name_);

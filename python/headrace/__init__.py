@@ -7,6 +7,9 @@
     for batch in loader:                    # a dict of NumPy arrays that view the engine's buffers
         ...
 
+    store = hr.store("s3://datasets")       # any object: read, write, list
+    store.write("notes/1.txt", b"hello")
+
 Importing this package is cheap: it loads neither TensorFlow nor Keras, and NumPy only once it is used.
 """
 
@@ -19,6 +22,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from headrace import errors
+    from headrace import fsspec as fsspec
     from headrace import keras as keras
     from headrace import models as models
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from headrace._src.dataset import open as open
     from headrace._src.loader import Loader, Place, ShuffleQuality
     from headrace._src.stats import Stats
+    from headrace._src.store import Capabilities, ObjectInfo, Store, Upload, store
     from headrace._src.variable import Ragged, Strings
     from headrace.errors import Error
 
@@ -44,30 +49,40 @@ _HOMES = {
     "Place": "_src.loader",
     "ShuffleQuality": "_src.loader",
     "Stats": "_src.stats",
+    "Capabilities": "_src.store",
+    "ObjectInfo": "_src.store",
+    "Store": "_src.store",
+    "Upload": "_src.store",
+    "store": "_src.store",
     "Ragged": "_src.variable",
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "keras", "models")
+_MODULES = ("errors", "fsspec", "keras", "models")
 
 # What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
 __all__ = [
+    "Capabilities",
     "Column",
     "Dataset",
     "Error",
     "Loader",
+    "ObjectInfo",
     "Place",
     "Ragged",
     "Shard",
     "ShuffleQuality",
     "Stats",
+    "Store",
     "Strings",
+    "Upload",
     "bytes_",
     "errors",
     "float32",
     "int64",
     "mix",
     "ragged",
+    "store",
 ]
 
 
@@ -84,5 +99,5 @@ if not TYPE_CHECKING:  # else every name would be one of this package to a type 
 
 
 def __dir__() -> list[str]:
-    """Without `keras`: to inspect all that is listed would start TensorFlow, or fail where there is none."""
-    return sorted({*globals(), *_HOMES, *_MODULES} - {"keras"})
+    """Without `keras` and `fsspec`: to inspect all that is listed would import what may not be there."""
+    return sorted({*globals(), *_HOMES, *_MODULES} - {"keras", "fsspec"})

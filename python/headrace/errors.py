@@ -1,7 +1,8 @@
 """What headrace raises: one class for each of gRPC's codes, all of them `Error`.
 
 The message says what was being done to which URL, record and offset, and what to do about it.
-docs/concepts.md, "Errors", says what a caller should do about each code.
+docs/concepts.md, "Errors", says what a caller should do about each code. Those that Python has an exception
+for are that exception, too.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ class InvalidArgumentError(Error, ValueError):
     code = "INVALID_ARGUMENT"
 
 
-class DeadlineExceededError(Error):
+class DeadlineExceededError(Error, TimeoutError):
     """It took too long; the same call may succeed later."""
 
     code = "DEADLINE_EXCEEDED"
 
 
-class NotFoundError(Error):
+class NotFoundError(Error, FileNotFoundError):
     """An ordinary answer: check the URL."""
 
     code = "NOT_FOUND"
 
 
-class AlreadyExistsError(Error):
+class AlreadyExistsError(Error, FileExistsError):
     """Somebody else was first: look at what is there."""
 
     code = "ALREADY_EXISTS"
 
 
-class PermissionDeniedError(Error):
+class PermissionDeniedError(Error, PermissionError):
     """The credentials do not allow it."""
 
     code = "PERMISSION_DENIED"
@@ -73,7 +74,7 @@ class OutOfRangeError(Error):
     code = "OUT_OF_RANGE"
 
 
-class UnimplementedError(Error):
+class UnimplementedError(Error, NotImplementedError):
     """Not possible here."""
 
     code = "UNIMPLEMENTED"
@@ -85,7 +86,7 @@ class InternalError(Error):
     code = "INTERNAL"
 
 
-class UnavailableError(Error):
+class UnavailableError(Error, ConnectionError):
     """The store does not answer; the same call may succeed later."""
 
     code = "UNAVAILABLE"
@@ -97,7 +98,7 @@ class DataLossError(Error):
     code = "DATA_LOSS"
 
 
-class UnauthenticatedError(Error):
+class UnauthenticatedError(Error, PermissionError):
     """There are no credentials, or wrong ones."""
 
     code = "UNAUTHENTICATED"

@@ -23,6 +23,17 @@ RIGHT = """
     names: list[str] = [place.url for place in mixed.where(3)]
     seconds: float = loader.stats().wait_seconds
     arrays = loader.as_jax().loader.step
+
+    store: hr.Store = hr.store("s3://datasets", timeout=5, region="eu-west-3", anonymous=True)
+    info: hr.ObjectInfo = store.write("a", b"data", if_absent=True)
+    whole: bytes = store.read("a", version=info.version)
+    several: list[bytes] = store.read_many(["a", ("a", 1), ("a", 1, 2), ("a", 0, None, info.version)])
+    count: int = store.read_into("a", bytearray(3), offset=1)
+    keys: list[str] = [found.key for found in store.list("a/", folders=True) if found.modified is not None]
+    with store.upload("b", if_version=info.version) as upload:
+        upload.write(memoryview(b"data"))
+    store.remove("a", "b")
+    promised: bool = store.capabilities.strong_list
 """
 WRONG = {
     "hr.opne('data')": "attr-defined",
@@ -31,6 +42,10 @@ WRONG = {
     "hr.open('data').loader(batch_size='8')": "arg-type",
     "loader.stats().wait_second": "attr-defined",
     "data.length": "attr-defined",
+    "hr.store('s3://b', regio='x')": "call-arg",
+    "store.read('a', size='3')": "arg-type",
+    "store.write('a')": "call-arg",
+    "store.stat('a').size": "attr-defined",
 }
 
 

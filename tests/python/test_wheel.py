@@ -105,6 +105,22 @@ def test_numpy_is_the_only_dependency(wheel):
     assert any(line.startswith("tensorflow") and "extra ==" in line for line in required)
 
 
+def test_fsspec_finds_our_file_systems_and_is_not_needed(installed, wheel):
+    with zipfile.ZipFile(wheel) as content:
+        (name,) = (name for name in content.namelist() if name.endswith(".dist-info/entry_points.txt"))
+        entries = content.read(name).decode()
+    assert "hr+s3=headrace.fsspec:S3FileSystem" in entries.replace(" ", "")
+    script = (
+        "import headrace as hr\n"
+        "store = hr.store('memory://x')\n"
+        "store.write('a', b'data')\n"
+        "print(store.read('a'))\n"
+        "try:\n    hr.fsspec\n"
+        "except ImportError as error:\n    print(error.name)"
+    )
+    assert output_of(installed / "bin" / "python", "-I", "-c", script) == "b'data'\nfsspec\n"
+
+
 def test_types_licence_and_every_module_of_the_checkout_are_in_it(wheel, root):
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())

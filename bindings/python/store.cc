@@ -1,0 +1,193 @@
+#include "bindings/python/store.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <tuple>
+
+#include "bindings/python/buffers.h"
+#include "bindings/python/object_info.h"
+#include "bindings/python/process.h"
+#include "bindings/python/store_reads.h"
+#include "bindings/python/upload.h"
+#include "headrace/store/url.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+/// Key, offset, size (none: up to the end), version.
+using RangeTuple =
+    std::tuple<std::string, std::uint64_t, std::optional<std::uint64_t>, std::optional<std::string>>;
+
+Environment environment_with(const std::map<std::string, std::string>& variables) {
+  Environment environment = Environment::capture();
+  for (const auto& [name, value] : variables) environment.variables[name] = value;
+  return environment;
+}
+
+class PythonStore {
+ public:
+  PythonStore(const std::string& url, const std::map<std::string, std::string>& variables, double timeout)
+      : environment_(environment_with(variables)),
+        call_{.deadline =
+                  std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout))} {
+    const Location location = open_location(url, environment_);
+    url_ = location.url.text();
+    root_ = location.key;
+    open_ = std::make_unique<OfProcess<Location>>("this store", location);
+  }
+
+  const std::string& url() const { return url_; }
+
+  nb::bytes read(const std::string& key, std::uint64_t offset, std::optional<std::uint64_t> size,
+                 const std::optional<std::string>& version) {
+    NewBytes bytes;
+    check(call([&](Store& store, const CallOptions& call) {
+      return read_range(store, {full(key), offset, size, version_of(version)}, call, bytes);
+    }));
+    return std::move(bytes).take();
+  }
+
+  std::size_t read_into(const std::string& key, const nb::object& target, std::uint64_t offset,
+                        const std::optional<std::string>& version) {
+    const LentBuffer buffer(target, LentBuffer::Access::kWrite);
+    const ReadResult read = value_of(call([&](Store& store, const CallOptions& call) {
+      return store.read_into(full(key), buffer.writable(),
+                             {.offset_bytes = offset, .if_version = version_of(version), .call = call});
+    }));
+    return read.bytes_read;
+  }
+
+  std::vector<nb::bytes> read_many(const std::vector<RangeTuple>& tuples) {
+    std::vector<Range> ranges;
+    for (const auto& [key, offset, size, version] : tuples)
+      ranges.push_back({full(key), offset, size, version_of(version)});
+    std::vector<NewBytes> bytes(ranges.size());
+    check(
+        call([&](Store& store, const CallOptions& call) { return read_ranges(store, ranges, call, bytes); }));
+    std::vector<nb::bytes> objects;
+    for (NewBytes& one : bytes) objects.push_back(std::move(one).take());
+    return objects;
+  }
+
+  InfoTuple write(const std::string& key, const nb::object& data, bool if_absent,
+                  const std::optional<std::string>& if_version) {
+    const LentBuffer buffer(data, LentBuffer::Access::kRead);
+    return info(value_of(call([&](Store& store, const CallOptions& call) {
+      return store.write(full(key), buffer.view(), options(if_absent, if_version, call));
+    })));
+  }
+
+  PythonUpload* upload(const std::string& key, bool if_absent, const std::optional<std::string>& if_version) {
+    return new PythonUpload(location().at(key), root_bytes(), options(if_absent, if_version, call_));
+  }
+
+  InfoTuple stat(const std::string& key) {
+    return info(
+        value_of(call([&](Store& store, const CallOptions& call) { return store.stat(full(key), call); })));
+  }
+
+  InfoTuple copy(const std::string& from, const std::string& to, bool if_absent,
+                 const std::optional<std::string>& if_version) {
+    return info(value_of(call([&](Store& store, const CallOptions& call) {
+      return store.copy(full(from), full(to), options(if_absent, if_version, call));
+    })));
+  }
+
+  void remove(const std::vector<std::string>& keys) {
+    std::vector<std::string> full_keys;
+    for (const std::string& key : keys) full_keys.push_back(full(key));
+    check(call([&](Store& store, const CallOptions& call) { return store.remove_many(full_keys, call); }));
+  }
+
+  std::vector<InfoTuple> page(const std::string& prefix, const std::string& after, bool folders,
+                              std::size_t limit) {
+    std::vector<ObjectInfo> objects;
+    check(call([&](Store& store, const CallOptions& call) {
+      const std::string root = folder_prefix(root_);
+      const ListOptions options{
+          .after = after.empty() ? "" : root + after, .collapse_folders = folders, .call = call};
+      return store.list(root + prefix, options, [&](const ObjectInfo& object) {
+        objects.push_back(object);
+        return objects.size() < limit;
+      });
+    }));
+    std::vector<InfoTuple> tuples;
+    for (const ObjectInfo& object : objects) tuples.push_back(info(object));
+    return tuples;
+  }
+
+  std::string describe(const std::string& key) { return location().store->describe(full(key)); }
+
+  std::tuple<bool, bool, bool, bool, bool> capabilities() {
+    const Capabilities found = location().store->capabilities();
+    return {found.atomic_if_absent, found.atomic_if_version, found.strong_list, found.latest_only,
+            found.keeps_ranges};
+  }
+
+ private:
+  // A fork's child opens its own, and leaves the parent's alone.
+  const Location& location() {
+    if (!open_->is_here())
+      open_ = std::make_unique<OfProcess<Location>>("this store", open_location(url_, environment_));
+    return open_->here();
+  }
+
+  template <typename Work>
+  auto call(Work work) -> decltype(work(std::declval<Store&>(), CallOptions{})) {
+    Store& store = *location().store;
+    return run_interruptibly([&](const std::stop_token& stop) {
+      return work(store, CallOptions{.deadline = call_.deadline, .stop = stop});
+    });
+  }
+
+  std::string full(const std::string& key) const { return join_key(root_, key); }
+  InfoTuple info(const ObjectInfo& object) const { return tuple_of(object, root_bytes()); }
+  std::size_t root_bytes() const { return folder_prefix(root_).size(); }
+
+  static WriteOptions options(bool if_absent, const std::optional<std::string>& if_version,
+                              const CallOptions& call) {
+    return {.only_if_absent = if_absent, .if_version = version_of(if_version), .call = call};
+  }
+
+  const Environment environment_;
+  const CallOptions call_;
+  std::string url_;
+  std::string root_;                           // the folder that the keys lie in
+  std::unique_ptr<OfProcess<Location>> open_;  // guarded by the GIL
+};
+
+}  // namespace
+
+void bind_store(nb::module_& module) {
+  nb::class_<PythonStore>(module, "Store")
+      .def(nb::init<const std::string&, const std::map<std::string, std::string>&, double>(), nb::arg("url"),
+           nb::arg("variables"), nb::arg("timeout"))
+      .def("read", &PythonStore::read, nb::arg("key"), nb::arg("offset"), nb::arg("size").none(),
+           nb::arg("version").none())
+      .def("read_into", &PythonStore::read_into, nb::arg("key"), nb::arg("buffer"), nb::arg("offset"),
+           nb::arg("version").none())
+      .def("read_many", &PythonStore::read_many, nb::arg("ranges"))
+      .def("write", &PythonStore::write, nb::arg("key"), nb::arg("data"), nb::arg("if_absent"),
+           nb::arg("if_version").none())
+      .def("upload", &PythonStore::upload, nb::arg("key"), nb::arg("if_absent"), nb::arg("if_version").none())
+      .def("stat", &PythonStore::stat, nb::arg("key"))
+      .def("copy", &PythonStore::copy, nb::arg("source"), nb::arg("target"), nb::arg("if_absent"),
+           nb::arg("if_version").none())
+      .def("remove", &PythonStore::remove, nb::arg("keys"))
+      .def("page", &PythonStore::page, nb::arg("prefix"), nb::arg("after"), nb::arg("folders"),
+           nb::arg("limit"))
+      .def("describe", &PythonStore::describe, nb::arg("key"))
+      .def("capabilities", &PythonStore::capabilities)
+      .def_prop_ro("url", &PythonStore::url);
+  module.def("store_schemes", &StoreRegistry::schemes);
+}
+
+}  // namespace headrace::python

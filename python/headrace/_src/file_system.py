@@ -1,0 +1,412 @@
+"""fsspec's view of a store: folders that are prefixes, over objects that are whole."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.core import get_compression
+from fsspec.spec import AbstractFileSystem
+
+from headrace._src.file_object import HeadraceFile, WrittenCompressed, WrittenText
+from headrace._src.store import ObjectInfo, Store
+from headrace._src.store import store as open_store
+from headrace._src.store_options import StoreOptions
+from headrace.errors import Error, NotFoundError, OutOfRangeError, UnimplementedError
+
+_OF_FSSPEC = ("use_listings_cache", "listings_expiry_time", "max_paths", "asynchronous", "loop")
+_PIECE_BYTES = 64 << 20  # of a copy to this machine
+
+
+class HeadraceFileSystem(AbstractFileSystem):
+    """Objects of one kind of store as files. Threads may share it; a fork's child may use it.
+
+    A folder is what objects lie under; an empty one does not exist, and nothing makes one. Listings are kept
+    only with `use_listings_cache=True`. Errors are those of headrace.errors, which are Python's own where
+    those exist: FileNotFoundError, FileExistsError, PermissionError, TimeoutError, ConnectionError.
+
+    Args:
+        options: those of `headrace.store`, and fsspec's own: use_listings_cache, listings_expiry_time,
+            max_paths.
+    """
+
+    scheme: ClassVar[str]
+    blocksize = 8 << 20
+
+    def __init__(self, **options: Any):
+        own = {name: options.pop(name) for name in list(options) if name not in _OF_FSSPEC}
+        super().__init__(**{"use_listings_cache": False, **options})
+        for name in own:
+            if name not in StoreOptions.__annotations__:
+                known = ", ".join(StoreOptions.__annotations__)
+                raise TypeError(f"{self.protocol} has no option {name!r}; it has {known}")
+        self._options = own
+        self._stores: dict[str, Store] = {}
+
+    # ---- paths and objects
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        stripped = super()._strip_protocol(path)
+        if cls.root_marker == "/" and isinstance(stripped, str):
+            return os.path.abspath(stripped)
+        return stripped
+
+    def _store_of(self, path: str) -> tuple[Store, str]:
+        """The store that a path lies in, and its key there: "" for the root."""
+        bucket, _, key = ("", "", path.lstrip("/")) if self.root_marker else path.partition("/")
+        if not bucket and not self.root_marker:
+            raise UnimplementedError(f"{self.protocol}:// does not list buckets; name one: bucket/key")
+        if bucket not in self._stores:
+            url = f"{self.scheme}://{bucket}{self.root_marker}"
+            self._stores[bucket] = open_store(url, **self._options)
+        return self._stores[bucket], key
+
+    def _by_store(self, paths: Iterable[str]) -> Iterator[tuple[Store, list[int], list[str]]]:
+        """Each store, with the places of its paths among `paths`, and their keys."""
+        found: dict[int, tuple[Store, list[int], list[str]]] = {}
+        for place, path in enumerate(paths):
+            store, key = self._store_of(self._strip_protocol(path))
+            _, places, keys = found.setdefault(id(store), (store, [], []))
+            places.append(place)
+            keys.append(key)
+        yield from found.values()
+
+    def _entry(self, path: str, key: str, info: ObjectInfo) -> dict[str, Any]:
+        """fsspec's dict of what was found; `path` is that of the store's `key`."""
+        name = (path[: len(path) - len(key)] if key else path.rstrip("/") + "/") + info.key
+        if info.is_folder:
+            return {"name": name.rstrip("/"), "size": 0, "type": "directory"}
+        mtime = None if info.modified is None else info.modified.timestamp()
+        size, version = info.size_bytes, info.version
+        return {"name": name, "size": size, "type": "file", "version": version, "mtime": mtime}
+
+    # ---- looking
+
+    def info(self, path: str | os.PathLike[str], refresh: bool = False, **kwargs: Any) -> dict[str, Any]:
+        """Name, size in bytes, type ("file" or "directory"); of a file its version and mtime, in seconds."""
+        path = self._strip_protocol(path)
+        listed = None if refresh else self._listed(self._parent(path))
+        for entry in listed or []:
+            if entry["name"] == path:
+                return entry
+        folder = {"name": path, "size": 0, "type": "directory"}
+        if path == self.root_marker:
+            return folder
+        store, key = self._store_of(path)
+        if not key:
+            return folder
+        try:
+            return self._entry(path, key, store.stat(key))
+        except NotFoundError:
+            if next(store.list(key + "/", folders=True), None) is None:
+                raise
+        return folder
+
+    def _listed(self, path: str) -> list[dict[str, Any]] | None:
+        try:
+            return self.dircache[path]
+        except KeyError:
+            return None
+
+    def _type_of(self, path: str | os.PathLike[str]) -> str | None:
+        """Unlike fsspec's own, this takes no failure for an answer."""
+        try:
+            return self.info(path)["type"]
+        except FileNotFoundError:
+            return None
+
+    def exists(self, path: str, **kwargs: Any) -> bool:
+        return self._type_of(path) is not None
+
+    def isfile(self, path: str) -> bool:
+        return self._type_of(path) == "file"
+
+    def isdir(self, path: str) -> bool:
+        return self._type_of(path) == "directory"
+
+    def ls(self, path: str, detail: bool = True, refresh: bool = False, **kwargs: Any) -> list:
+        """What lies in a folder; of a file, itself."""
+        path = self._strip_protocol(path)
+        entries = None if refresh else self._listed(path)
+        if entries is None:
+            store, key = self._store_of(path)
+            found = store.list(key and key + "/", folders=True)
+            entries = [self._entry(path, key, info) for info in found]
+            entries = [entry for entry in entries if entry["name"] != path]  # an object "folder/"
+            if not entries and key:
+                entry = self.info(path)
+                return ([entry] if detail else [path]) if entry["type"] == "file" else []
+            self.dircache[path] = entries
+        return entries if detail else [entry["name"] for entry in entries]
+
+    def find(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        withdirs: bool = False,
+        detail: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """All files below `path`, from one listing."""
+        if maxdepth is not None:
+            return super().find(path, maxdepth, withdirs, detail, **kwargs)
+        path = self._strip_protocol(path)
+        store, key = self._store_of(path)
+        found = {}
+        for info in store.list(key and key + "/"):
+            entry = self._entry(path, key, info)
+            if entry["type"] == "file":
+                found[entry["name"]] = entry
+        if not found and key and self.isfile(path):
+            found[path] = self.info(path)
+        elif withdirs:
+            for folder in self._folders_of(found, path):
+                found[folder] = {"name": folder, "size": 0, "type": "directory"}
+        names = sorted(found)
+        return {name: found[name] for name in names} if detail else names
+
+    def _folders_of(self, files: Iterable[str], root: str) -> set[str]:
+        """All that the files lie in, from `root` on."""
+        folders: set[str] = set()
+        for name in files:
+            folder = self._parent(name)
+            while folder not in folders and len(folder) >= len(root) and folder != self.root_marker:
+                folders.add(folder)
+                folder = self._parent(folder)
+        return folders
+
+    def du(
+        self,
+        path: str,
+        total: bool = True,
+        maxdepth: int | None = None,
+        withdirs: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Bytes of all files below `path`, or of each."""
+        found = self.find(path, maxdepth=maxdepth, withdirs=withdirs, detail=True, **kwargs)
+        sizes = {name: entry["size"] for name, entry in found.items()}
+        return sum(sizes.values()) if total else sizes
+
+    def modified(self, path: str) -> datetime.datetime:
+        """Time of the last write, in UTC."""
+        mtime = self.info(path).get("mtime")
+        if mtime is None:
+            raise UnimplementedError(f"{path}: no time of a last write is known")
+        return datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
+
+    created = modified  # an object is never changed, so it is as old as its last write
+
+    def ukey(self, path: str) -> str:
+        """Another one for another version."""
+        entry = self.info(path)
+        return hashlib.sha256(f"{entry['size']} {entry.get('version')}".encode()).hexdigest()
+
+    def checksum(self, path: str) -> int:
+        return int(self.ukey(path), 16)
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        if path is None:
+            self.dircache.clear()
+        else:
+            path = self._strip_protocol(path)
+            while path and path != self.root_marker:
+                self.dircache.pop(path, None)
+                path = self._parent(path)
+            self.dircache.pop(self.root_marker, None)
+        super().invalidate_cache(path)
+
+    # ---- reading
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **kwargs: Any) -> bytes:
+        """Bytes `start` to `end` of a file; negative ones are counted from its end."""
+        path = self._strip_protocol(path)
+        store, key = self._store_of(path)
+        version = kwargs.get("version")
+        if (start or 0) < 0 or (end or 0) < 0:
+            entry = self.info(path)
+            start, end, _ = slice(start, end).indices(entry["size"])
+            version = version or entry.get("version")
+        begin = start or 0
+        size = None if end is None else max(end - begin, 0)
+        try:
+            return store.read(key, begin, size, version)
+        except OutOfRangeError:
+            return b""
+
+    def cat_ranges(
+        self,
+        paths: list[str],
+        starts: Any,
+        ends: Any,
+        max_gap: int | None = None,
+        on_error: str = "return",
+        **kwargs: Any,
+    ) -> list:
+        """Ranges of many files, all of them requested at once."""
+        if not isinstance(paths, list):
+            raise TypeError(f"paths is {paths!r}; it is a list")
+        starts = starts if isinstance(starts, list) else [starts] * len(paths)
+        ends = ends if isinstance(ends, list) else [ends] * len(paths)
+        if not len(paths) == len(starts) == len(ends):
+            raise ValueError(f"there are {len(paths)} paths, {len(starts)} starts and {len(ends)} ends")
+        out: list = [None] * len(paths)
+        for store, places, keys in self._by_store(paths):
+            wanted = [(starts[place] or 0, ends[place]) for place in places]
+            try:
+                if any(begin < 0 or (end or 0) < 0 for begin, end in wanted):
+                    raise OutOfRangeError("counted from the end")
+                ranges = [
+                    (key, begin, None if end is None else max(end - begin, 0))
+                    for key, (begin, end) in zip(keys, wanted, strict=True)
+                ]
+                found: list = store.read_many(ranges)
+            except Error:  # one at a time, which tells which it was, and knows where each file ends
+                found = [
+                    self._cat_one(paths[place], starts[place], ends[place], on_error) for place in places
+                ]
+            for place, content in zip(places, found, strict=True):
+                out[place] = content
+        return out
+
+    def _cat_one(self, path: str, start: int | None, end: int | None, on_error: str) -> bytes | Exception:
+        try:
+            return self.cat_file(path, start, end)
+        except Error as error:
+            if on_error != "return":
+                raise
+            return error
+
+    def cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any) -> Any:
+        """Content of a file; of several, a dict of path → content, all of them requested at once.
+
+        Args:
+            on_error: "raise"; "omit": files that fail are left out; "return": their exceptions are in it.
+        """
+        paths = self._files(self.expand_path(path, recursive=recursive))
+        if len(paths) == 1 and not isinstance(path, list) and paths[0] == self._strip_protocol(path):
+            return self.cat_file(paths[0], **kwargs)
+        start, end = kwargs.get("start"), kwargs.get("end")
+        contents = self.cat_ranges(paths, start, end, on_error="raise" if on_error == "raise" else "return")
+        pairs = zip(paths, contents, strict=True)
+        return {
+            path: content for path, content in pairs if on_error == "return" or isinstance(content, bytes)
+        }
+
+    def _files(self, expanded: list[str]) -> list[str]:
+        """Without the folders that others lie in."""
+        folders = {self._parent(path) for path in expanded}
+        return [path for path in expanded if path not in folders]
+
+    def get_file(
+        self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **kwargs: Any
+    ) -> None:
+        """Copies a file to this machine, in large pieces of one version."""
+        entry = self.info(rpath, refresh=True)
+        if entry["type"] == "directory":
+            os.makedirs(lpath, exist_ok=True)
+            return
+        callback.set_size(entry["size"])
+        target = outfile or (lpath if hasattr(lpath, "write") else None)
+        if target is not None:
+            self._copy_to(target, entry, callback)
+            return
+        os.makedirs(os.path.dirname(os.path.abspath(lpath)), exist_ok=True)
+        with open(lpath, "wb") as file:
+            self._copy_to(file, entry, callback)
+
+    def _copy_to(self, file: Any, entry: dict[str, Any], callback: Any) -> None:
+        store, key = self._store_of(entry["name"])
+        for offset in range(0, entry["size"], _PIECE_BYTES):
+            piece = store.read(key, offset, _PIECE_BYTES, entry["version"])
+            file.write(piece)
+            callback.relative_update(len(piece))
+
+    # ---- writing
+
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        autocommit: bool = True,
+        cache_options: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> HeadraceFile:
+        return HeadraceFile(
+            self, path, mode, block_size or self.blocksize, autocommit, cache_options, **kwargs
+        )
+
+    def open(self, path: str, mode: str = "rb", **kwargs: Any) -> Any:
+        """A file: modes r, w and x, as Python's own; see docs/python-store.md.
+
+        Args:
+            block_size: bytes that are read ahead, and that are gathered before they are sent; 8 MiB.
+            cache_type: what is read ahead: one of fsspec's, "readahead" unless you say.
+            version: to be read, as `info` tells it; else the one that is there.
+            compression, encoding, …: as fsspec's own.
+        """
+        if "r" in mode:
+            return super().open(path, mode, **kwargs)
+        compression = get_compression(path, kwargs.pop("compression", None))
+        text = {name: kwargs.pop(name) for name in ("encoding", "errors", "newline") if name in kwargs}
+        file = super().open(path, mode.replace("t", "").replace("b", "") + "b", **kwargs)
+        if compression is not None:
+            file = WrittenCompressed(file, compression)
+        return file if "b" in mode else WrittenText(file, **text)
+
+    def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **kwargs: Any) -> None:
+        """Writes a whole file; mode "create": one that is not there yet, atomically."""
+        store, key = self._store_of(self._strip_protocol(path))
+        store.write(key, value, if_absent=mode == "create")
+        self.invalidate_cache(path)
+
+    def put_file(
+        self,
+        lpath: str,
+        rpath: str,
+        callback: Any = DEFAULT_CALLBACK,
+        mode: str = "overwrite",
+        **kwargs: Any,
+    ) -> None:
+        super().put_file(lpath, rpath, callback=callback, if_absent=mode == "create", **kwargs)
+
+    def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
+        """Copies a file; within a bucket its bytes do not come here."""
+        path1, path2 = self._strip_protocol(path1), self._strip_protocol(path2)
+        (store, source), (to, target) = self._store_of(path1), self._store_of(path2)
+        try:
+            if store is to:
+                store.copy(source, target)
+            else:
+                with self.open(path1, "rb") as file, to.upload(target) as upload:
+                    while piece := file.read(_PIECE_BYTES):
+                        upload.write(piece)
+        except NotFoundError:
+            if not self.isdir(path1):  # a folder is there once something is in it
+                raise
+        self.invalidate_cache(path2)
+
+    def rm_file(self, path: str) -> None:
+        self.rm([path])
+
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
+        """Removes files, a thousand with each request. Those of a list that are not there are no error.
+
+        Raises:
+            FileNotFoundError: nothing is at `path`. IsADirectoryError: a folder, and not `recursive`.
+        """
+        if isinstance(path, str | os.PathLike) and not recursive and self._type_of(path) == "directory":
+            raise IsADirectoryError(f"{path} is a folder; remove it with recursive=True")
+        paths = self._files(self.expand_path(path, recursive=recursive, maxdepth=maxdepth))
+        if paths == [path] and not recursive:
+            self.info(path)
+        for store, _, keys in self._by_store(paths):
+            store.remove(*keys)
+        for one in paths:
+            self.invalidate_cache(one)
