@@ -152,6 +152,12 @@ void HttpGovernor::overloaded(Time now) {
   limit_.overloaded(now);
 }
 
+void HttpGovernor::resent() {
+  const std::scoped_lock lock(mutex_);
+  ++counters_.requests;
+  ++counters_.resent;
+}
+
 std::optional<FirstByteTimes::Duration> HttpGovernor::hedge_after(std::uint64_t size_bytes) const {
   const std::scoped_lock lock(mutex_);
   return first_bytes_.unusual(size_bytes);

@@ -16,6 +16,7 @@ struct HttpCounters {
   std::uint64_t requests = 0;   // sent, second ones included
   std::uint64_t answers = 0;    // whole ones, of any status
   std::uint64_t overloads = 0;  // of these, 429 and 503
+  std::uint64_t resent = 0;     // since a kept connection turned out to be closed
   std::uint64_t hedges = 0;
   std::uint64_t hedges_won = 0;
   std::uint64_t moved_bytes = 0;  // of bodies, both ways
@@ -101,6 +102,8 @@ class HttpGovernor {
   void answered(const Answer& answer, Time now);
   /// 429 or 503 came.
   void overloaded(Time now);
+  /// A request was sent again, since a kept connection turned out to be closed.
+  void resent();
   /// When a request that is not answered yet should be sent a second time.
   std::optional<FirstByteTimes::Duration> hedge_after(std::uint64_t size_bytes) const;
   /// Whether it may be: at most a twentieth of all requests are.

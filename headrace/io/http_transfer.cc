@@ -271,6 +271,7 @@ HttpTransfer::GoOn HttpTransfer::exchange(bool readable, Time now) {
   exchange_.reset();
   place_.connection.reset();
   on_kept_connection_ = false;
+  connections_.governor(request_.endpoint).resent();
   connect();
   return !is_over();
 }

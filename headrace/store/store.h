@@ -105,6 +105,13 @@ struct Capabilities {
   bool keeps_ranges = false;       // what was read of a version is near, if just that range is read again
 };
 
+/// How often a driver did something since it was opened. Names are Prometheus': "requests_total".
+struct StoreCounter {
+  std::string name;
+  std::string help;
+  std::uint64_t value = 0;
+};
+
 /// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
 /// as it was and frees what was sent.
 class Upload {
@@ -162,6 +169,9 @@ class Store {
                       const std::function<bool(const ObjectInfo&)>& visit) = 0;
 
   virtual Capabilities capabilities() const = 0;
+
+  /// What a driver counts of its talk with the server; nothing for one that talks to none.
+  virtual std::vector<StoreCounter> counters() const { return {}; }
 
   /// Names a key for people, as in "s3://bucket/a/b"; holds no secret. An empty key names the store's root.
   virtual std::string describe(std::string_view key) const = 0;

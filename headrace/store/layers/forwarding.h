@@ -41,6 +41,7 @@ class ForwardingStore : public Store {
     return store_->list(prefix, options, visit);
   }
   Capabilities capabilities() const override { return store_->capabilities(); }
+  std::vector<StoreCounter> counters() const override { return store_->counters(); }
   std::string describe(std::string_view key) const override { return store_->describe(key); }
 
  protected:

@@ -244,12 +244,15 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
     if (!answer->ok() && call->redirections < kMaxRedirections &&
         (learn_region(*answer, call->assumed) || learn_clock(*answer, call->assumed))) {
       ++call->redirections;
+      ++faults_;
       return send(call);
     }
     if (answer->ok() || !is_answered_by_repeating(request, *answer)) return call->done(std::move(answer));
+    ++faults_;
     pause = asked_pause(*answer);
     call->maybe_done = call->maybe_done || answer->http.status != 409;
   } else {
+    ++faults_;
     const Code code = answer.error().code;
     const bool broken = code == Code::kDataLoss && ++call->broken_answers < kMaxBrokenAnswers;
     if (code != Code::kUnavailable && code != Code::kDeadlineExceeded && !broken)
@@ -262,6 +265,17 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
     return call->done(std::move(answer));
   }
   call->transfers.after(pause, [this, call] { send(call); });
+}
+
+std::vector<StoreCounter> S3Client::counters() const {
+  const HttpCounters http = http_.counters(address(assumptions().region).endpoint);
+  return {{"requests_total", "Requests sent, those sent again included.", http.requests},
+          {"faults_total", "Attempts that got no answer, or one to be asked for again.", faults_},
+          {"resent_total", "Requests sent again since a kept connection was closed.", http.resent},
+          {"overloads_total", "Answers with status 429 or 503.", http.overloads},
+          {"hedges_total", "Second requests for what was late.", http.hedges},
+          {"hedges_won_total", "Second requests that were answered first.", http.hedges_won},
+          {"moved_bytes_total", "Bytes of bodies, both ways.", http.moved_bytes}};
 }
 
 Error S3Client::unreachable(const S3Request& request, Error error) const {

@@ -78,6 +78,7 @@ class S3Client {
   /// "/bucket/key" percent-encoded, for x-amz-copy-source.
   std::string copy_source(std::string_view key) const;
   const S3Options& options() const { return options_; }
+  std::vector<StoreCounter> counters() const;
   /// Some answer has shown that the bucket exists.
   bool bucket_was_seen() const { return bucket_was_seen_; }
 
@@ -112,6 +113,7 @@ class S3Client {
   Assumptions assumptions_;
   std::atomic<bool> bucket_was_seen_{false};
   RetryBudget retry_budget_{100};
+  std::atomic<std::uint64_t> faults_{0};  // attempts without an answer that could be used
   HttpClient http_;
 };
 

@@ -37,6 +37,7 @@ class S3Store final : public Store {
   Capabilities capabilities() const override {
     return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
   }
+  std::vector<StoreCounter> counters() const override { return client_.counters(); }
   std::string describe(std::string_view key) const override { return client_.describe(key); }
 
  private:
