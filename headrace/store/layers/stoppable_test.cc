@@ -37,6 +37,11 @@ class ListeningStore final : public Store {
               const std::function<bool(const ObjectInfo&)>&) override {
     return heard(o.call);
   }
+  Status list_unfinished(std::string_view, const CallOptions& call,
+                         const std::function<bool(const UnfinishedWrite&)>&) override {
+    return heard(call);
+  }
+  Status remove_unfinished(const UnfinishedWrite&, const CallOptions& call) override { return heard(call); }
   Capabilities capabilities() const override { return {}; }
   std::string describe(std::string_view key) const override { return std::string(key); }
 
@@ -50,11 +55,16 @@ TEST(StoppableStore, EveryCallCarriesTheStopRequest) {
   std::stop_source source;
   const auto store = make_stoppable(std::make_shared<ListeningStore>(), source.get_token());
   const auto codes = [&] {
-    return std::vector<Code>{
-        store->read_into("a", {}, {}).error().code, store->read_many({}, {}).error().code,
-        store->stat("a", {}).error().code,          store->write("a", {}, {}).error().code,
-        store->start_upload("a", {}).error().code,  store->copy("a", "b", {}).error().code,
-        store->remove_many({}, {}).error().code,    store->list("a", {}, {}).error().code};
+    return std::vector<Code>{store->read_into("a", {}, {}).error().code,
+                             store->read_many({}, {}).error().code,
+                             store->stat("a", {}).error().code,
+                             store->write("a", {}, {}).error().code,
+                             store->start_upload("a", {}).error().code,
+                             store->copy("a", "b", {}).error().code,
+                             store->remove_many({}, {}).error().code,
+                             store->list("a", {}, {}).error().code,
+                             store->list_unfinished("a", {}, {}).error().code,
+                             store->remove_unfinished({}, {}).error().code};
   };
   EXPECT_THAT(codes(), testing::Each(Code::kNotFound));
   source.request_stop();
