@@ -31,6 +31,8 @@ struct DriverUnderTest {
   std::function<std::unique_ptr<Store>()> open_empty;
   /// False: its server cannot list keys with control characters. That they are written and read still counts.
   bool lists_control_characters = true;
+  /// Longest key that it takes.
+  std::size_t max_key_bytes = 1024;
 };
 
 class StoreConformance : public testing::TestWithParam<DriverUnderTest> {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +12,7 @@
 #include "headrace/store/conformance.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/scratch_folder_test.h"
 
 namespace {
 std::atomic<int> syncs = 0;
@@ -42,21 +42,6 @@ extern "C" int open(const char* path, int flags, ...) {
 namespace headrace {
 namespace {
 
-// A folder that all tests of this program share and that goes when it ends.
-class ScratchFolder final : public testing::Environment {
- public:
-  void SetUp() override {
-    path = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(path.data()), nullptr);
-  }
-  void TearDown() override { std::filesystem::remove_all(path); }
-  std::string new_root() { return path + "/" + std::to_string(++roots_); }
-
-  std::string path;
-
- private:
-  int roots_ = 0;
-};
 auto* const scratch = dynamic_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,

@@ -176,11 +176,15 @@ run() {
   return "$status"
 }
 
+usage() {
+  sed -n '/^# SCRIPT start/,/^$/p' "${BASH_SOURCE[0]}" | sed "s/^# \{0,1\}//; s/^SCRIPT/$server.sh/"
+}
+
 main() {
   case ${1:-} in
     start | stop) (($# >= 2)) || fail "$1 needs a folder"; "$@" ;;
     run) "$@" ;;
     binary) binary ;;
-    *) sed -n '/^# SCRIPT start/,/^$/p' "${BASH_SOURCE[0]}" | sed "s/^# \{0,1\}//; s/^SCRIPT/$server.sh/"; exit 2 ;;
+    *) usage; exit 2 ;;
   esac
 }

@@ -2,18 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "headrace/store/conformance.h"
-#include "headrace/store/memory/memory_store.h"
-
 namespace headrace {
 namespace {
-
-std::unique_ptr<Store> stoppable_store() {
-  return make_stoppable(make_memory_store("test"), std::stop_source().get_token());
-}
-
-INSTANTIATE_TEST_SUITE_P(Stoppable, StoreConformance,
-                         testing::Values(DriverUnderTest{"stoppable", stoppable_store}), driver_name);
 
 // Remembers whether the last call could have been stopped, and had been.
 class ListeningStore final : public Store {

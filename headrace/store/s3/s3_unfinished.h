@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-/// Calls `visit` for each of a key with that prefix until it returns false. One request for each upload, which
-/// tells its size, and one for each 1,000 of the bucket.
+/// Calls `visit` for each of a key with that prefix until it returns false. Cost: a request for each 1,000 of
+/// the bucket, and one for each that is visited, which tells its size.
 ///
 /// What a server shows differs. MinIO answers for the empty prefix with the uploads begun at that node since
 /// its process started, for an exact key with all of that key's, and for any other prefix with nothing; so
