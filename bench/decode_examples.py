@@ -21,7 +21,7 @@ def main() -> None:
         measuring.run([program, "write", file, EXAMPLES], measuring.cores())
 
     def tensorflow(how: str, repeats: int) -> dict | str:
-        return peers.run_tensorflow("decode_tf_data", how, file, repeats, core=core)
+        return peers.run_project("decode_tf_data", how, file, repeats, on=[core])
 
     programs = {
         "headrace": lambda: measuring.run_json([program, "decode", file, REPEATS["headrace"]], [core]),

@@ -32,7 +32,7 @@ def programs(program: pathlib.Path, folder: pathlib.Path, core: int) -> dict:
 
     def tf_data() -> dict | str:
         arguments = (BATCH, "GZIP", 0, INNER_REPEATS, *sorted(folder.iterdir()))
-        return peers.run_tensorflow("scan_tf_data", *arguments, core=core)
+        return peers.run_project("scan_tf_data", *arguments, on=[core])
 
     return {
         "libdeflate alone": lambda: ours("libdeflate"),

@@ -64,10 +64,10 @@ def measure(program: pathlib.Path, repeats: int) -> dict:
     folders = {"examples": write_examples(program), "images": write_images()}
 
     def ours(what: str, folder: pathlib.Path) -> dict | str:
-        return peers.run_tensorflow("load_headrace", what, f"file://{folder}", INNER_REPEATS, core=core)
+        return peers.run_project("load_headrace", what, f"file://{folder}", 1, INNER_REPEATS, on=[core])
 
     def theirs(what: str) -> dict | str:
-        return peers.run_tensorflow("load_tf_data", what, folders[what], INNER_REPEATS, core=core)
+        return peers.run_project("load_tf_data", what, folders[what], INNER_REPEATS, on=[core])
 
     programs = {}
     for what, folder in folders.items():

@@ -45,10 +45,10 @@ def main() -> None:
     core = measuring.cores()[0]
     folder = write_tars()
     programs = {
-        "headrace": lambda: peers.run_tensorflow(
-            "load_headrace", "webdataset", f"file://{folder}", INNER_REPEATS, core=core
+        "headrace": lambda: peers.run_project(
+            "load_headrace", "webdataset", f"file://{folder}", 1, INNER_REPEATS, on=[core]
         ),
-        "webdataset": lambda: peers.run_own("load_webdataset", folder, INNER_REPEATS, core=core),
+        "webdataset": lambda: peers.run_own("load_webdataset", folder, INNER_REPEATS, on=[core]),
     }
     raw, failed = measuring.take_turns(programs, arguments.repeats)
     assert not failed, failed

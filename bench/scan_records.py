@@ -42,10 +42,10 @@ def programs(program: pathlib.Path, file: pathlib.Path, kind: str, core: int) ->
 
     def tf_data(buffer_bytes: int) -> dict | str:
         arguments = (BATCH[kind], "none", buffer_bytes, INNER_REPEATS, file)
-        return peers.run_tensorflow("scan_tf_data", *arguments, core=core)
+        return peers.run_project("scan_tf_data", *arguments, on=[core])
 
     def own(name: str, *arguments) -> dict | str:
-        return peers.run_own(name, file, *arguments, INNER_REPEATS, core=core)
+        return peers.run_own(name, file, *arguments, INNER_REPEATS, on=[core])
 
     return {
         "read()": lambda: ours("read"),

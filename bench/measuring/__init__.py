@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -115,6 +116,24 @@ def rate(answers: list[dict], count: int) -> float:
     for answer in answers:
         assert answer.get("records", answer.get("examples", count)) == count, answer
     return median(count / cpu_s for answer in answers for cpu_s in answer["cpu_s"])
+
+
+def wall_rates(answers: dict, amount: float) -> dict[str, float]:
+    """For each program that has answered, the median of amount per second of the wall's clock."""
+    return _medians(answers, lambda answer: (amount / wall_s for wall_s in answer["wall_s"]))
+
+
+def costs(answers: dict, amount: float) -> dict[str, float]:
+    """For each program that has answered, the median of the CPU seconds of its process per amount."""
+    return _medians(answers, lambda answer: (cpu_s / amount for cpu_s in answer["cpu_s"]))
+
+
+def _medians(answers: dict, values: Callable) -> dict[str, float]:
+    return {
+        name: median(value for answer in of_name for value in values(answer))
+        for name, of_name in answers.items()
+        if of_name
+    }
 
 
 def _watch(pid: int) -> int:

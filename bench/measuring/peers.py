@@ -45,20 +45,20 @@ def installed() -> list[str]:
     return [line for line in lines if line not in install()]
 
 
-def run_own(name: str, *arguments, core: int) -> dict | str:
+def run_own(name: str, *arguments, on: list[int]) -> dict | str:
     """What bench/peers/<name>.py, in the environment of the peers, prints as JSON; or why it failed."""
     install()
-    return _run(_FOLDER / "bin" / "python", name, arguments, core)
+    return _run(_FOLDER / "bin" / "python", name, arguments, on)
 
 
-def run_tensorflow(name: str, *arguments, core: int) -> dict | str:
-    """The same in the project's environment, which has TensorFlow."""
-    return _run(sys.executable, name, arguments, core)
+def run_project(name: str, *arguments, on: list[int]) -> dict | str:
+    """The same in the project's environment, which has TensorFlow and boto3."""
+    return _run(sys.executable, name, arguments, on)
 
 
-def _run(python: pathlib.Path | str, name: str, arguments: tuple, core: int) -> dict | str:
+def _run(python: pathlib.Path | str, name: str, arguments: tuple, on: list[int]) -> dict | str:
     try:
-        done = run([python, PROGRAMS / f"{name}.py", *arguments], [core])
+        done = run([python, PROGRAMS / f"{name}.py", *arguments], on)
     except SystemExit as failed:
         return _last_line(str(failed))
     return json.loads(done.output.splitlines()[-1])

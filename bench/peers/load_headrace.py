@@ -1,10 +1,11 @@
 """Batches of a data set from Headrace's own loader, as Python sees them:
 
-    python load_headrace.py WHAT URL REPEATS
+    python load_headrace.py WHAT URL THREADS REPEATS
 
 WHAT: examples   shuffled batches of 128 of the float and integer columns
       images     shuffled batches of 400 of one column of bytes
       webdataset shuffled batches of 128 of samples' bytes and labels
+THREADS: 0 for as many as the loader takes by itself
 """
 
 import sys
@@ -21,7 +22,7 @@ COLUMNS = {
 
 
 def main() -> None:
-    what, url, repeats = sys.argv[1:]
+    what, url, threads, repeats = sys.argv[1:]
     data = hr.open(url)
     columns = COLUMNS[what]
     epoch = iter(range(1 << 30))
@@ -32,7 +33,7 @@ def main() -> None:
             columns=columns,
             seed=next(epoch),
             shuffle=True,
-            threads=1,
+            threads=int(threads),
             drop_remainder=True,
         )
         return sum(len(batch[next(iter(columns))]) for batch in loader)

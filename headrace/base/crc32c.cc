@@ -33,6 +33,18 @@ std::uint32_t extend_by_table(std::uint32_t state, const std::byte* data, std::s
   return state;
 }
 
+// Polynomials modulo that of the CRC, the coefficient of x^0 in the highest bit.
+constexpr std::uint32_t kOne = 1U << 31;
+
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (; a != 0; a <<= 1) {
+    if ((a & kOne) != 0) sum ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? kCrc32cPolynomial : 0);  // times x
+  }
+  return sum;
+}
+
 std::uint32_t choose_and_extend(std::uint32_t state, const std::byte* data, std::size_t size);
 
 // The method of this processor; before the first call, what finds it out. Needs no initialiser to run, so
@@ -75,6 +87,15 @@ ExtendCrc32c extend_crc32c(Crc32cMethod method) {
 
 std::uint32_t crc32c(BytesView data, std::uint32_t before) {
   return ~chosen.load(std::memory_order_relaxed)(~before, data.data(), data.size());
+}
+
+std::uint32_t combined_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) {
+  std::uint32_t power = kOne >> 8;  // x^8, then x^16, x^32, …
+  for (; second_bytes != 0; second_bytes >>= 1) {
+    if ((second_bytes & 1) != 0) first = product(first, power);
+    power = product(power, power);
+  }
+  return first ^ second;
 }
 
 }  // namespace headrace

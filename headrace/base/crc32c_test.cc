@@ -96,5 +96,21 @@ TEST(Crc32c, Continues) {
   }
 }
 
+TEST(Crc32c, OfTwoPiecesComesFromThatOfEach) {
+  const Bytes data = random_bytes(kMaxSize);
+  const BytesView all = data;
+  for (const std::size_t at : {0, 1, 7, 8, 255, 256, 4096, 4199, 4200}) {
+    const BytesView first = all.first(at), second = all.subspan(at);
+    EXPECT_EQ(combined_crc32c(crc32c(first), crc32c(second), second.size()), crc32c(all)) << at;
+  }
+  std::uint32_t zeros = crc32c(Bytes(1, std::byte{0}));  // of 2^34 zero bytes, by doubling
+  for (int i = 0; i < 34; ++i) zeros = combined_crc32c(zeros, zeros, std::uint64_t{1} << i);
+  std::uint32_t step_by_step = 0;
+  const Bytes mebi(1 << 20, std::byte{0});
+  const std::uint32_t of_mebi = crc32c(mebi);
+  for (int i = 0; i < (1 << 14); ++i) step_by_step = combined_crc32c(step_by_step, of_mebi, 1 << 20);
+  EXPECT_EQ(zeros, step_by_step);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -61,6 +61,7 @@ class HttpExchange {
   /// When the head of the final answer was there, since the exchange began; none before that.
   std::optional<Time::duration> head_after() const { return head_after_; }
   int status() const { return parser_.status(); }
+  Time begun_at() const { return begin_time_; }
 
   // Once it is over.
 

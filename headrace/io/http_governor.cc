@@ -157,13 +157,21 @@ std::optional<FirstByteTimes::Duration> HttpGovernor::hedge_after(std::uint64_t 
   return first_bytes_.unusual(size_bytes);
 }
 
-bool HttpGovernor::try_hedge(Time now) {
+bool HttpGovernor::may_hedge(Time now) const {
   const std::scoped_lock lock(mutex_);
-  if (hedge_tokens_ < 1 || now < no_hedge_before_) return false;
+  return hedge_tokens_ >= 1 && now >= no_hedge_before_;
+}
+
+void HttpGovernor::hedged() {
+  const std::scoped_lock lock(mutex_);
   hedge_tokens_ -= 1;
   ++counters_.hedges;
   ++counters_.requests;
-  return true;
+}
+
+void HttpGovernor::gave_up(std::uint64_t size_bytes, FirstByteTimes::Duration waited) {
+  const std::scoped_lock lock(mutex_);
+  first_bytes_.add(size_bytes, waited);
 }
 
 void HttpGovernor::hedge_won() {

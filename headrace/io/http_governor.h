@@ -103,9 +103,13 @@ class HttpGovernor {
   void overloaded(Time now);
   /// When a request that is not answered yet should be sent a second time.
   std::optional<FirstByteTimes::Duration> hedge_after(std::uint64_t size_bytes) const;
-  /// Whether it may be: at most a twentieth of all requests are. Counts it.
-  bool try_hedge(Time now);
+  /// Whether it may be: at most a twentieth of all requests are.
+  bool may_hedge(Time now) const;
+  /// It was.
+  void hedged();
   void hedge_won();
+  /// No answer had come after that time, and another attempt's was taken.
+  void gave_up(std::uint64_t size_bytes, FirstByteTimes::Duration waited);
 
   HttpCounters counters() const;
 

@@ -107,7 +107,10 @@ TEST(HttpGovernor, HedgesATwentiethOfAllRequestsAtMost) {
   int hedges = 0;
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_NE(governor.try_begin(), HttpGovernor::Begun::kNo);
-    hedges += governor.try_hedge(Time() + seconds(1));
+    if (governor.may_hedge(Time() + seconds(1))) {
+      governor.hedged();
+      ++hedges;
+    }
     governor.end();
   }
   EXPECT_THAT(hedges, AllOf(Ge(490), Le(510)));
@@ -118,8 +121,24 @@ TEST(HttpGovernor, DoesNotHedgeAtAServerThatHasTooMuchToDo) {
   HttpGovernor governor(64);
   const Time now = Time() + seconds(100);
   governor.overloaded(now);
-  EXPECT_FALSE(governor.try_hedge(now + milliseconds(500)));
-  EXPECT_TRUE(governor.try_hedge(now + milliseconds(1'500)));
+  EXPECT_FALSE(governor.may_hedge(now + milliseconds(500)));
+  EXPECT_TRUE(governor.may_hedge(now + milliseconds(1'500)));
+}
+
+// Of twenty answers three are late, and lose against a second request: more than hedging may pay for.
+TEST(HttpGovernor, LateAnswersThatLoseAreLearntFrom) {
+  HttpGovernor governor(64);
+  const auto serve = [&](milliseconds time) {
+    governor.try_begin();
+    governor.answered({.size_bytes = 4096, .first_byte = time}, Time() + seconds(1));
+    governor.end();
+  };
+  for (int i = 0; i < 2'000; ++i) {
+    const auto late = governor.hedge_after(4096);
+    if (i % 20 < 3 && late) governor.gave_up(4096, std::min<FirstByteTimes::Duration>(*late, seconds(2)));
+    serve(milliseconds(10));
+  }
+  EXPECT_GE(*governor.hedge_after(4096), seconds(1)) << "it is no longer unusual";
 }
 
 }  // namespace

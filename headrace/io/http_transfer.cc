@@ -159,7 +159,6 @@ HttpTransfer::GoOn HttpTransfer::shake_hands(Time now) {
 
 void HttpTransfer::begin_exchange(Time now) {
   stage_ = Stage::kExchanging;
-  asked_at_ = now;
   exchange_.emplace(*place_.connection, request_, connections_.options().limits, now);
 }
 

@@ -27,7 +27,9 @@ class HttpTransfer {
   /// Once the head of the answer is there: the time that took on its connection.
   std::optional<Time::duration> head_after() const;
   /// Since when the server has been asked on this connection; none before that.
-  std::optional<Time> asked_at() const { return exchange_ ? asked_at_ : std::nullopt; }
+  std::optional<Time> asked_at() const {
+    return exchange_ ? std::optional(exchange_->begun_at()) : std::nullopt;
+  }
   bool is_overloaded() const {
     return head_after() && (exchange_->status() == 429 || exchange_->status() == 503);
   }
@@ -66,7 +68,6 @@ class HttpTransfer {
   Error last_{Code::kUnavailable, "no address"};
 
   std::optional<HttpExchange> exchange_;
-  std::optional<Time> asked_at_;
   int watched_ = -1;
   Poller::Interest interest_{};
   std::optional<Result<HttpResponse>> outcome_;

@@ -35,6 +35,8 @@ Status check_request(const HttpRequest& request) {
   return {};
 }
 
+constexpr std::size_t kMostAttempts = 3;  // of one request at a time
+
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 struct WakeUp {
@@ -81,19 +83,19 @@ class HttpTransfers::Loop {
     const HttpRequest* request;
     Done done;
   };
-  // A request in flight: one transfer, or two that race to the head of the answer.
+  struct Attempt {
+    std::uint64_t tag = 0;
+    bool is_hedge = false;
+    std::unique_ptr<HttpTransfer> transfer;
+  };
+  // A request in flight: one transfer, or several that race to the head of the answer.
   struct Running {
     const HttpRequest* request;
     Done done;
     HttpGovernor* governor;
     bool had_last_place;
-    std::optional<Time::duration> hedge_after;  // counted from when the server was asked
-    struct Attempt {
-      std::uint64_t tag = 0;
-      std::unique_ptr<HttpTransfer> transfer;
-    };
-    Attempt first;
-    Attempt second;
+    std::optional<Time::duration> hedge_after;  // counted from when the latest attempt was asked
+    std::vector<Attempt> attempts;              // at least one, in the order of their beginnings
   };
   using Position = std::list<Running>::iterator;
   struct Pause {
@@ -163,44 +165,63 @@ class HttpTransfers::Loop {
                                                               .governor = &governor,
                                                               .had_last_place = place.is_last(),
                                                               .hedge_after = hedge_after,
-                                                              .first = {},
-                                                              .second = {}});
-    running->first = attempt(request, std::move(place), now);
-    advance(running, running->first, false);
-  }
-
-  Running::Attempt attempt(const HttpRequest& request, HttpConnections::Place place, Time now) {
-    const std::uint64_t tag = next_tag_++;
-    return {tag,
-            std::make_unique<HttpTransfer>(connections_, std::move(place), request, **poller_, tag, now)};
-  }
-
-  void hedge(Position running, Time now) {
-    running->hedge_after.reset();
-    if (running->first.transfer->head_after()) return;
-    auto place = connections_.try_take_another(running->request->endpoint);
-    if (!place || !running->governor->try_hedge(now)) return;
-    running->second = attempt(*running->request, *std::move(place), now);
-    advance(running, running->second, false);
+                                                              .attempts = {}});
+    attempt(running, std::move(place), now);
   }
 
   // `running` may be gone afterwards.
-  void advance(Position running, Running::Attempt& attempt, bool readable) {
-    const Time now = steady_clock::now();
-    attempt.transfer->advance(readable, now);
-    Running::Attempt& other = &attempt == &running->first ? running->second : running->first;
-    if (other.transfer && attempt.transfer->has_good_head()) {
-      if (&attempt == &running->second) running->governor->hedge_won();
-      other.transfer.reset();
-    } else if (other.transfer && (attempt.transfer->is_over() || attempt.transfer->head_after())) {
-      if (attempt.transfer->is_overloaded()) running->governor->overloaded(now);
-      attempt.transfer.reset();  // the other may be luckier
-      return;
+  void attempt(Position running, HttpConnections::Place place, Time now) {
+    const std::uint64_t tag = next_tag_++;
+    const bool is_hedge = !running->attempts.empty();
+    auto transfer = std::make_unique<HttpTransfer>(connections_, std::move(place), *running->request,
+                                                   **poller_, tag, now);
+    running->attempts.push_back({tag, is_hedge, std::move(transfer)});
+    advance(running, running->attempts.size() - 1, false);
+  }
+
+  void hedge(Position running, Time now) {
+    HttpGovernor& governor = *running->governor;
+    auto place =
+        governor.may_hedge(now) ? connections_.try_take_another(running->request->endpoint) : std::nullopt;
+    if (!place) return running->hedge_after.reset();
+    governor.hedged();
+    attempt(running, *std::move(place), now);
+  }
+
+  // The others end here. How long they were waited for is learnt as well, or late answers, which lose, would
+  // seem to get rarer.
+  void win(Running& running, std::size_t at, Time now) {
+    if (running.attempts[at].is_hedge) running.governor->hedge_won();
+    for (std::size_t i = 0; i < running.attempts.size(); ++i) {
+      const auto asked_at = running.attempts[i].transfer->asked_at();
+      if (i != at && asked_at)
+        running.governor->gave_up(running.request->target_memory.size(), now - *asked_at);
     }
-    if (!attempt.transfer->is_over()) return;
-    const auto first_byte = attempt.transfer->head_after();
-    const bool is_overloaded = attempt.transfer->is_overloaded();
-    Result<HttpResponse> response = attempt.transfer->take_response();
+    Attempt winner = std::move(running.attempts[at]);
+    running.attempts.clear();
+    running.attempts.push_back(std::move(winner));
+  }
+
+  // `running` may be gone afterwards.
+  void advance(Position running, std::size_t at, bool readable) {
+    const Time now = steady_clock::now();
+    HttpTransfer& transfer = *running->attempts[at].transfer;
+    transfer.advance(readable, now);
+    const bool is_racing = running->attempts.size() > 1;
+    if (is_racing && transfer.has_good_head()) {
+      win(*running, at, now);
+    } else if (is_racing && (transfer.is_over() || transfer.head_after())) {
+      if (transfer.is_overloaded()) running->governor->overloaded(now);
+      running->attempts.erase(running->attempts.begin() + static_cast<std::ptrdiff_t>(at));
+      return;  // another may be luckier
+    }
+    if (transfer.is_over()) finish(running, transfer, now);
+  }
+
+  void finish(Position running, HttpTransfer& transfer, Time now) {
+    const auto first_byte = transfer.head_after();
+    const bool is_overloaded = transfer.is_overloaded();
+    Result<HttpResponse> response = transfer.take_response();
     const HttpRequest& request = *running->request;
     if (is_overloaded) {
       running->governor->overloaded(now);
@@ -218,27 +239,34 @@ class HttpTransfers::Loop {
   }
 
   static std::optional<Time> hedge_at(const Running& running) {
-    if (!running.hedge_after || !running.first.transfer) return std::nullopt;
-    const auto asked_at = running.first.transfer->asked_at();
-    if (!asked_at) return std::nullopt;
+    const HttpTransfer& latest = *running.attempts.back().transfer;
+    const auto asked_at = latest.asked_at();
+    const bool is_late = running.hedge_after && asked_at && !latest.head_after();
+    if (!is_late || running.attempts.size() == kMostAttempts) return std::nullopt;
     return *asked_at + *running.hedge_after;
   }
 
   static Time wake_at(const Running& running) {
     Time at = hedge_at(running).value_or(Time::max());
-    if (running.first.transfer) at = std::min(at, running.first.transfer->wake_at());
-    if (running.second.transfer) at = std::min(at, running.second.transfer->wake_at());
+    for (const Attempt& attempt : running.attempts) at = std::min(at, attempt.transfer->wake_at());
     return at;
   }
 
   void advance_late(Position running, Time now) {
-    Running::Attempt* const late[] = {&running->first, &running->second};
-    for (Running::Attempt* attempt : late) {
-      if (!attempt->transfer || now < attempt->transfer->wake_at()) continue;
-      advance(running, *attempt, false);
-      return;  // it may be gone; what else is late comes next time
+    for (std::size_t i = 0; i < running->attempts.size(); ++i) {
+      if (now < running->attempts[i].transfer->wake_at()) continue;
+      return advance(running, i, false);  // it may be gone; what else is late comes next time
     }
     if (const auto at = hedge_at(*running); at && now >= *at) hedge(running, now);
+  }
+
+  // `running` may be gone afterwards.
+  void advance_ready(const Poller::Ready& ready) {
+    for (Position running = running_.begin(); running != running_.end(); ++running) {
+      const auto found = std::ranges::find(running->attempts, ready.tag, &Attempt::tag);
+      if (found == running->attempts.end()) continue;
+      return advance(running, static_cast<std::size_t>(found - running->attempts.begin()), ready.readable);
+    }
   }
 
   Status wait() {
@@ -249,14 +277,7 @@ class HttpTransfers::Loop {
     for (const Pause& pause : pauses_) until = std::min(until, pause.until);
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
     HEADRACE_TRY(const std::span<const Poller::Ready> ready, (*poller_)->wait(left));
-    for (const Poller::Ready& one : ready) {
-      for (Position running = running_.begin(); running != running_.end(); ++running) {
-        const bool is_first = running->first.transfer && running->first.tag == one.tag;
-        if (!is_first && !(running->second.transfer && running->second.tag == one.tag)) continue;
-        advance(running, is_first ? running->first : running->second, one.readable);
-        break;
-      }
-    }
+    for (const Poller::Ready& one : ready) advance_ready(one);
     const Time now = steady_clock::now();
     for (Position at = running_.begin(); at != running_.end();) {
       const Position running = at++;

@@ -2,9 +2,20 @@
 
 #include <algorithm>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
+namespace {
+
+Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read) {
+  if (!object.crc32c || *object.crc32c == of_what_was_read) return {};
+  return Error{Code::kDataLoss,
+               concat(store.describe(object.key), ": what was read has the CRC32C ", hex32(of_what_was_read),
+                      ", and the store keeps ", hex32(*object.crc32c), "; it is damaged")};
+}
+
+}  // namespace
 
 Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   for (const ReadRequest& request : requests) {
@@ -31,6 +42,7 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
     return Error{Code::kDataLoss, concat(store.describe(key), " ended after ", read.bytes_read, " of ",
                                          out.data.size(), " bytes")};
   }
+  HEADRACE_CHECK(check_crc32c(store, found, crc32c(out.data)));
   out.object = std::move(read.object);
   return out;
 }
@@ -38,6 +50,7 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit) {
   Bytes buffer(std::min<std::uint64_t>(kPieceBytes, object.size_bytes));
+  std::uint32_t crc = 0;
   for (std::uint64_t offset = 0; offset < object.size_bytes;) {
     if (options.stop.stop_requested())
       return Error{Code::kCancelled, concat("reading ", store.describe(object.key), " was stopped")};
@@ -45,10 +58,11 @@ Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions&
     const MutableBytesView piece = MutableBytesView(buffer).first(static_cast<std::size_t>(wanted));
     HEADRACE_CHECK(read_exactly(store, object.key, piece,
                                 {.offset_bytes = offset, .if_version = object.version, .call = options}));
+    if (object.crc32c) crc = crc32c(piece, crc);
     HEADRACE_CHECK(visit(piece));
     offset += wanted;
   }
-  return {};
+  return check_crc32c(store, object, crc);
 }
 
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options) {

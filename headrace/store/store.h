@@ -69,6 +69,8 @@ struct ObjectInfo {
   Version version{};
   /// Time of the last write, where the store tells.
   std::optional<std::chrono::system_clock::time_point> modified{};
+  /// CRC32C of the whole content, where the store has kept one; not in listings.
+  std::optional<std::uint32_t> crc32c{};
 
   bool is_folder() const { return key.ends_with('/'); }
 };
@@ -185,13 +187,15 @@ struct ReadObject {
   Bytes data;
   ObjectInfo object;
 };
-/// The whole object.
+/// The whole object, checked against the store's CRC32C where there is one.
 /// \error kResourceExhausted  it is larger than `limit_bytes`
+/// \error kDataLoss  it ends early, or is not what that CRC32C is of
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
-/// and gives each to `visit`.
-/// \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped; whatever `visit` returns
+/// and gives each to `visit`. Checked in the end against the CRC32C of `object`, if it has one.
+/// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is
+/// stopped; whatever `visit` returns
 inline constexpr std::size_t kPieceBytes = 8 << 20;
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit);

@@ -2,7 +2,10 @@
 
 /// \file Checksums in the form that S3's header fields have: base64 (RFC 4648). Internal to the driver.
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "headrace/base/bytes.h"
 
@@ -10,7 +13,9 @@ namespace headrace {
 
 std::string base64(BytesView data);
 /// x-amz-checksum-crc32c: the four bytes of the CRC, most significant first.
-std::string crc32c_field(BytesView body);
+std::string crc32c_field(std::uint32_t crc);
+/// None if it is not that, as where the field holds a checksum of parts' checksums ("…-7").
+std::optional<std::uint32_t> parse_crc32c_field(std::string_view field);
 /// Content-MD5: what DeleteObjects demands, by its oldest rule, which every server knows.
 std::string md5_field(BytesView body);
 

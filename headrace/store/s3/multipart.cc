@@ -1,5 +1,6 @@
 #include "headrace/store/s3/multipart.h"
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
@@ -66,7 +67,10 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client
                     .query = {{"uploads", ""}},
                     .headers = {upload->mark_.header()},
                     .call = options.call};
-  if (with_checksums) request.headers.push_back({"x-amz-checksum-algorithm", "CRC32C"});
+  if (with_checksums) {
+    request.headers.push_back({"x-amz-checksum-algorithm", "CRC32C"});
+    request.headers.push_back({"x-amz-checksum-type", "FULL_OBJECT"});
+  }
   HEADRACE_TRY(const S3Answer answer, client.perform(request));
   if (!answer.ok()) return client.explain(request, answer);
   Result<std::string> id = parse_upload_id(answer.http.body);
@@ -94,23 +98,48 @@ void MultipartUpload::keep(std::size_t part, S3Part sent) {
   parts_[part] = std::move(sent);
 }
 
-Status MultipartUpload::send_part(std::size_t part, BytesView data) {
+S3Request MultipartUpload::sending_request(std::size_t part, BytesView data, S3Part& sent) const {
   S3Request request = part_request(part);
   request.body = data;
-  S3Part sent;
+  sent.size_bytes = data.size();
   if (with_checksums_) {
-    sent.crc32c = crc32c_field(data);
-    request.headers.push_back({"x-amz-checksum-crc32c", sent.crc32c});
+    sent.crc32c = crc32c(data);
+    request.headers.push_back({"x-amz-checksum-crc32c", crc32c_field(*sent.crc32c)});
   }
-  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
-  if (!answer.ok()) return client_.explain(request, answer).in(concat("sending part ", part + 1));
-  sent.etag = answer.http.header("ETag").value_or("");
+  return request;
+}
+
+Status MultipartUpload::take_sent(std::size_t part, S3Part sent, const Result<S3Answer>& answer) {
+  if (!answer) return answer.error();
+  if (!answer->ok())
+    return client_.explain(part_request(part), *answer).in(concat("sending part ", part + 1));
+  sent.etag = answer->http.header("ETag").value_or("");
   if (sent.etag.empty()) {
     return Error{Code::kDataLoss,
                  concat(client_.describe(key_), ": the server gave part ", part + 1, " no ETag")};
   }
   keep(part, std::move(sent));
   return {};
+}
+
+Status MultipartUpload::send_part(std::size_t part, BytesView data) {
+  S3Part sent;
+  const S3Request request = sending_request(part, data, sent);
+  return take_sent(part, std::move(sent), client_.perform(request));
+}
+
+Status MultipartUpload::send_parts(std::span<const BytesView> parts) {
+  std::vector<S3Part> sent(parts.size());
+  Status first_failure;
+  client_.perform_many(
+      parts.size(), options_.call,
+      [&](std::size_t part) { return sending_request(part, parts[part], sent[part]); },
+      [&](std::size_t part, const Result<S3Answer>& answer) {
+        const Status taken = take_sent(part, std::move(sent[part]), answer);
+        if (!taken && first_failure) first_failure = taken;
+        return static_cast<bool>(taken);
+      });
+  return first_failure;
 }
 
 Status MultipartUpload::copy_part(std::size_t part, const ObjectInfo& source, std::uint64_t offset_bytes,
@@ -125,12 +154,26 @@ Status MultipartUpload::copy_part(std::size_t part, const ObjectInfo& source, st
     return client_.explain(request, answer).in(concat("copying from ", client_.describe(source.key)));
   Result<std::string> etag = parse_result_etag(answer.http.body);
   if (!etag) return std::move(etag).error().in(client_.describe(key_));
-  keep(part, {concat('"', *etag, '"'), ""});
+  keep(part, {.etag = concat('"', *etag, '"'), .size_bytes = size_bytes});
   return {};
 }
 
-Result<ObjectInfo> MultipartUpload::complete(std::uint64_t size_bytes) {
+S3Part MultipartUpload::whole() const {
+  S3Part whole{.crc32c = 0};
+  for (const S3Part& part : parts_) {
+    whole.size_bytes += part.size_bytes;
+    if (whole.crc32c && part.crc32c) {
+      whole.crc32c = combined_crc32c(*whole.crc32c, *part.crc32c, part.size_bytes);
+    } else {
+      whole.crc32c.reset();
+    }
+  }
+  return whole;
+}
+
+Result<ObjectInfo> MultipartUpload::complete() {
   const std::string body = complete_body(parts_);
+  const S3Part all = whole();
   S3Request request{.method = "POST",
                     .key = key_,
                     .query = {{"uploadId", id_}},
@@ -138,12 +181,16 @@ Result<ObjectInfo> MultipartUpload::complete(std::uint64_t size_bytes) {
                     .body = as_bytes(body),
                     .call = options_.call,
                     .repeat_conflicts = false};
+  if (all.crc32c) {
+    request.headers.push_back({"x-amz-checksum-crc32c", crc32c_field(*all.crc32c)});
+    request.headers.push_back({"x-amz-checksum-type", "FULL_OBJECT"});
+  }
   HEADRACE_TRY(const S3Answer answer, client_.perform(request));
-  if (!answer.ok()) return after_refusal(request, answer, size_bytes);
+  if (!answer.ok()) return after_refusal(request, answer, all.size_bytes);
   over_ = true;
   Result<std::string> etag = parse_result_etag(answer.http.body);
   if (!etag) return std::move(etag).error().in(client_.describe(key_));
-  return ObjectInfo{.key = key_, .size_bytes = size_bytes, .version = {*etag}};
+  return ObjectInfo{.key = key_, .size_bytes = all.size_bytes, .version = {*etag}, .crc32c = all.crc32c};
 }
 
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,16 +45,24 @@ class MultipartUpload {
 
   /// Thread-safe. `part` counts from 0.
   Status send_part(std::size_t part, BytesView data);
+  /// All of them, from the first on, many at once on this thread.
+  Status send_parts(std::span<const BytesView> parts);
   Status copy_part(std::size_t part, const ObjectInfo& source, std::uint64_t offset_bytes,
                    std::uint64_t size_bytes);
 
-  /// Makes the object from the parts, all of which must be there.
-  Result<ObjectInfo> complete(std::uint64_t size_bytes);
+  /// Makes the object from the parts, all of which must be there. Where they were sent with checksums, the
+  /// server compares that of the whole, and keeps it.
+  Result<ObjectInfo> complete();
 
  private:
   MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options, bool with_checksums);
   S3Request part_request(std::size_t part) const;
+  // With the part's checksum in the request and in `sent`.
+  S3Request sending_request(std::size_t part, BytesView data, S3Part& sent) const;
+  Status take_sent(std::size_t part, S3Part sent, const Result<S3Answer>& answer);
   void keep(std::size_t part, S3Part sent);
+  // Size, and the checksum if every part has one.
+  S3Part whole() const;
   Result<ObjectInfo> after_refusal(const S3Request& request, const S3Answer& answer,
                                    std::uint64_t size_bytes);
 

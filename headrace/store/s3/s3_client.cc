@@ -188,6 +188,25 @@ void S3Client::start(HttpTransfers& transfers, S3Request request, Done done) {
                                    .limit = limit}));
 }
 
+void S3Client::perform_many(std::size_t count, const CallOptions& call,
+                            const std::function<S3Request(std::size_t)>& make,
+                            const std::function<bool(std::size_t, Result<S3Answer>)>& take) {
+  HttpTransfers together = transfers(call);
+  std::size_t next = 0;
+  bool goes_on = true;
+  std::function<void()> start_next = [&] {
+    if (!goes_on || next == count) return;
+    const std::size_t now = next++;
+    start(together, make(now), [&, now](Result<S3Answer> answer) {
+      goes_on = take(now, std::move(answer)) && goes_on;
+      start_next();
+    });
+  };
+  const auto at_once = static_cast<std::size_t>(std::max(options_.requests_at_once, 1));
+  for (std::size_t i = 0; i < std::min(at_once, count); ++i) start_next();
+  together.run();
+}
+
 void S3Client::send(const std::shared_ptr<Call>& call) {
   ++call->attempt;
   const S3Request& request = call->request;

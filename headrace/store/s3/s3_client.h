@@ -63,6 +63,13 @@ class S3Client {
   void start(HttpTransfers& transfers, S3Request request, Done done);
   HttpTransfers transfers(const CallOptions& call) { return HttpTransfers(http_, call.stop); }
 
+  /// `count` requests, at most `S3Options::requests_at_once` on their way. `make` gives a request when its
+  /// turn comes; `take` gets its answer and says whether to begin further ones: those that have begun come to
+  /// their end in any case. Both are called on this thread.
+  void perform_many(std::size_t count, const CallOptions& call,
+                    const std::function<S3Request(std::size_t)>& make,
+                    const std::function<bool(std::size_t, Result<S3Answer>)>& take);
+
   /// The error that an answer stands for, in words that say what to do.
   Error explain(const S3Request& request, const S3Answer& answer) const;
 

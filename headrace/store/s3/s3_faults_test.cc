@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"
 #include "headrace/io/thread_refusal.h"
@@ -176,6 +177,104 @@ TEST(S3Read, AnswersThatDoNotFitTheQuestionAreRefused) {
   refused(test_reply(206, "23456"), 2, "another range");
   refused(test_reply(206, "23456", "Content-Range: bytes 2-6/4\r\n"), 2, "another range");
   refused({"<html>\r\n"}, 0, "not valid HTTP");
+}
+
+// A server that has one object and knows HEAD, ranges and If-Match; the object may change between requests.
+class OneObject {
+ public:
+  OneObject(std::string content, std::string crc_field)
+      : content_(std::move(content)),
+        crc_field_(std::move(crc_field)),
+        server_([this](const TestHttpRequest& request) { return answer(request); }) {
+    S3Options options;
+    options.endpoint = server_.endpoint();
+    options.credentials = S3Credentials{"key-id", std::string(kSecret), ""};
+    options.range_bytes = 4;
+    store = open_s3_store("bucket", options);
+  }
+
+  Result<std::string> read(std::size_t size, std::uint64_t offset = 0) {
+    Bytes target(size);
+    HEADRACE_TRY(const ReadResult result, store->read_into("key", target, {.offset_bytes = offset}));
+    return std::string(as_text(target).substr(0, result.bytes_read));
+  }
+  // After so many answers the object is another one, of as many bytes.
+  void change_after(int answers, std::string content) {
+    changes_after_ = answers;
+    next_content_ = std::move(content);
+  }
+
+ private:
+  TestHttpReply answer(const TestHttpRequest& request) {
+    const std::scoped_lock lock(mutex_);
+    if (changes_after_-- == 0) {
+      content_ = next_content_;
+      etag_ = "v2";
+      crc_field_.clear();
+    }
+    const std::string_view wanted = request.header("If-Match");
+    if (!wanted.empty() && wanted != concat('"', etag_, '"')) return test_reply(412, "");
+    if (request.method == "HEAD") {
+      const std::string crc = crc_field_.empty() ? "" : concat("x-amz-checksum-crc32c: ", crc_field_, "\r\n");
+      TestHttpReply reply = test_reply(200, content_, concat("ETag: \"", etag_, "\"\r\n", crc));
+      reply.bytes.resize(reply.bytes.find("\r\n\r\n") + 4);
+      return reply;
+    }
+    const std::string_view range = request.header("Range");  // "bytes=4-7"
+    const std::size_t dash = range.find('-');
+    const auto first = parse_number<std::size_t>(range.substr(6, dash - 6)).value_or(0);
+    const auto last = parse_number<std::size_t>(range.substr(dash + 1)).value_or(0);
+    if (first >= content_.size()) return test_reply(416, error_xml("InvalidRange"));
+    return range_of(content_, first, std::min(last + 1, content_.size()) - first, etag_);
+  }
+
+  std::mutex mutex_;
+  std::string content_;
+  std::string crc_field_;
+  std::string etag_ = "v1";
+  std::string next_content_;
+  int changes_after_ = -1;
+  HttpTestServer server_;
+
+ public:
+  std::unique_ptr<Store> store;
+};
+
+TEST(S3Read, ManyRangesGiveWhatIsThereWhereverTheyBeginAndEnd) {
+  const std::string content = "0123456789abcdefghijklmnopqrstuvwxyz";
+  for (const std::string_view crc : {std::string(crc32c_field(crc32c(as_bytes(content)))), std::string()}) {
+    OneObject object(content, std::string(crc));
+    for (std::size_t offset = 0; offset <= content.size(); ++offset) {
+      for (const std::size_t size : {1, 4, 5, 6, 7, 8, 11, 12, 13, 36, 37, 100}) {
+        const auto text = object.read(size, offset);
+        ASSERT_TRUE(text) << text.error().message;
+        EXPECT_EQ(*text, content.substr(offset, size)) << offset << ", " << size;
+      }
+    }
+    EXPECT_EQ(error_of(object.read(8, content.size() + 1)).code, Code::kOutOfRange);
+  }
+}
+
+TEST(S3Read, AWholeObjectIsComparedWithTheChecksumThatTheServerKeeps) {
+  const std::string content = "0123456789abcdefghij";
+  OneObject damaged(content, crc32c_field(crc32c(as_bytes("0123456789abcdefghiJ"))));
+  const Error error = error_of(damaged.read(20));
+  EXPECT_EQ(error.code, Code::kDataLoss);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("s3://bucket/key"), HasSubstr("CRC32C")));
+  EXPECT_TRUE(damaged.read(20, 1)) << "of a part nothing is known";
+  OneObject in_parts(content, "4waSgw==-2");
+  EXPECT_TRUE(in_parts.read(20)) << "a checksum of parts' checksums is none of the content";
+}
+
+TEST(S3Read, AnObjectThatIsReplacedMeanwhileIsReadAnewAndNeverMixed) {
+  const std::string before(40, 'a'), after(40, 'b');
+  for (int answers = 0; answers <= 11; ++answers) {
+    OneObject object(before, "");
+    object.change_after(answers, after);
+    const auto text = object.read(40);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_EQ(*text, answers < 11 ? after : before) << "changed after " << answers << " answers";
+  }
 }
 
 TEST(S3Read, AServerThatIgnoresTheVersionIsNotBelieved) {

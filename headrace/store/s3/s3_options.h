@@ -49,10 +49,10 @@ struct S3Options {
   bool send_checksums = true;
 
   std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
-  int parallel_parts = 4;            // of one upload
+  int parallel_parts = 4;            // of one upload in pieces, and of one copy
   std::uint64_t copy_part_bytes = 256 << 20;
   std::size_t range_bytes = 8 << 20;  // of one request of a read
-  int parallel_reads = 64;            // of one call; the HTTP client decides how many are in flight
+  int requests_at_once = 64;          // of one call; the HTTP client decides how many are in flight
   std::size_t max_connections = 64;   // of the store
   int max_attempts = 8;               // for one request
   BackoffOptions backoff{};

@@ -1,9 +1,10 @@
 #include "headrace/store/s3/s3_read.h"
 
 #include <algorithm>
-#include <functional>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_xml.h"
 
 namespace headrace {
@@ -56,7 +57,7 @@ S3Request request_of(const S3Client& client, const S3Range& range, const CallOpt
     HEADRACE_CHECK(result_of(client, range, answer));
     return {};
   };
-  if (range.if_version) request.headers.push_back({"If-Match", concat('"', range.if_version->token, '"')});
+  request.headers = if_match(range.if_version);
   const std::uint64_t last = range.offset_bytes + range.target.size() - 1;
   request.headers.push_back({"Range", concat("bytes=", range.offset_bytes, '-', last)});
   return request;
@@ -64,22 +65,17 @@ S3Request request_of(const S3Client& client, const S3Range& range, const CallOpt
 
 }  // namespace
 
-void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call) {
-  HttpTransfers transfers = client.transfers(call);
-  std::size_t next = 0;
-  bool goes_on = true;
-  std::function<void()> start_next = [&] {
-    if (!goes_on || next == ranges.size()) return;
-    S3Range& range = ranges[next++];
-    client.start(transfers, request_of(client, range, call), [&](Result<S3Answer> answer) {
-      goes_on = goes_on && answer && answer->ok();
-      range.answer = std::move(answer);
-      start_next();
-    });
-  };
-  const auto at_once = static_cast<std::size_t>(std::max(client.options().parallel_reads, 1));
-  for (std::size_t i = 0; i < std::min(at_once, ranges.size()); ++i) start_next();
-  transfers.run();
+void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call, bool with_crc32c) {
+  client.perform_many(
+      ranges.size(), call, [&](std::size_t i) { return request_of(client, ranges[i], call); },
+      [&](std::size_t i, Result<S3Answer> answer) {
+        S3Range& range = ranges[i];
+        range.answer = std::move(answer);
+        if (!*range.answer || !(*range.answer)->ok()) return false;
+        // Now, while the bytes are near the processor.
+        if (with_crc32c) range.crc32c = crc32c(range.target.first((*range.answer)->http.body_bytes));
+        return true;
+      });
 }
 
 Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range) {
@@ -100,7 +96,7 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
                                        std::size_t range_bytes) {
   std::vector<S3Range> ranges;
   while (!target.empty()) {
-    const std::size_t size = target.size() <= range_bytes + range_bytes / 2 ? target.size() : range_bytes;
+    const std::size_t size = target.size() <= most_in_one_range(range_bytes) ? target.size() : range_bytes;
     ranges.push_back({.key = std::string(key),
                       .offset_bytes = offset_bytes,
                       .target = target.first(size),
@@ -111,11 +107,17 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
   return ranges;
 }
 
+HttpHeaders if_match(const std::optional<Version>& version) {
+  if (!version) return {};
+  return {{"If-Match", concat('"', version->token, '"')}};
+}
+
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {
   return {.key = std::string(key),
           .size_bytes = size_bytes,
           .version = {unquoted_etag(http.header("ETag").value_or(""))},
-          .modified = parse_http_date(http.header("Last-Modified").value_or(""))};
+          .modified = parse_http_date(http.header("Last-Modified").value_or("")),
+          .crc32c = parse_crc32c_field(http.header("x-amz-checksum-crc32c").value_or(""))};
 }
 
 Error read_error(const S3Client& client, const S3Request& request, const S3Answer& answer) {

@@ -19,21 +19,29 @@ struct S3Range {
   MutableBytesView target{};  // not empty
   std::optional<Version> if_version{};
   std::optional<Result<S3Answer>> answer{};
+  std::uint32_t crc32c = 0;
 };
 
-/// Requests them, up to `S3Options::parallel_reads` at once, the first ones first. After one that fails no
-/// further ones are begun: those have no answer.
-void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call);
+/// Requests them, the first ones first. After one that fails no further ones are begun: those have no answer.
+/// `with_crc32c`: of what was read, too.
+void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call,
+                 bool with_crc32c = false);
 
 /// What the answer to a range says, checked: this range, whole, and of the version asked for. None:
 /// the range begins at or past the end, and the server does not say where that is.
 /// \error kNotFound, kFailedPrecondition, kDataLoss, …
 Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range);
 
+/// Of a target that is read with one request.
+constexpr std::size_t most_in_one_range(std::size_t range_bytes) { return range_bytes + range_bytes / 2; }
+
 /// Splits a target into ranges of `S3Options::range_bytes`, the last one up to half as large again.
 std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView target,
                                        std::uint64_t offset_bytes, const std::optional<Version>& version,
                                        std::size_t range_bytes);
+
+/// The condition that pins a request to a version; none without one.
+HttpHeaders if_match(const std::optional<Version>& version);
 
 /// What S3 says of an object in the header of an answer.
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http);

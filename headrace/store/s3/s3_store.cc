@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_client.h"
@@ -50,22 +51,19 @@ class S3Store final : public Store {
   Result<ObjectInfo> head(std::string_view key, const std::optional<Version>& version,
                           const CallOptions& call);
   Result<ReadResult> read_at_end(std::string_view key, const ReadOptions& options);
-  Result<ReadResult> read_once(std::string_view key, MutableBytesView target, const ReadOptions& options,
-                               bool& has_begun);
+  Result<ReadResult> read_in_ranges(std::string_view key, MutableBytesView target, const ReadOptions& options,
+                                    const ObjectInfo* object);
+  Result<ReadResult> read_large(std::string_view key, MutableBytesView target, const ReadOptions& options);
   Status remove_one(const std::string& key, const CallOptions& options);
   Status remove_batch(const std::vector<std::string>& keys, const CallOptions& options);
 
   S3Client client_;
 };
 
-HttpHeaders if_match(const std::optional<Version>& version) {
-  if (!version) return {};
-  return {{"If-Match", concat('"', version->token, '"')}};
-}
-
 Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Version>& version,
                                  const CallOptions& call) {
   S3Request request{.method = "HEAD", .key = std::string(key), .headers = if_match(version), .call = call};
+  if (client_.options().send_checksums) request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
   HEADRACE_TRY(const S3Answer answer, client_.perform(request));
   if (answer.ok()) {
     const auto size = parse_number<std::uint64_t>(answer.http.header("Content-Length").value_or(""));
@@ -101,30 +99,44 @@ Result<ReadResult> S3Store::read_at_end(std::string_view key, const ReadOptions&
   return ReadResult{0, std::move(object)};
 }
 
-// All ranges but the first are of the version that the first one shows, or that was asked for.
-Result<ReadResult> S3Store::read_once(std::string_view key, MutableBytesView target,
-                                      const ReadOptions& options, bool& has_begun) {
+// All ranges are of one version: that which was asked for, or which is there now.
+Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesView target,
+                                           const ReadOptions& options, const ObjectInfo* object) {
+  const std::optional<Version> version = object ? object->version : options.if_version;
   std::vector<S3Range> ranges =
-      split_into_ranges(key, target, options.offset_bytes, options.if_version, client_.options().range_bytes);
-  const std::size_t at_first = options.if_version ? ranges.size() : 1;
+      split_into_ranges(key, target, options.offset_bytes, version, client_.options().range_bytes);
+  const bool is_whole = object && options.offset_bytes == 0 && target.size() == object->size_bytes;
+  const bool is_checked = is_whole && object->crc32c;
+  read_ranges(client_, ranges, options.call, is_checked);
   ReadResult result;
-  for (std::size_t begin = 0, end = at_first; begin != end; begin = end, end = ranges.size()) {
-    const std::span<S3Range> now = std::span(ranges).subspan(begin, end - begin);
-    read_ranges(client_, now, options.call);
-    for (const S3Range& range : now) {
-      HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
-      if (!read && range.offset_bytes == options.offset_bytes) return read_at_end(key, options);
-      if (!read) return result;
-      result.bytes_read += read->bytes_read;
-      result.object = std::move(read->object);
-      if (read->bytes_read < range.target.size()) return result;
-      if (begin == 0) {
-        has_begun = true;
-        for (S3Range& later : std::span(ranges).subspan(end)) later.if_version = result.object.version;
-      }
-    }
+  std::uint32_t crc = 0;
+  for (const S3Range& range : ranges) {
+    HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
+    if (!read && range.offset_bytes == options.offset_bytes) return read_at_end(key, options);
+    if (!read) return result;
+    crc = combined_crc32c(crc, range.crc32c, read->bytes_read);
+    result.bytes_read += read->bytes_read;
+    result.object = std::move(read->object);
+    if (read->bytes_read < range.target.size()) return result;
+  }
+  if (is_checked && crc != *object->crc32c) {
+    return Error{Code::kDataLoss, concat(describe(key), ": what was read has the CRC32C ", hex32(crc),
+                                         ", and the store keeps ", hex32(*object->crc32c))};
   }
   return result;
+}
+
+Result<ReadResult> S3Store::read_large(std::string_view key, MutableBytesView target,
+                                       const ReadOptions& options) {
+  for (int restarts = 0;; ++restarts) {
+    HEADRACE_TRY(const ObjectInfo object, head(key, std::nullopt, options.call));
+    if (options.offset_bytes >= object.size_bytes) return read_at_end(key, options);
+    const std::uint64_t left = object.size_bytes - options.offset_bytes;
+    Result<ReadResult> result =
+        read_in_ranges(key, target.first(std::min<std::uint64_t>(target.size(), left)), options, &object);
+    const bool has_changed = !result && result.error().code == Code::kFailedPrecondition;
+    if (!has_changed || restarts == kMostRestarts) return result;
+  }
 }
 
 Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView target,
@@ -134,13 +146,9 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
   const std::uint64_t room = kLastByte - std::min<std::uint64_t>(options.offset_bytes, kLastByte);
   if (target.empty() || room == 0) return read_at_end(key, options);
   target = target.first(std::min<std::uint64_t>(target.size(), room));
-  for (int restarts = 0;; ++restarts) {
-    bool has_begun = false;
-    Result<ReadResult> result = read_once(key, target, options, has_begun);
-    const bool has_changed =
-        !result && has_begun && !options.if_version && result.error().code == Code::kFailedPrecondition;
-    if (!has_changed || restarts == kMostRestarts) return result;
-  }
+  const bool is_large = target.size() > most_in_one_range(client_.options().range_bytes);
+  if (is_large && !options.if_version) return read_large(key, target, options);
+  return read_in_ranges(key, target, options, nullptr);
 }
 
 Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
@@ -179,9 +187,7 @@ Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptio
 Result<ObjectInfo> S3Store::write(std::string_view key, BytesView data, const WriteOptions& options) {
   HEADRACE_CHECK(check_key(key));
   if (data.size() <= kMaxSinglePutBytes) return put_object(client_, key, data, options);
-  const std::unique_ptr<Upload> upload = make_s3_upload(client_, key, options);
-  HEADRACE_CHECK(upload->append(data));
-  return upload->commit();
+  return put_object_in_parts(client_, key, data, options);
 }
 
 Result<std::unique_ptr<Upload>> S3Store::start_upload(std::string_view key, const WriteOptions& options) {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <future>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
 #include "headrace/store/s3/checksum.h"
@@ -17,6 +18,15 @@ constexpr std::size_t kMaxParts = 10'000;
 constexpr std::size_t kMinPartBytes = 5 << 20;
 constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;  // S3 allows 5 GiB, but says nothing while it copies
 
+std::size_t first_part_bytes(const S3Client& client) {
+  return std::max(client.options().part_bytes, kMinPartBytes);
+}
+
+Error too_many_parts(const S3Client& client, std::string_view key) {
+  return {Code::kOutOfRange,
+          concat(client.describe(key), ": more than ", kMaxParts, " parts; write larger parts")};
+}
+
 // Sends parts in the background, a bounded number at once, while the caller fills the next one.
 class S3Upload final : public Upload {
  public:
@@ -26,9 +36,8 @@ class S3Upload final : public Upload {
 
   Status append(BytesView data) override {
     if (!failed_) return failed_;
-    size_bytes_ += data.size();
     while (!data.empty()) {
-      const std::size_t want = part_bytes_of(next_part_, first_part_bytes());
+      const std::size_t want = part_bytes_of(next_part_, first_part_bytes(client_));
       if (filling_.capacity() < want) filling_.reserve(want);
       const std::size_t taken = std::min(data.size(), want - filling_.size());
       headrace::append(filling_, data.first(taken));
@@ -47,7 +56,7 @@ class S3Upload final : public Upload {
     if (!upload_) return put_object(client_, key_, filling_, options_);
     HEADRACE_CHECK(remember(send_filling()));
     HEADRACE_CHECK(remember(wait_for_all()));
-    return upload_->complete(size_bytes_);
+    return upload_->complete();
   }
 
  private:
@@ -56,18 +65,13 @@ class S3Upload final : public Upload {
     std::future<Status> done;
   };
 
-  std::size_t first_part_bytes() const { return std::max(client_.options().part_bytes, kMinPartBytes); }
-
   Status remember(Status status) {
     if (!status) failed_ = status;
     return status;
   }
 
   Status send_filling() {
-    if (next_part_ >= kMaxParts) {
-      return Error{Code::kOutOfRange,
-                   concat(client_.describe(key_), ": more than ", kMaxParts, " parts; write larger parts")};
-    }
+    if (next_part_ >= kMaxParts) return too_many_parts(client_, key_);
     if (!upload_) {
       HEADRACE_TRY(upload_,
                    MultipartUpload::start(client_, key_, options_, client_.options().send_checksums));
@@ -75,8 +79,8 @@ class S3Upload final : public Upload {
     // Fewer at once when parts are large: memory stays near (parallel_parts + 1) × first_part_bytes for as
     // long as parts keep their first size.
     const std::size_t at_once =
-        std::max<std::size_t>(1, client_.options().parallel_parts * first_part_bytes() /
-                                     std::max(filling_.size(), first_part_bytes()));
+        std::max<std::size_t>(1, client_.options().parallel_parts * first_part_bytes(client_) /
+                                     std::max(filling_.size(), first_part_bytes(client_)));
     while (sending_.size() >= at_once) HEADRACE_CHECK(wait_for_oldest());
     auto& sending = sending_.emplace_back();
     sending.data = std::exchange(filling_, std::move(spare_));
@@ -121,7 +125,6 @@ class S3Upload final : public Upload {
   Bytes spare_;  // memory to be filled next
   std::deque<Sending> sending_;
   std::size_t next_part_ = 0;
-  std::uint64_t size_bytes_ = 0;
   Status failed_;
   bool committed_ = false;
 };
@@ -142,19 +145,36 @@ Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView 
   const bool conditional = !request.headers.empty();
   const WriteMark mark;
   if (conditional) request.headers.push_back(mark.header());
-  if (client.options().send_checksums)
-    request.headers.push_back({"x-amz-checksum-crc32c", crc32c_field(data)});
+  std::optional<std::uint32_t> crc;
+  if (client.options().send_checksums) {
+    crc = crc32c(data);
+    request.headers.push_back({"x-amz-checksum-crc32c", crc32c_field(*crc)});
+  }
   HEADRACE_TRY(const S3Answer answer, client.perform(request));
   if (answer.ok()) {
     return ObjectInfo{.key = std::string(key),
                       .size_bytes = data.size(),
-                      .version = {unquoted_etag(answer.http.header("ETag").value_or(""))}};
+                      .version = {unquoted_etag(answer.http.header("ETag").value_or(""))},
+                      .crc32c = crc};
   }
   // Refused because an earlier attempt, whose answer was lost, had succeeded?
   if (conditional && answer.maybe_done_before && answer.http.status == 412) {
     if (auto ours = find_marked(client, key, mark, options.call)) return *std::move(ours);
   }
   return write_error(client, request, answer, options);
+}
+
+Result<ObjectInfo> put_object_in_parts(S3Client& client, std::string_view key, BytesView data,
+                                       const WriteOptions& options) {
+  HEADRACE_TRY(const auto upload,
+               MultipartUpload::start(client, key, options, client.options().send_checksums));
+  std::vector<BytesView> parts;
+  for (BytesView left = data; !left.empty(); left = left.subspan(parts.back().size())) {
+    if (parts.size() == kMaxParts) return too_many_parts(client, key);
+    parts.push_back(left.first(std::min(left.size(), part_bytes_of(parts.size(), first_part_bytes(client)))));
+  }
+  HEADRACE_CHECK(upload->send_parts(parts));
+  return upload->complete();
 }
 
 std::unique_ptr<Upload> make_s3_upload(S3Client& client, std::string_view key, const WriteOptions& options) {
@@ -186,7 +206,7 @@ Result<ObjectInfo> copy_object(S3Client& client, const ObjectInfo& source, std::
     const std::uint64_t offset = part * part_bytes;
     return upload->copy_part(part, source, offset, std::min(part_bytes, source.size_bytes - offset));
   }));
-  return upload->complete(source.size_bytes);
+  return upload->complete();
 }
 
 }  // namespace headrace

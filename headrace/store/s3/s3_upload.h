@@ -16,6 +16,10 @@ namespace headrace {
 Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView data,
                               const WriteOptions& options);
 
+/// In parts, sent from where they lie.
+Result<ObjectInfo> put_object_in_parts(S3Client& client, std::string_view key, BytesView data,
+                                       const WriteOptions& options);
+
 /// In parts, several at once, once there is more than one part's worth of data. Borrows `client`.
 std::unique_ptr<Upload> make_s3_upload(S3Client& client, std::string_view key, const WriteOptions& options);
 

@@ -7,6 +7,7 @@
 #include "headrace/base/text.h"
 #include "headrace/io/http_message.h"
 #include "headrace/io/url_encoding.h"
+#include "headrace/store/s3/checksum.h"
 
 namespace headrace {
 namespace {
@@ -211,7 +212,8 @@ std::string complete_body(const std::vector<S3Part>& parts) {
     xml += concat("<Part><PartNumber>", i + 1, "</PartNumber><ETag>");
     append_escaped(xml, parts[i].etag);
     xml += "</ETag>";
-    if (!parts[i].crc32c.empty()) xml += concat("<ChecksumCRC32C>", parts[i].crc32c, "</ChecksumCRC32C>");
+    if (parts[i].crc32c)
+      xml += concat("<ChecksumCRC32C>", crc32c_field(*parts[i].crc32c), "</ChecksumCRC32C>");
     xml += "</Part>";
   }
   return xml + "</CompleteMultipartUpload>";

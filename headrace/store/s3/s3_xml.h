@@ -80,7 +80,8 @@ std::string delete_body(const std::vector<std::string>& keys);
 
 struct S3Part {
   std::string etag;
-  std::string crc32c;  // base64; empty where none was sent
+  std::uint64_t size_bytes = 0;
+  std::optional<std::uint32_t> crc32c{};  // none where none was sent
 };
 /// Of CompleteMultipartUpload; the first part has number 1.
 std::string complete_body(const std::vector<S3Part>& parts);

@@ -80,11 +80,10 @@ TEST(S3Xml, WritesWhatItCanReadBack) {
       "<Delete "
       "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet><Object><Key>a</Key></Object>"
       "<Object><Key>&lt;&amp;&gt;&quot;&#13;</Key></Object></Delete>");
-  EXPECT_THAT(
-      complete_body({{"\"e\"", "crc="}, {"f", ""}}),
-      HasSubstr(
-          "<Part><PartNumber>1</PartNumber><ETag>&quot;e&quot;</ETag><ChecksumCRC32C>crc=</ChecksumCRC32C>"
-          "</Part><Part><PartNumber>2</PartNumber><ETag>f</ETag></Part>"));
+  EXPECT_THAT(complete_body({{.etag = "\"e\"", .crc32c = 0xe3069283U}, {.etag = "f"}}),
+              HasSubstr("<Part><PartNumber>1</PartNumber><ETag>&quot;e&quot;</ETag>"
+                        "<ChecksumCRC32C>4waSgw==</ChecksumCRC32C></Part><Part><PartNumber>2</"
+                        "PartNumber><ETag>f</ETag></Part>"));
   EXPECT_TRUE(fits_into_xml("a é"));
   for (const char* key : {"a\x01", "a\n", "\xef\xbf\xbf"}) EXPECT_FALSE(fits_into_xml(key));
 }

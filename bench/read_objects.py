@@ -1,0 +1,96 @@
+"""How fast does a large object come from MinIO on the same machine, and what does it cost the client? Beside
+raw sockets, and raw OpenSSL, that do nothing but receive as many ranges at once, and the libraries that
+people use. Per second of the wall's clock, server and client on the same two cores; memory that was used
+before; each program a process of its own, taking turns.
+
+    ./dev bench read_objects --json bench/results/2026-01-31/read_objects.json
+
+The raw reader is measured with 8 and 16 connections, a library that can be set or used in several ways in
+each of them; ours is compared with the best.
+"""
+
+import measuring
+from measuring import object_store, peers
+
+SIZE = 1 << 30
+CHUNK_BYTES = 8 << 20
+KEY = "large"
+CONNECTIONS = (8, 16)
+INNER_REPEATS = 3
+OWN = (
+    "obstore",
+    "obstore, get_ranges",
+    "tensorstore",
+    "pyarrow, readinto",
+    "s3fs",
+    "s3torchconnector",
+    "awscrt",
+)
+PROJECT = ("boto3", "boto3, readinto")
+
+
+def raw(program, scheme: str, connections: int) -> dict:
+    target = object_store.readable_target(KEY)
+    arguments = (object_store.host(), scheme, connections, CHUNK_BYTES, target, SIZE, INNER_REPEATS)
+    return measuring.run_json([program, "raw_read", *arguments], measuring.cores())
+
+
+def ours(program) -> dict:
+    url = f"s3://{object_store.BUCKET}/{KEY}"
+    return measuring.run_json([program, "read", url, SIZE, INNER_REPEATS], measuring.cores())
+
+
+def library(name: str) -> dict | str:
+    run = peers.run_project if name in PROJECT else peers.run_own
+    arguments = ("read", name, object_store.BUCKET, KEY, SIZE, INNER_REPEATS)
+    return run("move_objects", *arguments, on=measuring.cores())
+
+
+def measure(program, tls: bool, repeats: int) -> tuple[dict, dict]:
+    with object_store.minio(tls):
+        url = f"s3://{object_store.BUCKET}/{KEY}"
+        measuring.run([program, "write", url, SIZE, 1], measuring.cores())
+        programs, scheme = {"headrace": lambda: ours(program)}, "tls" if tls else "plain"
+        for count in CONNECTIONS:
+            programs[f"raw, {count} connections"] = lambda count=count: raw(program, scheme, count)
+        if not tls:
+            programs |= {name: (lambda name=name: library(name)) for name in PROJECT + OWN}
+        return measuring.take_turns(programs, repeats)
+
+
+def summarise(plain: dict, tls: dict) -> tuple[dict, dict]:
+    summary, compared = {}, {}
+    for name, answers, least in (("plain HTTP", plain, 0.9), ("TLS", tls, 0.85)):
+        rates = measuring.wall_rates(answers, SIZE / 1e9)
+        best = max((each for each in rates if each.startswith("raw")), key=rates.__getitem__)
+        key = f"GET of 1 GiB, {name}, over a raw reader (must be >= {least})"
+        summary[key] = rates["headrace"] / rates[best]
+        compared[key] = f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"
+        summary |= {f"GET of 1 GiB, {name}, {each}: GB per second": rate for each, rate in rates.items()}
+    rates, costs = measuring.wall_rates(plain, SIZE / 1e9), measuring.costs(plain, SIZE / 1e9)
+    libraries = [name for name in rates if name in PROJECT + OWN]
+    best = max(libraries, key=rates.__getitem__)
+    key = "GET of 1 GiB, plain HTTP, over the fastest library (must be >= 1.5)"
+    summary[key] = rates["headrace"] / rates[best]
+    compared[key] = f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"
+    best = min(libraries, key=costs.__getitem__)
+    key = "GET of 1 GiB, plain HTTP: client's CPU, over the lowest of the libraries' (must be <= 1)"
+    summary[key] = costs["headrace"] / costs[best]
+    compared[key] = f"{best}: {costs[best]:.3g} CPU-s/GB; Headrace {costs['headrace']:.3g}"
+    summary |= {f"GET of 1 GiB, plain HTTP, {name}: CPU-s per GB": cost for name, cost in costs.items()}
+    return summary, compared
+
+
+def main() -> None:
+    arguments = measuring.arguments_of(__doc__, repeats=3).parse_args()
+    program = measuring.build("headrace_bench_store_client")
+    missing = dict(peers.install())
+    plain, failed = measure(program, tls=False, repeats=arguments.repeats)
+    tls, _ = measure(program, tls=True, repeats=arguments.repeats)
+    summary, compared = summarise(plain, tls)
+    more = {"missing": missing | failed, "installed_peers": peers.installed()}
+    measuring.report(arguments.json, summary, {"plain": plain, "tls": tls}, compared, **more)
+
+
+if __name__ == "__main__":
+    main()

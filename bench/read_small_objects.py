@@ -1,0 +1,60 @@
+"""How fast do 20,000 objects of 4 kB come from MinIO on the same machine? Beside boto3 with threads and
+obstore's asynchronous reads. Per second of the wall's clock, server and client on the same two cores, each
+program a process of its own, taking turns.
+
+    ./dev bench read_small_objects --json bench/results/2026-01-31/read_small_objects.json
+"""
+
+import measuring
+from measuring import object_store, peers
+
+COUNT = 20_000
+SIZE = 4096
+PREFIX = "small-"
+INNER_REPEATS = 1
+LEAST = {"boto3": 5, "obstore": 1.5}
+
+
+def ours(program) -> dict:
+    url = f"s3://{object_store.BUCKET}/{PREFIX}"
+    return measuring.run_json([program, "read_many", url, COUNT, SIZE, INNER_REPEATS], measuring.cores())
+
+
+def library(name: str) -> dict | str:
+    run = peers.run_project if name == "boto3" else peers.run_own
+    arguments = ("read_many", name, object_store.BUCKET, PREFIX, COUNT, INNER_REPEATS)
+    return run("move_objects", *arguments, on=measuring.cores())
+
+
+def measure(program, repeats: int) -> tuple[dict, dict]:
+    with object_store.minio():
+        object_store.write_small(PREFIX, COUNT, SIZE)
+        programs = {"headrace": lambda: ours(program)}
+        programs |= {name: (lambda name=name: library(name)) for name in LEAST}
+        return measuring.take_turns(programs, repeats)
+
+
+def summarise(answers: dict) -> tuple[dict, dict]:
+    rates, costs = measuring.wall_rates(answers, COUNT), measuring.costs(answers, COUNT)
+    summary, compared = {}, {}
+    for name, least in LEAST.items():
+        if name in rates:
+            key = f"20,000 objects of 4 kB, over {name} (must be >= {least})"
+            summary[key] = rates["headrace"] / rates[name]
+            compared[key] = f"{rates[name]:,.0f} objects/s; Headrace {rates['headrace']:,.0f}"
+    summary |= {f"4 kB, {name}: objects per second": rate for name, rate in rates.items()}
+    summary |= {f"4 kB, {name}: client's CPU-µs per object": 1e6 * cost for name, cost in costs.items()}
+    return summary, compared
+
+
+def main() -> None:
+    arguments = measuring.arguments_of(__doc__, repeats=3).parse_args()
+    missing = dict(peers.install())
+    answers, failed = measure(measuring.build("headrace_bench_store_client"), arguments.repeats)
+    summary, compared = summarise(answers)
+    more = {"missing": missing | failed, "installed_peers": peers.installed()}
+    measuring.report(arguments.json, summary, answers, compared, **more)
+
+
+if __name__ == "__main__":
+    main()
