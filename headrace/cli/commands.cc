@@ -10,6 +10,7 @@ extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
 extern const Command kRmCommand;
+extern const Command kGcCommand;
 extern const Command kStatCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
@@ -22,7 +23,7 @@ std::span<const Command* const> all_commands() {
   static constexpr const Command* kCommands[] = {
       &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
       &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,
+      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kGcCommand,      &kStatCommand,
   };
   return kCommands;
 }

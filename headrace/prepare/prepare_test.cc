@@ -5,6 +5,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/numbered.h"
 
@@ -15,45 +16,40 @@ using testing::HasSubstr;
 
 // Forwards to another store; from the n-th changing call on, every call fails as if the process had died
 // there.
-class DyingStore final : public Store {
+class DyingStore final : public ForwardingStore {
  public:
-  DyingStore(std::shared_ptr<Store> store, int calls) : store_(std::move(store)), calls_left_(calls) {}
+  DyingStore(std::shared_ptr<Store> store, int calls)
+      : ForwardingStore(std::move(store)), calls_left_(calls) {}
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
     if (calls_left_ <= 0) return dead();
-    return store_->read_into(key, target, options);
+    return inner().read_into(key, target, options);
   }
   Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
     if (calls_left_ <= 0) return dead();
-    return store_->stat(key, options);
+    return inner().stat(key, options);
   }
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
     if (--calls_left_ <= 0) return dead();
-    return store_->write(key, data, options);
+    return inner().write(key, data, options);
   }
   Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
     if (--calls_left_ <= 0) return dead();
-    return store_->start_upload(key, options);
-  }
-  Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override {
-    return store_->copy(from, to, options);
+    return inner().start_upload(key, options);
   }
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
     if (--calls_left_ <= 0) return dead();
-    return store_->remove_many(keys, options);
+    return inner().remove_many(keys, options);
   }
   Status list(std::string_view prefix, const ListOptions& options,
               const std::function<bool(const ObjectInfo&)>& visit) override {
     if (calls_left_ <= 0) return dead();
-    return store_->list(prefix, options, visit);
+    return inner().list(prefix, options, visit);
   }
-  Capabilities capabilities() const override { return store_->capabilities(); }
-  std::string describe(std::string_view key) const override { return store_->describe(key); }
 
  private:
   static Error dead() { return {Code::kUnavailable, "the process is gone"}; }
-  std::shared_ptr<Store> store_;
   std::atomic<int> calls_left_;
 };
 

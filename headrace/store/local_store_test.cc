@@ -5,13 +5,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "headrace/base/text.h"
 #include "headrace/store/conformance.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/scratch_folder_test.h"
 
 namespace {
 std::atomic<int> syncs = 0;
@@ -41,21 +42,6 @@ extern "C" int open(const char* path, int flags, ...) {
 namespace headrace {
 namespace {
 
-// A folder that all tests of this program share and that goes when it ends.
-class ScratchFolder final : public testing::Environment {
- public:
-  void SetUp() override {
-    path = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(path.data()), nullptr);
-  }
-  void TearDown() override { std::filesystem::remove_all(path); }
-  std::string new_root() { return path + "/" + std::to_string(++roots_); }
-
-  std::string path;
-
- private:
-  int roots_ = 0;
-};
 auto* const scratch = dynamic_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
@@ -78,6 +64,14 @@ std::vector<std::string> keys_below(Store& store, std::string_view prefix, const
     keys.push_back(object.key);
     return true;
   }));
+  return keys;
+}
+
+std::vector<std::string> unfinished_below(Store& store, std::string_view prefix) {
+  std::vector<std::string> keys;
+  const auto writes = list_all_unfinished(store, prefix);
+  EXPECT_TRUE(writes);
+  for (const UnfinishedWrite& write : *writes) keys.push_back(write.key);
   return keys;
 }
 
@@ -121,7 +115,7 @@ TEST(FileStore, AWriteThatIsUnderWayHasNoNameToLeaveBehind) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root + "/folder"), {}), 1);
 }
 
-TEST(FileStore, AWriteThatIsUnderWayIsListedOnlyIfAsked) {
+TEST(FileStore, AWriteThatIsUnderWayIsUnfinishedAndNoObject) {
   const auto store = make_file_store(scratch->new_root() + std::string(kNamesOnly));
   for (const bool only_if_absent : {true, false}) {
     const auto upload = store->start_upload("folder/object", {.only_if_absent = only_if_absent});
@@ -129,12 +123,16 @@ TEST(FileStore, AWriteThatIsUnderWayIsListedOnlyIfAsked) {
     ASSERT_TRUE((*upload)->append(Bytes(1000)));
     EXPECT_THAT(keys_below(*store, "", {}), testing::IsEmpty());
     EXPECT_THAT(keys_below(*store, "", {.collapse_folders = true}), testing::IsEmpty());
-    EXPECT_THAT(keys_below(*store, "", {.collapse_folders = true, .with_unfinished = true}),
-                testing::ElementsAre("folder/"));
-    EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}),
-                testing::ElementsAre(testing::StartsWith("folder/.headrace-write-")));
+    const auto writes = list_all_unfinished(*store, "fold");
+    ASSERT_TRUE(writes);
+    ASSERT_EQ(writes->size(), 1U);
+    EXPECT_THAT(writes->front().key, testing::StartsWith("folder/.headrace-write-"));
+    EXPECT_EQ(writes->front().size_bytes, 1000U);
+    EXPECT_TRUE(writes->front().modified);
+    EXPECT_THAT(unfinished_below(*store, "elsewhere"), testing::IsEmpty());
     ASSERT_TRUE((*upload)->commit());
-    EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}), testing::ElementsAre("folder/object"));
+    EXPECT_THAT(keys_below(*store, "", {}), testing::ElementsAre("folder/object"));
+    EXPECT_THAT(unfinished_below(*store, ""), testing::IsEmpty());
     ASSERT_TRUE(remove_object(*store, "folder/object"));
   }
 }
@@ -143,9 +141,24 @@ TEST(FileStore, AWriteWhoseFileIsRemovedFails) {
   const auto store = make_file_store(scratch->new_root() + std::string(kNamesOnly));
   const auto upload = store->start_upload("object", {.only_if_absent = true});
   ASSERT_TRUE(upload);
-  ASSERT_TRUE(store->remove_many(keys_below(*store, "", {.with_unfinished = true}), {}));
+  const auto writes = list_all_unfinished(*store, "");
+  ASSERT_EQ(writes->size(), 1U);
+  ASSERT_TRUE(store->remove_unfinished(writes->front(), {}));
+  ASSERT_TRUE(store->remove_unfinished(writes->front(), {})) << "it is gone, which is what was wanted";
   EXPECT_FALSE((*upload)->commit());
-  EXPECT_THAT(keys_below(*store, "", {.with_unfinished = true}), testing::IsEmpty());
+  EXPECT_THAT(unfinished_below(*store, ""), testing::IsEmpty());
+}
+
+TEST(FileStore, OnlyWhatItCanHaveWrittenItselfIsUnfinished) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  ASSERT_TRUE(write_text(*store, "object", "x"));
+  for (const char* name : {"0123456789abcdef", "0123456789abcde", "0123456789abcdefa", "0123456789ABCDEF"})
+    std::ofstream(concat(root, "/.headrace-write-", name)) << "left";
+  EXPECT_THAT(unfinished_below(*store, ""), testing::ElementsAre(".headrace-write-0123456789abcdef"));
+  for (const char* key : {"object", ".headrace-write-0123456789abcde"})
+    EXPECT_EQ(store->remove_unfinished({.key = key}, {}).error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(store->stat("object", {}));
 }
 
 TEST(FileStore, SyncsOnlyWhatIsToLast) {

@@ -89,6 +89,16 @@ Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix, 
   return objects;
 }
 
+Result<std::vector<UnfinishedWrite>> list_all_unfinished(Store& store, std::string_view prefix,
+                                                         const CallOptions& options) {
+  std::vector<UnfinishedWrite> writes;
+  HEADRACE_CHECK(store.list_unfinished(prefix, options, [&](const UnfinishedWrite& write) {
+    writes.push_back(write);
+    return true;
+  }));
+  return writes;
+}
+
 Status remove_object(Store& store, std::string_view key, const CallOptions& options) {
   const std::string name(key);
   return store.remove_many({&name, 1}, options);

@@ -54,19 +54,12 @@ struct WriteOptions {
   CallOptions call{};
 };
 
-/// How the last segment of a key begins under which a driver writes what is to get its own key once it is
-/// whole, where it can write nothing without a key. No object has such a name.
-inline constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
-
 struct ListOptions {
   /// Exclusive; resumes a listing.
   std::string after{};
   /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in
   /// '/'.
   bool collapse_folders = false;
-  /// Also what has kUnfinishedPrefix: is being written, or was left by a process that was killed. Removing it
-  /// makes its write fail, if that still goes on.
-  bool with_unfinished = false;
   CallOptions call{};
 };
 
@@ -94,6 +87,18 @@ struct ReadRequest {
   std::uint64_t offset_bytes = 0;
   MutableBytesView target{};
   std::optional<Version> if_version{};
+};
+
+/// What was sent of an object that is not there yet: it is being written, or its writer was killed.
+struct UnfinishedWrite {
+  /// Of the object; where the store does not know it, of what holds the bytes meanwhile.
+  std::string key;
+  /// Tells the unfinished writes of one key apart; empty where `key` does.
+  std::string id{};
+  /// When it last grew, as far as the store tells; else when it was begun.
+  std::optional<std::chrono::system_clock::time_point> modified{};
+  /// Where the store tells.
+  std::optional<std::uint64_t> size_bytes{};
 };
 
 /// Positive promises only: a driver that forgets one is slower, never wrong.
@@ -168,6 +173,15 @@ class Store {
   virtual Status list(std::string_view prefix, const ListOptions& options,
                       const std::function<bool(const ObjectInfo&)>& visit) = 0;
 
+  /// Calls `visit` for unfinished writes whose key has that prefix, in no particular order, until it returns
+  /// false. No listing of objects shows them, yet they take room. A driver may leave something behind that it
+  /// cannot list; its header says what.
+  virtual Status list_unfinished(std::string_view prefix, const CallOptions& options,
+                                 const std::function<bool(const UnfinishedWrite&)>& visit) = 0;
+
+  /// Removes what was sent. If the write still goes on, it fails. One that is not there is no error.
+  virtual Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) = 0;
+
   virtual Capabilities capabilities() const = 0;
 
   /// What a driver counts of its talk with the server; nothing for one that talks to none.
@@ -202,6 +216,8 @@ Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_vi
                               const WriteOptions& options = {});
 Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix,
                                          const ListOptions& options = {});
+Result<std::vector<UnfinishedWrite>> list_all_unfinished(Store& store, std::string_view prefix,
+                                                         const CallOptions& options = {});
 Status remove_object(Store& store, std::string_view key, const CallOptions& options = {});
 
 }  // namespace headrace

@@ -17,6 +17,18 @@
 namespace headrace {
 namespace {
 
+// How the last segment begins under which a write that needs a name waits to get its own.
+constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
+constexpr std::size_t kUnfinishedDigits = 16;
+
+bool is_reserved(std::string_view name) { return name.starts_with(kUnfinishedPrefix); }
+
+// One that this driver can have made.
+bool is_unfinished(std::string_view name) {
+  return is_reserved(name) && name.size() == kUnfinishedPrefix.size() + kUnfinishedDigits &&
+         name.find_first_not_of("0123456789abcdef", kUnfinishedPrefix.size()) == name.npos;
+}
+
 Error system_error(int number, std::string_view doing) {
   const std::string reason = std::strerror(number);
   const auto with = [&](Code code, std::string_view advice) {
@@ -102,8 +114,10 @@ EntryKind kind_of(const std::string& folder, const dirent& entry) {
   return is_file ? EntryKind::kObject : EntryKind::kNeither;
 }
 
-// Names of objects and folders; a folder ends in "/", so that sorting gives the byte order of keys.
-Result<std::vector<std::string>> sorted_entries(const std::string& folder, bool with_unfinished) {
+enum class Entries { kObjects, kUnfinished };
+
+// Names of folders and of what is wanted; a folder ends in "/", so that sorting gives the byte order of keys.
+Result<std::vector<std::string>> sorted_entries(const std::string& folder, Entries wanted) {
   std::vector<std::string> names;
   DIR* directory = ::opendir(folder.c_str());
   if (directory == nullptr) {
@@ -112,10 +126,11 @@ Result<std::vector<std::string>> sorted_entries(const std::string& folder, bool 
   }
   while (const dirent* entry = ::readdir(directory)) {
     std::string name = entry->d_name;
-    if (name == "." || name == ".." || (!with_unfinished && name.starts_with(kUnfinishedPrefix))) continue;
+    if (name == "." || name == "..") continue;
     const EntryKind kind = kind_of(folder, *entry);
-    if (kind != EntryKind::kNeither)
-      names.push_back(kind == EntryKind::kFolder ? name + "/" : std::move(name));
+    if (kind == EntryKind::kFolder && !is_reserved(name)) names.push_back(name + "/");
+    const bool is_wanted = wanted == Entries::kObjects ? !is_reserved(name) : is_unfinished(name);
+    if (kind == EntryKind::kObject && is_wanted) names.push_back(std::move(name));
   }
   ::closedir(directory);
   std::sort(names.begin(), names.end());
@@ -209,6 +224,23 @@ class FileStore final : public Store {
     return {};
   }
 
+  Status list_unfinished(std::string_view prefix, const CallOptions& options,
+                         const std::function<bool(const UnfinishedWrite&)>& visit) override {
+    const ListOptions all{.call = options};
+    const auto visit_file = [&](const ObjectInfo& file) {
+      return visit({.key = file.key, .modified = file.modified, .size_bytes = file.size_bytes});
+    };
+    const Listing listing{prefix, all, visit_file, Entries::kUnfinished};
+    HEADRACE_TRY([[maybe_unused]] const bool completed, list_folder(parent_key(prefix), listing));
+    return {};
+  }
+
+  Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override {
+    if (!is_unfinished(last_segment(write.key)))
+      return Error{Code::kInvalidArgument, concat(describe(write.key), " is no unfinished write")};
+    return remove_many({&write.key, 1}, options);
+  }
+
   Capabilities capabilities() const override {
     return {.atomic_if_absent = true, .strong_list = true, .latest_only = true};
   }
@@ -222,15 +254,15 @@ class FileStore final : public Store {
     std::string_view prefix;
     const ListOptions& options;
     const std::function<bool(const ObjectInfo&)>& visit;
+    Entries wanted = Entries::kObjects;
   };
 
   // False once `visit` has asked to stop.
   Result<bool> list_folder(const std::string& folder, const Listing& listing) {
     if (listing.options.call.stop.stop_requested())
       return Error{Code::kCancelled, concat("listing ", describe(folder), " was stopped")};
-    HEADRACE_TRY(
-        const std::vector<std::string> names,
-        sorted_entries(folder.empty() ? root_ + "/" : path_of(folder), listing.options.with_unfinished));
+    HEADRACE_TRY(const std::vector<std::string> names,
+                 sorted_entries(folder.empty() ? root_ + "/" : path_of(folder), listing.wanted));
     for (const std::string& name : names) {
       const std::string key = concat(folder_prefix(folder), name);
       const bool below_prefix = key.starts_with(listing.prefix);
@@ -249,8 +281,7 @@ class FileStore final : public Store {
         listing.options.collapse_folders && below_prefix && key.size() > listing.prefix.size();
     if (!collapse) return list_folder(key.substr(0, key.size() - 1), listing);
     if (key <= after) return true;
-    HEADRACE_TRY(const bool holds_objects,
-                 holds_an_object(key.substr(0, key.size() - 1), listing.options.with_unfinished));
+    HEADRACE_TRY(const bool holds_objects, holds_an_object(key.substr(0, key.size() - 1)));
     return !holds_objects || listing.visit({.key = key});
   }
 
@@ -261,12 +292,11 @@ class FileStore final : public Store {
     return listing.visit(info_of(key, status));
   }
 
-  Result<bool> holds_an_object(const std::string& folder, bool with_unfinished) {
-    HEADRACE_TRY(const std::vector<std::string> names, sorted_entries(path_of(folder), with_unfinished));
+  Result<bool> holds_an_object(const std::string& folder) {
+    HEADRACE_TRY(const std::vector<std::string> names, sorted_entries(path_of(folder), Entries::kObjects));
     for (const std::string& name : names) {
       if (!name.ends_with('/')) return true;
-      HEADRACE_TRY(const bool found,
-                   holds_an_object(concat(folder, "/", name.substr(0, name.size() - 1)), with_unfinished));
+      HEADRACE_TRY(const bool found, holds_an_object(concat(folder, "/", name.substr(0, name.size() - 1))));
       if (found) return true;
     }
     return false;

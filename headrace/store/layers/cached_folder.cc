@@ -17,8 +17,7 @@ namespace {
 // The user's folder may hold other things, even some that are named by digests.
 constexpr std::string_view kSubfolder = "headrace-cache";
 constexpr std::size_t kDigestSize = 64;
-constexpr std::size_t kFanOutSize = 2;         // digits of the digest that name a folder
-constexpr std::size_t kUnfinishedDigits = 16;  // behind kUnfinishedPrefix
+constexpr std::size_t kFanOutSize = 2;  // digits of the digest that name a folder
 // The folder is looked at after this share of its most has been written; a full one is brought below that
 // much of it.
 constexpr std::uint64_t kLookShare = 20;
@@ -26,47 +25,63 @@ constexpr std::uint64_t kKeptTenths = 9;
 
 bool is_hexadecimal(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == text.npos; }
 
-// Of a key below the subfolder.
-bool is_cached_name(std::string_view name) {
-  if (name.size() <= kFanOutSize || !is_hexadecimal(name.substr(0, kFanOutSize)) || name[kFanOutSize] != '/')
-    return false;
-  std::string_view rest = name.substr(kFanOutSize + 1);
-  const bool is_unfinished = rest.starts_with(kUnfinishedPrefix);
-  if (is_unfinished) rest.remove_prefix(kUnfinishedPrefix.size());
-  return is_hexadecimal(rest) &&
-         rest.size() == (is_unfinished ? kUnfinishedDigits : kDigestSize - kFanOutSize);
+// Of a key below the subfolder: does it lie where the cache's objects do?
+bool is_in_fan_out(std::string_view name) {
+  return name.size() > kFanOutSize && is_hexadecimal(name.substr(0, kFanOutSize)) &&
+         name.find('/') == kFanOutSize && name.rfind('/') == kFanOutSize;
 }
 
-// With what writes have left that were killed: it takes room, too. One that still goes on may be taken for
-// such; then its range is not kept.
-Result<std::vector<ObjectInfo>> list_cached(const Location& folder, const CallOptions& call) {
+bool is_cached_name(std::string_view name) {
+  return is_in_fan_out(name) && name.size() == kDigestSize + 1 &&
+         is_hexadecimal(name.substr(kFanOutSize + 1));
+}
+
+// What takes room: kept objects, and what writes have left that were killed. A write that still goes on may
+// be taken for such; then its range is not kept.
+struct CachedItem {
+  UnfinishedWrite item;
+  std::uint64_t bytes;
+  bool is_unfinished;
+};
+
+Result<std::vector<CachedItem>> list_cached(const Location& folder, const CallOptions& call) {
   const std::string prefix = folder_prefix(folder.at(kSubfolder).key);
-  std::vector<ObjectInfo> objects;
-  const ListOptions options{.with_unfinished = true, .call = call};
-  HEADRACE_CHECK(folder.store->list(prefix, options, [&](const ObjectInfo& object) {
-    if (is_cached_name(std::string_view(object.key).substr(prefix.size()))) objects.push_back(object);
+  const auto name_of = [&](std::string_view key) { return key.substr(prefix.size()); };
+  std::vector<CachedItem> items;
+  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    if (is_cached_name(name_of(object.key))) items.push_back({{object.key}, object.size_bytes, false});
     return true;
   }));
-  return objects;
+  HEADRACE_CHECK(folder.store->list_unfinished(prefix, call, [&](const UnfinishedWrite& write) {
+    if (is_in_fan_out(name_of(write.key))) items.push_back({write, write.size_bytes.value_or(0), true});
+    return true;
+  }));
+  return items;
+}
+
+Status remove(const Location& folder, std::span<const CachedItem> items, const CallOptions& call) {
+  std::vector<std::string> objects;
+  for (const CachedItem& item : items) {
+    if (item.is_unfinished) HEADRACE_CHECK(folder.store->remove_unfinished(item.item, call));
+    if (!item.is_unfinished) objects.push_back(item.item.key);
+  }
+  return folder.store->remove_many(objects, call);
 }
 
 // Removes objects at random, if need be, so that so many bytes more find room; gives what is left.
 Result<std::uint64_t> make_room(const Location& folder, std::uint64_t coming_bytes, std::uint64_t max_bytes,
                                 const CallOptions& call) {
-  HEADRACE_TRY(std::vector<ObjectInfo> kept, list_cached(folder, call));
+  HEADRACE_TRY(std::vector<CachedItem> items, list_cached(folder, call));
   std::uint64_t bytes = 0;
-  for (const ObjectInfo& object : kept) bytes += object.size_bytes;
+  for (const CachedItem& item : items) bytes += item.bytes;
   const std::uint64_t target_bytes = max_bytes / 10 * kKeptTenths;
   if (bytes + coming_bytes <= max_bytes || coming_bytes > target_bytes) return bytes;
   const HashKey key{random_name_bits(), 0};
-  std::ranges::sort(kept, {}, [&](const ObjectInfo& object) { return siphash(key, as_bytes(object.key)); });
-  std::vector<std::string> leaving;
-  for (const ObjectInfo& object : kept) {
-    if (bytes + coming_bytes <= target_bytes) break;
-    bytes -= object.size_bytes;
-    leaving.push_back(object.key);
-  }
-  HEADRACE_CHECK(folder.store->remove_many(leaving, call));
+  std::ranges::sort(items, {}, [&](const CachedItem& item) { return siphash(key, as_bytes(item.item.key)); });
+  std::size_t leaving = 0;
+  for (; leaving < items.size() && bytes + coming_bytes > target_bytes; ++leaving)
+    bytes -= items[leaving].bytes;
+  HEADRACE_CHECK(remove(folder, std::span(items).first(leaving), call));
   return bytes;
 }
 

@@ -238,10 +238,12 @@ TEST_F(CachedStoreTest, WhatKilledWritesHaveLeftCountsAndGoes) {
   ASSERT_NE(mkdtemp(root.data()), nullptr);
   const std::shared_ptr<Store> files = make_file_store(root);
   const auto bytes_with_unfinished = [&] {
-    const auto found = list_all(*files, "", {.with_unfinished = true});
-    EXPECT_TRUE(found);
+    const auto objects = list_all(*files, "");
+    const auto unfinished = list_all_unfinished(*files, "");
+    EXPECT_TRUE(objects && unfinished);
     std::uint64_t bytes = 0;
-    for (const ObjectInfo& object : *found) bytes += object.size_bytes;
+    for (const ObjectInfo& object : *objects) bytes += object.size_bytes;
+    for (const UnfinishedWrite& write : *unfinished) bytes += *write.size_bytes;
     return bytes;
   };
   const auto leave = [&](std::string_view name) {
@@ -251,7 +253,7 @@ TEST_F(CachedStoreTest, WhatKilledWritesHaveLeftCountsAndGoes) {
   };
   for (int i = 10; i < 30; ++i)
     leave(concat("cache/headrace-cache/", i, "/.headrace-write-0123456789abcd", i));
-  leave("cache/headrace-cache/ab/.headrace-write-0123456789abcdefa");
+  leave("cache/headrace-cache/ab/cd/.headrace-write-0123456789abcdef");
   leave("cache/.headrace-write-0123456789abcdef");
   EXPECT_EQ(bytes_with_unfinished(), 11'000U);
   const auto store = make_cached(far, cache_in(files), {.max_bytes = 3000});

@@ -40,6 +40,13 @@ class ForwardingStore : public Store {
               const std::function<bool(const ObjectInfo&)>& visit) override {
     return store_->list(prefix, options, visit);
   }
+  Status list_unfinished(std::string_view prefix, const CallOptions& options,
+                         const std::function<bool(const UnfinishedWrite&)>& visit) override {
+    return store_->list_unfinished(prefix, options, visit);
+  }
+  Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override {
+    return store_->remove_unfinished(write, options);
+  }
   Capabilities capabilities() const override { return store_->capabilities(); }
   std::vector<StoreCounter> counters() const override { return store_->counters(); }
   std::string describe(std::string_view key) const override { return store_->describe(key); }

@@ -34,6 +34,13 @@ class StoppableStore final : public Store {
               const std::function<bool(const ObjectInfo&)>& visit) override {
     return store_->list(prefix, with_stop(options), visit);
   }
+  Status list_unfinished(std::string_view prefix, const CallOptions& options,
+                         const std::function<bool(const UnfinishedWrite&)>& visit) override {
+    return store_->list_unfinished(prefix, with_stop(options), visit);
+  }
+  Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override {
+    return store_->remove_unfinished(write, with_stop(options));
+  }
   Capabilities capabilities() const override { return store_->capabilities(); }
   std::string describe(std::string_view key) const override { return store_->describe(key); }
 

@@ -91,6 +91,13 @@ class MemoryStore final : public Store {
     }
   }
 
+  // What is being written is the writer's memory.
+  Status list_unfinished(std::string_view, const CallOptions&,
+                         const std::function<bool(const UnfinishedWrite&)>&) override {
+    return {};
+  }
+  Status remove_unfinished(const UnfinishedWrite&, const CallOptions&) override { return {}; }
+
   Capabilities capabilities() const override {
     return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
   }

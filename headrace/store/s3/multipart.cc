@@ -4,6 +4,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
+#include "headrace/store/s3/s3_unfinished.h"
 
 namespace headrace {
 namespace {
@@ -80,10 +81,8 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client
 
 MultipartUpload::~MultipartUpload() {
   if (over_ || id_.empty()) return;
-  // Best effort: what stays behind is invisible, and a lifecycle rule of the bucket removes it.
-  const auto ignored =
-      client_.perform({.method = "DELETE", .key = key_, .query = {{"uploadId", id_}}, .call = kCleaning});
-  (void)ignored;
+  // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
+  (void)abort_upload(client_, key_, id_, kCleaning).has_value();
 }
 
 S3Request MultipartUpload::part_request(std::size_t part) const {

@@ -62,6 +62,8 @@ constexpr std::array kMeanings = {
     Meaning{"QuotaExceeded", Code::kResourceExhausted, "the quota of the bucket is used up"},
     Meaning{"XMinioAdminBucketQuotaExceeded", Code::kResourceExhausted, "the quota of the bucket is used up"},
     Meaning{"XMinioParentIsObject", Code::kFailedPrecondition, "a folder of this key is an object"},
+    Meaning{"ObjectParentIsFile", Code::kFailedPrecondition, "a folder of this key is an object"},
+    Meaning{"ExistingObjectIsDirectory", Code::kFailedPrecondition, "objects lie below this key"},
 };
 
 constexpr std::array<std::string_view, 9> kTransient = {

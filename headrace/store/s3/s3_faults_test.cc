@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -396,7 +397,7 @@ TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
     replies.insert(replies.end(), ends.begin(), ends.end());
     Script script(replies, kOneByOne);
     const Error error = error_of(upload_two_parts(script, options));
-    EXPECT_EQ(script.seen().back(), "DELETE /bucket/key?uploadId=id%261");
+    EXPECT_THAT(script.seen(), Contains("DELETE /bucket/key?uploadId=id%261"));
     return error;
   };
   const TestHttpReply refused = test_reply(412, error_xml("PreconditionFailed"));
@@ -414,7 +415,7 @@ TEST(S3Upload, APartThatFailsFailsTheUpload) {
   Script script({kUploadStarted, test_reply(403, error_xml("AccessDenied"))}, kOneByOne);
   const Error error = error_of(upload_two_parts(script));
   EXPECT_EQ(error.code, Code::kPermissionDenied);
-  EXPECT_EQ(script.seen().back(), "DELETE /bucket/key?uploadId=id%261");
+  EXPECT_THAT(script.seen(), Contains("DELETE /bucket/key?uploadId=id%261"));
   Script no_etag({kUploadStarted, test_reply(200)}, kOneByOne);
   EXPECT_EQ(error_of(upload_two_parts(no_etag)).code, Code::kDataLoss);
 }
@@ -426,6 +427,73 @@ TEST(S3Upload, WithoutFurtherThreadsTheCallersOwnSendsTheParts) {
   const auto committed = upload_two_parts(script);
   ASSERT_TRUE(committed) << committed.error().message;
   EXPECT_EQ(script.requests().size(), 5U);
+}
+
+TestHttpReply uploads_page(std::string_view uploads, std::string_view more = "") {
+  return test_reply(200, concat("<ListMultipartUploadsResult><EncodingType>url</EncodingType>", more, uploads,
+                                "</ListMultipartUploadsResult>"));
+}
+const TestHttpReply kTwoParts = test_reply(
+    200,
+    "<ListPartsResult><Part><PartNumber>1</PartNumber><Size>70</Size></Part><Part><PartNumber>3</PartNumber>"
+    "<Size>5</Size><LastModified>2026-11-21T03:26:00.000Z</LastModified></Part></ListPartsResult>");
+const TestHttpReply kNoSuchUpload = test_reply(404, error_xml("NoSuchUpload"));
+
+TEST(S3Unfinished, ListsWhatThePrefixAndTheBucketShowOnceAndWithSizes) {
+  const std::string first = "<Upload><Key>a/b+c</Key><UploadId>1</UploadId></Upload>";
+  const std::string second =
+      "<Upload><Key>a/d</Key><UploadId>2</UploadId><Initiated>2026-11-20T01:02:03.000Z</Initiated></Upload>";
+  const std::string others =
+      "<Upload><Key>b</Key><UploadId>3</UploadId></Upload><Upload><Key>a/e</Key><UploadId>4</UploadId></"
+      "Upload>";
+  Script script({uploads_page(first,
+                              "<IsTruncated>true</IsTruncated><NextKeyMarker>a/b+c</NextKeyMarker>"
+                              "<NextUploadIdMarker>1</NextUploadIdMarker>"),
+                 kTwoParts, uploads_page(second), test_reply(403, error_xml("AccessDenied")),
+                 uploads_page(first + others), kNoSuchUpload});
+  const auto writes = list_all_unfinished(*script.store, "a/");
+  ASSERT_TRUE(writes) << writes.error().message;
+  ASSERT_EQ(writes->size(), 2U) << "the last one of the bucket has ended before its parts were listed";
+  EXPECT_EQ(writes->at(0).key, "a/b c");
+  EXPECT_EQ(writes->at(0).size_bytes, 75U);
+  EXPECT_EQ(std::chrono::system_clock::to_time_t(*writes->at(0).modified), 1795231560);
+  EXPECT_EQ(writes->at(1).id, "2");
+  EXPECT_EQ(writes->at(1).size_bytes, std::nullopt) << "it may be seen, but not looked into";
+  EXPECT_EQ(std::chrono::system_clock::to_time_t(*writes->at(1).modified), 1795136523);
+  const auto seen = script.seen();
+  EXPECT_EQ(seen[0], "GET /bucket?encoding-type=url&prefix=a%2F&uploads=");
+  EXPECT_THAT(seen[2], AllOf(HasSubstr("key-marker=a%2Fb%20c"), HasSubstr("upload-id-marker=1")));
+  EXPECT_EQ(seen[4], "GET /bucket?encoding-type=url&uploads=");
+}
+
+TEST(S3Unfinished, AListingThatRepeatsItselfIsAnError) {
+  Script script({uploads_page("", "<IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker>")});
+  EXPECT_EQ(error_of(list_all_unfinished(*script.store, "")).code, Code::kDataLoss);
+  EXPECT_EQ(script.seen().size(), 2U);
+}
+
+TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
+  Script script({kOk, kTwoParts, kNoSuchUpload, kNoSuchUpload});
+  const Status removed = script.store->remove_unfinished({.key = "key", .id = "id&1"}, {});
+  ASSERT_TRUE(removed) << removed.error().message;
+  const std::string abort = "DELETE /bucket/key?uploadId=id%261", look = "GET /bucket/key?uploadId=id%261";
+  EXPECT_THAT(script.seen(), ElementsAre(abort, look, abort, look));
+}
+
+TEST(S3Unfinished, WhosePartsKeepComingIsAnErrorInTheEnd) {
+  Script script(
+      {kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts});
+  const Status removed = script.store->remove_unfinished({.key = "key", .id = "1"}, {});
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kUnavailable);
+  EXPECT_THAT(removed.error().message, HasSubstr("s3://bucket/key"));
+}
+
+TEST(S3Unfinished, WhatMayNotBeAbortedIsAnError) {
+  Script script({test_reply(403, error_xml("AccessDenied"))});
+  const Status removed = script.store->remove_unfinished({.key = "key", .id = "1"}, {});
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kPermissionDenied);
 }
 
 TEST(S3Upload, SmallObjectsAreOneRequest) {

@@ -1,5 +1,5 @@
 // Runs against the server that the environment names: tools/servers/minio.sh run --
-// headrace_store_s3_server_test
+// headrace_store_s3_server_test, or versitygw.sh
 
 #include <random>
 
@@ -44,11 +44,18 @@ std::unique_ptr<Store> open_signing_bodies() {
   return open_empty(options);
 }
 
-INSTANTIATE_TEST_SUITE_P(S3, StoreConformance,
-                         testing::Values(DriverUnderTest{"defaults",
-                                                         [] { return open_empty(server_options()); }},
-                                         DriverUnderTest{"signed_bodies", open_signing_bodies}),
-                         driver_name);
+// versitygw puts U+FFFD in their place, whatever encoding is asked for.
+bool lists_control_characters() {
+  const auto answer = S3Client("any", server_options()).perform({.method = "HEAD"});
+  return answer && answer->http.header("Server") != "VERSITYGW";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    S3, StoreConformance,
+    testing::Values(DriverUnderTest{"defaults", [] { return open_empty(server_options()); },
+                                    lists_control_characters()},
+                    DriverUnderTest{"signed_bodies", open_signing_bodies, lists_control_characters()}),
+    driver_name);
 
 Bytes random_bytes(std::size_t size) {
   std::mt19937_64 random(1);
@@ -85,16 +92,31 @@ TEST_F(S3Server, UploadsHonourConditionsWhetherTheyHaveOnePartOrMany) {
 }
 
 TEST_F(S3Server, ADroppedUploadLeavesNoPartsBehind) {
-  S3Client client(store->describe("").substr(5), server_options());
-  const auto uploads = [&] {
-    const auto answer = client.perform({.query = {{"uploads", ""}, {"prefix", "object"}}});
-    return answer ? to_string(answer->http.body) : answer.error().message;
-  };
-  auto upload = store->start_upload("object", {});
+  auto upload = store->start_upload("folder/object", {});
   ASSERT_TRUE((*upload)->append(random_bytes(30 << 20)));
-  EXPECT_THAT(uploads(), HasSubstr("<UploadId>"));
+  for (const char* prefix : {"", "folder/", "folder/object"}) {
+    const auto writes = list_all_unfinished(*store, prefix);
+    ASSERT_TRUE(writes) << writes.error().message;
+    ASSERT_EQ(writes->size(), 1U) << prefix;
+    EXPECT_EQ(writes->front().key, "folder/object");
+    EXPECT_TRUE(writes->front().modified && writes->front().size_bytes);
+  }
+  EXPECT_TRUE(list_all_unfinished(*store, "other")->empty());
   upload->reset();
-  EXPECT_THAT(uploads(), AllOf(HasSubstr("ListMultipartUploadsResult"), Not(HasSubstr("<UploadId>"))));
+  EXPECT_TRUE(list_all_unfinished(*store, "")->empty());
+}
+
+TEST_F(S3Server, AnUploadThatIsRemovedWhileItIsWrittenFailsAndLeavesNothing) {
+  auto upload = store->start_upload("object", {});
+  ASSERT_TRUE((*upload)->append(random_bytes(20 << 20)));
+  const auto writes = list_all_unfinished(*store, "object");
+  ASSERT_TRUE(writes && writes->size() == 1);
+  ASSERT_TRUE(store->remove_unfinished(writes->front(), {}));
+  ASSERT_TRUE(store->remove_unfinished(writes->front(), {})) << "it is gone, which is what was wanted";
+  EXPECT_FALSE((*upload)->append(random_bytes(20 << 20)) && (*upload)->commit());
+  upload->reset();
+  EXPECT_TRUE(list_all_unfinished(*store, "")->empty());
+  EXPECT_EQ(store->stat("object", {}).error().code, Code::kNotFound);
 }
 
 TEST_F(S3Server, LargeObjectsAreCopiedInParts) {
@@ -132,19 +154,6 @@ TEST_F(S3Server, FoldersBeyondOnePageAreListedOnce) {
   ASSERT_TRUE(rest) << rest.error().message;
   EXPECT_EQ(rest->size(), 9U);
   EXPECT_EQ(rest->front().key, folders[1'041]);
-}
-
-TEST_F(S3Server, KeysWithControlCharactersCanBeListedAndRemoved) {
-  const std::vector<std::string> names = {"a\x01z", "b\ttab", "c\nline", "d&<>\"'e"};
-  for (const std::string& name : names) {
-    const auto written = write_text(*store, name, "x");
-    ASSERT_TRUE(written) << written.error().message;
-  }
-  const auto listed = list_all(*store, "");
-  ASSERT_EQ(listed->size(), names.size());
-  EXPECT_EQ((*listed)[0].key, names[0]);
-  ASSERT_TRUE(store->remove_many(names, {}));
-  EXPECT_TRUE(list_all(*store, "")->empty());
 }
 
 TEST_F(S3Server, ErrorsSayWhatToDoAndHoldNoSecret) {

@@ -9,6 +9,7 @@
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_errors.h"
 #include "headrace/store/s3/s3_read.h"
+#include "headrace/store/s3/s3_unfinished.h"
 #include "headrace/store/s3/s3_upload.h"
 #include "headrace/store/s3/s3_xml.h"
 
@@ -34,6 +35,13 @@ class S3Store final : public Store {
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override;
   Status list(std::string_view prefix, const ListOptions& options,
               const std::function<bool(const ObjectInfo&)>& visit) override;
+  Status list_unfinished(std::string_view prefix, const CallOptions& options,
+                         const std::function<bool(const UnfinishedWrite&)>& visit) override {
+    return list_pending_uploads(client_, prefix, options, visit);
+  }
+  Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override {
+    return abort_upload(client_, write.key, write.id, options);
+  }
   Capabilities capabilities() const override {
     return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
   }

@@ -124,6 +124,44 @@ Result<S3ListPage> parse_list_page(BytesView body) {
   return page;
 }
 
+Result<S3UploadsPage> parse_uploads_page(BytesView body) {
+  pugi::xml_document document;
+  const pugi::xml_node root = root_of(document, body, "ListMultipartUploadsResult");
+  if (!root) return unexpected("a listing of uploads");
+  const bool encoded = std::strcmp(root.child_value("EncodingType"), "url") == 0;
+  S3UploadsPage page;
+  for (const pugi::xml_node& child : root.children("Upload")) {
+    S3PendingUpload upload;
+    HEADRACE_TRY(upload.key, key_text(child, "Key", encoded));
+    upload.id = child.child_value("UploadId");
+    upload.initiated = parse_time(child.child_value("Initiated"));
+    if (upload.key.empty() || upload.id.empty())
+      return unexpected("a listing of uploads: one has no key or no id");
+    page.uploads.push_back(std::move(upload));
+  }
+  page.truncated = std::strcmp(root.child_value("IsTruncated"), "true") == 0;
+  HEADRACE_TRY(page.next_key, key_text(root, "NextKeyMarker", encoded));
+  page.next_id = root.child_value("NextUploadIdMarker");
+  return page;
+}
+
+Result<S3PartsPage> parse_parts_page(BytesView body) {
+  pugi::xml_document document;
+  const pugi::xml_node root = root_of(document, body, "ListPartsResult");
+  if (!root) return unexpected("a listing of parts");
+  S3PartsPage page;
+  for (const pugi::xml_node& child : root.children("Part")) {
+    const auto number = parse_number<std::uint64_t>(child.child_value("PartNumber"));
+    const auto size = parse_number<std::uint64_t>(child.child_value("Size"));
+    if (!number || !size) return unexpected("a listing of parts: one has no number or no size");
+    page.size_bytes += *size;
+    page.last_part = std::max(page.last_part, *number);
+    page.modified = std::max(page.modified, parse_time(child.child_value("LastModified")));
+  }
+  page.truncated = std::strcmp(root.child_value("IsTruncated"), "true") == 0;
+  return page;
+}
+
 Result<std::string> parse_upload_id(BytesView body) {
   pugi::xml_document document;
   std::string id = root_of(document, body, "InitiateMultipartUploadResult").child_value("UploadId");

@@ -3,6 +3,7 @@
 /// \file The XML bodies of the S3 protocol, read and written. Internal to the driver. What is read comes from
 /// a server that is not trusted: bodies are bounded by the HTTP client, nothing is looked up outside of them.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,30 @@ Result<S3ListPage> parse_list_page(BytesView body);
 
 /// \error kDataLoss  not what CreateMultipartUpload answers
 Result<std::string> parse_upload_id(BytesView body);
+
+struct S3PendingUpload {
+  std::string key;
+  std::string id;
+  std::optional<std::chrono::system_clock::time_point> initiated;
+};
+struct S3UploadsPage {
+  std::vector<S3PendingUpload> uploads;
+  bool truncated = false;
+  std::string next_key, next_id;  // where the next page begins
+};
+/// \error kDataLoss  not what ListMultipartUploads answers
+Result<S3UploadsPage> parse_uploads_page(BytesView body);
+
+/// Some of the parts that were sent of an upload.
+struct S3PartsPage {
+  std::uint64_t size_bytes = 0;
+  /// When the latest of them was sent.
+  std::optional<std::chrono::system_clock::time_point> modified{};
+  std::uint64_t last_part = 0;  // the highest number; 0: there are none
+  bool truncated = false;
+};
+/// \error kDataLoss  not what ListParts answers
+Result<S3PartsPage> parse_parts_page(BytesView body);
 
 /// ETag, without quotes, of CopyObjectResult, CopyPartResult or CompleteMultipartUploadResult.
 /// \error kDataLoss  another body

@@ -41,6 +41,8 @@ TEST(S3Xml, CutOrForeignBodiesAreRefused) {
     EXPECT_EQ(parse_list_page(as_bytes(body)).error().code, Code::kDataLoss) << body;
     EXPECT_EQ(parse_upload_id(as_bytes(body)).error().code, Code::kDataLoss) << body;
     EXPECT_EQ(parse_result_etag(as_bytes(body)).error().code, Code::kDataLoss) << body;
+    EXPECT_EQ(parse_uploads_page(as_bytes(body)).error().code, Code::kDataLoss) << body;
+    EXPECT_EQ(parse_parts_page(as_bytes(body)).error().code, Code::kDataLoss) << body;
     EXPECT_EQ(parse_delete_result(as_bytes(body)).error().code, Code::kDataLoss) << body;
     EXPECT_EQ(parse_s3_error(as_bytes(body)), std::nullopt) << body;
   }

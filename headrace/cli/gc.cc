@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/objects.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "A folder, an object that was being written, or a whole store."}};
+
+constexpr Option kOptions[] = {
+    {.name = "older-than",
+     .default_value = "1d",
+     .unit = "DURATION",
+     .sentence = "Leave what grew during this time: 90s, 15m, 12h, 7d."},
+    {.name = "dry-run", .type = OptionType::kFlag, .sentence = "Only say what would be removed."},
+};
+
+Result<seconds> parse_duration(std::string_view text) {
+  static constexpr std::pair<char, std::int64_t> kUnits[] = {
+      {'s', 1}, {'m', 60}, {'h', 3'600}, {'d', 86'400}};
+  constexpr std::int64_t kMostSeconds = std::int64_t{100} * 365 * 86'400;
+  for (const auto& [unit, unit_seconds] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto count = parse_number<std::int64_t>(text.substr(0, text.size() - 1));
+    if (count && *count >= 0 && *count <= kMostSeconds / unit_seconds) return seconds(*count * unit_seconds);
+  }
+  return Error{Code::kInvalidArgument,
+               concat("--older-than ", text, ": it is written as 90s, 15m, 12h or 7d")};
+}
+
+Status check(const OptionValues& options) {
+  HEADRACE_CHECK(parse_duration(options.text("older-than")));
+  return {};
+}
+
+// What was found, and what became of it.
+struct Collection {
+  std::vector<UnfinishedWrite> old;
+  std::uint64_t too_young = 0;
+  std::uint64_t without_time = 0;
+  std::uint64_t removed = 0;
+  std::uint64_t removed_bytes = 0;
+  std::uint64_t of_unknown_size = 0;
+  std::vector<std::string> failures;
+};
+
+// Of the object or folder of that name, not of others that begin so.
+bool lies_at(const Location& place, std::string_view key) {
+  return key == place.key || key.starts_with(folder_prefix(place.key));
+}
+
+Result<Collection> find_old(const Location& place, seconds age, const CallOptions& call) {
+  Collection found;
+  const auto now = std::chrono::system_clock::now();
+  HEADRACE_CHECK(place.store->list_unfinished(place.key, call, [&](const UnfinishedWrite& write) {
+    if (!lies_at(place, write.key)) return true;
+    // A store whose clock is ahead makes nothing younger than new.
+    const bool is_old = write.modified && (age == seconds(0) || now - *write.modified >= age);
+    if (is_old) found.old.push_back(write);
+    if (!is_old) ++(write.modified ? found.too_young : found.without_time);
+    return !call.stop.stop_requested();
+  }));
+  HEADRACE_CHECK(check_stop(call.stop, "listing"));
+  return found;
+}
+
+std::string described(const Location& place, const UnfinishedWrite& write) {
+  return concat(place.store->describe(write.key),
+                write.size_bytes ? concat(" (", format_size(*write.size_bytes), ")") : "",
+                write.modified ? concat(", last written to ", format_time(*write.modified)) : "");
+}
+
+Status remove_old(CommandContext& context, const Location& place, bool is_dry_run, Collection& found) {
+  for (const UnfinishedWrite& write : found.old) {
+    HEADRACE_CHECK(check_stop(context.stop, concat("removing unfinished writes of ", place.describe())));
+    const Status removed = is_dry_run ? Status() : place.store->remove_unfinished(write, context.call());
+    if (!removed) {
+      found.failures.push_back(removed.error().message);
+      context.console.warn(removed.error().message);
+      continue;
+    }
+    ++found.removed;
+    found.removed_bytes += write.size_bytes.value_or(0);
+    if (!write.size_bytes) ++found.of_unknown_size;
+    if (!context.console.json())
+      context.console.result(concat(is_dry_run ? "would remove " : "removed ", described(place, write)));
+  }
+  return {};
+}
+
+void show(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
+  if (console.json()) {
+    console.result(nlohmann::json({{"url", place.url.text()},
+                                   {"dry_run", is_dry_run},
+                                   {"removed", found.removed},
+                                   {"removed_bytes", found.removed_bytes},
+                                   {"of_unknown_size", found.of_unknown_size},
+                                   {"kept_too_young", found.too_young},
+                                   {"kept_without_time", found.without_time},
+                                   {"failures", found.failures}})
+                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  const std::string unknown =
+      found.of_unknown_size > 0 ? concat(" and ", found.of_unknown_size, " of unknown size") : "";
+  console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed, " unfinished writes (",
+                      format_size(found.removed_bytes), unknown, ") below ", place.describe()));
+  if (found.too_young > 0)
+    console.note(concat("left ", found.too_young, " that grew since; --older-than sets how long ago"));
+  if (found.without_time > 0)
+    console.note(concat("left ", found.without_time, " of which the store does not say how old they are"));
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
+  if (place.key.empty() && place.url.scheme == "file")
+    return Error{Code::kInvalidArgument, "this would look through all files of this machine; name a folder"};
+  HEADRACE_TRY(const seconds age, parse_duration(options.text("older-than")));
+  const bool is_dry_run = options.flag("dry-run");
+  HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
+  HEADRACE_CHECK(remove_old(context, place, is_dry_run, found));
+  show(context.console, place, is_dry_run, found);
+  if (found.failures.empty()) return {};
+  return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),
+                                          " below ", place.describe(), " could not be removed")};
+}
+
+}  // namespace
+
+extern const Command kGcCommand;
+const Command kGcCommand = {
+    .name = "gc",
+    .summary = "Remove what killed writers have left unfinished",
+    .details =
+        "Unfinished writes are no objects, so no listing shows them, yet they take room: multipart\n"
+        "uploads in S3, hidden .headrace-write-… files in folders. A write that still goes on fails if\n"
+        "it is removed, so only those are that did not grow for a while.\n"
+        "\n"
+        "MinIO lists, of a folder or a store, only uploads begun since its process started; an older one\n"
+        "it lists for the very name of its object, or removes itself after a day.\n"
+        "\n"
+        "  headrace gc s3://datasets/preprocessed-data\n"
+        "  headrace gc --older-than 15m --dry-run s3://datasets",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run,
+    .check = check};
+
+}  // namespace headrace

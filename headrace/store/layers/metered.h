@@ -1,0 +1,54 @@
+#pragma once
+
+/// \file A store whose calls are counted and timed.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "headrace/store/layers/intercepting.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+/// Upper bounds of the histogram's buckets, in seconds; a last one has no bound.
+inline constexpr std::array<double, 12> kLatencyBounds = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05,
+                                                          0.1,    0.5,    1,     5,     10,   60};
+
+/// What became of the calls of one operation.
+struct OperationMetrics {
+  std::uint64_t calls = 0;
+  std::map<Code, std::uint64_t> errors{};
+  std::uint64_t moved_bytes = 0;  // read or written by calls that succeeded
+  double seconds = 0;             // of all calls, those that failed included
+  std::array<std::uint64_t, kLatencyBounds.size() + 1> latencies{};  // calls in each bucket
+};
+
+/// Counts, of one store or of several. Thread-safe.
+class StoreMetrics {
+ public:
+  void add(StoreOperation operation, const Status& status, std::uint64_t moved_bytes,
+           std::chrono::steady_clock::duration time);
+  OperationMetrics of(StoreOperation operation) const;
+  /// Prometheus' text exposition format, version 0.0.4: headrace_store_call_seconds (a histogram),
+  /// headrace_store_errors_total and headrace_store_bytes_total, of each operation that was called.
+  /// `labels` stand at every sample; their names are the caller's to choose rightly, any value will do.
+  /// https://prometheus.io/docs/instrumenting/exposition_formats/
+  std::string prometheus(const std::map<std::string, std::string>& labels = {}) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<OperationMetrics, kStoreOperations> operations_{};
+};
+
+/// A view of `store` that adds each call to `metrics`. An upload counts as its pieces and its commit.
+std::unique_ptr<Store> make_metered(std::shared_ptr<Store> store, std::shared_ptr<StoreMetrics> metrics);
+
+/// The same place, through `make_metered`.
+Location make_metered(Location location, std::shared_ptr<StoreMetrics> metrics);
+
+}  // namespace headrace

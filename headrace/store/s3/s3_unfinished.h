@@ -1,0 +1,28 @@
+#pragma once
+
+/// \file Multipart uploads that were neither completed nor aborted. Internal to the driver.
+
+#include <functional>
+#include <string_view>
+
+#include "headrace/store/s3/s3_client.h"
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+/// Calls `visit` for each of a key with that prefix until it returns false. Cost: a request for each 1,000 of
+/// the bucket, and one for each that is visited, which tells its size.
+///
+/// What a server shows differs. MinIO answers for the empty prefix with the uploads begun at that node since
+/// its process started, for an exact key with all of that key's, and for any other prefix with nothing; so
+/// both the prefix and the whole bucket are asked for, whatever the server.
+Status list_pending_uploads(S3Client& client, std::string_view prefix, const CallOptions& call,
+                            const std::function<bool(const UnfinishedWrite&)>& visit);
+
+/// Removes the upload and its parts; one that is not there is no error. A part that arrives while its upload
+/// is aborted may outlive it, so this looks, and aborts again, a bounded number of times.
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+/// \error kUnavailable  parts keep arriving
+Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call);
+
+}  // namespace headrace
