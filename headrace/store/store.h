@@ -100,6 +100,7 @@ struct Capabilities {
   bool atomic_if_version = false;  // if_version on writes is honoured
   bool strong_list = false;        // a list shows every write that has returned
   bool latest_only = false;        // a read of a version that was replaced is refused; else it may be had
+  bool server_side_copy = false;   // `copy` moves no data through this process
   bool keeps_ranges = false;       // what was read of a version is near, if just that range is read again
 };
 

@@ -34,7 +34,11 @@ class S3Store final : public Store {
   Status list(std::string_view prefix, const ListOptions& options,
               const std::function<bool(const ObjectInfo&)>& visit) override;
   Capabilities capabilities() const override {
-    return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
+    return {.atomic_if_absent = true,
+            .atomic_if_version = true,
+            .strong_list = true,
+            .latest_only = true,
+            .server_side_copy = true};
   }
   std::string describe(std::string_view key) const override { return client_.describe(key); }
 
