@@ -42,7 +42,7 @@ class FolderTransferTest : public testing::Test {
 
   // With a journal that was opened just now, as by a process of its own.
   Result<TransferTotals> transfer(FolderTransferOptions options) {
-    const auto journal = TransferJournal::open(cache_, from_, to_);
+    const auto journal = TransferJournal::open(*stores_.open(cache_), from_, to_);
     options.journal = journal->get();
     reported_.clear();
     options.report = [this](const TransferredObject& object) {
@@ -53,6 +53,7 @@ class FolderTransferTest : public testing::Test {
   }
 
   std::string cache_;
+  StoreRegistry stores_{Environment()};
   Location from_{make_memory_store("a"), "data", {"memory", "a", "data"}};
   Location to_{make_memory_store("b"), "copy", {"memory", "b", "copy"}};
   std::vector<std::string> reported_;

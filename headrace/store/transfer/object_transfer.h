@@ -15,7 +15,8 @@ namespace headrace {
 struct ObjectTransferOptions {
   /// Of the target; its `call` bounds the reads as well.
   WriteOptions write{};
-  /// Objects of more than kPieceBytes take two buffers of this size: one is filled while the other is written.
+  /// Objects of more than kPieceBytes take two buffers of this size: one is filled while the other is
+  /// written.
   std::size_t piece_bytes = 32 << 20;
   /// Where buffers come from; share it among transfers.
   std::shared_ptr<BufferPool> buffers = BufferPool::create();

@@ -8,7 +8,6 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
-#include "headrace/store/file/file_store.h"
 
 namespace headrace {
 namespace {
@@ -47,12 +46,14 @@ std::string text_of(const std::vector<Line>& lines) {
 
 }  // namespace
 
-Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const std::string& cache, const Location& from,
+Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& cache, const Location& from,
                                                                const Location& to) {
-  const std::string name =
-      digest_of(concat("headrace transfers 1", '\0', from.url.text(), '\0', to.url.text()));
-  HEADRACE_TRY(const Url url, parse_url(cache, "/"));
-  Location file{make_file_store("/"), join_key(url.path, name), url};
+  if (cache.url.scheme != "file") {
+    return Error{Code::kInvalidArgument,
+                 concat(cache.describe(), " is no folder of this machine, as a journal of transfers needs")};
+  }
+  Location file =
+      cache.at(digest_of(concat("headrace transfers 1", '\0', from.url.text(), '\0', to.url.text())));
   const auto old = read_object(*file.store, file.key, kMostLines * (kLineDigits + 1));
   std::vector<Line> known;
   if (old) known = lines_in(as_text(old->data));

@@ -19,9 +19,10 @@ namespace headrace {
 /// Thread-safe. Memory: 16 bytes for each line of the file and each pair of versions seen.
 class TransferJournal {
  public:
-  /// Reads the journal of these two folders in the folder `cache` of this machine (absolute), which is made.
-  /// \error what the system says, where it cannot be read or written
-  static Result<std::unique_ptr<TransferJournal>> open(const std::string& cache, const Location& from,
+  /// Reads the journal of these two folders in `cache`, a folder of this machine, which is made.
+  /// \error kInvalidArgument  `cache` is in another store; or what the system says, where the journal cannot
+  ///                          be written
+  static Result<std::unique_ptr<TransferJournal>> open(const Location& cache, const Location& from,
                                                        const Location& to);
 
   /// Are these versions of `name` known to hold the same bytes? As of when the journal was opened.

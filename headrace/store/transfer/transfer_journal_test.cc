@@ -19,7 +19,7 @@ class TransferJournalTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<TransferJournal> open() {
-    auto journal = TransferJournal::open(folder_ + "/transfers", from_, to_);
+    auto journal = TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_);
     EXPECT_TRUE(journal) << journal.error().message;
     return *std::move(journal);
   }
@@ -37,6 +37,7 @@ class TransferJournalTest : public testing::Test {
   }
 
   std::string folder_;
+  StoreRegistry stores_{Environment()};
   Location from_{make_memory_store("a"), "x", {"s3", "a", "x"}};
   Location to_{make_memory_store("b"), "y", {"file", "", "y"}};
 };
@@ -92,7 +93,9 @@ TEST_F(TransferJournalTest, ForgetsWhatIsNoLongerSeenOnceThatIsMostOfIt) {
 
 TEST_F(TransferJournalTest, InAFolderThatCannotBeIsAnError) {
   std::ofstream(folder_ + "/transfers") << "a file";
-  EXPECT_FALSE(TransferJournal::open(folder_ + "/transfers", from_, to_));
+  EXPECT_FALSE(TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_));
+  EXPECT_EQ(TransferJournal::open(*stores_.open("memory://cache"), from_, to_).error().code,
+            Code::kInvalidArgument);
 }
 
 }  // namespace
