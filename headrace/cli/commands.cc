@@ -9,6 +9,7 @@ extern const Command kPredictCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
+extern const Command kSyncCommand;
 extern const Command kRmCommand;
 extern const Command kStatCommand;
 extern const Command kInspectCommand;
@@ -22,7 +23,7 @@ std::span<const Command* const> all_commands() {
   static constexpr const Command* kCommands[] = {
       &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
       &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,
+      &kCatCommand,     &kCpCommand,     &kSyncCommand,     &kRmCommand,      &kStatCommand,
   };
   return kCommands;
 }

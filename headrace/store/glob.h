@@ -1,8 +1,8 @@
 #pragma once
 
 /// \file Patterns for keys, as shells have them: `*` and `?` stand for any characters but '/', `**` for any
-/// at all, a segment `**` for any number of segments or none, `[a-c]` and `[!a-c]` for one of a set; a backslash
-/// takes a character as it is.
+/// at all, a segment `**` for any number of segments or none, `[a-c]` and `[!a-c]` for one of a set; a
+/// backslash takes a character as it is.
 
 #include <string_view>
 #include <vector>

@@ -177,9 +177,12 @@ struct ReadObject {
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
-/// and gives each to `visit`.
+/// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it.
 /// \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped; whatever `visit` returns
 inline constexpr std::size_t kPieceBytes = 8 << 20;
+Status read_in_pieces(Store& store, const ObjectInfo& object, std::uint64_t offset_bytes,
+                      std::uint64_t size_bytes, const CallOptions& options,
+                      const std::function<Status(BytesView)>& visit);
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit);
 /// Exactly `target.size()` bytes.

@@ -85,17 +85,25 @@ Result<ObjectTransfer> copy_large(const Location& from, const ObjectInfo& object
   HEADRACE_TRY(const std::unique_ptr<Upload> upload, to.store->start_upload(to.key, options.write));
   std::int64_t copied = 0;
   std::uint32_t crc = 0;
+  const auto copy_piece = [&](BytesView piece) -> Status {
+    crc = crc32c(piece, crc);
+    while (!piece.empty()) {  // in slices, so that it can be stopped and seen to advance
+      if (options.write.call.stop.stop_requested())
+        return Error{Code::kCancelled, concat("copying ", from.describe(), " was stopped")};
+      const BytesView slice = piece.first(std::min(piece.size(), kPieceBytes));
+      HEADRACE_CHECK(upload->append(slice));
+      copied += static_cast<std::int64_t>(slice.size());
+      advance(options, static_cast<std::int64_t>(slice.size()));
+      piece = piece.subspan(slice.size());
+    }
+    return {};
+  };
   const auto copy_pieces = [&]() -> Status {
     ReadAhead pieces(from, object, options);
     while (true) {
-      if (options.write.call.stop.stop_requested())
-        return Error{Code::kCancelled, concat("copying ", from.describe(), " was stopped")};
       HEADRACE_TRY(const BytesView piece, pieces.next());
       if (piece.empty()) return {};
-      crc = crc32c(piece, crc);
-      HEADRACE_CHECK(upload->append(piece));
-      copied += static_cast<std::int64_t>(piece.size());
-      advance(options, static_cast<std::int64_t>(piece.size()));
+      HEADRACE_CHECK(copy_piece(piece));
     }
   };
   Result<ObjectInfo> target = ObjectInfo();
