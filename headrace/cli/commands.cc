@@ -9,6 +9,7 @@ extern const Command kPredictCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
+extern const Command kSyncCommand;
 extern const Command kRmCommand;
 extern const Command kGcCommand;
 extern const Command kStatCommand;
@@ -23,7 +24,11 @@ std::span<const Command* const> all_commands() {
   static constexpr const Command* kCommands[] = {
       &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
       &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
+<<<<<<< HEAD
       &kCatCommand,     &kCpCommand,     &kRmCommand,       &kGcCommand,      &kStatCommand,
+=======
+      &kCatCommand,     &kCpCommand,     &kSyncCommand,     &kRmCommand,      &kStatCommand,
+>>>>>>> commands
   };
   return kCommands;
 }

@@ -46,7 +46,7 @@ std::string format_duration(double seconds) {
 
 // "train  1,234 of 3,900 steps  31 %  412 steps/s  00:07 to go"
 std::string describe_progress(const Stage& stage, std::uint64_t done, std::uint64_t total,
-                              std::string_view unit, Clock::time_point now) {
+                              std::string_view unit, std::string_view aside, Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - stage.started).count();
   const double rate = seconds > 0 ? static_cast<double>(done - std::min(stage.first, done)) / seconds : 0;
   std::string line = stage.name;
@@ -57,6 +57,7 @@ std::string describe_progress(const Stage& stage, std::uint64_t done, std::uint6
   } else {
     line += concat("  ", format_count(static_cast<double>(done), unit));
   }
+  if (!aside.empty()) line += concat("  ", aside);
   if (rate > 0) line += concat("  ", format_count(rate, unit), "/s");
   if (rate > 0 && total > done)
     line += concat("  ", format_duration(static_cast<double>(total - done) / rate), " to go");
@@ -134,8 +135,8 @@ void Console::error(std::string_view message) {
   state_->print_error_line("headrace: ", message);
 }
 
-void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t total,
-                       std::string_view unit) {
+void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t total, std::string_view unit,
+                       std::string_view aside) {
   if (state_->options.quiet) return;
   const std::lock_guard lock(state_->mutex);
   const auto now = Clock::now();
@@ -151,7 +152,7 @@ void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t 
     return;
   }
   stage->shown = now;
-  const std::string line = describe_progress(*stage, done, total, unit, now);
+  const std::string line = describe_progress(*stage, done, total, unit, aside, now);
   if (!draws) return state_->print_error_line("", line);
   const std::string drawn = concat("\r", line, "\x1b[K");
   std::fwrite(drawn.data(), 1, drawn.size(), stderr);

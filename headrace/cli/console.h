@@ -51,9 +51,11 @@ class Console {
   void error(std::string_view message);
 
   /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");
-  /// "bytes" are shown as sizes. Rate and time to go are counted from the first call with that stage. Cheap:
-  /// draws at most ten times a second, or every five seconds without a terminal.
-  void progress(std::string_view stage, std::uint64_t done, std::uint64_t total, std::string_view unit);
+  /// "bytes" are shown as sizes. Rate and time to go are counted from the first call with that stage. `aside`
+  /// is shown with it: what else is counted. Cheap: draws at most ten times a second, or every five seconds
+  /// without a terminal.
+  void progress(std::string_view stage, std::uint64_t done, std::uint64_t total, std::string_view unit,
+                std::string_view aside = "");
 
   /// Asks a person to answer y or n. REQUIRES: can_ask()
   bool confirm(std::string_view question);

@@ -4,11 +4,14 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
+#include "headrace/store/glob.h"
 
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "An object, a folder or a whole store."}};
+constexpr Positional kPositionals[] = {
+    {.name = "URL",
+     .sentence = "An object, a folder, a whole store, or a pattern of objects and folders, in quotes."}};
 
 constexpr Option kOptions[] = {
     {.name = "recursive",
@@ -23,6 +26,7 @@ constexpr Option kOptions[] = {
 // Prints entries as they come: a listing may be longer than memory.
 class ListingPrinter {
  public:
+  // Names are shown as they are below `root`.
   ListingPrinter(CommandContext& context, const Location& root, bool counts_folders)
       : context_(context),
         root_(root),
@@ -37,9 +41,7 @@ class ListingPrinter {
   Status add(const ObjectInfo& entry) {
     Totals totals = {1, entry.size_bytes};
     if (entry.is_folder() && counts_folders_) {
-      Location folder = root_;
-      folder.key = entry.key.substr(0, entry.key.size() - 1);
-      HEADRACE_TRY(totals, total_below(folder, context_.call()));
+      HEADRACE_TRY(totals, total_below(with_key(root_, entry.key), context_.call()));
     }
     const bool counted = !entry.is_folder() || counts_folders_;
     if (counted) all_.objects += totals.objects, all_.bytes += totals.bytes;
@@ -75,33 +77,47 @@ class ListingPrinter {
   Status write(const std::string& text) { return context_.console.result_bytes(as_bytes(text)); }
 
   CommandContext& context_;
-  const Location& root_;
+  const Location root_;
   const bool counts_folders_;
   const std::size_t prefix_size_;
   bool first_ = true;
   Totals all_;
 };
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
-  HEADRACE_TRY(const Location root, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const auto object, find_object(root, context.call()));
-  if (!object) {
-    HEADRACE_TRY(const bool found, is_folder(root, context.call()));
-    if (!found && !root.key.empty()) return nothing_at(root);
-  }
-  ListingPrinter printer(context, root, options.flag("du"));
-  HEADRACE_CHECK(printer.start());
-  if (object) HEADRACE_CHECK(printer.add(*object));
+Status list_below(CommandContext& context, const Location& folder, bool recursive, ListingPrinter& printer) {
   Status added;
-  if (!object) {
-    const ListOptions list = {.collapse_folders = !options.flag("recursive"), .call = context.call()};
-    HEADRACE_CHECK(root.store->list(folder_prefix(root.key), list, [&](const ObjectInfo& entry) {
-      added = printer.add(entry);
-      return static_cast<bool>(added) && !context.stop.stop_requested();
-    }));
-  }
+  const ListOptions list = {.collapse_folders = !recursive, .call = context.call()};
+  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), list, [&](const ObjectInfo& entry) {
+    added = printer.add(entry);
+    return added.has_value() && !context.stop.stop_requested();
+  }));
   HEADRACE_CHECK(added);
-  HEADRACE_CHECK(check_stop(context.stop, "listing"));
+  return check_stop(context.stop, "listing");
+}
+
+Status list_matches(CommandContext& context, const Location& pattern, bool recursive,
+                    ListingPrinter& printer) {
+  return visit_matches(pattern, true, context.call(), [&](const ObjectInfo& entry) {
+    if (!recursive || !entry.is_folder()) return printer.add(entry);
+    return list_below(context, with_key(pattern, entry.key), true, printer);
+  });
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Named named, look_up(place, context.call()));
+  const bool recursive = options.flag("recursive"), by_pattern = named.kind == Named::Kind::kPattern;
+  if (named.kind == Named::Kind::kNothing) return nothing_at(place);
+  ListingPrinter printer(context, by_pattern ? with_key(place, literal_folder(place.key)) : place,
+                         options.flag("du"));
+  HEADRACE_CHECK(printer.start());
+  if (by_pattern) {
+    HEADRACE_CHECK(list_matches(context, place, recursive, printer));
+  } else if (named.kind == Named::Kind::kObject) {
+    HEADRACE_CHECK(printer.add(named.object));
+  } else {
+    HEADRACE_CHECK(list_below(context, place, recursive, printer));
+  }
   return printer.finish();
 }
 
@@ -115,7 +131,8 @@ const Command kLsCommand = {
         "Shows size, time of the last write (UTC) and name of what lies directly below the URL.\n"
         "\n"
         "  headrace ls s3://datasets/preprocessed-data\n"
-        "  headrace ls --du s3://datasets            how much lies in each folder",
+        "  headrace ls --du s3://datasets            how much lies in each folder\n"
+        "  headrace ls -r --du 's3://runs/imdb-*'    every object of those, and how much they are",
     .positionals = kPositionals,
     .options = kOptions,
     .run = run};

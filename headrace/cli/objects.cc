@@ -4,6 +4,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/record/manifest.h"
+#include "headrace/store/glob.h"
 
 namespace headrace {
 
@@ -13,6 +14,36 @@ Result<std::optional<ObjectInfo>> find_object(const Location& location, const Ca
   if (found) return std::optional<ObjectInfo>(std::move(*found));
   if (found.error().code == Code::kNotFound) return std::optional<ObjectInfo>();
   return std::move(found).error();
+}
+
+Result<Named> look_up(const Location& location, const CallOptions& call) {
+  HEADRACE_TRY(auto object, find_object(location, call));
+  if (object) return Named{Named::Kind::kObject, *std::move(object)};
+  HEADRACE_TRY(const bool folder, is_folder(location, call));
+  if (folder || location.key.empty()) return Named{Named::Kind::kFolder};
+  return Named{is_pattern(location.key) ? Named::Kind::kPattern : Named::Kind::kNothing};
+}
+
+Status visit_matches(const Location& pattern, bool with_folders, const CallOptions& call,
+                     const std::function<Status(const ObjectInfo&)>& visit) {
+  bool found_any = false;
+  Status status;
+  HEADRACE_CHECK(visit_matches(*pattern.store, pattern.key, {.with_folders = with_folders, .call = call},
+                               [&](const ObjectInfo& entry) {
+                                 found_any = true;
+                                 status = check_stop(call.stop, concat("listing ", pattern.describe()));
+                                 if (status) status = visit(entry);
+                                 return status.has_value();
+                               }));
+  HEADRACE_CHECK(status);
+  return found_any ? Status() : nothing_matches(pattern);
+}
+
+Location with_key(const Location& location, std::string_view key) {
+  Location out = location;
+  if (key.ends_with('/')) key.remove_suffix(1);
+  out.key = out.url.path = key;
+  return out;
 }
 
 Result<bool> is_folder(const Location& location, const CallOptions& call) {
@@ -26,6 +57,10 @@ Result<bool> is_folder(const Location& location, const CallOptions& call) {
 
 Error nothing_at(const Location& location) {
   return {Code::kNotFound, concat("there is nothing at ", location.describe())};
+}
+
+Error nothing_matches(const Location& pattern) {
+  return {Code::kNotFound, concat("no object is as ", pattern.describe(), " says")};
 }
 
 std::string format_modified(const ObjectInfo& object) {

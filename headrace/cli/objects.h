@@ -15,10 +15,29 @@ namespace headrace {
 /// The object of that name; none if there is none, as for a store's root.
 Result<std::optional<ObjectInfo>> find_object(const Location& location, const CallOptions& call);
 
+/// What a URL of the command line names.
+struct Named {
+  enum class Kind { kObject, kFolder, kPattern, kNothing } kind = Kind::kNothing;
+  ObjectInfo object{};
+};
+/// An object or folder of exactly that name comes before what the name says as a pattern (store/glob.h). A
+/// store's root is a folder, also if it is empty.
+Result<Named> look_up(const Location& location, const CallOptions& call);
+
+/// Calls `visit` for each object that the pattern says, and, if so asked, for each folder (store/glob.h),
+/// until it returns an error.
+/// \error kNotFound  there is none; what `visit` returns; kCancelled
+Status visit_matches(const Location& pattern, bool with_folders, const CallOptions& call,
+                     const std::function<Status(const ObjectInfo&)>& visit);
+
+/// The same place under another key.
+Location with_key(const Location& location, std::string_view key);
+
 /// Does anything lie below? One listing that ends at the first object.
 Result<bool> is_folder(const Location& location, const CallOptions& call);
 
 Error nothing_at(const Location& location);
+Error nothing_matches(const Location& pattern);
 
 /// "2026-11-21 03:26:00" (UTC); blanks of the same width if the store does not tell.
 std::string format_modified(const ObjectInfo& object);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kKeysAtOnce = 1000;
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "An object, or with -r a folder."}};
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "An object; a pattern of objects, in quotes; with -r also folders."}};
 
 constexpr Option kOptions[] = {
     {.name = "recursive",
@@ -18,98 +19,120 @@ constexpr Option kOptions[] = {
      .letter = 'r'},
     {.name = "yes",
      .type = OptionType::kFlag,
-     .sentence = "Do not ask. Needed for -r where nobody can be asked.",
+     .sentence = "Do not ask. Needed for -r and patterns where nobody can be asked.",
      .letter = 'y'},
 };
 
+// What a command line says is to be removed.
 struct Doomed {
+  Location place;
+  Named::Kind kind;
+  bool recursive;
+
+  Status visit(const CallOptions& call, const std::function<Status(const ObjectInfo&)>& visit_object) const {
+    if (kind == Named::Kind::kFolder) return visit_below(place, call, visit_object);
+    return visit_matches(place, recursive, call, [&](const ObjectInfo& entry) {
+      if (!entry.is_folder()) return visit_object(entry);
+      return visit_below(with_key(place, entry.key), call, visit_object);
+    });
+  }
+
+ private:
+  static Status visit_below(const Location& folder, const CallOptions& call,
+                            const std::function<Status(const ObjectInfo&)>& visit_object) {
+    Status status;
+    HEADRACE_CHECK(
+        folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
+          status = check_stop(call.stop, concat("listing ", folder.describe()));
+          if (status) status = visit_object(object);
+          return status.has_value();
+        }));
+    return status;
+  }
+};
+
+struct Survey {
   Totals totals;
   std::vector<std::string> manifests;
 };
 
-Result<Doomed> survey(const Location& folder, const CallOptions& call) {
-  Doomed doomed;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
-    ++doomed.totals.objects;
-    doomed.totals.bytes += object.size_bytes;
-    if (is_manifest_key(object.key)) doomed.manifests.push_back(object.key);
-    return !call.stop.stop_requested();
+Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
+  Survey found;
+  HEADRACE_CHECK(doomed.visit(call, [&](const ObjectInfo& object) -> Status {
+    ++found.totals.objects;
+    found.totals.bytes += object.size_bytes;
+    if (is_manifest_key(object.key)) found.manifests.push_back(object.key);
+    return {};
   }));
-  HEADRACE_CHECK(check_stop(call.stop, "listing"));
-  return doomed;
+  return found;
 }
 
-// The next keys below `folder`, at most kKeysAtOnce.
-Result<std::vector<std::string>> next_keys(const Location& folder, const CallOptions& call) {
-  std::vector<std::string> keys;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo& object) {
-    keys.push_back(object.key);
-    return keys.size() < kKeysAtOnce;
-  }));
-  return keys;
-}
-
-Status remove_below(CommandContext& context, const Location& folder, const Doomed& doomed) {
+Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& found) {
+  Store& store = *doomed.place.store;
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
-  HEADRACE_CHECK(folder.store->remove_many(doomed.manifests, context.call()));
-  std::string last;
-  for (std::uint64_t removed = doomed.manifests.size();;) {
-    HEADRACE_CHECK(check_stop(context.stop, concat("removing ", folder.describe())));
-    HEADRACE_TRY(const std::vector<std::string> keys, next_keys(folder, context.call()));
-    if (keys.empty()) return {};
-    if (keys.back() == last)
-      return Error{Code::kUnavailable,
-                   concat(folder.store->describe(last), " is still listed after it was removed")};
-    last = keys.back();
-    HEADRACE_CHECK(folder.store->remove_many(keys, context.call()));
-    context.console.progress("removing", removed += keys.size(), doomed.totals.objects, "objects");
-  }
+  HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
+  std::uint64_t removed = found.manifests.size();
+  std::vector<std::string> keys;
+  const auto remove_keys = [&]() -> Status {
+    HEADRACE_CHECK(store.remove_many(keys, context.call()));
+    context.console.progress("removing", removed += keys.size(), found.totals.objects, "objects");
+    keys.clear();
+    return {};
+  };
+  Status visited = doomed.visit(context.call(), [&](const ObjectInfo& object) {
+    keys.push_back(object.key);
+    return keys.size() < kKeysAtOnce ? Status() : remove_keys();
+  });
+  // Nothing is left to match where all that did were manifests.
+  if (!visited && visited.error().code != Code::kNotFound) return visited;
+  return remove_keys();
 }
 
-Status remove_folder(CommandContext& context, const Location& folder, bool yes) {
-  if (folder.key.empty() && folder.url.authority.empty())
-    return Error{Code::kInvalidArgument, "this would remove all files of this machine; name a folder"};
-  HEADRACE_TRY(const Doomed doomed, survey(folder, context.call()));
-  if (doomed.totals.objects == 0) return nothing_at(folder);
-  const std::string what = concat(doomed.totals.objects, " objects (", format_size(doomed.totals.bytes),
-                                  ") below ", folder.describe());
-  if (!yes && !context.console.can_ask())
-    return Error{Code::kFailedPrecondition, concat("-r would remove ", what, "; add --yes to do so")};
-  if (!yes && !context.console.confirm(concat("Remove ", what, "?")))
-    return Error{Code::kCancelled, "nothing was removed"};
-  HEADRACE_CHECK(remove_below(context, folder, doomed));
-  if (context.console.json()) {
-    context.console.result(
-        nlohmann::json({{"removed_objects", doomed.totals.objects}, {"removed_bytes", doomed.totals.bytes}})
-            .dump());
+Status show_removed(Console& console, const Totals& totals, const std::string& what) {
+  if (console.json()) {
+    console.result(
+        nlohmann::json({{"removed_objects", totals.objects}, {"removed_bytes", totals.bytes}}).dump());
   } else {
-    context.console.note(concat("removed ", what));
+    console.note(concat("removed ", what));
   }
   return {};
+}
+
+Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
+  const Location& place = doomed.place;
+  if (place.key.empty() && place.url.authority.empty())
+    return Error{Code::kInvalidArgument, "this would remove all files of this machine; name a folder"};
+  HEADRACE_TRY(const Survey found, survey(doomed, context.call()));
+  if (found.totals.objects == 0) return nothing_at(place);
+  const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
+                                  doomed.kind == Named::Kind::kFolder ? "below " : "of ", place.describe());
+  if (!yes && !context.console.can_ask())
+    return Error{Code::kFailedPrecondition, concat("rm would remove ", what, "; add --yes to do so")};
+  if (!yes && !context.console.confirm(concat("Remove ", what, "?")))
+    return Error{Code::kCancelled, "nothing was removed"};
+  HEADRACE_CHECK(remove_all(context, doomed, found));
+  return show_removed(context.console, found.totals, what);
+}
+
+Status remove_object(CommandContext& context, const Location& place, const ObjectInfo& object, bool yes) {
+  const std::string what = concat(place.describe(), " (", format_size(object.size_bytes), ")");
+  if (!yes && context.console.can_ask() && !context.console.confirm(concat("Remove ", what, "?")))
+    return Error{Code::kCancelled, "nothing was removed"};
+  HEADRACE_CHECK(remove_object(*place.store, place.key, context.call()));
+  return show_removed(context.console, {1, object.size_bytes}, what);
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
-  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  const bool yes = options.flag("yes");
-  HEADRACE_TRY(const auto object, find_object(location, context.call()));
-  if (!object && options.flag("recursive")) return remove_folder(context, location, yes);
-  if (!object) {
-    HEADRACE_TRY(const bool folder, is_folder(location, context.call()));
-    if (!folder) return nothing_at(location);
+  HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Named named, look_up(place, context.call()));
+  const bool yes = options.flag("yes"), recursive = options.flag("recursive");
+  if (named.kind == Named::Kind::kNothing) return nothing_at(place);
+  if (named.kind == Named::Kind::kObject) return remove_object(context, place, named.object, yes);
+  if (named.kind == Named::Kind::kFolder && !recursive) {
     return Error{Code::kFailedPrecondition,
-                 concat(location.describe(), " is a folder; -r removes all objects below it")};
+                 concat(place.describe(), " is a folder; -r removes all objects below it")};
   }
-  const std::string what = concat(location.describe(), " (", format_size(object->size_bytes), ")");
-  if (!yes && context.console.can_ask() && !context.console.confirm(concat("Remove ", what, "?")))
-    return Error{Code::kCancelled, "nothing was removed"};
-  HEADRACE_CHECK(remove_object(*location.store, location.key, context.call()));
-  if (context.console.json()) {
-    context.console.result(
-        nlohmann::json({{"removed_objects", 1}, {"removed_bytes", object->size_bytes}}).dump());
-  } else {
-    context.console.note(concat("removed ", what));
-  }
-  return {};
+  return remove_several(context, {place, named.kind, recursive}, yes);
 }
 
 }  // namespace
@@ -117,12 +140,13 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kRmCommand;
 const Command kRmCommand = {
     .name = "rm",
-    .summary = "Remove an object, or all objects of a folder",
+    .summary = "Remove objects, or all objects of a folder",
     .details =
         "Asks first, on a terminal. Of published folders the manifest goes first, so that nobody reads\n"
         "half of what was there.\n"
         "\n"
         "  headrace rm s3://datasets/notes.txt\n"
+        "  headrace rm 's3://datasets/reviews/*.tmp'\n"
         "  headrace rm -r --yes s3://datasets/runs/imdb-1",
     .positionals = kPositionals,
     .options = kOptions,

@@ -8,50 +8,83 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "An object or a folder."}};
+using nlohmann::json;
 
-Status show_object(CommandContext& context, const Location& location, const ObjectInfo& object) {
-  if (context.console.json()) {
-    nlohmann::json out = {{"url", location.url.text()},
-                          {"kind", "object"},
-                          {"size_bytes", object.size_bytes},
-                          {"version", object.version.token}};
-    if (object.modified) out["modified"] = format_time(*object.modified);
-    context.console.result(out.dump());
-    return {};
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "An object, a folder, or a pattern of objects and folders, in quotes."}};
+
+json describe_object(const Location& place, const ObjectInfo& object) {
+  json out = {{"url", place.url.text()},
+              {"kind", "object"},
+              {"size_bytes", object.size_bytes},
+              {"version", object.version.token}};
+  if (object.modified) out["modified"] = format_time(*object.modified);
+  return out;
+}
+
+void show_object(Console& console, const Location& place, const ObjectInfo& object) {
+  console.result(place.describe());
+  console.result(concat("  object    ", object.size_bytes, " bytes (", format_size(object.size_bytes), ")"));
+  if (object.modified) console.result(concat("  modified  ", format_time(*object.modified)));
+  console.result(concat("  version   ", object.version.token));
+}
+
+struct FolderFacts {
+  Totals totals;
+  Artifact artifact;
+};
+
+json describe_folder(const FolderFacts& folder) {
+  return {{"url", folder.artifact.url},           {"kind", folder.artifact.kind},
+          {"objects", folder.totals.objects},     {"size_bytes", folder.totals.bytes},
+          {"manifest", folder.artifact.manifest}, {"digest", folder.artifact.digest}};
+}
+
+void show_folder(Console& console, const Location& place, const FolderFacts& folder) {
+  const auto& [totals, artifact] = folder;
+  console.result(place.describe());
+  console.result(concat("  folder    ", totals.objects, " objects, ", format_size(totals.bytes)));
+  if (artifact.manifest == 0) return;
+  console.result(concat("  published ", artifact.kind, ", manifest ", artifact.manifest, ", its parts ",
+                        format_size(artifact.size_bytes)));
+  console.result(concat("  digest    ", artifact.digest));
+}
+
+// What there is to say of one object or folder: shown, or, for --json, returned.
+Result<json> stat_one(CommandContext& context, const Location& place,
+                      const std::optional<ObjectInfo>& object) {
+  if (object) {
+    if (!context.console.json()) show_object(context.console, place, *object);
+    return describe_object(place, *object);
   }
-  context.console.result(location.describe());
-  context.console.result(
-      concat("  object    ", object.size_bytes, " bytes (", format_size(object.size_bytes), ")"));
-  if (object.modified) context.console.result(concat("  modified  ", format_time(*object.modified)));
-  context.console.result(concat("  version   ", object.version.token));
-  return {};
+  HEADRACE_TRY(const Totals totals, total_below(place, context.call()));
+  HEADRACE_TRY(const Artifact artifact, describe_artifact(place, context.call()));
+  const FolderFacts folder{totals, artifact};
+  if (!context.console.json()) show_folder(context.console, place, folder);
+  return describe_folder(folder);
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
-  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const auto object, find_object(location, context.call()));
-  if (object) return show_object(context, location, *object);
-  HEADRACE_TRY(const Totals totals, total_below(location, context.call()));
-  if (totals.objects == 0) return nothing_at(location);
-  HEADRACE_TRY(const Artifact artifact, describe_artifact(location, context.call()));
-  if (context.console.json()) {
-    context.console.result(nlohmann::json({{"url", artifact.url},
-                                           {"kind", artifact.kind},
-                                           {"objects", totals.objects},
-                                           {"size_bytes", totals.bytes},
-                                           {"manifest", artifact.manifest},
-                                           {"digest", artifact.digest}})
-                               .dump());
-    return {};
+  HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Named named, look_up(place, context.call()));
+  json out;
+  if (named.kind == Named::Kind::kPattern) {
+    out = {{"matches", json::array()}};
+    HEADRACE_CHECK(visit_matches(place, true, context.call(), [&](const ObjectInfo& entry) -> Status {
+      const auto object = entry.is_folder() ? std::nullopt : std::optional(entry);
+      HEADRACE_TRY(json match, stat_one(context, with_key(place, entry.key), object));
+      if (context.console.json()) out["matches"].push_back(std::move(match));
+      return {};
+    }));
+  } else if (named.kind == Named::Kind::kObject) {
+    HEADRACE_TRY(out, stat_one(context, place, named.object));
+  } else {
+    HEADRACE_TRY(const bool folder, is_folder(place, context.call()));
+    if (!folder) return nothing_at(place);
+    HEADRACE_TRY(out, stat_one(context, place, std::nullopt));
   }
-  context.console.result(location.describe());
-  context.console.result(concat("  folder    ", totals.objects, " objects, ", format_size(totals.bytes)));
-  if (artifact.manifest > 0) {
-    context.console.result(concat("  published ", artifact.kind, ", manifest ", artifact.manifest,
-                                  ", its parts ", format_size(artifact.size_bytes)));
-    context.console.result(concat("  digest    ", artifact.digest));
-  }
+  if (context.console.json())
+    context.console.result(out.dump(-1, ' ', false, json::error_handler_t::replace));
   return {};
 }
 
@@ -62,7 +95,8 @@ const Command kStatCommand = {.name = "stat",
                               .summary = "Show size, time and version of an object, or what a folder holds",
                               .details =
                                   "  headrace stat s3://datasets/aclImdb_v1.tar.gz\n"
-                                  "  headrace stat s3://datasets/preprocessed-data --json",
+                                  "  headrace stat s3://datasets/preprocessed-data --json\n"
+                                  "  headrace stat 's3://runs/imdb-1/checkpoints/step-*'",
                               .positionals = kPositionals,
                               .options = {},
                               .run = run};

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <string>
 
+#include "headrace/base/text.h"
+
 namespace headrace {
 namespace {
 
 constexpr std::string_view kSpecial = "*?[";
 
-// One item of a pattern, which stands for one character, or (a star) for any number of them.
+// One item of a pattern, which stands for one character, or (a star) for any number of them, or (kOptional,
+// before the two items of a whole segment "**/") says that these may stand for nothing.
 struct Item {
-  enum class Kind { kLiteral, kAnyOne, kSet, kStar, kDoubleStar } kind = Kind::kLiteral;
+  enum class Kind { kLiteral, kAnyOne, kSet, kStar, kDoubleStar, kOptional } kind = Kind::kLiteral;
   std::string_view text;  // of a literal its character, of a set what is between the brackets
 
   bool is_star() const { return kind == Kind::kStar || kind == Kind::kDoubleStar; }
@@ -33,7 +36,10 @@ bool is_in_set(std::string_view set, char c) {
 
 std::vector<Item> parse_pattern(std::string_view pattern) {
   std::vector<Item> items;
+  bool segment_begins = true;
   while (!pattern.empty()) {
+    if (segment_begins && pattern.starts_with("**/")) items.push_back({Item::Kind::kOptional, {}});
+    segment_begins = pattern[0] == '/';
     std::size_t length = 1;
     Item item{.text = pattern.substr(0, 1)};
     if (pattern.starts_with("**")) {
@@ -63,9 +69,11 @@ bool stands_for(const Item& item, char c) {
     case Item::Kind::kSet:
       return c != '/' && is_in_set(item.text, c);
     case Item::Kind::kDoubleStar:
+      return true;
+    case Item::Kind::kOptional:
       break;
   }
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -78,7 +86,9 @@ bool matches_pattern(std::string_view pattern, std::string_view key) {
   std::vector<bool> at(items.size() + 1);
   const auto skip_stars = [&] {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (at[i] && items[i].is_star()) at[i + 1] = true;
+      if (!at[i]) continue;
+      if (items[i].is_star() || items[i].kind == Item::Kind::kOptional) at[i + 1] = true;
+      if (items[i].kind == Item::Kind::kOptional) at[i + 3] = true;
     }
   };
   at[0] = true;
@@ -98,11 +108,71 @@ std::string_view literal_prefix(std::string_view pattern) {
   return pattern.substr(0, pattern.find_first_of("*?[\\"));
 }
 
+std::string_view literal_folder(std::string_view pattern) {
+  const std::string_view prefix = literal_prefix(pattern);
+  const std::size_t slash = prefix.rfind('/');
+  return slash == prefix.npos ? "" : prefix.substr(0, slash);
+}
+
+namespace {
+
+// Goes through the folders that a pattern describes.
+class Walk {
+ public:
+  Walk(Store& store, const MatchOptions& options, const std::function<bool(const ObjectInfo&)>& visit)
+      : store_(store), options_(options), visit_(visit) {}
+
+  // What `pattern` describes below `folder`, which is empty or ends in '/'.
+  Status below(const std::string& folder, std::string_view pattern) {
+    const std::size_t slash = pattern.find('/');
+    const bool is_last = slash == pattern.npos;
+    const std::string_view segment = pattern.substr(0, slash);
+    const bool is_deep = segment.find("**") != segment.npos;
+    if (is_deep || is_last) return list(folder, is_deep ? pattern : segment, is_deep, {});
+    const std::string_view rest = pattern.substr(slash + 1);
+    if (!is_pattern(segment) && segment.find('\\') == segment.npos)
+      return below(concat(folder, segment, "/"), rest);
+    return list(folder, segment, false, rest);
+  }
+
+ private:
+  Status list(const std::string& folder, std::string_view pattern, bool is_deep, std::string_view rest) {
+    Status status;
+    HEADRACE_CHECK(store_.list(concat(folder, literal_prefix(pattern)),
+                               {.collapse_folders = !is_deep, .call = options_.call},
+                               [&](const ObjectInfo& entry) {
+                                 std::string_view name = std::string_view(entry.key).substr(folder.size());
+                                 if (entry.is_folder()) name.remove_suffix(1);
+                                 if (matches_pattern(pattern, name)) status = found(entry, rest);
+                                 return status.has_value() && !has_ended_;
+                               }));
+    return status;
+  }
+
+  Status found(const ObjectInfo& entry, std::string_view rest) {
+    if (!rest.empty()) return entry.is_folder() ? below(entry.key, rest) : Status();
+    if (!entry.is_folder() || options_.with_folders) has_ended_ = !visit_(entry);
+    return {};
+  }
+
+  Store& store_;
+  const MatchOptions& options_;
+  const std::function<bool(const ObjectInfo&)>& visit_;
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+Status visit_matches(Store& store, std::string_view pattern, const MatchOptions& options,
+                     const std::function<bool(const ObjectInfo&)>& visit) {
+  return Walk(store, options, visit).below("", pattern);
+}
+
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern,
                                              const CallOptions& call) {
   std::vector<ObjectInfo> found;
-  HEADRACE_CHECK(store.list(literal_prefix(pattern), {.call = call}, [&](const ObjectInfo& object) {
-    if (matches_pattern(pattern, object.key)) found.push_back(object);
+  HEADRACE_CHECK(visit_matches(store, pattern, {.call = call}, [&](const ObjectInfo& object) {
+    found.push_back(object);
     return true;
   }));
   return found;

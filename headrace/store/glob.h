@@ -1,7 +1,8 @@
 #pragma once
 
 /// \file Patterns for keys, as shells have them: `*` and `?` stand for any characters but '/', `**` for any
-/// at all, `[a-c]` and `[!a-c]` for one of a set; a backslash takes a character as it is.
+/// at all, a segment `**` for any number of segments or none, `[a-c]` and `[!a-c]` for one of a set; a
+/// backslash takes a character as it is.
 
 #include <string_view>
 #include <vector>
@@ -20,7 +21,21 @@ bool matches_pattern(std::string_view pattern, std::string_view key);
 /// The pattern's text before its first special character: all keys that match begin with it.
 std::string_view literal_prefix(std::string_view pattern);
 
-/// The objects whose keys match, ascending. Lists what begins with its literal prefix.
+/// The folder that everything which matches lies in: the pattern's segments before the first special one.
+std::string_view literal_folder(std::string_view pattern);
+
+struct MatchOptions {
+  /// Also folders, whose keys end in '/'; not where the pattern holds `**`.
+  bool with_folders = false;
+  CallOptions call{};
+};
+
+/// Calls `visit` with every object whose key matches, ascending, until it returns false. Lists only folders
+/// whose names match so far, and from a segment with `**` on all that lies below.
+Status visit_matches(Store& store, std::string_view pattern, const MatchOptions& options,
+                     const std::function<bool(const ObjectInfo&)>& visit);
+
+/// Those objects.
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern, const CallOptions& call);
 
 }  // namespace headrace

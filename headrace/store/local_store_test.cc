@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"
@@ -16,6 +17,8 @@
 
 namespace {
 std::atomic<int> syncs = 0;
+// Done once, after the next read of a file.
+std::function<void()> after_read;
 // Below folders of this name there are no files without a name, as on NFS.
 constexpr std::string_view kNamesOnly = "/names-only/";
 }  // namespace
@@ -24,6 +27,12 @@ constexpr std::string_view kNamesOnly = "/names-only/";
 extern "C" int fsync(int file) {
   ++syncs;
   return static_cast<int>(syscall(SYS_fsync, file));
+}
+
+extern "C" ssize_t pread(int file, void* to, std::size_t size, off_t offset) {
+  const ssize_t count = syscall(SYS_pread64, file, to, size, offset);
+  if (const auto change = std::exchange(after_read, nullptr)) change();
+  return count;
 }
 
 extern "C" int open(const char* path, int flags, ...) {
@@ -100,6 +109,22 @@ TEST(FileStore, ListsLinksToFilesAndFollowsNoLinkToAFolder) {
               testing::ElementsAre("d/file", "d/linked"));
   EXPECT_THAT(keys_below(*store, "d/elsewhere/", {}), testing::ElementsAre("d/elsewhere/file"))
       << "the caller names it";
+}
+
+TEST(FileStore, AFileThatIsWrittenInPlaceWhileItIsReadIsNotThatVersion) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  const auto object = write_text(*store, "a", "before");
+  Bytes data(6);
+  ASSERT_TRUE(store->read_into("a", data, {.if_version = object->version}));
+  after_read = [&] {
+    std::ofstream(root + "/a", std::ios::in) << "after!";
+    std::filesystem::last_write_time(root + "/a", std::filesystem::file_time_type::clock::now());
+  };
+  const auto read = store->read_into("a", data, {.if_version = object->version});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(store->read_into("a", data, {}));
 }
 
 TEST(FileStore, AWriteThatIsUnderWayHasNoNameToLeaveBehind) {

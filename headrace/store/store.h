@@ -107,6 +107,7 @@ struct Capabilities {
   bool atomic_if_version = false;  // if_version on writes is honoured
   bool strong_list = false;        // a list shows every write that has returned
   bool latest_only = false;        // a read of a version that was replaced is refused; else it may be had
+  bool server_side_copy = false;   // `copy` moves no data through this process
   bool keeps_ranges = false;       // what was read of a version is near, if just that range is read again
 };
 
@@ -203,10 +204,18 @@ struct ReadObject {
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
+<<<<<<< HEAD
 /// and gives each to `visit`. Checked in the end against the CRC32C of `object`, if it has one.
 /// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is
 /// stopped; whatever `visit` returns
+=======
+/// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it.
+/// \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped; whatever `visit` returns
+>>>>>>> commands
 inline constexpr std::size_t kPieceBytes = 8 << 20;
+Status read_in_pieces(Store& store, const ObjectInfo& object, std::uint64_t offset_bytes,
+                      std::uint64_t size_bytes, const CallOptions& options,
+                      const std::function<Status(BytesView)>& visit);
 Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions& options,
                       const std::function<Status(BytesView)>& visit);
 /// Exactly `target.size()` bytes.

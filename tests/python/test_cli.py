@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["ls", "cat", "cp", "rm", "stat", "inspect", "verify", "runs ls", "runs show", "lineage"]
+COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "runs ls", "runs show", "lineage"]
 
 
 def crc32c(data: bytes) -> int:
@@ -187,7 +187,9 @@ def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, sug
 
 
 def test_a_failure_is_explained_with_exit_code_1(headrace, tmp_path):
-    commands = [*(f"{command} nothing" for command in COMMANDS if command != "cp"), "ls ftp://host/x"]
+    takes_two = ("cp", "sync")
+    commands = [f"{command} nothing" + " copy" * (command in takes_two) for command in COMMANDS]
+    commands.append("ls ftp://host/x")
     for words in map(str.split, commands):
         done = headrace(*words, check=False, cwd=tmp_path)
         assert done.returncode == 1, words

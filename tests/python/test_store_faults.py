@@ -3,6 +3,7 @@ bytes as without. HEADRACE_SOAK_SEED sets the first seed."""
 
 import os
 import pathlib
+import random
 
 import kill_support
 import pytest
@@ -70,4 +71,23 @@ def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive
             prepare_and_verify(**once)
     assert proxied.total.never() == []
     assert set(proxied.total.injected) == {name for name, kind in FAULTS.items() if kind.expected}
+    print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
+
+
+def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp_path):
+    draw = random.Random(SEED)
+    source = tmp_path / "source"
+    source.mkdir()
+    for i in range(200):
+        (source / f"{i:03}").write_bytes(draw.randbytes(draw.randrange(20_000)))
+    (source / "large").write_bytes(draw.randbytes(20_000_000))
+    files = kill_support.objects_below(source)
+    proxied = Faults(headrace)
+    proxied.run("cp", "-r", source, f"{s3_url}/a", rate=0.1)
+    assert kill_support.s3_objects(f"{s3_url}/a") == files
+    proxied.run("sync", f"{s3_url}/a", f"{s3_url}/b", rate=0.1)
+    assert kill_support.s3_objects(f"{s3_url}/b") == files
+    proxied.run("cp", "-r", "--verify", f"{s3_url}/b", tmp_path / "back", rate=0.1)
+    assert kill_support.objects_below(tmp_path / "back") == files
+    assert proxied.total.faults > 50
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")

@@ -148,10 +148,7 @@ class FileStore final : public Store {
     HEADRACE_TRY(const FileDescriptor file, open_for_read(key));
     struct stat status {};
     HEADRACE_CHECK(stat_open(file, key, status));
-    if (options.if_version && *options.if_version != version_of(status)) {
-      return Error{Code::kFailedPrecondition,
-                   concat(describe(key), " was changed since it was last looked at")};
-    }
+    if (options.if_version) HEADRACE_CHECK(check_unchanged(file, key, *options.if_version));
     if (options.offset_bytes > static_cast<std::uint64_t>(status.st_size)) {
       return Error{Code::kOutOfRange, concat("offset ", options.offset_bytes, " lies past the end of ",
                                              describe(key), ", which has ", status.st_size, " bytes")};
@@ -168,6 +165,7 @@ class FileStore final : public Store {
       if (count == 0) break;
       done += static_cast<std::size_t>(count);
     }
+    if (options.if_version) HEADRACE_CHECK(check_unchanged(file, key, *options.if_version));
     return ReadResult{done, info_of(key, status)};
   }
 
@@ -315,6 +313,15 @@ class FileStore final : public Store {
       return Error{Code::kNotFound,
                    concat("there is no object ", describe(key), " (a folder has that name)")};
     return {};
+  }
+
+  // Programs that know nothing of stores write files in place: so before what was read, and after it.
+  Status check_unchanged(const FileDescriptor& file, std::string_view key, const Version& version) const {
+    struct stat status {};
+    HEADRACE_CHECK(stat_open(file, key, status));
+    if (version_of(status) == version) return {};
+    return Error{Code::kFailedPrecondition,
+                 concat(describe(key), " was changed since it was last looked at")};
   }
 
   Error not_found_or(int number, std::string_view key) const {

@@ -43,7 +43,11 @@ class S3Store final : public Store {
     return abort_upload(client_, write.key, write.id, options);
   }
   Capabilities capabilities() const override {
-    return {.atomic_if_absent = true, .atomic_if_version = true, .strong_list = true, .latest_only = true};
+    return {.atomic_if_absent = true,
+            .atomic_if_version = true,
+            .strong_list = true,
+            .latest_only = true,
+            .server_side_copy = true};
   }
   std::vector<StoreCounter> counters() const override { return client_.counters(); }
   std::string describe(std::string_view key) const override { return client_.describe(key); }

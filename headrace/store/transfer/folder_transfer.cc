@@ -1,0 +1,237 @@
+#include "headrace/store/transfer/folder_transfer.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/transfer/folder_pair.h"
+#include "headrace/store/transfer/object_transfer.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kJobsAtOnce = 50'000;  // listed before any of them is done
+constexpr int kLargeAtOnce = 4;
+constexpr int kRanks = 3;
+constexpr std::size_t kMostRemoved = 1'000'000;
+constexpr std::size_t kRemovedAtOnce = 1'000;
+
+struct Job {
+  std::string name;
+  ObjectInfo source;
+  std::optional<ObjectInfo> target{};  // is to be compared first
+};
+
+class FolderTransfer {
+ public:
+  FolderTransfer(const Location& from, const Location& to, const FolderTransferOptions& options)
+      : from_(from), to_(to), options_(options) {
+    object_options_.write = {.only_if_absent = options.only_if_absent, .call = options.call};
+    object_options_.verify = options.verify;
+    object_options_.advance = [this](std::int64_t bytes) { advance(0, bytes); };
+  }
+
+  Result<TransferTotals> run() {
+    Status listed;
+    const bool lists_to = options_.same != SameObjects::kNone || options_.removes_others;
+    HEADRACE_CHECK(list_folder_pair(
+        from_, to_, {.name_prefix = options_.name_prefix, .lists_to = lists_to, .call = options_.call},
+        [&](ObjectPair&& pair) {
+          listed = take(std::move(pair));
+          return listed.has_value();
+        }));
+    HEADRACE_CHECK(listed);
+    if (!found_any_)
+      return Error{Code::kNotFound, concat("there is nothing to copy below ", from_.describe())};
+    all_listed_ = true;
+    for (std::vector<Job>& jobs : jobs_) HEADRACE_CHECK(do_all(jobs));
+    if (options_.removes_others) HEADRACE_CHECK(remove_others());
+    const bool saw_all = !options_.selects && options_.name_prefix.empty();
+    if (options_.journal != nullptr && saw_all && options_.same != SameObjects::kNone) {
+      // It is an aid: what cannot be forgotten takes room only.
+      (void)options_.journal->forget_unseen();
+    }
+    return totals_;
+  }
+
+ private:
+  int rank_of(std::string_view name) const {
+    return options_.rank ? std::clamp(options_.rank(name), 0, kRanks - 1) : 0;
+  }
+
+  Status take(ObjectPair&& pair) {
+    if (options_.selects && !options_.selects(pair.name)) return {};
+    if (!pair.at_from) {
+      if (options_.removes_others) return take_other(std::move(pair));
+      return {};
+    }
+    found_any_ = true;
+    if (options_.same == SameObjects::kNone ||
+        (pair.at_to && pair.at_to->size_bytes != pair.at_from->size_bytes)) {
+      pair.at_to.reset();
+    }
+    if (pair.at_to && options_.same == SameObjects::kKnown && options_.journal != nullptr &&
+        options_.journal->knows(pair.name, *pair.at_from, *pair.at_to)) {
+      report(TransferStep::kSame, pair.name, pair.at_from->size_bytes);
+      return {};
+    }
+    planned_.objects += 1;
+    planned_.bytes += pair.at_from->size_bytes;
+    std::vector<Job>& jobs = jobs_[static_cast<std::size_t>(rank_of(pair.name))];
+    jobs.push_back({std::move(pair.name), *std::move(pair.at_from), std::move(pair.at_to)});
+    return jobs_[0].size() < kJobsAtOnce ? Status() : do_all(jobs_[0]);
+  }
+
+  Status take_other(ObjectPair&& pair) {
+    if (others_.size() == kMostRemoved) {
+      return Error{Code::kResourceExhausted,
+                   concat("more than ", kMostRemoved, " objects below ", to_.describe(), " are not in ",
+                          from_.describe(), "; is TO the right folder? If so, remove them with rm -r first")};
+    }
+    others_.push_back({std::move(pair.name), *std::move(pair.at_to)});
+    return {};
+  }
+
+  Status do_all(std::vector<Job>& jobs) {
+    const auto large = std::stable_partition(
+        jobs.begin(), jobs.end(), [](const Job& job) { return job.source.size_bytes <= kPieceBytes; });
+    const auto small_count = static_cast<std::size_t>(large - jobs.begin());
+    HEADRACE_CHECK(parallel_for(options_.jobs, small_count, [&](std::size_t i) { return do_one(jobs[i]); }));
+    HEADRACE_CHECK(parallel_for(std::min(options_.jobs, kLargeAtOnce), jobs.size() - small_count,
+                                [&](std::size_t i) { return do_one(jobs[small_count + i]); }));
+    jobs.clear();
+    return {};
+  }
+
+  Status do_one(const Job& job) {
+    if (options_.call.stop.stop_requested())
+      return Error{Code::kCancelled, concat("copying ", from_.describe(), " was stopped")};
+    const Location from = from_.at(job.name), to = to_.at(job.name);
+    if (job.target) {
+      const Result<bool> same = have_same_content(from, job.source, to, *job.target, object_options_);
+      // Either may have been changed or removed since it was listed: then it is copied as it is now.
+      const bool has_changed =
+          !same && (same.error().code == Code::kFailedPrecondition || same.error().code == Code::kNotFound);
+      if (!same && !has_changed) return same.error();
+      if (same && *same) {
+        if (options_.journal != nullptr) options_.journal->add(job.name, job.source, *job.target);
+        advance(1, static_cast<std::int64_t>(job.source.size_bytes));
+        report(TransferStep::kSame, job.name, job.source.size_bytes);
+        return {};
+      }
+    }
+    if (options_.is_dry_run) {
+      report(TransferStep::kCopied, job.name, job.source.size_bytes);
+      return {};
+    }
+    HEADRACE_TRY(const ObjectTransfer done, transfer_object(from, job.source, to, object_options_));
+    if (options_.journal != nullptr && done.source) {
+      options_.journal->add(job.name, *done.source, done.target);
+    }
+    advance(1, 0);
+    report(TransferStep::kCopied, job.name, done.target.size_bytes, done.crc32c);
+    return {};
+  }
+
+  Status remove_others() {
+    if (others_.empty()) return {};
+    TransferCount count;
+    for (const Job& other : others_) count.objects += 1, count.bytes += other.source.size_bytes;
+    if (!options_.is_dry_run && options_.confirm_removal) HEADRACE_CHECK(options_.confirm_removal(count));
+    std::stable_sort(others_.begin(), others_.end(),
+                     [&](const Job& a, const Job& b) { return rank_of(a.name) > rank_of(b.name); });
+    for (std::size_t begin = 0, end = 0; begin < others_.size(); begin = end) {
+      if (options_.call.stop.stop_requested())
+        return Error{Code::kCancelled, concat("removing below ", to_.describe(), " was stopped")};
+      // Those of one rank at a time, since a store may remove what it is given at once in any order.
+      std::vector<std::string> keys;
+      for (; end < others_.size() && keys.size() < kRemovedAtOnce &&
+             rank_of(others_[end].name) == rank_of(others_[begin].name);
+           ++end) {
+        keys.push_back(to_.at(others_[end].name).key);
+      }
+      if (!options_.is_dry_run) HEADRACE_CHECK(to_.store->remove_many(keys, options_.call));
+      for (std::size_t i = begin; i < end; ++i)
+        report(TransferStep::kRemoved, others_[i].name, others_[i].source.size_bytes);
+    }
+    return {};
+  }
+
+  void advance(std::uint64_t objects, std::int64_t bytes) {
+    if (!options_.progress) return;
+    const std::lock_guard lock(mutex_);
+    done_.objects += objects;
+    done_.bytes += static_cast<std::uint64_t>(bytes);
+    options_.progress({done_, all_listed_ ? planned_ : TransferCount()});
+  }
+
+  void report(TransferStep step, const std::string& name, std::uint64_t bytes,
+              std::optional<std::uint32_t> crc32c = {}) {
+    const std::lock_guard lock(mutex_);
+    TransferCount& total = step == TransferStep::kCopied ? totals_.copied
+                           : step == TransferStep::kSame ? totals_.same
+                                                         : totals_.removed;
+    total.objects += 1;
+    total.bytes += bytes;
+    if (options_.report) options_.report({step, name, bytes, crc32c});
+  }
+
+  const Location& from_;
+  const Location& to_;
+  const FolderTransferOptions& options_;
+  ObjectTransferOptions object_options_;
+
+  bool found_any_ = false;
+  bool all_listed_ = false;
+  std::array<std::vector<Job>, kRanks> jobs_;
+  std::vector<Job> others_;  // to be removed
+  TransferCount planned_;
+
+  std::mutex mutex_;
+  TransferCount done_;
+  TransferTotals totals_;
+};
+
+Result<bool> holds_objects(const Location& folder, const CallOptions& call) {
+  bool found = false;
+  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo&) {
+    found = true;
+    return false;
+  }));
+  return found;
+}
+
+// A copy must neither contain itself, nor replace or remove what it has yet to read.
+Status check_overlap(const Location& from, const Location& to, const FolderTransferOptions& options) {
+  if (!is_same_store(from, to)) return {};
+  const std::string from_prefix = folder_prefix(from.key), to_prefix = folder_prefix(to.key);
+  if (to_prefix.starts_with(from_prefix)) {
+    return Error{Code::kInvalidArgument,
+                 concat(to.describe(), " lies in ", from.describe(), ": the copy would contain itself")};
+  }
+  if (!from_prefix.starts_with(to_prefix)) return {};
+  if (options.removes_others) {
+    return Error{Code::kInvalidArgument, concat(from.describe(), " lies in ", to.describe(),
+                                                ", of which all else would be removed; choose another TO")};
+  }
+  // From a/b to a: a/b/b/c would become a/b/c.
+  const Location replacing = from.at(from.key.substr(to_prefix.size()));
+  HEADRACE_TRY(const bool overlap, holds_objects(replacing, options.call));
+  if (!overlap) return {};
+  return Error{Code::kInvalidArgument, concat("copying ", from.describe(), " to ", to.describe(),
+                                              " would replace objects of the former by those below ",
+                                              replacing.describe(), "; copy to another folder first")};
+}
+
+}  // namespace
+
+Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
+                                       const FolderTransferOptions& options) {
+  HEADRACE_CHECK(check_overlap(from, to, options));
+  return FolderTransfer(from, to, options).run();
+}
+
+}  // namespace headrace

@@ -1,0 +1,208 @@
+#include "headrace/store/transfer/folder_transfer.h"
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
+#include "headrace/store/transfer/folder_pair.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Two stores of their own, and a journal's folder.
+class FolderTransferTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    cache_ = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(cache_.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(cache_); }
+
+  void put(const Location& folder, std::initializer_list<std::pair<const char*, const char*>> objects) {
+    for (const auto& [name, text] : objects)
+      ASSERT_TRUE(write_text(*folder.store, folder.at(name).key, text));
+  }
+  static std::map<std::string, std::string> objects_below(const Location& folder) {
+    std::map<std::string, std::string> found;
+    const std::string prefix = folder_prefix(folder.key);
+    const auto objects = list_all(*folder.store, prefix);
+    for (const ObjectInfo& object : *objects)
+      found[object.key.substr(prefix.size())] =
+          to_string(read_object(*folder.store, object.key, 1 << 20)->data);
+    return found;
+  }
+
+  // With a journal that was opened just now, as by a process of its own.
+  Result<TransferTotals> transfer(FolderTransferOptions options) {
+    const auto journal = TransferJournal::open(*stores_.open(cache_), from_, to_);
+    options.journal = journal->get();
+    reported_.clear();
+    options.report = [this](const TransferredObject& object) {
+      const char* steps[] = {"copied ", "same ", "removed "};
+      reported_.push_back(steps[static_cast<int>(object.step)] + object.name);
+    };
+    return transfer_folder(from_, to_, options);
+  }
+
+  std::string cache_;
+  StoreRegistry stores_{Environment()};
+  Location from_{make_memory_store("a"), "data", {"memory", "a", "data"}};
+  Location to_{make_memory_store("b"), "copy", {"memory", "b", "copy"}};
+  std::vector<std::string> reported_;
+};
+
+TEST_F(FolderTransferTest, CopiesEveryNameAndNothingBeside) {
+  put(from_, {{"a", "1"}, {"b/c", "2"}, {"b/d/e", ""}});
+  ASSERT_TRUE(write_text(*from_.store, "database", "other"));
+  const auto totals = transfer({});
+  ASSERT_TRUE(totals) << totals.error().message;
+  EXPECT_EQ(objects_below(to_), objects_below(from_));
+  EXPECT_EQ(totals->copied.objects, 3U);
+  EXPECT_EQ(totals->copied.bytes, 2U);
+  EXPECT_THAT(*list_all(*to_.store, ""), SizeIs(3));
+}
+
+TEST_F(FolderTransferTest, OfHigherRankComesLastAndGoesFirst) {
+  const auto rank = [](std::string_view name) {
+    return name.starts_with("m") ? 2 : name.starts_with("l") ? 1 : 0;
+  };
+  put(from_, {{"a", "1"}, {"late", "2"}, {"manifest", "3"}, {"z", "4"}});
+  ASSERT_TRUE(transfer({.jobs = 1, .rank = rank}));
+  EXPECT_THAT(reported_, ElementsAre("copied a", "copied z", "copied late", "copied manifest"));
+  ASSERT_TRUE(remove_object(*from_.store, "data/a"));
+  ASSERT_TRUE(remove_object(*from_.store, "data/manifest"));
+  ASSERT_TRUE(transfer({.same = SameObjects::kKnown, .removes_others = true, .jobs = 1, .rank = rank}));
+  EXPECT_THAT(reported_, ElementsAre("same late", "same z", "removed manifest", "removed a"));
+  EXPECT_EQ(objects_below(to_), objects_below(from_));
+}
+
+TEST_F(FolderTransferTest, ASecondRunCopiesAndReadsNothing) {
+  put(from_, {{"a", "1"}, {"b", "2"}});
+  ASSERT_TRUE(transfer({}));
+  class Unreadable final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<ReadResult> read_into(std::string_view key, MutableBytesView, const ReadOptions&) override {
+      return Error{Code::kInternal, concat("reading ", key)};
+    }
+  };
+  from_.store = std::make_shared<Unreadable>(from_.store);
+  const auto totals = transfer({.same = SameObjects::kKnown});
+  ASSERT_TRUE(totals) << totals.error().message;
+  EXPECT_THAT(reported_, ElementsAre("same a", "same b"));
+  EXPECT_FALSE(transfer({.same = SameObjects::kByReading})) << "which reads whatever is known";
+}
+
+TEST_F(FolderTransferTest, AnObjectOfTheSameSizeIsCopiedUnlessItIsTheSame) {
+  put(from_, {{"changed", "1"}, {"equal", "2"}, {"longer", "33"}, {"missing", "4"}});
+  put(to_, {{"changed", "0"}, {"equal", "2"}, {"longer", "3"}});
+  for (const SameObjects same : {SameObjects::kKnown, SameObjects::kByReading}) {
+    ASSERT_TRUE(transfer({.same = same, .is_dry_run = true, .jobs = 1}));
+    EXPECT_THAT(reported_, ElementsAre("copied changed", "same equal", "copied longer", "copied missing"));
+  }
+  ASSERT_TRUE(transfer({.same = SameObjects::kKnown}));
+  EXPECT_EQ(objects_below(to_), objects_below(from_));
+  put(from_, {{"equal", "5"}});
+  put(to_, {{"changed", "6"}});
+  ASSERT_TRUE(transfer({.same = SameObjects::kKnown, .jobs = 1}));
+  EXPECT_THAT(reported_, ElementsAre("same longer", "same missing", "copied changed", "copied equal"));
+  EXPECT_EQ(objects_below(to_), objects_below(from_));
+}
+
+TEST_F(FolderTransferTest, ADryRunChangesNothing) {
+  put(from_, {{"a", "1"}});
+  put(to_, {{"b", "2"}});
+  const auto totals = transfer({.same = SameObjects::kKnown, .removes_others = true, .is_dry_run = true});
+  ASSERT_TRUE(totals);
+  EXPECT_EQ(totals->copied.objects, 1U);
+  EXPECT_EQ(totals->removed.objects, 1U);
+  EXPECT_THAT(objects_below(to_), ElementsAre(std::pair("b", "2")));
+}
+
+TEST_F(FolderTransferTest, WhatIsNotSelectedIsNeitherCopiedNorRemoved) {
+  put(from_, {{"a.txt", "1"}, {"b.bin", "2"}});
+  put(to_, {{"c.txt", "3"}, {"d.bin", "4"}});
+  ASSERT_TRUE(transfer(
+      {.removes_others = true, .selects = [](std::string_view name) { return name.ends_with(".txt"); }}));
+  EXPECT_THAT(objects_below(to_), ElementsAre(std::pair("a.txt", "1"), std::pair("d.bin", "4")));
+}
+
+TEST_F(FolderTransferTest, ARefusedRemovalRemovesNothing) {
+  put(from_, {{"a", "1"}});
+  put(to_, {{"b", "22"}});
+  const auto done =
+      transfer({.removes_others = true, .confirm_removal = [](const TransferCount& count) -> Status {
+                  EXPECT_EQ(count.objects, 1U);
+                  EXPECT_EQ(count.bytes, 2U);
+                  return Error{Code::kCancelled, "no"};
+                }});
+  EXPECT_EQ(done.error().message, "no");
+  EXPECT_EQ(objects_below(to_).count("b"), 1U);
+}
+
+TEST_F(FolderTransferTest, AfterAFailureGoesOnWhereItWas) {
+  class Full final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+      if (key.ends_with("c")) return Error{Code::kResourceExhausted, concat("writing ", key, ": full")};
+      return inner().write(key, data, options);
+    }
+  };
+  put(from_, {{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}});
+  const std::shared_ptr<Store> roomy = to_.store;
+  to_.store = std::make_shared<Full>(roomy);
+  const auto failed = transfer({.jobs = 1});
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("copy/c: full"));
+  to_.store = roomy;
+  ASSERT_TRUE(transfer({.same = SameObjects::kKnown, .jobs = 1}));
+  EXPECT_THAT(reported_, ElementsAre("same a", "same b", "copied c", "copied d"));
+}
+
+TEST_F(FolderTransferTest, FoldersThatLieInOneAnotherAreRefused) {
+  put(from_, {{"a", "1"}, {"data/a", "2"}});
+  const Location inner = from_.at("inner"), outer{from_.store, "", {"memory", "a", ""}};
+  EXPECT_EQ(transfer_folder(from_, inner, {}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(transfer_folder(from_, from_, {}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(transfer_folder(from_, outer, {}).error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(transfer_folder(from_.at("data"), outer, {}));
+  EXPECT_EQ(transfer_folder(from_.at("data"), outer, {.removes_others = true}).error().code,
+            Code::kInvalidArgument);
+}
+
+TEST_F(FolderTransferTest, OfNothingIsNotFound) {
+  put(to_, {{"a", "1"}});
+  EXPECT_EQ(transfer({.removes_others = true}).error().code, Code::kNotFound);
+  EXPECT_THAT(objects_below(to_), SizeIs(1)) << "a mistyped FROM does not empty TO";
+}
+
+TEST_F(FolderTransferTest, AStopEndsIt) {
+  put(from_, {{"a", "1"}});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(transfer({.call = {.stop = stop.get_token()}}).error().code, Code::kCancelled);
+  EXPECT_THAT(objects_below(to_), IsEmpty());
+}
+
+TEST_F(FolderTransferTest, AFolderPairHasEachNameOnceInOrder) {
+  put(from_, {{"a.b", "1"}, {"a-b", "1"}, {"a/x", "1"}, {"c", "1"}});
+  put(to_, {{"0", "1"}, {"a-b", "1"}, {"d", "1"}});
+  std::vector<std::string> seen;
+  ASSERT_TRUE(list_folder_pair(from_, to_, {}, [&](ObjectPair&& pair) {
+    seen.push_back(concat(pair.name, pair.at_from ? " from" : "", pair.at_to ? " to" : ""));
+    return pair.name != "d";
+  }));
+  EXPECT_THAT(seen, ElementsAre("0 to", "a-b from to", "a.b from", "a/x from", "c from", "d to"));
+}
+
+}  // namespace
+}  // namespace headrace

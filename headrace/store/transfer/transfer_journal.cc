@@ -1,0 +1,95 @@
+#include "headrace/store/transfer/transfer_journal.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kLineDigits = 32;
+constexpr std::size_t kMostLines = 4'000'000;
+
+using Line = std::array<char, kLineDigits>;
+
+std::string digest_of(std::string_view text) { return sha256_hex(as_bytes(text)).substr(0, kLineDigits); }
+
+Line line_of(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
+  Line line;
+  const std::string digest = digest_of(
+      concat(name, '\0', at_from.size_bytes, '\0', at_from.version.token, '\0', at_to.version.token));
+  std::copy_n(digest.begin(), kLineDigits, line.begin());
+  return line;
+}
+
+std::vector<Line> lines_in(std::string_view text) {
+  std::vector<Line> lines;
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1) {
+    if (end - at != kLineDigits) continue;
+    std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(at), kLineDigits, lines.emplace_back().begin());
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+std::string text_of(const std::vector<Line>& lines) {
+  std::string text;
+  text.reserve(lines.size() * (kLineDigits + 1));
+  for (const Line& line : lines) text.append(line.data(), line.size()) += '\n';
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& cache, const Location& from,
+                                                               const Location& to) {
+  if (cache.url.scheme != "file") {
+    return Error{Code::kInvalidArgument,
+                 concat(cache.describe(), " is no folder of this machine, as a journal of transfers needs")};
+  }
+  Location file =
+      cache.at(digest_of(concat("headrace transfers 1", '\0', from.url.text(), '\0', to.url.text())));
+  const auto old = read_object(*file.store, file.key, kMostLines * (kLineDigits + 1));
+  std::vector<Line> known;
+  if (old) known = lines_in(as_text(old->data));
+  // Made anew where it cannot be read as it should.
+  if (!old) HEADRACE_CHECK(write_text(*file.store, file.key, "", {.is_durable = false}));
+  FileDescriptor descriptor(::open(concat("/", file.key).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!descriptor.is_open()) {
+    return Error{Code::kUnavailable, concat("opening ", file.describe(), ": ", std::strerror(errno))};
+  }
+  return std::unique_ptr<TransferJournal>(
+      new TransferJournal(std::move(file), std::move(descriptor), std::move(known)));
+}
+
+bool TransferJournal::knows(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
+  const Line line = line_of(name, at_from, at_to);
+  if (!std::binary_search(known_.begin(), known_.end(), line)) return false;
+  const std::lock_guard lock(mutex_);
+  seen_.push_back(line);
+  return true;
+}
+
+void TransferJournal::add(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
+  const Line line = line_of(name, at_from, at_to);
+  const std::lock_guard lock(mutex_);
+  if (seen_.size() == kMostLines) return;
+  seen_.push_back(line);
+  (void)write_all(descriptor_, as_bytes(concat(std::string_view(line.data(), line.size()), '\n')));
+}
+
+Status TransferJournal::forget_unseen() {
+  const std::lock_guard lock(mutex_);
+  std::sort(seen_.begin(), seen_.end());
+  seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+  if (known_.size() <= 2 * seen_.size()) return {};
+  HEADRACE_CHECK(write_text(*file_.store, file_.key, text_of(seen_), {.is_durable = false}));
+  return {};
+}
+
+}  // namespace headrace

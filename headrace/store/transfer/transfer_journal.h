@@ -1,0 +1,51 @@
+#pragma once
+
+/// \file What is known of two folders: which versions of objects hold the same bytes, so that they need not
+/// be copied or compared again. Format: docs/formats/transfer-journal.md.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/io/file_descriptor.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+/// Thread-safe. Memory: 16 bytes for each line of the file and each pair of versions seen.
+class TransferJournal {
+ public:
+  /// Reads the journal of these two folders in `cache`, a folder of this machine, which is made.
+  /// \error kInvalidArgument  `cache` is in another store; or what the system says, where the journal cannot
+  ///                          be written
+  static Result<std::unique_ptr<TransferJournal>> open(const Location& cache, const Location& from,
+                                                       const Location& to);
+
+  /// Are these versions of `name` known to hold the same bytes? As of when the journal was opened.
+  bool knows(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
+
+  /// They do: whoever opens the journal from now on knows it. A line that cannot be written is left out.
+  void add(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
+
+  /// Forgets what neither `knows` nor `add` was asked about, if that is most of it.
+  /// \error those of writing a file
+  Status forget_unseen();
+
+ private:
+  using Line = std::array<char, 32>;
+
+  TransferJournal(Location file, FileDescriptor descriptor, std::vector<Line> known)
+      : file_(std::move(file)), descriptor_(std::move(descriptor)), known_(std::move(known)) {}
+
+  const Location file_;
+  const FileDescriptor descriptor_;
+  const std::vector<Line> known_;  // sorted
+  std::mutex mutex_;
+  std::vector<Line> seen_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,102 @@
+#include "headrace/store/transfer/transfer_journal.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "headrace/base/text.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+class TransferJournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<TransferJournal> open() {
+    auto journal = TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_);
+    EXPECT_TRUE(journal) << journal.error().message;
+    return *std::move(journal);
+  }
+  std::filesystem::path file() const {
+    return std::filesystem::directory_iterator(folder_ + "/transfers")->path();
+  }
+  std::string text() const {
+    std::ostringstream out;
+    out << std::ifstream(file()).rdbuf();
+    return out.str();
+  }
+
+  static ObjectInfo object(std::uint64_t size, const std::string& version) {
+    return {.size_bytes = size, .version = {version}};
+  }
+
+  std::string folder_;
+  StoreRegistry stores_{Environment()};
+  Location from_{make_memory_store("a"), "x", {"s3", "a", "x"}};
+  Location to_{make_memory_store("b"), "y", {"file", "", "y"}};
+};
+
+TEST_F(TransferJournalTest, WritesTheLinesAndTheNameOfTheFormatsPage) {
+  const std::string etag = "5d41402abc4b2a76b9719d911017c592";
+  open()->add("train-00000-of-00001.tfrecord", object(5, etag), object(5, etag));
+  EXPECT_EQ(text(), "4c7d979f96c1ac628c176d94cfb5cedc\n");
+  EXPECT_EQ(file().filename(), "b1dff516f13dc413b5b17438a0d318ea");  // s3://a/x, file:///y
+}
+
+TEST_F(TransferJournalTest, KnowsFromTheNextOpeningOnWhatWasAddedAndNothingElse) {
+  open()->add("n", object(5, "v1"), object(5, "w1"));
+  const auto journal = open();
+  EXPECT_TRUE(journal->knows("n", object(5, "v1"), object(5, "w1")));
+  EXPECT_FALSE(journal->knows("m", object(5, "v1"), object(5, "w1")));
+  EXPECT_FALSE(journal->knows("n", object(6, "v1"), object(5, "w1")));
+  EXPECT_FALSE(journal->knows("n", object(5, "v2"), object(5, "w1")));
+  EXPECT_FALSE(journal->knows("n", object(5, "v1"), object(5, "w2")));
+}
+
+TEST_F(TransferJournalTest, IgnoresWhatAKilledProcessOrADamagedDiskLeft) {
+  open()->add("n", object(5, "v1"), object(5, "w1"));
+  std::ofstream(file(), std::ios::app) << "4c7d979f96c1\n\n" << std::string(100, '\0') << "\nabc";
+  open()->add("m", object(5, "v1"), object(5, "w1"));  // on the unfinished line: lost
+  open()->add("l", object(5, "v1"), object(5, "w1"));
+  const auto journal = open();
+  EXPECT_TRUE(journal->knows("n", object(5, "v1"), object(5, "w1")));
+  EXPECT_FALSE(journal->knows("m", object(5, "v1"), object(5, "w1")));
+  EXPECT_TRUE(journal->knows("l", object(5, "v1"), object(5, "w1")));
+}
+
+TEST_F(TransferJournalTest, ForgetsWhatIsNoLongerSeenOnceThatIsMostOfIt) {
+  {
+    const auto journal = open();
+    for (int i = 0; i < 10; ++i) journal->add(concat("n", i), object(5, "v1"), object(5, "w1"));
+  }
+  {
+    const auto journal = open();
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(journal->knows(concat("n", i), object(5, "v1"), object(5, "w1")));
+    ASSERT_TRUE(journal->forget_unseen());
+  }
+  EXPECT_TRUE(open()->knows("n9", object(5, "v1"), object(5, "w1"))) << "not worth while yet";
+  {
+    const auto journal = open();
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(journal->knows(concat("n", i), object(5, "v1"), object(5, "w1")));
+    journal->add("new", object(5, "v1"), object(5, "w1"));
+    ASSERT_TRUE(journal->forget_unseen());
+  }
+  EXPECT_EQ(text().size(), 3 * 33U);
+  EXPECT_TRUE(open()->knows("new", object(5, "v1"), object(5, "w1")));
+}
+
+TEST_F(TransferJournalTest, InAFolderThatCannotBeIsAnError) {
+  std::ofstream(folder_ + "/transfers") << "a file";
+  EXPECT_FALSE(TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_));
+  EXPECT_EQ(TransferJournal::open(*stores_.open("memory://cache"), from_, to_).error().code,
+            Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace headrace
