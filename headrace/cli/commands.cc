@@ -22,13 +22,10 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-<<<<<<< HEAD
-      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kGcCommand,      &kStatCommand,
-=======
-      &kCatCommand,     &kCpCommand,     &kSyncCommand,     &kRmCommand,      &kStatCommand,
->>>>>>> commands
+      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand,
+      &kInspectCommand, &kVerifyCommand, &kRunsLsCommand,   &kRunsShowCommand,
+      &kLineageCommand, &kLsCommand,     &kCatCommand,      &kCpCommand,
+      &kSyncCommand,    &kRmCommand,     &kGcCommand,       &kStatCommand,
   };
   return kCommands;
 }

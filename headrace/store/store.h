@@ -204,14 +204,10 @@ struct ReadObject {
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
-<<<<<<< HEAD
-/// and gives each to `visit`. Checked in the end against the CRC32C of `object`, if it has one.
+/// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it. All of it is compared in
+/// the end with the CRC32C of `object`, if it has one.
 /// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is
 /// stopped; whatever `visit` returns
-=======
-/// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it.
-/// \error kDataLoss  it ends early; kCancelled once `options.stop` is stopped; whatever `visit` returns
->>>>>>> commands
 inline constexpr std::size_t kPieceBytes = 8 << 20;
 Status read_in_pieces(Store& store, const ObjectInfo& object, std::uint64_t offset_bytes,
                       std::uint64_t size_bytes, const CallOptions& options,
