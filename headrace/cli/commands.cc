@@ -11,6 +11,7 @@ extern const Command kCatCommand;
 extern const Command kCpCommand;
 extern const Command kRmCommand;
 extern const Command kStatCommand;
+extern const Command kPresignCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
@@ -22,7 +23,7 @@ std::span<const Command* const> all_commands() {
   static constexpr const Command* kCommands[] = {
       &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
       &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,
+      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,    &kPresignCommand,
   };
   return kCommands;
 }

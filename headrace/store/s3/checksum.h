@@ -12,6 +12,8 @@
 namespace headrace {
 
 std::string base64(BytesView data);
+/// None if it is not that, padding included.
+std::optional<Bytes> parse_base64(std::string_view text);
 /// x-amz-checksum-crc32c: the four bytes of the CRC, most significant first.
 std::string crc32c_field(std::uint32_t crc);
 /// None if it is not that, as where the field holds a checksum of parts' checksums ("…-7").
