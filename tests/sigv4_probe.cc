@@ -1,5 +1,5 @@
-// What tests/python/test_sigv4.py drives: signatures of requests that stand on standard input, one JSON object
-// a line; answers on standard output: the Authorization field, or the query of a presigned URL.
+// What tests/python/test_sigv4.py drives: signatures of requests that stand on standard input, one JSON
+// object a line; answers on standard output: the Authorization field, or the query of a presigned URL.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

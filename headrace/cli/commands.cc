@@ -12,6 +12,7 @@ extern const Command kCpCommand;
 extern const Command kRmCommand;
 extern const Command kStatCommand;
 extern const Command kPresignCommand;
+extern const Command kDoctorCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
@@ -21,9 +22,10 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,     &kRmCommand,       &kStatCommand,    &kPresignCommand,
+      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand,
+      &kInspectCommand, &kVerifyCommand, &kRunsLsCommand,   &kRunsShowCommand,
+      &kLineageCommand, &kLsCommand,     &kCatCommand,      &kCpCommand,
+      &kRmCommand,      &kStatCommand,   &kPresignCommand,  &kDoctorCommand,
   };
   return kCommands;
 }

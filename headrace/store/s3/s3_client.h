@@ -80,6 +80,8 @@ class S3Client {
   /// "/bucket/key" percent-encoded, for x-amz-copy-source.
   std::string copy_source(std::string_view key) const;
   const S3Options& options() const { return options_; }
+  /// Of the bucket, as far as is known.
+  std::string region() const { return assumptions().region; }
   /// Some answer has shown that the bucket exists.
   bool bucket_was_seen() const { return bucket_was_seen_; }
 

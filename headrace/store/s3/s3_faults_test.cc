@@ -187,7 +187,7 @@ class OneObject {
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
     S3Options options;
     options.endpoint = server_.endpoint();
-    options.credentials = S3Credentials{"key-id", std::string(kSecret), ""};
+    options.credentials = fixed_credentials({"key-id", std::string(kSecret)});
     options.range_bytes = 4;
     store = open_s3_store("bucket", options);
   }

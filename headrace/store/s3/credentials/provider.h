@@ -28,6 +28,7 @@ class CredentialsProvider {
   bool refuse(const Current& refused);
 
   const std::string& source() const { return source_.name; }
+  bool is_renewable() const { return source_.is_renewable; }
 
  private:
   Result<Current> fetch(std::unique_lock<std::mutex>& lock, bool is_ahead_of_time,
