@@ -105,13 +105,6 @@ def test_a_missing_bucket_is_named(headrace):
     assert 'no bucket "headrace-there-is-none"' in checks["access"]["text"]
 
 
-def test_another_region_is_named(headrace, s3_url):
-    code, checks = examine(headrace, s3_url, env={"AWS_REGION": "eu-west-3"})
-    assert code == 0
-    assert checks["region of the bucket"]["outcome"] == "warning"
-    assert "AWS_REGION=us-east-1" in checks["region of the bucket"]["advice"]
-
-
 def test_a_server_without_tls_is_told_from_one_with(headrace, s3_url):
     plain = os.environ["AWS_ENDPOINT_URL_S3"].replace("http://", "https://")
     code, checks = examine(headrace, s3_url, env={"AWS_ENDPOINT_URL_S3": plain})

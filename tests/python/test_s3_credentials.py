@@ -15,7 +15,7 @@ import pytest
 def role(s3_url):
     """Temporary keys of the server's STS."""
     endpoint = os.environ["AWS_ENDPOINT_URL_S3"]
-    answer = boto3.client("sts", endpoint_url=endpoint).assume_role(
+    answer = boto3.client("sts", endpoint_url=endpoint, region_name="us-east-1").assume_role(
         RoleArn="arn:aws:iam::1:role/x", RoleSessionName="test", DurationSeconds=900
     )
     return {

@@ -88,6 +88,22 @@ TEST(S3Examine, ABucketThatCannotBeListedMayStillServe) {
   EXPECT_EQ(examined.findings.at("access").outcome, Outcome::kWarning);
 }
 
+TEST(S3Examine, NamesTheRegionThatTheBucketIsIn) {
+  HttpTestServer server([](const TestHttpRequest& request) {
+    if (request.method == "HEAD") return TestHttpReply{"HTTP/1.1 403 Forbidden\r\n\r\n"};
+    if (request.header("Authorization").find("/eu-west-3/") != std::string::npos)
+      return test_reply(200, kEmptyList);
+    return test_reply(400,
+                      "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-3</Region></Error>");
+  });
+  const auto examined = examine(options_for(server));
+  EXPECT_TRUE(examined.is_usable);
+  EXPECT_EQ(examined.findings.at("access").outcome, Outcome::kOk);
+  const Finding& region = examined.findings.at("region of the bucket");
+  EXPECT_EQ(region.outcome, Outcome::kWarning);
+  EXPECT_THAT(region.advice, HasSubstr("AWS_REGION=eu-west-3"));
+}
+
 TEST(S3Examine, WhatSpeaksNoHttpIsToldFromAServerThatIsDown) {
   HttpTestServer server([](const TestHttpRequest&) { return TestHttpReply{"SSH-2.0-x\r\n\r\n"}; });
   const auto examined = examine(options_for(server));
