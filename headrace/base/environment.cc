@@ -7,7 +7,17 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "headrace/base/text.h"
+
 namespace headrace {
+
+Result<bool> Environment::is_on(std::string_view name, bool if_unset) const {
+  const std::string value = to_lower(get(name).value_or(""));
+  if (value.empty()) return if_unset;
+  if (value == "1" || value == "true" || value == "yes" || value == "on") return true;
+  if (value == "0" || value == "false" || value == "no" || value == "off") return false;
+  return Error{Code::kInvalidArgument, concat(name, " is neither 0 nor 1")};
+}
 
 Environment Environment::capture() {
   Environment environment;

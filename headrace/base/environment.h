@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/base/result.h"
+
 namespace headrace {
 
 struct Environment {
@@ -24,6 +26,10 @@ struct Environment {
     if (found == variables.end() || found->second.empty()) return std::nullopt;
     return found->second;
   }
+
+  /// 1, true, yes, on, or 0, false, no, off.
+  /// \error kInvalidArgument  anything else; names the variable
+  Result<bool> is_on(std::string_view name, bool if_unset = false) const;
 
   /// Reads this process's environment. Called once, before threads start.
   static Environment capture();

@@ -173,4 +173,12 @@ bool is_valid_utf8(std::string_view bytes) {
   return true;
 }
 
+std::string printable_line(std::string_view text, std::size_t max_bytes) {
+  std::string line = replace_invalid_utf8(text.substr(0, max_bytes)).text;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
 }  // namespace headrace

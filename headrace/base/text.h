@@ -61,6 +61,9 @@ std::optional<std::uint64_t> parse_size_bytes(std::string_view text);
 /// "12.3 MB".
 std::string format_size(std::uint64_t bytes);
 
+/// The first `max_bytes` as one line of printable UTF-8, for text of others in a message.
+std::string printable_line(std::string_view text, std::size_t max_bytes);
+
 /// The candidate that is nearest to `name` in edit distance, if near enough to be what was meant.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 

@@ -13,6 +13,8 @@ extern const Command kSyncCommand;
 extern const Command kRmCommand;
 extern const Command kGcCommand;
 extern const Command kStatCommand;
+extern const Command kPresignCommand;
+extern const Command kDoctorCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
@@ -22,10 +24,10 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand,
-      &kInspectCommand, &kVerifyCommand, &kRunsLsCommand,   &kRunsShowCommand,
-      &kLineageCommand, &kLsCommand,     &kCatCommand,      &kCpCommand,
-      &kSyncCommand,    &kRmCommand,     &kGcCommand,       &kStatCommand,
+      &kPrepareCommand, &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
+      &kVerifyCommand,  &kRunsLsCommand,  &kRunsShowCommand, &kLineageCommand, &kLsCommand,
+      &kCatCommand,     &kCpCommand,      &kSyncCommand,     &kRmCommand,      &kGcCommand,
+      &kStatCommand,    &kPresignCommand, &kDoctorCommand,
   };
   return kCommands;
 }

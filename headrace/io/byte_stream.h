@@ -3,6 +3,7 @@
 /// \file A connection's bytes, plain or encrypted, without waiting. Internal to the HTTP client.
 
 #include <memory>
+#include <string_view>
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
@@ -20,6 +21,8 @@ class ByteStream {
   virtual IoAttempt try_receive(MutableBytesView target) = 0;
   virtual IoAttempt try_send(BytesView data) = 0;
   virtual int fd() const = 0;
+  /// "TLSv1.3"; empty in the clear.
+  virtual std::string_view tls_version() const { return {}; }
 };
 
 /// Takes a connected socket.

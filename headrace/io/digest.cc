@@ -51,4 +51,16 @@ std::string base64(BytesView data) {
   return text;
 }
 
+std::optional<Bytes> parse_base64(std::string_view text) {
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+  Bytes data(text.size() / 4 * 3);
+  if (EVP_DecodeBlock(reinterpret_cast<unsigned char*>(data.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()),
+                      static_cast<int>(text.size())) != static_cast<int>(data.size()))
+    return std::nullopt;
+  data.resize(data.size() - padding);
+  return data;
+}
+
 }  // namespace headrace

@@ -4,7 +4,9 @@
 /// And bytes as text.
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "headrace/base/bytes.h"
 
@@ -33,5 +35,7 @@ std::string hex(BytesView data);
 
 /// RFC 4648, section 4, with padding.
 std::string base64(BytesView data);
+/// None if it is not that, padding included.
+std::optional<Bytes> parse_base64(std::string_view text);
 
 }  // namespace headrace

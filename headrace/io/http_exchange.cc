@@ -253,6 +253,7 @@ HttpExchange::GoOn HttpExchange::read_body() {
     case HttpResponseParser::Event::kEnd:
       response_.status = parser_.status();
       response_.headers = std::move(parser_.headers());
+      response_.tls_version = connection_.stream->tls_version();
       reusable_ = sent_all_ && parser_.keep_alive() && begin_ == end_;
       finish(std::move(response_));
       return false;

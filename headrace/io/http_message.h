@@ -77,6 +77,8 @@ struct HttpResponse {
   Bytes body{};
   /// Length of the body, wherever it went.
   std::uint64_t body_bytes = 0;
+  /// Of the connection: "TLSv1.3"; empty in the clear.
+  std::string_view tls_version{};
 
   bool is_success() const { return status / 100 == 2; }
   std::optional<std::string_view> header(std::string_view name) const { return find_header(headers, name); }

@@ -96,6 +96,7 @@ class TlsStream final : public ByteStream {
                                             attempt.why.empty() ? "closed by the server" : attempt.why)};
   }
   int fd() const override { return socket_.get(); }
+  std::string_view tls_version() const override { return SSL_get_version(ssl_.get()); }
 
  private:
   static int clamp_size(std::size_t size) {

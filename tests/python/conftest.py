@@ -1,5 +1,6 @@
 """What the Python tests share: the built command, stores to run it on."""
 
+import base64
 import os
 import pathlib
 import subprocess
@@ -91,3 +92,24 @@ def s3_url() -> str:
     """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the
     server's address and credentials are in the environment."""
     return f"s3://headrace-test/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def server_over_tls(root, tmp_path_factory) -> dict[str, str]:
+    """The environment of another S3 server, with a bucket `headrace-test`, which speaks TLS with a
+    certificate of its own, and has a key to encrypt objects with."""
+    folder = tmp_path_factory.mktemp("server")
+    script = root / "tools" / "servers" / "minio.sh"
+    key = base64.b64encode(bytes(range(32))).decode()
+    started = subprocess.run(
+        [script, "start", folder, "--tls", "--bucket", "headrace-test"],
+        env={**os.environ, "MINIO_KMS_SECRET_KEY": f"test-key:{key}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    lines = [line for line in started.stdout.splitlines() if line.startswith("export ")]
+    settings = [word.split("=", 1) for line in lines for word in line.split()[1:]]
+    yield {name: value.strip("'") for name, value in settings}
+    subprocess.run([script, "stop", folder], check=True, timeout=60)

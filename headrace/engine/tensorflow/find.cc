@@ -3,8 +3,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/api.h"
-#include "headrace/engine/tensorflow/child_process.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/io/child_process.h"
 
 namespace headrace {
 

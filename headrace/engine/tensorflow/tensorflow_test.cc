@@ -10,9 +10,9 @@
 #include <random>
 
 #include "headrace/base/text.h"
-#include "headrace/engine/tensorflow/child_process.h"
 #include "headrace/engine/tensorflow/encoder.h"
 #include "headrace/engine/tensorflow/trace.h"
+#include "headrace/io/child_process.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/staging.h"
 

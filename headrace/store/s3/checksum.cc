@@ -15,13 +15,11 @@ std::string crc32c_field(std::uint32_t crc) {
 }
 
 std::optional<std::uint32_t> parse_crc32c_field(std::string_view field) {
-  constexpr std::size_t kCharacters = 8;  // of four bytes, two of them padding
-  std::array<unsigned char, 6> bytes{};
-  if (field.size() != kCharacters || !field.ends_with("==")) return std::nullopt;
-  if (EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(field.data()), kCharacters) != 6)
-    return std::nullopt;
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
-         std::uint32_t{bytes[3]};
+  const auto bytes = parse_base64(field);
+  if (!bytes || bytes->size() != 4) return std::nullopt;
+  std::uint32_t crc = 0;
+  for (const std::byte byte : *bytes) crc = crc << 8 | std::to_integer<std::uint32_t>(byte);
+  return crc;
 }
 
 std::string md5_field(BytesView body) {

@@ -1,11 +1,13 @@
 #include "headrace/store/s3/s3_client.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/io/digest.h"
 #include "headrace/io/url_encoding.h"
+#include "headrace/store/s3/s3_address.h"
 #include "headrace/store/s3/s3_errors.h"
 #include "headrace/store/s3/s3_xml.h"
 
@@ -19,12 +21,6 @@ constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
 constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so is no S3 server
 
-// A bucket's name that can stand in a host name under one wildcard certificate.
-bool fits_into_host(std::string_view bucket) {
-  return bucket.size() >= 3 && bucket.size() <= 63 &&
-         bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
-}
-
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) {
@@ -35,6 +31,24 @@ bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) 
   if (is_transient_s3_code(answer.error_code)) return true;
   return status == 409 && request.repeat_conflicts &&
          (answer.error_code == "ConditionalRequestConflict" || answer.error_code == "OperationAborted");
+}
+
+// Keys that were good once, or will be: a session's end, or others in their file by now.
+bool are_refused_keys(const S3Answer& answer) {
+  static constexpr std::array<std::string_view, 5> kCodes = {"ExpiredToken", "InvalidToken", "InvalidTokenId",
+                                                             "TokenRefreshRequired", "InvalidAccessKeyId"};
+  return std::ranges::find(kCodes, answer.error_code) != kCodes.end();
+}
+
+S3Operation operation_of(const S3Request& request) {
+  if (request.key.empty() || request.method == "DELETE") return S3Operation::kOther;
+  if (only_reads(request)) return S3Operation::kReads;
+  const bool is_upload =
+      std::ranges::any_of(request.query, [](const auto& parameter) { return parameter.first == "uploadId"; });
+  if (request.method == "POST") return is_upload ? S3Operation::kCompletes : S3Operation::kStartsUpload;
+  if (find_header(request.headers, "x-amz-copy-source"))
+    return is_upload ? S3Operation::kCopiesIntoPart : S3Operation::kCopies;
+  return is_upload ? S3Operation::kSendsPart : S3Operation::kWrites;
 }
 
 milliseconds asked_pause(const S3Answer& answer) {
@@ -68,7 +82,6 @@ void take_error(S3Answer& answer, bool may_be_in_success) {
 S3Client::S3Client(std::string bucket, const S3Options& options)
     : bucket_(std::move(bucket)),
       options_(options),
-      signer_(options.credentials ? std::make_unique<SigV4Signer>(*options.credentials) : nullptr),
       assumptions_{options.region, std::chrono::seconds(0)},
       http_(http_options(options)) {}
 
@@ -85,25 +98,17 @@ S3Client::Assumptions S3Client::assumptions() const {
   return assumptions_;
 }
 
-S3Client::Address S3Client::address(const std::string& region) const {
-  Address to{.endpoint =
-                 options_.endpoint.value_or(HttpEndpoint{.host = concat("s3.", region, ".amazonaws.com")})};
-  if (!options_.endpoint && region.starts_with("cn-")) to.endpoint.host += ".cn";
-  const bool is_virtual = options_.addressing == S3Addressing::kVirtual ||
-                          (options_.addressing == S3Addressing::kAuto && !options_.endpoint);
-  to.path = to.endpoint.base_path;
-  if (is_virtual && fits_into_host(bucket_)) {
-    to.endpoint.host = concat(bucket_, '.', to.endpoint.host);
-  } else {
-    to.path += concat('/', percent_encode(bucket_));
-  }
-  return to;
+Result<CredentialsProvider::Current> S3Client::signing_keys(const S3Request& request) {
+  if (!options_.credentials) return CredentialsProvider::Current();
+  auto keys = options_.credentials->get(request.call.stop);
+  if (!keys) return std::move(keys).error().in(describe(request.key));
+  return keys;
 }
 
-HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions& assumed) const {
-  const Address to = address(assumed.region);
-  const std::string path =
-      concat(to.path, request.key.empty() && !to.path.empty() ? "" : "/", percent_encode(request.key, "/"));
+HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions& assumed,
+                                     const S3Credentials* keys) {
+  const S3Address to = s3_address(bucket_, options_, assumed.region);
+  const std::string path = to.path_of(request.key);
   const std::string query = canonical_query(request.query);
   HttpRequest http{.endpoint = to.endpoint,
                    .method = request.method,
@@ -116,7 +121,10 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
   http.repeatable =
       only_reads(request) || (request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
                               !find_header(request.headers, "If-Match"));
-  if (!signer_) return http;
+  for (HttpHeader& header : encryption_headers(options_.encryption, operation_of(request)))
+    http.headers.push_back(std::move(header));
+  if (options_.requester_pays) http.headers.push_back({"x-amz-request-payer", "requester"});
+  if (keys == nullptr) return http;
 
   const bool in_the_clear = !to.endpoint.tls && !to.endpoint.is_loopback();
   const std::string digest = request.body.empty() || options_.sign_payload.value_or(in_the_clear)
@@ -125,16 +133,14 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
   const std::string date = format_amz_date(options_.now() + assumed.clock_offset);
   http.headers.push_back({"x-amz-date", date});
   http.headers.push_back({"x-amz-content-sha256", digest});
-  if (!options_.credentials->session_token.empty()) {
-    http.headers.push_back({"x-amz-security-token", options_.credentials->session_token});
-  }
+  if (!keys->session_token.empty()) http.headers.push_back({"x-amz-security-token", keys->session_token});
   HttpHeaders to_sign = {{"host", to.endpoint.host_field()}};
   for (const HttpHeader& header : http.headers) {
     const std::string name = to_lower(header.name);
     if (name.starts_with("x-amz-") || name == "content-md5") to_sign.push_back(header);
   }
   const SignedParts parts{request.method, path, query, to_sign, digest};
-  http.headers.push_back({"Authorization", signer_->authorization(parts, assumed.region, date)});
+  http.headers.push_back({"Authorization", signer_.authorization(*keys, parts, assumed.region, date)});
   return http;
 }
 
@@ -171,7 +177,15 @@ struct S3Client::Call {
   int redirections = 0;
   int broken_answers = 0;
   bool maybe_done = false;
+  CredentialsProvider::Current keys{};
+  bool has_renewed_keys = false;
 };
+
+bool S3Client::renew_keys(const S3Answer& answer, Call& call) {
+  if (call.keys == nullptr || call.has_renewed_keys || !are_refused_keys(answer)) return false;
+  call.has_renewed_keys = true;
+  return options_.credentials->refuse(call.keys);
+}
 
 Result<S3Answer> S3Client::perform(const S3Request& request) {
   HttpTransfers alone = transfers(request.call);
@@ -212,13 +226,19 @@ void S3Client::perform_many(std::size_t count, const CallOptions& call,
 void S3Client::send(const std::shared_ptr<Call>& call) {
   ++call->attempt;
   const S3Request& request = call->request;
+  auto keys = signing_keys(request);
+  if (!keys) {
+    return call->transfers.after(milliseconds(0),
+                                 [call, error = std::move(keys).error()] { call->done(error); });
+  }
+  call->keys = *std::move(keys);
   // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
   // write may rightly take long.
   const auto left = std::chrono::ceil<milliseconds>(call->limit - steady_clock::now());
   const auto patience =
       only_reads(request) ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
   call->assumed = assumptions();
-  call->http = signed_request(request, call->assumed);
+  call->http = signed_request(request, call->assumed, call->keys.get());
   call->http.stall_timeout = std::max(patience, milliseconds(1));
   call->transfers.start(
       call->http, [this, call](Result<HttpResponse> response) { take_response(call, std::move(response)); });
@@ -242,7 +262,8 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
     if (answer->ok()) retry_budget_.succeeded();
     if (answer->ok() || answer->error_code == "NoSuchKey") bucket_was_seen_ = true;
     if (!answer->ok() && call->redirections < kMaxRedirections &&
-        (learn_region(*answer, call->assumed) || learn_clock(*answer, call->assumed))) {
+        (learn_region(*answer, call->assumed) || learn_clock(*answer, call->assumed) ||
+         renew_keys(*answer, *call))) {
       ++call->redirections;
       ++faults_;
       return send(call);
@@ -292,11 +313,12 @@ Error S3Client::unreachable(const S3Request& request, Error error) const {
 }
 
 Error S3Client::explain(const S3Request& request, const S3Answer& answer) const {
-  const S3ErrorContext context{.endpoint = address(assumptions().region).endpoint.text(),
-                               .endpoint_source = options_.endpoint_source,
-                               .credentials_source = options_.credentials_source,
-                               .bucket = bucket_,
-                               .signed_by_us = signer_ != nullptr};
+  const S3ErrorContext context{
+      .endpoint = s3_address(bucket_, options_, assumptions().region).endpoint.text(),
+      .endpoint_source = options_.endpoint_source,
+      .credentials_source = options_.credentials ? options_.credentials->source() : "",
+      .bucket = bucket_,
+      .signed_by_us = options_.credentials != nullptr};
   return s3_error(answer.http.status, answer.error_code, answer.error_message, context)
       .in(describe(request.key));
 }

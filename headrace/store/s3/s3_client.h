@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "headrace/io/http_client.h"
+#include "headrace/store/s3/credentials/sigv4.h"
 #include "headrace/store/s3/s3_options.h"
-#include "headrace/store/s3/sigv4.h"
 #include "headrace/store/store.h"
 
 namespace headrace {
@@ -50,11 +50,13 @@ class S3Client {
 
   /// Sends the request until there is an answer that repeating would not change: success, or an error that
   /// the caller understands (404, 412, …). Repeats, with backoff, after lost connections, 500, 502, 503, 504,
-  /// 429 and the like; follows a bucket to its region; corrects a wrong clock once. call.deadline bounds the
+  /// 429 and the like; follows a bucket to its region; corrects a wrong clock once; has refused keys renewed
+  /// once. call.deadline bounds the
   /// time without progress: each attempt that ends otherwise than by silence starts it anew, and
   /// S3Options::max_attempts bounds those. A 200 with an error in its body counts as that error. So every
   /// request here must be safe to repeat, given `maybe_done_before`.
-  /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured
+  /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured; as
+  ///        CredentialsProvider::get, for which this may block beyond the deadline (docs/credentials.md)
   Result<S3Answer> perform(const S3Request& request);
 
   /// The same without waiting: `transfers.run()` calls `done` in the end. All of one `transfers` may be
@@ -79,22 +81,21 @@ class S3Client {
   std::string copy_source(std::string_view key) const;
   const S3Options& options() const { return options_; }
   std::vector<StoreCounter> counters() const;
+  /// Of the bucket, as far as is known.
+  std::string region() const { return assumptions().region; }
   /// Some answer has shown that the bucket exists.
   bool bucket_was_seen() const { return bucket_was_seen_; }
 
  private:
-  struct Address {
-    HttpEndpoint endpoint;
-    std::string path;  // of the bucket: base path, and the bucket's name unless it is in the host
-  };
   // What a request is addressed and signed with, and its answer may correct.
   struct Assumptions {
     std::string region;
     std::chrono::seconds clock_offset;
   };
   Assumptions assumptions() const;
-  Address address(const std::string& region) const;
-  HttpRequest signed_request(const S3Request& request, const Assumptions& assumed) const;
+  // Who signs; null where nobody does. \error as CredentialsProvider::get
+  Result<CredentialsProvider::Current> signing_keys(const S3Request& request);
+  HttpRequest signed_request(const S3Request& request, const Assumptions& assumed, const S3Credentials* keys);
   // A request until it is over, through all its attempts.
   struct Call;
   void send(const std::shared_ptr<Call>& call);
@@ -104,11 +105,13 @@ class S3Client {
   // time, may have learnt the right one already.
   bool learn_region(const S3Answer& answer, const Assumptions& assumed);
   bool learn_clock(const S3Answer& answer, const Assumptions& assumed);
+  // True, once for each call, if its keys were refused and there may be others.
+  bool renew_keys(const S3Answer& answer, Call& call);
   Error unreachable(const S3Request& request, Error error) const;
 
   const std::string bucket_;
   const S3Options options_;
-  const std::unique_ptr<SigV4Signer> signer_;  // null: anonymous
+  SigV4Signer signer_;
   mutable std::mutex mutex_;
   Assumptions assumptions_;
   std::atomic<bool> bucket_was_seen_{false};

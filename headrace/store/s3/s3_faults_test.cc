@@ -49,7 +49,7 @@ class Script {
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
     options.endpoint = server_.endpoint();
     options.endpoint_source = "AWS_ENDPOINT_URL_S3";
-    options.credentials = S3Credentials{"key-id", std::string(kSecret), std::string(kToken)};
+    options.credentials = fixed_credentials({"key-id", std::string(kSecret), std::string(kToken)});
     options.backoff = {.shortest = milliseconds(1), .longest = milliseconds(2)};
     options_ = options;
     store = open_s3_store("bucket", options_);
@@ -188,7 +188,7 @@ class OneObject {
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
     S3Options options;
     options.endpoint = server_.endpoint();
-    options.credentials = S3Credentials{"key-id", std::string(kSecret), ""};
+    options.credentials = fixed_credentials({"key-id", std::string(kSecret)});
     options.range_bytes = 4;
     store = open_s3_store("bucket", options);
   }
@@ -642,7 +642,7 @@ void expect_both_to_learn(const std::function<bool(const TestHttpRequest&)>& is_
     return refusal;
   });
   S3Options options{.endpoint = server.endpoint()};
-  options.credentials = S3Credentials{"key-id", std::string(kSecret), ""};
+  options.credentials = fixed_credentials({"key-id", std::string(kSecret)});
   options.now = [] { return std::chrono::system_clock::time_point(std::chrono::seconds(1'767'225'600)); };
   const auto store = open_s3_store("bucket", options);
   const auto write = [&](std::string_view key) {
@@ -736,6 +736,79 @@ TEST(S3Errors, AStoppedCallDoesNotRetry) {
   Script script({test_reply(503)}, {.max_attempts = 1'000'000});
   source.request_stop();
   EXPECT_EQ(error_of(script.read(5, {.call = {.stop = source.get_token()}})).code, Code::kCancelled);
+}
+
+// Keys that are numbered, and refused with `code` up to the number `last_bad`.
+struct RefusedKeys {
+  RefusedKeys(const std::string& code, int last_bad)
+      : server([this, code, last_bad](const TestHttpRequest& request) {
+          ++requests;
+          const std::string token = request.header("x-amz-security-token");
+          return *parse_number<int>(token) <= last_bad ? test_reply(400, error_xml(code)) : kOk;
+        }) {
+    S3Options options{.endpoint = server.endpoint()};
+    options.credentials = std::make_shared<CredentialsProvider>(
+        CredentialsSource{.name = "the test",
+                          .fetch = [this](const FetchLimits&) -> Result<S3Credentials> {
+                            if (failure) return *failure;
+                            return S3Credentials{"id", std::string(kSecret), concat(++fetches)};
+                          }},
+        std::chrono::system_clock::now);
+    store = open_s3_store("bucket", options);
+  }
+  int fetches = 0;
+  std::atomic<int> requests = 0;
+  std::optional<Error> failure;
+  HttpTestServer server;
+  std::unique_ptr<Store> store;
+};
+
+TEST(S3Keys, ThatHaveExpiredAreHadAnewAndTheRequestRepeated) {
+  for (const char* code : {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"}) {
+    RefusedKeys keys(code, 1);
+    EXPECT_EQ(keys.fetches, 0) << "opening a store asks nobody";
+    ASSERT_TRUE(write_text(*keys.store, "key", "text")) << code;
+    ASSERT_TRUE(write_text(*keys.store, "key", "text"));
+    EXPECT_EQ(keys.fetches, 2);
+    EXPECT_EQ(keys.requests, 3);
+  }
+}
+
+TEST(S3Keys, ThatAreRefusedTwiceAreReported) {
+  RefusedKeys keys("ExpiredToken", 99);
+  const Error error = error_of(write_text(*keys.store, "key", "text"));
+  EXPECT_EQ(error.code, Code::kUnauthenticated);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("the test"), HasSubstr("expired")));
+  EXPECT_EQ(keys.requests, 2);
+}
+
+TEST(S3Keys, ThatCannotBeHadFailTheCallsThatNeedThem) {
+  RefusedKeys keys("ExpiredToken", 0);
+  keys.failure = Error{Code::kUnauthenticated, "may not"};
+  EXPECT_THAT(error_of(write_text(*keys.store, "key", "text")).message,
+              AllOf(HasSubstr("s3://bucket/key"), HasSubstr("the test"), HasSubstr("may not")));
+  Bytes target(64 << 20);  // eight ranges in flight at once
+  EXPECT_EQ(error_of(keys.store->read_into("key", target, {.if_version = Version{"v"}})).code,
+            Code::kUnauthenticated);
+  EXPECT_EQ(keys.requests, 0);
+  keys.failure.reset();
+  EXPECT_TRUE(write_text(*keys.store, "key", "text"));
+}
+
+TEST(S3Encryption, GoesWithTheRequestsThatNeedItAndIsSigned) {
+  S3Options options;
+  options.encryption = *customer_key_encryption(Bytes(32, std::byte{7}));
+  options.requester_pays = true;
+  Script script({kOk}, options);
+  ASSERT_TRUE(write_text(*script.store, "key", "text"));
+  ASSERT_TRUE(remove_object(*script.store, "key"));
+  const std::string name = "x-amz-server-side-encryption-customer-key";
+  const std::vector<TestHttpRequest> requests = script.requests();
+  EXPECT_EQ(requests.at(0).header(name), "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=");
+  EXPECT_THAT(requests[0].header("Authorization"),
+              AllOf(HasSubstr(";x-amz-request-payer;"), HasSubstr(name + ";")));
+  EXPECT_EQ(requests.at(1).header(name), "") << "removing needs no key";
+  EXPECT_EQ(requests[1].header("x-amz-request-payer"), "requester");
 }
 
 }  // namespace

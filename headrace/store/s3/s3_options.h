@@ -13,15 +13,10 @@
 #include "headrace/io/http_message.h"
 #include "headrace/io/http_proxy.h"
 #include "headrace/io/tls.h"
+#include "headrace/store/s3/credentials/provider.h"
+#include "headrace/store/s3/encryption.h"
 
 namespace headrace {
-
-/// Nothing prints this; no error message holds any of it.
-struct S3Credentials {
-  std::string access_key_id;
-  std::string secret_access_key;
-  std::string session_token;  // empty unless they are temporary
-};
 
 enum class S3Addressing {
   kAuto,     // virtual on AWS where the bucket's name allows it, path elsewhere
@@ -36,11 +31,15 @@ struct S3Options {
   S3Addressing addressing = S3Addressing::kAuto;
   TlsOptions tls = TlsOptions();
   HttpProxies proxies{};
-  /// None: requests are not signed.
-  std::optional<S3Credentials> credentials{};
-  /// Where the two come from, for error messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
+  /// Null: requests are not signed.
+  std::shared_ptr<CredentialsProvider> credentials{};
+  /// Where the two come from, for messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
   std::string endpoint_source = "the default";
-  std::string credentials_source = "the caller";
+  std::string region_source = "the default";
+  /// How the server is to encrypt what is written, and can decrypt what is read.
+  S3Encryption encryption = NoEncryption();
+  /// Whoever asks pays, not the bucket's owner.
+  bool requester_pays = false;
 
   /// Whether the signature covers the body, which costs a SHA-256 of it. None: only where the body would
   /// travel over a network in the clear. Under TLS, and on this machine, nobody can change it on the way, and
@@ -63,18 +62,16 @@ struct S3Options {
 };
 
 /// Reads, first match first:
-///   keys      AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN); the profile AWS_PROFILE, else
-///             "default", in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials), AWS_CONFIG_FILE
-///             (~/.aws/config); none at all if HEADRACE_S3_ANONYMOUS=1
+///   keys      docs/credentials.md
 ///   endpoint  AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's endpoint_url, S3_ENDPOINT (host:port;
-///   http if
-///             S3_USE_HTTPS=0)
+///             http if S3_USE_HTTPS=0)
 ///   region    AWS_REGION, AWS_DEFAULT_REGION, S3_REGION, the profile's region
 ///   TLS       AWS_CA_BUNDLE, S3_CA_FILE, the profile's ca_bundle; S3_VERIFY_SSL=0 turns verification off
 ///   proxies   HTTPS_PROXY, HTTP_PROXY, NO_PROXY (http_proxy.h)
 ///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
 ///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;
-///             HEADRACE_S3_SIGN_PAYLOAD=0|1
+///             HEADRACE_S3_SIGN_PAYLOAD=0|1; HEADRACE_S3_SSE and its fellows: encryption.h;
+///             AWS_REQUEST_PAYER=requester
 /// \error kUnauthenticated   no credentials; the message says what to set
 /// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
 Result<S3Options> s3_options_from(const Environment& environment);

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "headrace/base/text.h"
-#include "headrace/store/s3/aws_profile.h"
+#include "headrace/store/s3/credentials/aws_profile.h"
 
 namespace headrace {
 namespace {
@@ -22,6 +22,12 @@ Result<S3Options> options_with(Variables variables, bool with_keys = true) {
   Environment environment;
   environment.variables = std::move(variables);
   return s3_options_from(environment);
+}
+
+S3Credentials keys_of(const S3Options& options) {
+  const auto keys = options.credentials->get({});
+  EXPECT_TRUE(keys) << keys.error().message;
+  return keys ? **keys : S3Credentials{};
 }
 
 // ~/.aws of an imagined user.
@@ -64,8 +70,8 @@ TEST(S3Options, ReadTheNamesOfAws) {
                                      {"AWS_CA_BUNDLE", "/ca.pem"},
                                      {"AWS_REQUEST_CHECKSUM_CALCULATION", "WHEN_REQUIRED"}});
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ(options->credentials->access_key_id, "id");
-  EXPECT_EQ(options->credentials->session_token, "token");
+  EXPECT_EQ(keys_of(*options).access_key_id, "id");
+  EXPECT_EQ(keys_of(*options).session_token, "token");
   EXPECT_EQ(options->region, "eu-west-3");
   EXPECT_EQ(options->endpoint->text(), "http://[::1]:9000");
   EXPECT_EQ(options->endpoint_source, "AWS_ENDPOINT_URL_S3");
@@ -114,21 +120,21 @@ TEST_F(AwsFiles, HoldProfiles) {
         "  addressing_style = virtual\nendpoint_url = http://work:1\nca_bundle = /work.pem\n");
   const auto standard = options_with({{"HOME", home}}, false);
   ASSERT_TRUE(standard) << standard.error().message;
-  EXPECT_EQ(standard->credentials->access_key_id, "default-id");
-  EXPECT_EQ(standard->credentials->secret_access_key, "s#e;c=r/et");
+  EXPECT_EQ(keys_of(*standard).access_key_id, "default-id");
+  EXPECT_EQ(keys_of(*standard).secret_access_key, "s#e;c=r/et");
   EXPECT_EQ(standard->region, "eu-west-1");
 
   const auto work = options_with({{"HOME", home}, {"AWS_PROFILE", "work"}}, false);
   ASSERT_TRUE(work) << work.error().message;
-  EXPECT_EQ(work->credentials->secret_access_key, "x");
+  EXPECT_EQ(keys_of(*work).secret_access_key, "x");
   EXPECT_EQ(work->region, "eu-west-2");
   EXPECT_EQ(work->addressing, S3Addressing::kVirtual);
   EXPECT_EQ(work->endpoint->text(), "http://work:1");
   EXPECT_EQ(work->tls.ca_file, "/work.pem");
-  EXPECT_THAT(work->credentials_source, HasSubstr("profile \"work\""));
+  EXPECT_THAT(work->credentials->source(), HasSubstr("profile \"work\""));
 
   const auto keys_win = options_with({{"HOME", home}});
-  EXPECT_EQ(keys_win->credentials->access_key_id, "id");
+  EXPECT_EQ(keys_of(*keys_win).access_key_id, "id");
 }
 
 TEST_F(AwsFiles, MayLieElsewhere) {

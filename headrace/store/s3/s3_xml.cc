@@ -23,13 +23,8 @@ Error unexpected(std::string_view what) {
   return {Code::kDataLoss, concat("the server's answer is not ", what, "; does the endpoint speak S3?")};
 }
 
-// One line, printable, short: it goes into our messages.
-std::string clean(std::string_view text) {
-  std::string out = replace_invalid_utf8(text.substr(0, 300)).text;
-  std::ranges::replace_if(
-      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return out;
-}
+// Short: it goes into our messages.
+std::string clean(std::string_view text) { return printable_line(text, 300); }
 
 // "2026-11-21T03:26:00.000Z" by way of HTTP's form, which is checked field by field.
 std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text) {

@@ -1,4 +1,4 @@
-#include "headrace/store/s3/sigv4.h"
+#include "headrace/store/s3/credentials/sigv4.h"
 
 namespace headrace {
 namespace {
@@ -17,10 +17,11 @@ class SigV4S3Examples : public testing::Test {
     headers.push_back({"Host", "examplebucket.s3.amazonaws.com"});
     headers.push_back({"x-amz-date", "20130524T000000Z"});
     headers.push_back({"x-amz-content-sha256", std::string(digest)});
-    return signer.authorization({method, path, canonical_query(query), headers, digest}, "us-east-1",
+    return signer.authorization(keys, {method, path, canonical_query(query), headers, digest}, "us-east-1",
                                 "20130524T000000Z");
   }
-  SigV4Signer signer{{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", ""}};
+  const S3Credentials keys{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"};
+  SigV4Signer signer;
 };
 
 TEST_F(SigV4S3Examples, GetObject) {
@@ -51,12 +52,13 @@ TEST_F(SigV4S3Examples, ListObjects) {
 // The suite that AWS published for signers ("aws-sig-v4-test-suite"): get-vanilla,
 // get-vanilla-query-order-key-case, post-vanilla, get-header-value-trim.
 TEST(SigV4Suite, AgreesWithItsVectors) {
-  SigV4Signer signer({"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""}, "service");
+  const S3Credentials keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"};
+  SigV4Signer signer("service");
   const auto sign = [&](std::string_view method, const QueryParameters& query, HttpHeaders headers = {}) {
     headers.push_back({"Host", "example.amazonaws.com"});
     headers.push_back({"X-Amz-Date", "20150830T123600Z"});
-    return signature_of(signer.authorization({method, "/", canonical_query(query), headers, kEmptyDigest},
-                                             "us-east-1", "20150830T123600Z"));
+    return signature_of(signer.authorization(
+        keys, {method, "/", canonical_query(query), headers, kEmptyDigest}, "us-east-1", "20150830T123600Z"));
   };
   EXPECT_EQ(sign("GET", {}), "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
   EXPECT_EQ(sign("GET", {{"Param2", "value2"}, {"Param1", "value1"}}),
@@ -66,16 +68,30 @@ TEST(SigV4Suite, AgreesWithItsVectors) {
             "acc3ed3afb60bb290fc8d2dd0098b9911fcaa05412b367055dee359757a9c736");
 }
 
-TEST(SigV4, KeepsItsKeyApartByDayAndRegion) {
-  SigV4Signer signer({"id", "secret", ""});
+// Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters", its example.
+TEST_F(SigV4S3Examples, PresignedGet) {
+  const HttpHeaders headers = {{"Host", "examplebucket.s3.amazonaws.com"}};
+  const std::string query = signer.presigned_query(
+      keys, "GET", "/test.txt", {}, headers, std::chrono::seconds(86'400), "us-east-1", "20130524T000000Z");
+  EXPECT_EQ(query,
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2F"
+            "s3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&"
+            "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
+}
+
+TEST(SigV4, KeepsItsKeyApartBySecretDayAndRegion) {
+  SigV4Signer signer;
+  S3Credentials keys{"id", "secret"};
   const HttpHeaders headers = {{"Host", "h"}};
   const auto sign = [&](std::string_view region, std::string_view date) {
-    return signature_of(signer.authorization({"GET", "/", "", headers, kEmptyDigest}, region, date));
+    return signature_of(signer.authorization(keys, {"GET", "/", "", headers, kEmptyDigest}, region, date));
   };
   const std::string first = sign("us-east-1", "20260101T000000Z");
   EXPECT_NE(sign("eu-west-1", "20260101T000000Z"), first);
   EXPECT_NE(sign("us-east-1", "20260102T000000Z"), first);
   EXPECT_EQ(sign("us-east-1", "20260101T000000Z"), first);
+  keys.secret_access_key = "another";
+  EXPECT_NE(sign("us-east-1", "20260101T000000Z"), first);
 }
 
 TEST(SigV4, QueriesAreSortedAfterEncoding) {

@@ -1,4 +1,4 @@
-#include "headrace/engine/tensorflow/child_process.h"
+#include "headrace/io/child_process.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "headrace/store/s3/aws_profile.h"
+#include "headrace/store/s3/credentials/aws_profile.h"
 
 #include <fstream>
 
@@ -72,8 +72,12 @@ std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section
   return settings;
 }
 
-AwsProfile read_aws_profile(const Environment& environment) {
-  AwsProfile profile{.name = environment.get("AWS_PROFILE").value_or("default")};
+std::string selected_aws_profile(const Environment& environment) {
+  return environment.get("AWS_PROFILE").value_or("default");
+}
+
+AwsProfile read_aws_profile(const Environment& environment, const std::string& name) {
+  AwsProfile profile{.name = name};
   const std::string config = path_of(environment, "AWS_CONFIG_FILE", "config");
   const std::string credentials = path_of(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
   const auto add = [&](const std::string& path, const std::string& section) {
@@ -81,7 +85,7 @@ AwsProfile read_aws_profile(const Environment& environment) {
     const auto settings = parse_aws_section(read_file(path), section);
     if (!settings) return;
     profile.found_in += concat(profile.found_in.empty() ? "" : " and ", path);
-    for (const auto& [name, value] : *settings) profile.settings[name] = value;
+    for (const auto& [setting, value] : *settings) profile.settings[setting] = value;
   };
   add(config, profile.name == "default" ? "default" : concat("profile ", profile.name));
   add(credentials, profile.name);

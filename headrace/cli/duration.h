@@ -1,0 +1,14 @@
+#pragma once
+
+/// \file Times as they are typed: "90s", "15m", "1h", "7d".
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+namespace headrace {
+
+/// None if it is not a whole number with one of those units, or longer than 100 years.
+std::optional<std::chrono::seconds> parse_duration(std::string_view text);
+
+}  // namespace headrace

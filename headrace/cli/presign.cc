@@ -1,0 +1,70 @@
+#include "headrace/store/s3/presign.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/duration.h"
+
+namespace headrace {
+namespace {
+
+constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "An object at S3, there or yet to be."}};
+
+constexpr Option kOptions[] = {
+    {.name = "expires",
+     .default_value = "1h",
+     .unit = "DURATION",
+     .sentence = "How long the URL is good: 30s, 15m, 1h, 7d. Temporary keys may end it sooner."},
+    {.name = "method",
+     .default_value = "GET",
+     .sentence = "What it is good for: reading or writing.",
+     .choices = "GET|PUT"}};
+
+Status check(const OptionValues& options) {
+  if (const auto lifetime = parse_duration(options.text("expires"));
+      !lifetime || *lifetime > kLongestPresigned || *lifetime < std::chrono::seconds(1)) {
+    return Error{Code::kInvalidArgument, "--expires is a time of 1s to 7d, such as 30s, 15m, 1h"};
+  }
+  return {};
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  if (location.url.scheme != "s3") {
+    return Error{Code::kInvalidArgument,
+                 concat(arguments[0], ": only objects at S3 have presigned URLs, as in s3://bucket/key")};
+  }
+  HEADRACE_TRY(const S3Options s3, s3_options_from(context.environment));
+  const auto lifetime = std::chrono::seconds(*parse_duration(options.text("expires")));
+  HEADRACE_TRY(const PresignedUrl made, presign(location.url.authority, location.key, s3,
+                                                {options.text("method"), lifetime}, context.stop));
+  const std::string end = format_time(made.usable_until);
+  if (context.console.json()) {
+    context.console.result(nlohmann::json({{"url", made.url}, {"usable_until", end}}).dump());
+    return {};
+  }
+  context.console.result(made.url);
+  const bool is_cut = made.usable_until < context.environment.now() + lifetime - std::chrono::minutes(1);
+  context.console.note(concat("good until ", end, is_cut ? ", when the keys that signed it expire" : "",
+                              "; whoever has the URL needs no keys"));
+  return {};
+}
+
+}  // namespace
+
+extern const Command kPresignCommand;
+const Command kPresignCommand = {
+    .name = "presign",
+    .summary = "Make a URL that lets others read or write one object for a while",
+    .details =
+        "The URL is signed with your keys; no request is made, and whether the object is there is not "
+        "looked at. Treat it as a password until it expires.\n"
+        "  headrace presign s3://datasets/reviews.tar.gz\n"
+        "  curl -T local.bin \"$(headrace presign -q --method PUT --expires 15m s3://inbox/local.bin)\"",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run,
+    .check = check};
+
+}  // namespace headrace

@@ -1,0 +1,35 @@
+#pragma once
+
+/// \file Tries out whether a store does what Headrace relies on, and says what to do where it does not.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "headrace/store/store.h"
+
+namespace headrace {
+
+struct Finding {
+  enum class Outcome { kOk, kWarning, kFailure };
+  std::string name;  // "conditional create"
+  Outcome outcome = Outcome::kOk;
+  std::string text;      // what was found
+  std::string advice{};  // one sentence; empty where there is nothing to do
+};
+
+using Report = std::function<void(Finding)>;
+
+struct ExamineOptions {
+  /// Of the object that speed is measured with; 0: none is.
+  std::uint64_t speed_bytes = 64 << 20;
+  CallOptions call{};
+};
+
+/// Writes objects of names that nobody else has into `folder`, reads, replaces and lists them, and removes
+/// them. Reports each promise of store.h that Headrace's formats rest on: whole writes, conditional create
+/// and replace, reads of one version, listing, removal, and the speed of both directions.
+void examine_writes(Store& store, std::string_view folder, const ExamineOptions& options,
+                    const Report& report);
+
+}  // namespace headrace

@@ -1,0 +1,119 @@
+#include "headrace/store/s3/credentials/answers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "headrace/base/json_depth.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kMaxReasonBytes = 300;
+
+// They go into header fields.
+bool is_key_text(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+Error unusable(std::string_view why) { return {Code::kUnauthenticated, std::string(why)}; }
+
+Result<S3Credentials> checked(S3Credentials credentials, std::string_view expiration) {
+  if (credentials.access_key_id.empty() || credentials.secret_access_key.empty())
+    return unusable("the answer holds no AccessKeyId or no SecretAccessKey");
+  if (!is_key_text(credentials.access_key_id) || !is_key_text(credentials.secret_access_key) ||
+      !is_key_text(credentials.session_token))
+    return unusable("a key or token in the answer holds spaces or other than ASCII characters");
+  if (!expiration.empty()) {
+    credentials.expires = parse_iso_time(expiration);
+    if (!credentials.expires) return unusable("the Expiration in the answer is no time");
+  }
+  return credentials;
+}
+
+std::string text_at(const nlohmann::json& document, const char* name) {
+  const auto found = document.find(name);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+template <typename T>
+std::optional<T> digits_at(std::string_view text, std::size_t begin, std::size_t count) {
+  return begin + count <= text.size() ? parse_number<T>(text.substr(begin, count)) : std::nullopt;
+}
+
+// "Z", "+01:00", "-0130" as what is to be taken off.
+std::optional<std::chrono::minutes> parse_zone(std::string_view zone) {
+  if (zone == "Z" || zone == "z") return std::chrono::minutes(0);
+  if (zone.empty() || (zone[0] != '+' && zone[0] != '-')) return std::nullopt;
+  const std::size_t minutes_at = zone.size() == 6 && zone[3] == ':' ? 4 : 3;
+  const auto hours = digits_at<unsigned>(zone, 1, 2), minutes = digits_at<unsigned>(zone, minutes_at, 2);
+  if (!hours || !minutes || minutes_at + 2 != zone.size() || *hours > 23 || *minutes > 59)
+    return std::nullopt;
+  const std::chrono::minutes offset(*hours * 60 + *minutes);
+  return zone[0] == '+' ? offset : -offset;
+}
+
+}  // namespace
+
+std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_view text) {
+  using namespace std::chrono;
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != ' ') ||
+      text[13] != ':' || text[16] != ':')
+    return std::nullopt;
+  const auto year = digits_at<unsigned>(text, 0, 4), month = digits_at<unsigned>(text, 5, 2),
+             day = digits_at<unsigned>(text, 8, 2), hour = digits_at<unsigned>(text, 11, 2),
+             minute = digits_at<unsigned>(text, 14, 2), second = digits_at<unsigned>(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  const year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
+                            std::chrono::day(*day)};
+  // The clock counts nanoseconds in 64 bits, which end in 2262.
+  if (!date.ok() || *year < 1970 || *year > 2200 || *hour > 23 || *minute > 59 || *second > 60)
+    return std::nullopt;
+  std::string_view zone = text.substr(19);
+  if (zone.starts_with('.'))
+    zone.remove_prefix(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
+  const auto offset = parse_zone(zone);
+  if (!offset) return std::nullopt;
+  return sys_days(date) + hours(*hour) + minutes(*minute) + seconds(*second) - *offset;
+}
+
+Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsForm form) {
+  HEADRACE_CHECK(check_json_depth(text));
+  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) return unusable("the answer is no JSON object");
+  if (form == CredentialsForm::kProcess) {
+    const auto version = document.find("Version");
+    if (version == document.end() || *version != 1) return unusable("the answer lacks \"Version\": 1");
+  } else if (const std::string code = text_at(document, "Code"); !code.empty() && code != "Success") {
+    return unusable(concat("the service refuses: ", printable_line(code, kMaxReasonBytes)));
+  }
+  return checked(
+      {.access_key_id = text_at(document, "AccessKeyId"),
+       .secret_access_key = text_at(document, "SecretAccessKey"),
+       .session_token = text_at(document, form == CredentialsForm::kProcess ? "SessionToken" : "Token")},
+      text_at(document, "Expiration"));
+}
+
+Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_view action) {
+  pugi::xml_document document;
+  if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8))
+    return unusable("the answer is no XML");
+  const pugi::xml_node credentials = document.child(concat(action, "Response").c_str())
+                                         .child(concat(action, "Result").c_str())
+                                         .child("Credentials");
+  return checked({.access_key_id = credentials.child_value("AccessKeyId"),
+                  .secret_access_key = credentials.child_value("SecretAccessKey"),
+                  .session_token = credentials.child_value("SessionToken")},
+                 credentials.child_value("Expiration"));
+}
+
+std::string parse_sts_error(std::string_view xml) {
+  pugi::xml_document document;
+  if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8)) return "";
+  const pugi::xml_node error = document.child("ErrorResponse").child("Error");
+  const std::string_view code = error.child_value("Code"), message = error.child_value("Message");
+  return printable_line(concat(code, code.empty() || message.empty() ? "" : ": ", message), kMaxReasonBytes);
+}
+
+}  // namespace headrace

@@ -1,0 +1,24 @@
+#pragma once
+
+/// \file Which source of keys counts: docs/credentials.md, "Order".
+
+#include "headrace/base/environment.h"
+#include "headrace/io/tls.h"
+#include "headrace/store/s3/credentials/provider.h"
+
+namespace headrace {
+
+/// What all sources may need.
+struct CredentialsContext {
+  Environment environment;
+  std::string region;  // STS is asked there
+  TlsOptions tls = TlsOptions();
+};
+
+/// Reads variables and files; no request is made and no program is started yet. None: requests are not to be
+/// signed (HEADRACE_S3_ANONYMOUS).
+/// \error kUnauthenticated   no credentials, or incomplete ones; the message says what to set
+/// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
+Result<std::shared_ptr<CredentialsProvider>> find_credentials(const CredentialsContext& context);
+
+}  // namespace headrace

@@ -1,0 +1,308 @@
+// Which source is taken, and what each of them asks for, with a server of the test's own as STS, container
+// and instance.
+
+#include "headrace/store/s3/credentials/chain.h"
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "headrace/base/text.h"
+#include "headrace/io/http_test_server.h"
+
+namespace headrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr std::string_view kServiceAnswer =
+    R"({"Code": "Success", "AccessKeyId": "service-id", "SecretAccessKey": "canary-s", "Token": "canary-t",
+        "Expiration": "2100-01-01T00:00:00Z"})";
+
+std::string sts_answer(std::string_view action) {
+  return concat("<", action, "Response><", action, "Result><Credentials><AccessKeyId>role-id</AccessKeyId>",
+                "<SecretAccessKey>canary-s</SecretAccessKey><SessionToken>canary-t</SessionToken>",
+                "<Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></", action, "Result></", action,
+                "Response>");
+}
+
+class Chain : public testing::Test {
+ protected:
+  void SetUp() override {
+    home = testing::TempDir() + "headrace-" + hex64(random_name_bits());
+    std::filesystem::create_directories(home + "/.aws");
+    environment.variables["HOME"] = home;
+    environment.variables["AWS_ENDPOINT_URL_STS"] = server.endpoint().text();
+    environment.variables["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = server.endpoint().text();
+  }
+  void TearDown() override { std::filesystem::remove_all(home); }
+
+  std::string write(const std::string& name, std::string_view text) {
+    std::ofstream(home + "/.aws/" + name) << text;
+    return home + "/.aws/" + name;
+  }
+  void set(const std::string& name, const std::string& value) { environment.variables[name] = value; }
+
+  Result<std::shared_ptr<CredentialsProvider>> find() {
+    return find_credentials({.environment = environment, .region = "eu-west-3"});
+  }
+  // The access key id, or the error, which never holds a secret.
+  std::string id() {
+    const auto provider = find();
+    if (!provider) return shown(provider.error());
+    EXPECT_TRUE(requests.empty()) << "finding out whom to ask asks nobody";
+    if (*provider == nullptr) return "anonymous";
+    const auto keys = (*provider)->get({});
+    return keys ? (*keys)->access_key_id : shown(keys.error());
+  }
+  static std::string shown(const Error& error) {
+    EXPECT_THAT(error.message, Not(HasSubstr("canary")));
+    return error.message;
+  }
+
+  TestHttpReply answer(const TestHttpRequest& request) {
+    const std::scoped_lock lock(mutex);
+    requests.push_back(request);
+    return reply(request);
+  }
+
+  Environment environment;
+  std::string home;
+  std::mutex mutex;
+  std::vector<TestHttpRequest> requests;
+  std::function<TestHttpReply(const TestHttpRequest&)> reply = [](const TestHttpRequest& request) {
+    const bool is_web = request.body.find("WithWebIdentity") != std::string::npos;
+    return test_reply(200, sts_answer(is_web ? "AssumeRoleWithWebIdentity" : "AssumeRole"));
+  };
+  HttpTestServer server{[this](const TestHttpRequest& request) { return answer(request); }};
+};
+
+TEST_F(Chain, TakesTheSourcesInTheirOrder) {
+  EXPECT_THAT(id(), HasSubstr("no credentials"));
+  set("HEADRACE_S3_ANONYMOUS", "1");
+  EXPECT_EQ(id(), "anonymous");
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  EXPECT_THAT((*find())->source(), HasSubstr("instance"));
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.endpoint().text());
+  EXPECT_THAT((*find())->source(), HasSubstr("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/x");
+  EXPECT_THAT((*find())->source(), HasSubstr("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"));
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", "/token");
+  EXPECT_THAT(id(), HasSubstr("not AWS_ROLE_ARN"));
+  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/x");
+  EXPECT_THAT((*find())->source(), HasSubstr("AWS_WEB_IDENTITY_TOKEN_FILE"));
+  write("credentials", "[default]\naws_access_key_id = in-file\naws_secret_access_key = canary\n");
+  EXPECT_EQ(id(), "in-file");
+  set("AWS_ACCESS_KEY_ID", "in-environment");
+  set("AWS_SECRET_ACCESS_KEY", "canary");
+  EXPECT_EQ(id(), "in-environment");
+}
+
+TEST_F(Chain, AssumesARoleWithTheKeysOfAnotherProfile) {
+  write("config",
+        "[profile work]\nrole_arn = arn:aws:iam::1:role/x\nsource_profile = base\nexternal_id = e x\n"
+        "role_session_name = me\nduration_seconds = 900\nregion = eu-south-2\n");
+  write("credentials",
+        "[base]\naws_access_key_id = base-id\naws_secret_access_key = canary\naws_session_token = "
+        "base-token\n");
+  set("AWS_PROFILE", "work");
+  EXPECT_EQ(id(), "role-id");
+  ASSERT_EQ(requests.size(), 1U);
+  EXPECT_EQ(requests[0].method, "POST");
+  EXPECT_EQ(requests[0].target, "/");
+  EXPECT_EQ(
+      requests[0].body,
+      "Action=AssumeRole&DurationSeconds=900&ExternalId=e%20x&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&"
+      "RoleSessionName=me&Version=2011-06-15");
+  EXPECT_THAT(requests[0].header("Authorization"),
+              AllOf(HasSubstr("Credential=base-id/"), HasSubstr("/eu-south-2/sts/aws4_request")));
+  EXPECT_EQ(requests[0].header("X-Amz-Security-Token"), "base-token");
+}
+
+TEST_F(Chain, FollowsProfilesOneAfterAnother) {
+  write("config",
+        "[default]\nrole_arn = arn:second\nsource_profile = middle\n[profile middle]\nrole_arn = arn:first\n"
+        "source_profile = base\n[profile base]\ncredential_process = echo '{\"Version\": 1, \"AccessKeyId\": "
+        "\"process-id\", \"SecretAccessKey\": \"canary\"}'\n");
+  EXPECT_EQ(id(), "role-id");
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_THAT(requests[0].header("Authorization"), HasSubstr("Credential=process-id/"));
+  EXPECT_THAT(requests[0].body, HasSubstr("RoleArn=arn%3Afirst"));
+  EXPECT_THAT(requests[1].header("Authorization"), HasSubstr("Credential=role-id/"));
+  EXPECT_THAT(requests[1].body, HasSubstr("RoleArn=arn%3Asecond"));
+}
+
+TEST_F(Chain, AProfileMayAssumeItsRoleWithItsOwnKeys) {
+  write("credentials",
+        "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+        "aws_secret_access_key = canary\n");
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_THAT(requests.at(0).header("Authorization"), HasSubstr("Credential=own/"));
+}
+
+TEST_F(Chain, RefusesAChainOfProfilesThatNeverEnds) {
+  write("config",
+        "[default]\nrole_arn = arn:x\nsource_profile = b\n[profile b]\nrole_arn = arn:y\nsource_profile = "
+        "default\n");
+  EXPECT_THAT(id(), HasSubstr("default → b → default"));
+  std::string many = "[default]\nrole_arn = arn:x\nsource_profile = p0\n";
+  for (int i = 0; i < 20; ++i)
+    many += concat("[profile p", i, "]\nrole_arn = arn:x\nsource_profile = p", i + 1, '\n');
+  write("config", many);
+  EXPECT_THAT(id(), HasSubstr("never comes to keys"));
+}
+
+TEST_F(Chain, SaysWhatIsWrongInAProfile) {
+  const auto with = [&](std::string_view text) {
+    write("config", concat("[default]\n", text));
+    return id();
+  };
+  EXPECT_THAT(with("aws_access_key_id = a\n"), HasSubstr("without aws_secret_access_key"));
+  EXPECT_THAT(with("role_arn = arn:x\n"), HasSubstr("source_profile, credential_source"));
+  EXPECT_THAT(with("role_arn = arn:x\nsource_profile = nobody\n"), HasSubstr("\"nobody\" that is not there"));
+  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Moon\n"), HasSubstr("none of Environment"));
+  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Environment\n"), HasSubstr("has none"));
+  EXPECT_THAT(with("role_arn = arn:x\nsource_profile = default\nduration_seconds = long\n"),
+              HasSubstr("duration_seconds"));
+  EXPECT_THAT(with("role_arn = arn:x\nsource_profile = default\nmfa_serial = 1\n"), HasSubstr("mfa_serial"));
+  EXPECT_THAT(with("sso_start_url = https://x\n"), HasSubstr("export-credentials"));
+}
+
+TEST_F(Chain, CredentialSourceEnvironmentSignsWithItsKeys) {
+  write("config", "[profile x]\nrole_arn = arn:x\ncredential_source = EcsContainer\n");
+  set("AWS_PROFILE", "x");
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", concat(server.endpoint().text(), "/keys"));
+  reply = [](const TestHttpRequest& request) {
+    return test_reply(200, request.method == "GET" ? std::string(kServiceAnswer) : sts_answer("AssumeRole"));
+  };
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_THAT(requests.at(1).header("Authorization"), HasSubstr("Credential=service-id/"));
+}
+
+TEST_F(Chain, StsRefusalsAreReported) {
+  write("credentials",
+        "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+        "aws_secret_access_key = canary\n");
+  reply = [](const TestHttpRequest&) {
+    return test_reply(403,
+                      "<ErrorResponse><Error><Code>AccessDenied</Code><Message>may not</Message></Error>"
+                      "</ErrorResponse>");
+  };
+  EXPECT_THAT(id(), AllOf(HasSubstr("arn:x"), HasSubstr("403 AccessDenied: may not")));
+  EXPECT_EQ(requests.size(), 1U);
+}
+
+TEST_F(Chain, StsIsAskedAgainWhenItFails) {
+  write("credentials",
+        "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+        "aws_secret_access_key = canary\n");
+  reply = [&](const TestHttpRequest&) {
+    return requests.size() < 3 ? test_reply(503) : test_reply(200, sts_answer("AssumeRole"));
+  };
+  EXPECT_EQ(id(), "role-id");
+}
+
+TEST_F(Chain, StsIsNotAskedInTheClearOverANetwork) {
+  write("credentials",
+        "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+        "aws_secret_access_key = canary\n");
+  set("AWS_ENDPOINT_URL_STS", "http://sts.example.invalid");
+  EXPECT_THAT(id(), HasSubstr("in the clear"));
+}
+
+TEST_F(Chain, AWebIdentityIsExchangedForKeysUnsigned) {
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", write("token", "canary-token\n"));
+  set("AWS_ROLE_ARN", "arn:x");
+  set("AWS_ROLE_SESSION_NAME", "me");
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_EQ(requests.at(0).body,
+            "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Ax&RoleSessionName=me&Version=2011-06-15&"
+            "WebIdentityToken=canary-token");
+  EXPECT_EQ(requests.at(0).header("Authorization"), "");
+  requests.clear();
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", home + "/none");
+  EXPECT_THAT(id(), AllOf(HasSubstr("/none"), HasSubstr("cannot be read")));
+}
+
+TEST_F(Chain, AContainerIsAskedWithItsToken) {
+  reply = [](const TestHttpRequest&) { return test_reply(200, kServiceAnswer); };
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", concat(server.endpoint().text(), "/keys/?of=me"));
+  set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "canary-1");
+  EXPECT_EQ(id(), "service-id");
+  EXPECT_EQ(requests.at(0).target, "/keys/?of=me");
+  EXPECT_EQ(requests.at(0).header("Authorization"), "canary-1");
+  requests.clear();
+  set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", write("token", "canary-2\n"));
+  EXPECT_EQ(id(), "service-id");
+  EXPECT_EQ(requests.at(0).header("Authorization"), "canary-2");
+}
+
+TEST_F(Chain, AContainerIsNotAskedInTheClearOverANetwork) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://10.0.0.1/keys");
+  EXPECT_THAT(id(), HasSubstr("in the clear"));
+  for (const char* link : {"http://169.254.170.2/x", "http://169.254.170.23/x", "http://[fd00:ec2::23]/x",
+                           "https://10.0.0.1/x"}) {
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", link);
+    EXPECT_TRUE(find()) << link;
+  }
+}
+
+TEST_F(Chain, AnInstanceIsAskedForATokenItsRoleAndThenTheKeys) {
+  reply = [](const TestHttpRequest& request) {
+    if (request.method == "PUT") return test_reply(200, "canary-token");
+    if (request.header("X-aws-ec2-metadata-token") != "canary-token") return test_reply(401);
+    return test_reply(200, request.target.ends_with('/') ? "my role\n" : kServiceAnswer);
+  };
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  EXPECT_EQ(id(), "service-id");
+  std::vector<std::string> seen;
+  for (const TestHttpRequest& request : requests) seen.push_back(concat(request.method, ' ', request.target));
+  EXPECT_THAT(seen, ElementsAre("PUT /latest/api/token", "GET /latest/meta-data/iam/security-credentials/",
+                                "GET /latest/meta-data/iam/security-credentials/my%20role"));
+}
+
+TEST_F(Chain, AnInstanceWithoutARoleSaysSo) {
+  reply = [](const TestHttpRequest& request) {
+    return request.method == "PUT" ? test_reply(200, "t") : test_reply(404);
+  };
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  EXPECT_THAT(id(), HasSubstr("has the instance a role?"));
+}
+
+TEST_F(Chain, AProgramThatFailsIsQuotedWithoutWhatMayBeSecret) {
+  write("config",
+        "[default]\ncredential_process = echo first >&2; echo \"no canary-0123456789-0123456789-0123 today\" "
+        ">&2; exit 3\n");
+  EXPECT_THAT(id(), AllOf(HasSubstr("status 3"), HasSubstr("no … today"), Not(HasSubstr("first"))));
+}
+
+TEST_F(Chain, AProgramThatSaysNonsenseOrTooMuchIsRefused) {
+  write("config", "[default]\ncredential_process = echo canary\n");
+  EXPECT_THAT(id(), HasSubstr("no JSON object"));
+  write("config", "[default]\ncredential_process = yes canary\n");
+  EXPECT_THAT(id(), HasSubstr("was killed"));
+}
+
+TEST_F(Chain, AProgramIsKilledWhenTheCallerStops) {
+  write("config", "[default]\ncredential_process = sleep 1000\n");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ((*find())->get(stop.get_token()).error().code, Code::kCancelled);
+}
+
+TEST_F(Chain, AProfilesFileIsReadAgainWhenItsKeysAreRefused) {
+  write("credentials", "[default]\naws_access_key_id = old\naws_secret_access_key = canary\n");
+  const auto provider = *find();
+  const auto old = *provider->get({});
+  EXPECT_EQ(old->access_key_id, "old");
+  write("credentials", "[default]\naws_access_key_id = new\naws_secret_access_key = canary\n");
+  EXPECT_TRUE(provider->refuse(old));
+  EXPECT_EQ((*provider->get({}))->access_key_id, "new");
+}
+
+}  // namespace
+}  // namespace headrace

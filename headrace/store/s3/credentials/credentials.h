@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file Keys for S3, and where they can be had. docs/credentials.md has the order and the rules.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Nothing prints this; no error message holds any of it.
+struct S3Credentials {
+  std::string access_key_id;
+  std::string secret_access_key;
+  std::string session_token{};  // empty unless they are temporary
+  std::optional<std::chrono::system_clock::time_point> expires{};
+};
+
+struct FetchLimits {
+  /// Of each request without progress, and of a program.
+  std::chrono::milliseconds patience{30'000};
+  std::stop_token stop{};
+};
+
+struct CredentialsSource {
+  /// For messages: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "profile \"x\" in /home/…".
+  std::string name;
+  /// Blocks. Called by one thread at a time.
+  std::function<Result<S3Credentials>(const FetchLimits&)> fetch;
+  /// Another fetch may bring other keys.
+  bool is_renewable = true;
+};
+
+}  // namespace headrace

@@ -1,0 +1,94 @@
+#include "headrace/store/s3/credentials/provider.h"
+
+#include <algorithm>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::system_clock;
+
+constexpr seconds kRenewBefore{300};
+constexpr seconds kRenewJitter{60};
+constexpr seconds kPauseAfterFailure{30};
+// Keys that this machine's clock takes for expired when they come are used so long, and then had anew.
+constexpr seconds kLeastUse{60};
+constexpr std::chrono::milliseconds kPatienceAhead{5'000};
+
+}  // namespace
+
+CredentialsProvider::CredentialsProvider(CredentialsSource source, Clock now)
+    : source_(std::move(source)), now_(std::move(now)) {}
+
+Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto now = now_();
+    const bool is_good = current_ && !is_refused_ && now < good_until_;
+    if (is_good && (is_fetching_ || now < renew_at_)) return current_;
+    if (!is_fetching_) return fetch(lock, is_good, stop);
+    const std::uint64_t before = fetches_;
+    if (!fetch_over_.wait(lock, stop, [&] { return fetches_ != before; }))
+      return Error{Code::kCancelled, "stopped while waiting for credentials"};
+    if (!last_) return last_.error();
+  }
+}
+
+Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock<std::mutex>& lock,
+                                                                bool is_ahead_of_time,
+                                                                const std::stop_token& stop) {
+  is_fetching_ = true;
+  lock.unlock();
+  FetchLimits limits{.stop = stop};
+  if (is_ahead_of_time) limits.patience = kPatienceAhead;
+  Result<S3Credentials> fetched = source_.fetch(limits);
+  lock.lock();
+  is_fetching_ = false;
+  ++fetches_;
+  last_ = {};
+  fetch_over_.notify_all();
+  if (fetched) {
+    keep(*std::move(fetched));
+  } else if (is_ahead_of_time) {
+    renew_at_ = now_() + kPauseAfterFailure;
+  } else {
+    Error error = std::move(fetched).error().in(concat("s3: credentials from ", source_.name));
+    // Who was stopped has said nothing about the source: whoever waited tries for itself.
+    if (error.code != Code::kCancelled) last_ = error;
+    return error;
+  }
+  return current_;
+}
+
+void CredentialsProvider::keep(S3Credentials fetched) {
+  const auto now = now_();
+  good_until_ = renew_at_ = system_clock::time_point::max();
+  if (fetched.expires) {
+    const seconds jitter(random_name_bits() % kRenewJitter.count());
+    good_until_ = std::max(*fetched.expires, now + kLeastUse);
+    renew_at_ = std::max(good_until_ - kRenewBefore - jitter, now + (good_until_ - now) / 2);
+  }
+  current_ = std::make_shared<const S3Credentials>(std::move(fetched));
+  is_refused_ = false;
+}
+
+bool CredentialsProvider::refuse(const Current& refused) {
+  if (!source_.is_renewable) return false;
+  const std::scoped_lock lock(mutex_);
+  is_refused_ = is_refused_ || current_ == refused;
+  return true;
+}
+
+std::shared_ptr<CredentialsProvider> fixed_credentials(S3Credentials credentials, std::string source) {
+  const auto fetch = [credentials = std::move(credentials)](const FetchLimits&) -> Result<S3Credentials> {
+    return credentials;
+  };
+  return std::make_shared<CredentialsProvider>(
+      CredentialsSource{.name = std::move(source), .fetch = fetch, .is_renewable = false},
+      std::chrono::system_clock::now);
+}
+
+}  // namespace headrace

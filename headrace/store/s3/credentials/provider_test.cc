@@ -1,0 +1,153 @@
+#include "headrace/store/s3/credentials/provider.h"
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::system_clock;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A source whose keys are numbered and live for `lifetime`, under a clock of the test's.
+class Credentials : public testing::Test {
+ protected:
+  std::string id() {
+    const auto keys = provider.get({});
+    return keys ? (*keys)->access_key_id : keys.error().message;
+  }
+
+  system_clock::time_point now = system_clock::time_point(seconds(1'800'000'000));
+  std::optional<seconds> lifetime = seconds(3'600);
+  std::optional<Error> failure;
+  std::atomic<int> fetches = 0;
+  std::function<void()> during_fetch = [] {};
+  std::chrono::milliseconds last_patience{0};
+  CredentialsProvider provider{{.name = "the test",
+                                .fetch = [this](const FetchLimits& limits) -> Result<S3Credentials> {
+                                  last_patience = limits.patience;
+                                  const int number = ++fetches;
+                                  during_fetch();
+                                  if (failure) return *failure;
+                                  S3Credentials keys{concat("id-", number), "secret"};
+                                  if (lifetime) keys.expires = now + *lifetime;
+                                  return keys;
+                                }},
+                               [this] { return now; }};
+};
+
+TEST_F(Credentials, AreFetchedAtFirstUseAndKept) {
+  EXPECT_EQ(fetches, 0);
+  EXPECT_EQ(id(), "id-1");
+  now += minutes(50);
+  EXPECT_EQ(id(), "id-1");
+}
+
+TEST_F(Credentials, WithoutAnEndAreFetchedOnce) {
+  lifetime.reset();
+  EXPECT_EQ(id(), "id-1");
+  now += std::chrono::hours(10'000);
+  EXPECT_EQ(id(), "id-1");
+}
+
+TEST_F(Credentials, AreRenewedMinutesBeforeTheyExpire) {
+  EXPECT_EQ(id(), "id-1");
+  now += minutes(53);
+  EXPECT_EQ(id(), "id-1");
+  now += minutes(2);
+  EXPECT_EQ(id(), "id-2");
+  EXPECT_LT(last_patience, FetchLimits().patience) << "ahead of time, requests wait less for it";
+}
+
+TEST_F(Credentials, OfAShortLifeAreUsedForHalfOfIt) {
+  lifetime = minutes(4);
+  EXPECT_EQ(id(), "id-1");
+  now += seconds(119);
+  EXPECT_EQ(id(), "id-1");
+  now += seconds(2);
+  EXPECT_EQ(id(), "id-2");
+}
+
+TEST_F(Credentials, ThatAreStillGoodServeWhenTheRenewalFails) {
+  EXPECT_EQ(id(), "id-1");
+  failure = Error{Code::kUnavailable, "no answer"};
+  now += minutes(56);
+  EXPECT_EQ(id(), "id-1");
+  EXPECT_EQ(id(), "id-1");
+  EXPECT_EQ(fetches, 2) << "it is not tried for each request";
+  now += seconds(31);
+  EXPECT_EQ(id(), "id-1");
+  EXPECT_EQ(fetches, 3);
+  now += minutes(4);
+  EXPECT_THAT(id(), AllOf(HasSubstr("the test"), HasSubstr("no answer")));
+  failure.reset();
+  EXPECT_EQ(id(), "id-5");
+}
+
+TEST_F(Credentials, ThatThisClockTakesForExpiredAreUsedAllTheSame) {
+  lifetime = -minutes(90);
+  EXPECT_EQ(id(), "id-1");
+  EXPECT_EQ(id(), "id-1");
+}
+
+TEST_F(Credentials, ThatWereRefusedAreFetchedAnewOnceForAllWhoHadThem) {
+  const auto first = *provider.get({});
+  EXPECT_TRUE(provider.refuse(first));
+  EXPECT_EQ(id(), "id-2");
+  EXPECT_TRUE(provider.refuse(first));
+  EXPECT_EQ(id(), "id-2");
+}
+
+TEST_F(Credentials, ThatNeverChangeAreNotAskedForAgain) {
+  const auto fixed = fixed_credentials({"id", "secret"});
+  EXPECT_FALSE(fixed->refuse(*fixed->get({})));
+}
+
+TEST_F(Credentials, AreFetchedByOneThreadForAll) {
+  std::latch all_started(8);
+  during_fetch = [&] { all_started.arrive_and_wait(); };  // the seven others ask meanwhile
+  std::vector<std::jthread> threads;
+  std::atomic<int> good = 0;
+  threads.emplace_back([&] { good += id() == "id-1"; });
+  for (int i = 0; i < 7; ++i) {
+    threads.emplace_back([&] {
+      all_started.arrive_and_wait();
+      good += id() == "id-1";
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(good, 8);
+  EXPECT_EQ(fetches, 1);
+}
+
+TEST_F(Credentials, WhileOneThreadRenewsThemServeTheOthers) {
+  EXPECT_EQ(id(), "id-1");
+  now += minutes(56);
+  std::string meanwhile;
+  during_fetch = [&] { meanwhile = id(); };
+  EXPECT_EQ(id(), "id-2");
+  EXPECT_EQ(meanwhile, "id-1");
+}
+
+TEST_F(Credentials, WaitNoLongerThanTheirCallerWants) {
+  std::latch fetching(1), stopped(1);
+  during_fetch = [&] {
+    fetching.count_down();
+    stopped.wait();
+  };
+  std::jthread first([&] { EXPECT_EQ(id(), "id-1"); });
+  fetching.wait();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(provider.get(stop.get_token()).error().code, Code::kCancelled);
+  stopped.count_down();
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,63 @@
+#include "headrace/store/s3/credentials/service.h"
+
+#include <fstream>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/io/backoff.h"
+#include "headrace/store/s3/credentials/answers.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kMaxAttempts = 3;
+constexpr std::size_t kMaxTokenBytes = 64 << 10;
+
+bool may_pass(const Result<HttpResponse>& answer) {
+  if (answer) return answer->status == 429 || answer->status >= 500;
+  return answer.error().code == Code::kUnavailable || answer.error().code == Code::kDeadlineExceeded;
+}
+
+}  // namespace
+
+Result<ServiceUrl> parse_service_url(std::string_view url) {
+  const std::size_t scheme_end = url.find("://");
+  if (scheme_end == std::string_view::npos)
+    return Error{Code::kInvalidArgument, "it begins with neither http:// nor https://"};
+  const std::size_t target_at = std::min(url.find_first_of("/?", scheme_end + 3), url.size());
+  HEADRACE_TRY(HttpEndpoint endpoint, parse_http_endpoint(url.substr(0, target_at)));
+  const std::string_view target = url.substr(target_at);
+  return ServiceUrl{std::move(endpoint), concat(target.starts_with('/') ? "" : "/", target)};
+}
+
+bool is_confidential(const HttpEndpoint& endpoint) { return endpoint.tls || endpoint.is_loopback(); }
+
+Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const FetchLimits& limits) {
+  request.max_body_bytes = kMaxAnswerBytes;
+  request.stall_timeout = limits.patience;
+  request.repeatable = false;
+  HttpClient client({.max_connections = 1, .connect_timeout = limits.patience, .tls = tls});
+  Backoff backoff({.shortest = std::chrono::milliseconds(100), .longest = std::chrono::milliseconds(1'000)},
+                  random_name_bits());
+  for (int attempt = 1;; ++attempt) {
+    Result<HttpResponse> answer = client.perform(request, limits.stop);
+    if (attempt == kMaxAttempts || !may_pass(answer)) return answer;
+    if (!sleep_unless_stopped(backoff.next(), limits.stop))
+      return Error{Code::kCancelled, "stopped while asking for credentials"};
+  }
+}
+
+Result<std::string> read_token_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxTokenBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::string_view token = trim(text);
+  if (token.empty() || text.size() > kMaxTokenBytes) {
+    return Error{Code::kFailedPrecondition,
+                 concat("the token file ", path, " cannot be read, is empty, or longer than 64 KiB")};
+  }
+  return std::string(token);
+}
+
+}  // namespace headrace

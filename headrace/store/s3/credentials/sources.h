@@ -1,0 +1,24 @@
+#pragma once
+
+/// \file Keys from what a container, an instance or a program says. Internal to this folder; chain.h decides
+/// which of them is asked.
+
+#include "headrace/base/environment.h"
+#include "headrace/io/tls.h"
+#include "headrace/store/s3/credentials/credentials.h"
+
+namespace headrace {
+
+/// Of a container at ECS, EKS and the like, as AWS_CONTAINER_* say. None where neither URI is set.
+/// \error kInvalidArgument  the URI is none, or keys would travel in the clear
+Result<std::optional<CredentialsSource>> container_source(const Environment& environment,
+                                                          const TlsOptions& tls);
+
+/// Of the instance's role, from its metadata service, version 2.
+/// \error kInvalidArgument  AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL
+Result<CredentialsSource> instance_source(const Environment& environment);
+
+/// What the shell command prints. `name` for messages.
+CredentialsSource process_source(std::string command, const Environment& environment, std::string name);
+
+}  // namespace headrace

@@ -1,0 +1,36 @@
+#pragma once
+
+/// \file Roles, assumed at AWS' Security Token Service or what speaks its protocol (MinIO does).
+/// https://docs.aws.amazon.com/STS/latest/APIReference/
+
+#include "headrace/io/http_message.h"
+#include "headrace/io/tls.h"
+#include "headrace/store/s3/credentials/provider.h"
+
+namespace headrace {
+
+struct StsService {
+  HttpEndpoint endpoint;
+  std::string region;
+  TlsOptions tls = TlsOptions();
+  CredentialsProvider::Clock now;
+};
+
+struct Role {
+  std::string arn;
+  std::string session_name;
+  std::string external_id{};
+  std::optional<unsigned> duration_s{};
+};
+
+/// With keys that have the right to: AssumeRole.
+/// \error kUnauthenticated  refused; the message has STS' reason
+Result<S3Credentials> assume_role(const StsService& sts, const Role& role, const S3Credentials& by,
+                                  const FetchLimits& limits);
+
+/// With a token of another identity provider: AssumeRoleWithWebIdentity, which is not signed.
+/// \error kUnauthenticated
+Result<S3Credentials> assume_role_with_web_identity(const StsService& sts, const Role& role,
+                                                    const std::string& token, const FetchLimits& limits);
+
+}  // namespace headrace

@@ -1,0 +1,56 @@
+#pragma once
+
+/// \file Encryption by the server: which header fields ask for it.
+/// https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingEncryption.html
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/io/http_message.h"
+
+namespace headrace {
+
+/// As the bucket says.
+struct NoEncryption {};
+/// With keys that the server keeps: SSE-S3, SSE-KMS, DSSE-KMS.
+struct ServerKeyEncryption {
+  std::string algorithm;     // "AES256", "aws:kms", "aws:kms:dsse"
+  std::string kms_key_id{};  // empty: the account's own
+};
+/// With a key that the server is given in each request and forgets: SSE-C. Nothing prints it.
+struct CustomerKeyEncryption {
+  std::string key_base64;
+  std::string key_md5_base64;
+};
+using S3Encryption = std::variant<NoEncryption, ServerKeyEncryption, CustomerKeyEncryption>;
+
+/// 32 bytes.
+/// \error kInvalidArgument  another length
+Result<S3Encryption> customer_key_encryption(BytesView key);
+
+/// HEADRACE_S3_SSE = AES256, aws:kms, aws:kms:dsse (HEADRACE_S3_SSE_KMS_KEY_ID), or customer:
+/// HEADRACE_S3_SSE_CUSTOMER_KEY (base64) or HEADRACE_S3_SSE_CUSTOMER_KEY_FILE (32 bytes, or base64).
+/// \error kInvalidArgument  names the variable, never the key
+Result<S3Encryption> encryption_from(const Environment& environment);
+
+/// A key of ours goes over TLS, or not beyond this machine. No endpoint: AWS, over TLS.
+/// \error kInvalidArgument
+Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint);
+
+/// What a request is, as far as encryption is concerned.
+enum class S3Operation {
+  kOther,           // removes, lists, drops
+  kReads,           // GET, HEAD of an object
+  kWrites,          // PUT of an object
+  kStartsUpload,    // CreateMultipartUpload
+  kSendsPart,       // UploadPart
+  kCompletes,       // CompleteMultipartUpload
+  kCopies,          // CopyObject
+  kCopiesIntoPart,  // UploadPartCopy
+};
+HttpHeaders encryption_headers(const S3Encryption& encryption, S3Operation operation);
+
+}  // namespace headrace

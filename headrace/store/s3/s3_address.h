@@ -1,0 +1,22 @@
+#pragma once
+
+/// \file Where a bucket is asked for. Internal to the driver.
+
+#include <string>
+#include <string_view>
+
+#include "headrace/store/s3/s3_options.h"
+
+namespace headrace {
+
+struct S3Address {
+  HttpEndpoint endpoint;
+  std::string path;  // of the bucket: base path, and the bucket's name unless it is in the host
+
+  /// Percent-encoded. An empty key: the bucket's own.
+  std::string path_of(std::string_view key) const;
+};
+
+S3Address s3_address(std::string_view bucket, const S3Options& options, const std::string& region);
+
+}  // namespace headrace

@@ -1,0 +1,237 @@
+#include "headrace/store/s3/s3_examine.h"
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/store/s3/s3_address.h"
+#include "headrace/store/s3/s3_client.h"
+#include "headrace/store/s3/s3_upload.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+namespace {
+
+using Outcome = Finding::Outcome;
+using std::chrono::seconds;
+using std::chrono::system_clock;
+
+constexpr seconds kMostSkew{60};
+constexpr seconds kSkewThatIsRefused{15 * 60};
+constexpr seconds kSoon{15 * 60};
+
+std::string minutes_text(seconds time) {
+  return time < seconds(120) ? concat(time.count(), " s") : concat(time.count() / 60, " min");
+}
+
+class S3Examination {
+ public:
+  S3Examination(std::string_view bucket, const S3Options& options, const CallOptions& call,
+                const Report& report)
+      : bucket_(bucket), options_(options), call_(call), report_(report) {}
+
+  bool run() {
+    shows_settings();
+    const bool has_keys = finds_keys();
+    return connects() && has_keys && lists();
+  }
+
+ private:
+  void shows_settings();
+  bool finds_keys();
+  bool connects();
+  void judges_tls(const HttpEndpoint& endpoint, const HttpResponse& answer);
+  void judges_clock(const HttpResponse& answer, system_clock::time_point now);
+  bool lists();
+  void judges_region(const std::string& actual);
+
+  void ok(std::string name, std::string text) { report_({std::move(name), Outcome::kOk, std::move(text)}); }
+  void warns(std::string name, std::string text, std::string advice) {
+    report_({std::move(name), Outcome::kWarning, std::move(text), std::move(advice)});
+  }
+  void fails(std::string name, std::string text, std::string advice) {
+    report_({std::move(name), Outcome::kFailure, std::move(text), std::move(advice)});
+  }
+
+  const std::string bucket_;
+  const S3Options& options_;
+  const CallOptions& call_;
+  const Report& report_;
+};
+
+struct EncryptionName {
+  std::string operator()(const NoEncryption&) const { return "as the bucket says"; }
+  std::string operator()(const ServerKeyEncryption& server) const {
+    return concat(server.algorithm, server.kms_key_id.empty() ? "" : " with the key ", server.kms_key_id);
+  }
+  std::string operator()(const CustomerKeyEncryption&) const { return "with a key of yours (SSE-C)"; }
+};
+
+void S3Examination::shows_settings() {
+  const HttpEndpoint endpoint = s3_address(bucket_, options_, options_.region).endpoint;
+  ok("endpoint",
+     concat(endpoint.text(), ", from ", options_.endpoint ? options_.endpoint_source : "the region (AWS)"));
+  ok("region", concat(options_.region, ", from ", options_.region_source));
+  ok("encryption", std::visit(EncryptionName(), options_.encryption));
+}
+
+bool S3Examination::finds_keys() {
+  const std::string name = "credentials";
+  if (!options_.credentials) {
+    ok(name, "none: requests are not signed (HEADRACE_S3_ANONYMOUS)");
+    return true;
+  }
+  const auto keys = options_.credentials->get(call_.stop);
+  if (!keys) {
+    fails(name, keys.error().message, concat("make this source work, or set another: docs/credentials.md"));
+    return false;
+  }
+  const std::string from =
+      concat("key ", (*keys)->access_key_id.substr(0, 4), "…, from ", options_.credentials->source());
+  const bool can_be_renewed = options_.credentials->is_renewable();
+  if ((*keys)->expires) {
+    const auto left = std::chrono::duration_cast<seconds>(*(*keys)->expires - options_.now());
+    const std::string text = concat(from, ", good for another ", minutes_text(left));
+    if (can_be_renewed || left > kSoon) {
+      ok(name, concat(text, can_be_renewed ? "; renewed before that" : ""));
+    } else {
+      warns(name, text, "renew them");
+    }
+  } else if (!(*keys)->session_token.empty() && !can_be_renewed) {
+    warns(name, concat(from, "; temporary, and nobody knows for how long"),
+          "a run that outlives them fails: for long runs use a profile or a role, which can be renewed");
+  } else {
+    ok(name, from);
+  }
+  return true;
+}
+
+std::string connection_advice(const Error& error, const S3Options& options) {
+  const std::string where = options.endpoint ? options.endpoint_source : "AWS_REGION";
+  if (error.code == Code::kUnauthenticated)
+    return "name the file of the server's certificate authority in AWS_CA_BUNDLE";
+  if (error.code == Code::kFailedPrecondition) return "check the file that AWS_CA_BUNDLE names";
+  if (error.message.find("TLS") != std::string::npos)
+    return concat("does the server speak TLS at this port? If not, ", where, " should begin with http://");
+  if (error.code == Code::kDataLoss)
+    return concat("what listens there speaks no HTTP; if it speaks TLS, ", where,
+                  " should begin with https://");
+  if (error.code == Code::kDeadlineExceeded)
+    return concat("nothing answers: look for a firewall or proxy, and check ", where);
+  return concat("is the server running, and is the address in ", where, " right?");
+}
+
+// Unsigned, so that what comes is about the connection alone.
+bool S3Examination::connects() {
+  const S3Address to = s3_address(bucket_, options_, options_.region);
+  HttpClient client({.max_connections = 1, .tls = options_.tls, .proxies = options_.proxies});
+  const auto begin = std::chrono::steady_clock::now();
+  const auto answer = client.perform(
+      {.endpoint = to.endpoint, .method = "HEAD", .target = to.path_of(""), .stall_timeout = call_.deadline},
+      call_.stop);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  if (!answer) {
+    fails("connection", answer.error().message, connection_advice(answer.error(), options_));
+    return false;
+  }
+  const std::string server =
+      printable_line(answer->header("Server").value_or("it does not say what it is"), 60);
+  ok("connection",
+     concat("answers in ", std::chrono::ceil<std::chrono::milliseconds>(took).count(), " ms (", server, ")"));
+  judges_tls(to.endpoint, *answer);
+  judges_clock(*answer, options_.now());
+  return true;
+}
+
+void S3Examination::judges_tls(const HttpEndpoint& endpoint, const HttpResponse& answer) {
+  const std::string name = "TLS", version(answer.tls_version);
+  if (!endpoint.tls && endpoint.is_loopback()) return ok(name, "none, within this machine");
+  if (!endpoint.tls) {
+    return warns(name, "none: whoever is on the way can read everything",
+                 concat("let ", options_.endpoint_source, " begin with https://"));
+  }
+  if (!options_.tls.verify) {
+    return warns(name, concat(version, ", but the server's certificate is not checked (S3_VERIFY_SSL=0)"),
+                 "name the file of its certificate authority in AWS_CA_BUNDLE instead");
+  }
+  const std::string authorities =
+      options_.tls.ca_file.empty() ? "the system's authorities" : options_.tls.ca_file;
+  ok(name, concat(version, ", certificate checked against ", authorities));
+}
+
+void S3Examination::judges_clock(const HttpResponse& answer, system_clock::time_point now) {
+  const std::string name = "clock";
+  const auto theirs = parse_http_date(answer.header("Date").value_or(""));
+  if (!theirs) return ok(name, "the server does not say what time it has");
+  const auto skew = std::chrono::duration_cast<seconds>(now - *theirs);
+  const std::string text = concat(minutes_text(std::chrono::abs(skew)),
+                                  skew < seconds(0) ? " behind" : " ahead of", " the server's");
+  if (std::chrono::abs(skew) <= kMostSkew) return ok(name, text);
+  const std::string refused = "; signatures of this time are refused, and repeated with the server's";
+  warns(name, concat(text, std::chrono::abs(skew) > kSkewThatIsRefused ? refused : ""),
+        "set this machine's clock, or have it set by NTP");
+}
+
+bool S3Examination::lists() {
+  S3Client client(bucket_, options_);
+  const S3Request request{.query = {{"list-type", "2"}, {"max-keys", "1"}}, .call = call_};
+  const auto answer = client.perform(request);
+  const std::string name = "access";
+  if (!answer) {
+    fails(name, answer.error().message, "the server was there a moment ago: try again");
+    return false;
+  }
+  judges_region(client.region());
+  if (answer->ok()) {
+    ok(name, concat(client.describe(""), " can be listed"));
+    return true;
+  }
+  const Error error = client.explain(request, *answer);
+  if (error.code == Code::kPermissionDenied) {
+    warns(name, error.message, "commands that look into folders need the right to list the bucket");
+    return true;
+  }
+  fails(name, error.message,
+        error.code == Code::kUnauthenticated ? "put the right keys where the credentials come from, above"
+                                             : "make what is asked for, or correct the URL or the endpoint");
+  return false;
+}
+
+void S3Examination::judges_region(const std::string& actual) {
+  if (actual == options_.region) return;
+  warns("region of the bucket", concat(actual, ", not ", options_.region, ": found out by asking"),
+        concat("set AWS_REGION=", actual, " to save requests, and for presigned URLs"));
+}
+
+}  // namespace
+
+bool examine_s3(std::string_view bucket, const S3Options& options, const CallOptions& call,
+                const Report& report) {
+  return S3Examination(bucket, options, call, report).run();
+}
+
+void examine_s3_checksums(std::string_view bucket, std::string_view folder, const S3Options& options,
+                          const CallOptions& call, const Report& report) {
+  const std::string name = "checksums";
+  if (!options.send_checksums) {
+    return report({name, Outcome::kWarning, "not sent (AWS_REQUEST_CHECKSUM_CALCULATION=when_required)",
+                   "unset it if the server knows x-amz-checksum-crc32c: it finds damage on the way"});
+  }
+  S3Client client(std::string(bucket), options);
+  const std::string key = join_key(folder, concat("headrace-doctor-", hex64(random_name_bits())));
+  const auto answer = client.perform({.method = "PUT",
+                                      .key = key,
+                                      .headers = {{"x-amz-checksum-crc32c", "AAAAAA=="}},
+                                      .body = as_bytes("other bytes than the checksum's"),
+                                      .call = call});
+  if (!answer) return report({name, Outcome::kFailure, answer.error().message, "try again"});
+  if (!answer->ok()) {
+    const bool is_checked = answer->http.status == 400;
+    return report({name, is_checked ? Outcome::kOk : Outcome::kWarning,
+                   concat(is_checked ? "a damaged object is refused (CRC32C)" : "the server answers ",
+                          is_checked ? "" : answer->error_code)});
+  }
+  (void)client.perform({.method = "DELETE", .key = key, .call = {.deadline = seconds(10)}});
+  report({name, Outcome::kWarning, "the server takes objects whose CRC32C is wrong",
+          "what is damaged on the way to it is noticed when it is read, not when it is written"});
+}
+
+}  // namespace headrace

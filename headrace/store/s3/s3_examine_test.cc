@@ -1,0 +1,130 @@
+// What real servers seldom do; the rest is in tests/python/test_doctor.py.
+
+#include "headrace/store/s3/s3_examine.h"
+
+#include <map>
+
+#include "headrace/base/text.h"
+#include "headrace/io/http_test_server.h"
+
+namespace headrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using Outcome = Finding::Outcome;
+using std::chrono::system_clock;
+
+constexpr std::string_view kEmptyList =
+    "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";
+
+struct Examined {
+  bool is_usable = false;
+  std::map<std::string, Finding> findings{};
+};
+
+S3Options options_for(const HttpTestServer& server) {
+  S3Options options{.endpoint = server.endpoint()};
+  options.endpoint_source = "AWS_ENDPOINT_URL_S3";
+  options.credentials = fixed_credentials({"AKIAEXAMPLE", "canary-secret"}, "the test");
+  options.max_attempts = 1;
+  options.now = [] { return *parse_http_date("Sat, 21 Nov 2026 12:00:00 GMT"); };
+  return options;
+}
+
+Examined examine(const S3Options& options) {
+  Examined out;
+  out.is_usable = examine_s3("bucket", options, {}, [&](Finding finding) {
+    EXPECT_THAT(finding.text + finding.advice, Not(HasSubstr("canary")));
+    out.findings[finding.name] = finding;
+  });
+  return out;
+}
+
+Examined examine_with_date(const std::string& date) {
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    const std::string line = concat("Date: ", date, "\r\n");
+    return request.method == "HEAD" ? TestHttpReply{concat("HTTP/1.1 200 OK\r\n", line, "\r\n")}
+                                    : test_reply(200, kEmptyList, line);
+  });
+  return examine(options_for(server));
+}
+
+TEST(S3Examine, ComparesTheClocks) {
+  EXPECT_EQ(examine_with_date("Sat, 21 Nov 2026 12:00:30 GMT").findings["clock"].outcome, Outcome::kOk);
+  const Finding behind = examine_with_date("Sat, 21 Nov 2026 12:10:00 GMT").findings["clock"];
+  EXPECT_EQ(behind.outcome, Outcome::kWarning);
+  EXPECT_THAT(behind.text, AllOf(HasSubstr("10 min behind"), Not(HasSubstr("refused"))));
+  EXPECT_THAT(behind.advice, HasSubstr("NTP"));
+  EXPECT_THAT(examine_with_date("Sat, 21 Nov 2026 10:00:00 GMT").findings["clock"].text,
+              AllOf(HasSubstr("120 min ahead"), HasSubstr("refused")));
+}
+
+TEST(S3Examine, NamesTheSourceOfKeysAndOnlyTheBeginningOfTheirId) {
+  const auto examined = examine_with_date("Sat, 21 Nov 2026 12:00:00 GMT");
+  EXPECT_TRUE(examined.is_usable);
+  EXPECT_EQ(examined.findings.at("credentials").text, "key AKIA…, from the test");
+}
+
+TEST(S3Examine, WarnsOfKeysThatExpireSoonAndCannotBeRenewed) {
+  HttpTestServer server([](const TestHttpRequest&) { return test_reply(200, kEmptyList); });
+  S3Options options = options_for(server);
+  options.credentials = fixed_credentials({"id", "s", "t", options.now() + std::chrono::minutes(5)});
+  const Finding soon = examine(options).findings["credentials"];
+  EXPECT_EQ(soon.outcome, Outcome::kWarning);
+  EXPECT_THAT(soon.text, HasSubstr("5 min"));
+  options.credentials = fixed_credentials({"id", "s", "t"});
+  EXPECT_THAT(examine(options).findings["credentials"].text, HasSubstr("nobody knows for how long"));
+}
+
+TEST(S3Examine, ABucketThatCannotBeListedMayStillServe) {
+  HttpTestServer server([](const TestHttpRequest& request) {
+    if (request.method == "HEAD") return TestHttpReply{"HTTP/1.1 403 Forbidden\r\n\r\n"};
+    return test_reply(403, "<Error><Code>AccessDenied</Code></Error>");
+  });
+  const auto examined = examine(options_for(server));
+  EXPECT_TRUE(examined.is_usable);
+  EXPECT_EQ(examined.findings.at("access").outcome, Outcome::kWarning);
+}
+
+TEST(S3Examine, NamesTheRegionThatTheBucketIsIn) {
+  HttpTestServer server([](const TestHttpRequest& request) {
+    if (request.method == "HEAD") return TestHttpReply{"HTTP/1.1 403 Forbidden\r\n\r\n"};
+    if (request.header("Authorization").find("/eu-west-3/") != std::string::npos)
+      return test_reply(200, kEmptyList);
+    return test_reply(400,
+                      "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-3</Region></Error>");
+  });
+  const auto examined = examine(options_for(server));
+  EXPECT_TRUE(examined.is_usable);
+  EXPECT_EQ(examined.findings.at("access").outcome, Outcome::kOk);
+  const Finding& region = examined.findings.at("region of the bucket");
+  EXPECT_EQ(region.outcome, Outcome::kWarning);
+  EXPECT_THAT(region.advice, HasSubstr("AWS_REGION=eu-west-3"));
+}
+
+TEST(S3Examine, WhatSpeaksNoHttpIsToldFromAServerThatIsDown) {
+  HttpTestServer server([](const TestHttpRequest&) { return TestHttpReply{"SSH-2.0-x\r\n\r\n"}; });
+  const auto examined = examine(options_for(server));
+  EXPECT_FALSE(examined.is_usable);
+  EXPECT_EQ(examined.findings.at("connection").outcome, Outcome::kFailure);
+  EXPECT_THAT(examined.findings.at("connection").advice, HasSubstr("speaks no HTTP"));
+}
+
+TEST(S3Examine, AServerThatIgnoresChecksumsIsNoticedAndCleanedUp) {
+  std::vector<std::string> methods;
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    methods.push_back(request.method);
+    return test_reply(200, "", "ETag: \"v\"\r\n");
+  });
+  std::vector<Finding> findings;
+  examine_s3_checksums("bucket", "folder", options_for(server), {},
+                       [&](const Finding& finding) { findings.push_back(finding); });
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].outcome, Outcome::kWarning);
+  EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "DELETE"}));
+}
+
+}  // namespace
+}  // namespace headrace
