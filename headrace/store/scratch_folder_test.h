@@ -1,14 +1,12 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
 namespace headrace {
 
-/// A folder that all tests of a program share and that goes when it ends.
+/// For tests: a folder that all of a program share and that goes when it ends.
 class ScratchFolder final : public testing::Environment {
  public:
   void SetUp() override {

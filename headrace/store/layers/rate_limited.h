@@ -42,9 +42,9 @@ class TokenBucket {
   Clock::time_point empty_until_{};
 };
 
-/// A view of `store` whose calls wait their turn. A read is counted as what it asks for, and corrected when it
-/// got less. A wait ends with kCancelled when the call is stopped, and a call that would wait longer than its
-/// deadline fails at once with kDeadlineExceeded.
+/// A view of `store` whose calls wait their turn. A read is counted as what it asks for, and corrected when
+/// it got less. A wait ends with kCancelled when the call is stopped, and a call that would wait longer than
+/// its deadline fails at once with kDeadlineExceeded.
 std::unique_ptr<Store> make_rate_limited(std::shared_ptr<Store> store, const RateLimits& limits);
 
 /// The same place, through `make_rate_limited`.

@@ -20,15 +20,16 @@ struct RetryOptions {
 };
 
 /// A view of `store` that repeats a call that ended with kUnavailable or kDeadlineExceeded, and a read that
-/// ended with kDataLoss, after a pause with decorrelated jitter. A listing goes on behind what it has visited.
-/// An error after the last attempt says how many there were. A stop ends the pauses, too. Each attempt has
-/// the call's deadline to itself.
+/// ended with kDataLoss, after a pause with decorrelated jitter. A listing goes on behind what it has
+/// visited. An error after the last attempt says how many there were. A stop ends the pauses, too. Each
+/// attempt has the call's deadline to itself.
 ///
-/// Not repeated: writes and copies with a condition, and the pieces and the commit of an upload. Such an error
-/// leaves open whether the write had its effect, and a second attempt would be refused by the success of the
-/// first; whoever needs to know looks at the object. (The S3 driver settles lost answers itself, by a mark.)
+/// Not repeated: writes and copies with a condition, and the pieces and the commit of an upload. Such an
+/// error leaves open whether the write had its effect, and a second attempt would be refused by the success
+/// of the first; whoever needs to know looks at the object. (The S3 driver settles lost answers itself, by a
+/// mark.)
 ///
-/// For stores whose driver does not repeat requests, and for outages that last longer than a driver's repeats.
+/// For stores whose driver does not repeat requests, and for outages that outlast a driver's repeats.
 std::unique_ptr<Store> make_retrying(std::shared_ptr<Store> store, const RetryOptions& options = {});
 
 /// The same place, through `make_retrying`.
