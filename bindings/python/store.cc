@@ -14,6 +14,7 @@
 #include "bindings/python/process.h"
 #include "bindings/python/store_reads.h"
 #include "bindings/python/upload.h"
+#include "headrace/store/layers/metered.h"
 #include "headrace/store/url.h"
 
 namespace headrace::python {
@@ -41,7 +42,7 @@ class PythonStore {
     const Location location = open_location(url, environment_);
     url_ = location.url.text();
     root_ = location.key;
-    open_ = std::make_unique<OfProcess<Location>>("this store", location);
+    open_ = std::make_unique<OfProcess<Location>>("this store", make_metered(location, metrics_));
   }
 
   const std::string& url() const { return url_; }
@@ -126,6 +127,17 @@ class PythonStore {
 
   std::string describe(const std::string& key) { return location().store->describe(full(key)); }
 
+  std::map<std::string, std::uint64_t> counters() {
+    std::map<std::string, std::uint64_t> values;
+    for (const StoreCounter& counter : location().store->counters()) values[counter.name] = counter.value;
+    return values;
+  }
+
+  std::string metrics() {
+    const std::map<std::string, std::string> labels = {{"store", describe("")}};
+    return metrics_->prometheus(labels) + prometheus_of(location().store->counters(), labels);
+  }
+
   std::tuple<bool, bool, bool, bool, bool> capabilities() {
     const Capabilities found = location().store->capabilities();
     return {found.atomic_if_absent, found.atomic_if_version, found.strong_list, found.latest_only,
@@ -136,7 +148,8 @@ class PythonStore {
   // A fork's child opens its own, and leaves the parent's alone.
   const Location& location() {
     if (!open_->is_here())
-      open_ = std::make_unique<OfProcess<Location>>("this store", open_location(url_, environment_));
+      open_ = std::make_unique<OfProcess<Location>>(
+          "this store", make_metered(open_location(url_, environment_), metrics_));
     return open_->here();
   }
 
@@ -159,6 +172,7 @@ class PythonStore {
 
   const Environment environment_;
   const CallOptions call_;
+  const std::shared_ptr<StoreMetrics> metrics_ = std::make_shared<StoreMetrics>();
   std::string url_;
   std::string root_;                           // the folder that the keys lie in
   std::unique_ptr<OfProcess<Location>> open_;  // guarded by the GIL
@@ -186,6 +200,8 @@ void bind_store(nb::module_& module) {
            nb::arg("limit"))
       .def("describe", &PythonStore::describe, nb::arg("key"))
       .def("capabilities", &PythonStore::capabilities)
+      .def("counters", &PythonStore::counters)
+      .def("metrics", &PythonStore::metrics)
       .def_prop_ro("url", &PythonStore::url);
   module.def("store_schemes", &StoreRegistry::schemes);
 }

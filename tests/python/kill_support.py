@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import tarfile
 from collections.abc import Iterator
 
 import boto3
+from tensorboard.compat.proto import event_pb2
 
 WORDS = [f"word{i}" for i in range(400)]
 
@@ -54,6 +56,24 @@ def s3_objects(url: str) -> dict[str, bytes]:
         key.removeprefix(prefix + "/"): client.get_object(Bucket=bucket, Key=key)["Body"].read()
         for key in keys
     }
+
+
+def events_in(segment: bytes) -> list[bytes]:
+    """The events of a file, without the time at which they were written."""
+    events, offset = [], 0
+    while offset < len(segment):
+        (length,) = struct.unpack_from("<Q", segment, offset)
+        event = event_pb2.Event.FromString(segment[offset + 12 : offset + 12 + length])
+        event.ClearField("wall_time")
+        events.append(event.SerializeToString(deterministic=True))
+        offset += 16 + length
+    assert offset == len(segment)
+    return events
+
+
+def of_run(objects: dict[str, bytes]) -> dict[str, object]:
+    """What lies below a run; of the event files, the events."""
+    return {name: events_in(data) if name.startswith("events/") else data for name, data in objects.items()}
 
 
 def without_run(manifest: bytes) -> dict:

@@ -9,7 +9,6 @@ import pathlib
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import time
 
@@ -115,31 +114,10 @@ def undisturbed(headrace, dataset, environment, tmp_path_factory) -> tuple[pathl
     return folder / "run", time.monotonic() - start
 
 
-def events_in(segment: bytes) -> list[bytes]:
-    """The events of a file, without the time at which they were written."""
-    events, offset = [], 0
-    while offset < len(segment):
-        (length,) = struct.unpack_from("<Q", segment, offset)
-        event = event_pb2.Event.FromString(segment[offset + 12 : offset + 12 + length])
-        event.ClearField("wall_time")
-        events.append(event.SerializeToString(deterministic=True))
-        offset += 16 + length
-    assert offset == len(segment)
-    return events
-
-
-def run_objects(run: pathlib.Path) -> dict[str, object]:
-    """What lies below a run; of the event files, the events."""
-    return {
-        name: events_in(data) if name.startswith("events/") else data
-        for name, data in kill_support.objects_below(run).items()
-    }
-
-
 def epochs_logged(run: pathlib.Path, part: str) -> list[int]:
     steps = []
     for segment in sorted((run / "events" / part).iterdir()):
-        for data in events_in(segment.read_bytes()):
+        for data in kill_support.events_in(segment.read_bytes()):
             event = event_pb2.Event.FromString(data)
             steps += [event.step for value in event.summary.value if value.tag == "epoch_loss"]
     return steps
@@ -151,7 +129,7 @@ def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
     build, dataset, environment, undisturbed, tmp_path, kills
 ):
     reference, seconds = undisturbed
-    expected = run_objects(reference)
+    expected = kill_support.of_run(kill_support.objects_below(reference))
     run = tmp_path / "killed"
     command = [build / "bin" / "headrace", *train_options(dataset, run)]
     left = set()  # by kills: how many checkpoints were published
@@ -160,7 +138,7 @@ def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
             if not (run / "export/_headrace/manifest-00000001").exists():
                 left.add(len(list((run / "checkpoints/_headrace").glob("manifest-*"))))
             continue
-        kill_support.assert_same(run_objects(run), expected)
+        kill_support.assert_same(kill_support.of_run(kill_support.objects_below(run)), expected)
         for part in ("train", "validation"):
             assert epochs_logged(run, part) == list(range(1, 13))
         shutil.rmtree(run)
@@ -204,7 +182,7 @@ def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     continued = json.loads(headrace(*options, "--json", env=environment).stdout)
     assert 0 < continued["steps_done_now"] < continued["steps"]
     headrace(*train_options(dataset, tmp_path / "undisturbed", epochs=60), env=environment)
-    kill_support.assert_same(run_objects(tmp_path / "run"), run_objects(tmp_path / "undisturbed"))
+    kill_support.assert_same(kill_support.of_run(kill_support.objects_below(tmp_path / "run"), kill_support.of_run(kill_support.objects_below(tmp_path / "undisturbed"))
 
 
 @pytest.mark.slow

@@ -32,12 +32,12 @@ class Faults:
         self._headrace, self._seed = headrace, SEED
         self.total = Account()
 
-    def run(self, *command: str, **options) -> None:
+    def run(self, *command: str, env: dict[str, str] | None = None, **options) -> None:
         store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
         options = Options(seed=self._seed, patience=0.5, **options)
         self._seed += 1
         with FaultProxy(store, options) as proxy:
-            done = self._headrace(*command, env={"AWS_ENDPOINT_URL_S3": proxy.url}, check=False)
+            done = self._headrace(*command, env={"AWS_ENDPOINT_URL_S3": proxy.url, **(env or {})}, check=False)
         account = proxy.account
         self.total.requests += account.requests
         self.total.injected.update(account.injected)
@@ -91,3 +91,81 @@ def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp
     assert kill_support.objects_below(tmp_path / "back") == files
     assert proxied.total.faults > 50
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
+
+
+def test_train_through_faults_gives_the_same_weights_and_events(headrace, archive, s3_url, tmp_path):
+    data, cache = f"{s3_url}/data", {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    headrace(*prepare_options(str(archive), data))
+    options = ["--epochs", "4", "--batch-size", "32", "--log-every", "10", "--seed", "7"]
+    headrace("train", data, f"{s3_url}/undisturbed", *options, env=cache)
+    undisturbed = kill_support.of_run(kill_support.s3_objects(f"{s3_url}/undisturbed"))
+    proxied = Faults(headrace)
+    proxied.run("train", data, f"{s3_url}/disturbed", *options, rate=0.1, env=cache)
+    kill_support.assert_same(
+        kill_support.of_run(kill_support.s3_objects(f"{s3_url}/disturbed")), undisturbed
+    )
+    assert proxied.total.faults > 10
+    print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
+
+
+# What the client counts. It does so exactly as long as it sends nothing a second time because it is late, for
+# which it has to have seen 50 answers: so each process here makes few calls.
+
+UNNOTICED = {
+    "slow_first_byte": "it is right, and early enough",
+    "trickle": "so is this",
+    "stray_continue": "allowed",
+    "chunked": "allowed",
+    "bytes_after_the_end": "the answer is whole; the connection is given up",
+    "answer_twice": "the same",
+    "whole_object_for_a_range": "right where the range is the whole",
+    "clock_skew": "it teaches a wrong clock, which the real store refuses in its turn",
+}
+COUNTED = [name for name, kind in FAULTS.items() if kind.expected and name not in UNNOTICED]
+CALLS = """
+import json, sys
+import headrace as hr
+store = hr.store(sys.argv[1], timeout=20)
+for i in range(6):
+    data = bytes([i]) * 3000
+    store.write(f"{i}", data, if_absent=i % 2 == 0)
+    assert store.read(f"{i}", size=3000) == data
+    assert store.stat(f"{i}").size_bytes == 3000
+assert [info.key for info in store.list()] == [f"{i}" for i in range(6)]
+store.copy("0", "copy")
+store.remove("copy", "1", "2")
+print(json.dumps(store.counters()))
+"""
+
+
+def calls_through(proxy: FaultProxy, url: str) -> dict[str, int]:
+    """What a process that makes a few calls has counted."""
+    environment = os.environ | {"AWS_ENDPOINT_URL_S3": proxy.url}
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS, url], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, "\n".join([*proxy.account.log, done.stderr])
+    return json.loads(done.stdout)
+
+
+def test_the_client_counts_every_fault_and_sends_few_requests_more(s3_url):
+    store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
+    with FaultProxy(store, Options(rate=0)) as proxy:
+        counted = calls_through(proxy, f"{s3_url}/undisturbed")
+    assert counted["faults_total"] == counted["resent_total"] == 0
+    needed = proxy.account.requests
+    faults = requests = 0
+    runs = 25
+    for seed in range(runs):
+        with FaultProxy(store, Options(rate=0.1, kinds=COUNTED, seed=SEED + seed, patience=0.3)) as proxy:
+            counted = calls_through(proxy, f"{s3_url}/{seed}")
+        account = proxy.account
+        seen = counted["faults_total"] + counted["resent_total"]
+        assert counted["hedges_total"] == 0
+        assert seen == account.faults, "\n".join([str(counted), *account.log])
+        assert counted["requests_total"] == account.requests
+        faults += account.faults
+        requests += account.requests
+    assert faults > 2 * runs
+    assert requests <= 1.3 * runs * needed
+    print(f"{faults} faults, {requests} requests where {runs * needed} are needed")

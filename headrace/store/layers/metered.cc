@@ -108,6 +108,17 @@ std::string StoreMetrics::prometheus(const std::map<std::string, std::string>& l
   return seconds.text() + errors.text() + bytes.text();
 }
 
+std::string prometheus_of(const std::vector<StoreCounter>& counters,
+                          const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const StoreCounter& counter : counters) {
+    PrometheusMetric metric(concat("headrace_store_", counter.name), "counter", counter.help, labels);
+    metric.add("", {}, counter.value);
+    text += metric.text();
+  }
+  return text;
+}
+
 std::unique_ptr<Store> make_metered(std::shared_ptr<Store> store, std::shared_ptr<StoreMetrics> metrics) {
   return std::make_unique<MeteredStore>(std::move(store), std::move(metrics));
 }

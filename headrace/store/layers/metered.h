@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "headrace/store/layers/intercepting.h"
 #include "headrace/store/registry.h"
@@ -44,6 +45,10 @@ class StoreMetrics {
   mutable std::mutex mutex_;
   std::array<OperationMetrics, kStoreOperations> operations_{};
 };
+
+/// The same of what a driver counts: headrace_store_requests_total and so on.
+std::string prometheus_of(const std::vector<StoreCounter>& counters,
+                          const std::map<std::string, std::string>& labels = {});
 
 /// A view of `store` that adds each call to `metrics`. An upload counts as its pieces and its commit.
 std::unique_ptr<Store> make_metered(std::shared_ptr<Store> store, std::shared_ptr<StoreMetrics> metrics);

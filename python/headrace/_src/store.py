@@ -236,6 +236,18 @@ class Store:
     def capabilities(self) -> Capabilities:
         return Capabilities(*self._native.capabilities())
 
+    def counters(self) -> dict[str, int]:
+        """How often the driver did something since it was opened, by this store or another of the same URL
+        and options: requests_total, faults_total (attempts that got no answer, or one to be asked for
+        again), resent_total, overloads_total, hedges_total, hedges_won_total, moved_bytes_total. Empty for a
+        store that talks to no server.
+        """
+        return self._native.counters()
+
+    def metrics(self) -> str:
+        """The calls of this store, their errors, bytes and times, and `counters`, as Prometheus' text."""
+        return self._native.metrics()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self.url, self._options)
 
