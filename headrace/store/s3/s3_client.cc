@@ -289,7 +289,7 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
 }
 
 std::vector<StoreCounter> S3Client::counters() const {
-  const HttpCounters http = http_.counters(address(assumptions().region).endpoint);
+  const HttpCounters http = http_.counters(s3_address(bucket_, options_, assumptions().region).endpoint);
   return {{"requests_total", "Requests sent, those sent again included.", http.requests},
           {"faults_total", "Attempts that got no answer, or one to be asked for again.", faults_},
           {"resent_total", "Requests sent again since a kept connection was closed.", http.resent},
