@@ -84,6 +84,15 @@ WRONG = {
         "nowhere.invalid",
         "AWS_ENDPOINT_URL_S3",
     ),
+    "proxy": (
+        {
+            "AWS_ENDPOINT_URL_S3": "http://nowhere.invalid",
+            "HTTP_PROXY": f"http://a:canary@127.0.0.1:{closed_port()}",
+        },
+        "connection",
+        "refused",
+        "HTTP_PROXY",
+    ),
     "endpoint": ({"AWS_ENDPOINT_URL_S3": "ftp://x"}, "settings", "AWS_ENDPOINT_URL_S3", "environment.md"),
 }
 

@@ -184,6 +184,11 @@ WRONG = {
     "endpoint": {"AWS_ENDPOINT_URL_S3": "https://user:canary@127.0.0.1"},
     "refused": {"AWS_ENDPOINT_URL_S3": "https://127.0.0.1:9"},
     "certificate": {"AWS_CA_BUNDLE": ""},
+    "proxy": {
+        "HTTPS_PROXY": "http://user:canary-proxy@127.0.0.1:9",
+        "AWS_ENDPOINT_URL_S3": "https://192.0.2.1",
+    },
+    "proxy, no URL": {"HTTPS_PROXY": "socks5://user:canary-proxy@[127.0.0.1"},
     "customer's key": {"HEADRACE_S3_SSE_CUSTOMER_KEY": base64.b64encode(b"canary").decode()},
     "customer's key, no base64": {"HEADRACE_S3_SSE_CUSTOMER_KEY": "canary-" * 7},
     "customer's key in the clear": {"AWS_ENDPOINT_URL_S3": "http://192.0.2.1"},

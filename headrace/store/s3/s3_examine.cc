@@ -104,7 +104,9 @@ bool S3Examination::finds_keys() {
   return true;
 }
 
-std::string connection_advice(const Error& error, const S3Options& options) {
+std::string connection_advice(const Error& error, const S3Options& options, const HttpProxy* proxy) {
+  if (proxy != nullptr)
+    return concat("requests go through the proxy in ", proxy->source, "; NO_PROXY names hosts that do not");
   const std::string where = options.endpoint ? options.endpoint_source : "AWS_REGION";
   if (error.code == Code::kUnauthenticated)
     return "name the file of the server's certificate authority in AWS_CA_BUNDLE";
@@ -123,19 +125,21 @@ std::string connection_advice(const Error& error, const S3Options& options) {
 bool S3Examination::connects() {
   const S3Address to = s3_address(bucket_, options_, options_.region);
   HttpClient client({.max_connections = 1, .tls = options_.tls, .proxies = options_.proxies});
+  const HttpProxy* proxy = options_.proxies.of(to.endpoint);
   const auto begin = std::chrono::steady_clock::now();
   const auto answer = client.perform(
       {.endpoint = to.endpoint, .method = "HEAD", .target = to.path_of(""), .stall_timeout = call_.deadline},
       call_.stop);
   const auto took = std::chrono::steady_clock::now() - begin;
   if (!answer) {
-    fails("connection", answer.error().message, connection_advice(answer.error(), options_));
+    fails("connection", answer.error().message, connection_advice(answer.error(), options_, proxy));
     return false;
   }
   const std::string server =
       printable_line(answer->header("Server").value_or("it does not say what it is"), 60);
   ok("connection",
-     concat("answers in ", std::chrono::ceil<std::chrono::milliseconds>(took).count(), " ms (", server, ")"));
+     concat("answers in ", std::chrono::ceil<std::chrono::milliseconds>(took).count(), " ms (", server, ")",
+            proxy != nullptr ? concat(", through the proxy in ", proxy->source) : ""));
   judges_tls(to.endpoint, *answer);
   judges_clock(*answer, options_.now());
   return true;

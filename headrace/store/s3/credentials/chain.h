@@ -3,6 +3,7 @@
 /// \file Which source of keys counts: docs/credentials.md, "Order".
 
 #include "headrace/base/environment.h"
+#include "headrace/io/http_proxy.h"
 #include "headrace/io/tls.h"
 #include "headrace/store/s3/credentials/provider.h"
 
@@ -13,6 +14,7 @@ struct CredentialsContext {
   Environment environment;
   std::string region;  // STS is asked there
   TlsOptions tls = TlsOptions();
+  HttpProxies proxies{};  // to STS; containers and instances are asked directly
 };
 
 /// Reads variables and files; no request is made and no program is started yet. None: requests are not to be

@@ -25,7 +25,7 @@ Result<S3Credentials> fetch(const ServiceUrl& url, const Environment& environmen
   HEADRACE_TRY(const std::string authorization, authorization_of(environment));
   HttpRequest request{.endpoint = url.endpoint, .target = url.target};
   if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
-  HEADRACE_TRY(const HttpResponse answer, ask_service(std::move(request), tls, limits));
+  HEADRACE_TRY(const HttpResponse answer, ask_service(std::move(request), tls, {}, limits));
   if (!answer.is_success())
     return Error{Code::kUnauthenticated, concat(url.endpoint.text(), " answers with status ", answer.status)};
   return parse_credentials_json(as_text(answer.body), CredentialsForm::kService);

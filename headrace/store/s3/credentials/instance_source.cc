@@ -13,7 +13,7 @@ constexpr std::string_view kRoles = "/latest/meta-data/iam/security-credentials/
 
 Result<std::string> ask(const HttpRequest& request, const FetchLimits& limits) {
   HEADRACE_TRY(const HttpResponse answer,
-               ask_service(request, {}, {std::min(limits.patience, kPatience), limits.stop}));
+               ask_service(request, {}, {}, {std::min(limits.patience, kPatience), limits.stop}));
   if (!answer.is_success()) {
     return Error{Code::kUnauthenticated, concat(request.endpoint.text(), " answers ", request.method, ' ',
                                                 request.target, " with status ", answer.status,

@@ -21,7 +21,7 @@ Result<StsService> sts_of(const CredentialsContext& context, const std::string& 
   Result<HttpEndpoint> endpoint =
       parse_http_endpoint(url.value_or(concat("https://sts.", region, ".amazonaws.com", suffix)));
   if (!endpoint) return std::move(endpoint).error().in("s3: AWS_ENDPOINT_URL_STS");
-  return StsService{*endpoint, region, context.tls, context.environment.now};
+  return StsService{*endpoint, region, context.tls, context.proxies, context.environment.now};
 }
 
 CredentialsSource role_source(StsService sts, Role role, CredentialsSource base, const std::string& where) {

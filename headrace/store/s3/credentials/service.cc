@@ -32,11 +32,13 @@ Result<ServiceUrl> parse_service_url(std::string_view url) {
 
 bool is_confidential(const HttpEndpoint& endpoint) { return endpoint.tls || endpoint.is_loopback(); }
 
-Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const FetchLimits& limits) {
+Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const HttpProxies& proxies,
+                                 const FetchLimits& limits) {
   request.max_body_bytes = kMaxAnswerBytes;
   request.stall_timeout = limits.patience;
   request.repeatable = false;
-  HttpClient client({.max_connections = 1, .connect_timeout = limits.patience, .tls = tls});
+  HttpClient client(
+      {.max_connections = 1, .connect_timeout = limits.patience, .tls = tls, .proxies = proxies});
   Backoff backoff({.shortest = std::chrono::milliseconds(100), .longest = std::chrono::milliseconds(1'000)},
                   random_name_bits());
   for (int attempt = 1;; ++attempt) {

@@ -20,7 +20,8 @@ bool is_confidential(const HttpEndpoint& endpoint);
 
 /// The answer, whatever its status. Repeated twice where there is none, and after 429 and 5xx.
 /// \error as HttpClient::perform
-Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const FetchLimits& limits);
+Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const HttpProxies& proxies,
+                                 const FetchLimits& limits);
 
 /// The text of a file that holds a token, without white space around it.
 /// \error kFailedPrecondition  it cannot be read, is empty, or longer than 64 KiB

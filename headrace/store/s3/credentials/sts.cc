@@ -34,7 +34,7 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
                       .target = concat(sts.endpoint.base_path, '/'),
                       .headers = headers,
                       .body = as_bytes(body)};
-  Result<HttpResponse> answer = ask_service(std::move(request), sts.tls, limits);
+  Result<HttpResponse> answer = ask_service(std::move(request), sts.tls, sts.proxies, limits);
   if (!answer) return std::move(answer).error().in(doing);
   const std::string_view text = as_text(answer->body);
   if (!answer->is_success())

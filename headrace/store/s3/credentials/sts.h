@@ -4,6 +4,7 @@
 /// https://docs.aws.amazon.com/STS/latest/APIReference/
 
 #include "headrace/io/http_message.h"
+#include "headrace/io/http_proxy.h"
 #include "headrace/io/tls.h"
 #include "headrace/store/s3/credentials/provider.h"
 
@@ -13,6 +14,7 @@ struct StsService {
   HttpEndpoint endpoint;
   std::string region;
   TlsOptions tls = TlsOptions();
+  HttpProxies proxies{};
   CredentialsProvider::Clock now;
 };
 

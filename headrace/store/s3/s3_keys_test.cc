@@ -1,0 +1,75 @@
+// Keys that end, are refused, or cannot be had, while requests need them.
+
+#include <atomic>
+
+#include "headrace/base/text.h"
+#include "headrace/io/http_test_server.h"
+#include "headrace/store/s3/s3_store.h"
+
+namespace headrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Keys that are numbered, and refused with `code` up to the number `last_bad`.
+struct RefusedKeys {
+  RefusedKeys(const std::string& code, int last_bad)
+      : server([this, code, last_bad](const TestHttpRequest& request) {
+          ++requests;
+          const std::string token = request.header("x-amz-security-token");
+          return *parse_number<int>(token) <= last_bad
+                     ? test_reply(400, concat("<Error><Code>", code, "</Code></Error>"))
+                     : test_reply(200, "", "ETag: \"v\"\r\n");
+        }) {
+    S3Options options{.endpoint = server.endpoint()};
+    options.credentials = std::make_shared<CredentialsProvider>(
+        CredentialsSource{.name = "the test",
+                          .fetch = [this](const FetchLimits&) -> Result<S3Credentials> {
+                            if (failure) return *failure;
+                            return S3Credentials{"id", "canary-secret", concat(++fetches)};
+                          }},
+        std::chrono::system_clock::now);
+    store = open_s3_store("bucket", options);
+  }
+  int fetches = 0;
+  std::atomic<int> requests = 0;
+  std::optional<Error> failure;
+  HttpTestServer server;
+  std::unique_ptr<Store> store;
+};
+
+TEST(S3Keys, ThatHaveExpiredAreHadAnewAndTheRequestRepeated) {
+  for (const char* code : {"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"}) {
+    RefusedKeys keys(code, 1);
+    EXPECT_EQ(keys.fetches, 0) << "opening a store asks nobody";
+    ASSERT_TRUE(write_text(*keys.store, "key", "text")) << code;
+    ASSERT_TRUE(write_text(*keys.store, "key", "text"));
+    EXPECT_EQ(keys.fetches, 2);
+    EXPECT_EQ(keys.requests, 3);
+  }
+}
+
+TEST(S3Keys, ThatAreRefusedTwiceAreReported) {
+  RefusedKeys keys("ExpiredToken", 99);
+  const Error error = write_text(*keys.store, "key", "text").error();
+  EXPECT_EQ(error.code, Code::kUnauthenticated);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("the test"), HasSubstr("expired")));
+  EXPECT_EQ(keys.requests, 2);
+}
+
+TEST(S3Keys, ThatCannotBeHadFailTheCallsThatNeedThem) {
+  RefusedKeys keys("ExpiredToken", 0);
+  keys.failure = Error{Code::kUnauthenticated, "may not"};
+  EXPECT_THAT(write_text(*keys.store, "key", "text").error().message,
+              AllOf(HasSubstr("s3://bucket/key"), HasSubstr("the test"), HasSubstr("may not")));
+  Bytes target(64 << 20);  // eight ranges in flight at once
+  EXPECT_EQ(keys.store->read_into("key", target, {.if_version = Version{"v"}}).error().code,
+            Code::kUnauthenticated);
+  EXPECT_EQ(keys.requests, 0);
+  keys.failure.reset();
+  EXPECT_TRUE(write_text(*keys.store, "key", "text"));
+}
+
+}  // namespace
+}  // namespace headrace
