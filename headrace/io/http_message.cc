@@ -95,6 +95,13 @@ Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without
     port = rest.substr(colon);
   }
   if (endpoint.host.empty()) return refuse("it names no host");
+  const bool is_address = rest.starts_with('[');
+  const std::string_view allowed =
+      is_address ? "0123456789abcdef:." : "0123456789abcdefghijklmnopqrstuvwxyz-._";
+  if (endpoint.host.find_first_not_of(allowed) != std::string::npos) {
+    return refuse(is_address ? "between the brackets stands no IPv6 address"
+                             : "the host has other characters than letters, digits, '-', '.' and '_'");
+  }
   endpoint.port = endpoint.tls ? 443 : 80;
   if (!port.empty()) {
     const auto number = port[0] == ':' ? parse_number<std::uint16_t>(port.substr(1)) : std::nullopt;

@@ -15,9 +15,9 @@ TEST(HttpEndpoint, IsReadFromWhatUsersWrite) {
 }
 
 TEST(HttpEndpoint, RefusesWhatIsNone) {
-  for (const char* wrong :
-       {"", "ftp://x", "http://", "http://x:0", "http://x:65536", "http://x:", "http://x:80x", "http://[::1",
-        "http://x?y", "http://x y", "http://x/\n", "http://\xc3\xa9"}) {
+  for (const char* wrong : {"", "ftp://x", "http://", "http://x:0", "http://x:65536",
+                            "http://x:", "http://x:80x", "http://[::1", "http://[[]", "http://a]",
+                            "http://a;b", "http://x?y", "http://x y", "http://x/\n", "http://\xc3\xa9"}) {
     EXPECT_EQ(parse_http_endpoint(wrong).error().code, Code::kInvalidArgument) << wrong;
   }
 }

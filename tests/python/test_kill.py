@@ -182,7 +182,10 @@ def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     continued = json.loads(headrace(*options, "--json", env=environment).stdout)
     assert 0 < continued["steps_done_now"] < continued["steps"]
     headrace(*train_options(dataset, tmp_path / "undisturbed", epochs=60), env=environment)
-    kill_support.assert_same(kill_support.of_run(kill_support.objects_below(tmp_path / "run"), kill_support.of_run(kill_support.objects_below(tmp_path / "undisturbed"))
+    continued, undisturbed = (
+        kill_support.of_run(kill_support.objects_below(tmp_path / name)) for name in ("run", "undisturbed")
+    )
+    kill_support.assert_same(continued, undisturbed)
 
 
 @pytest.mark.slow

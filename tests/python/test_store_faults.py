@@ -1,9 +1,13 @@
-"""prepare and verify with their store behind a proxy that makes it fail in every way that it knows: the same
-bytes as without. HEADRACE_SOAK_SEED sets the first seed."""
+"""Commands and clients whose store is behind a proxy that makes it fail in every way that it knows: the same
+bytes as without. HEADRACE_SOAK_SEED sets the first seed.
+"""
 
+import json
 import os
 import pathlib
 import random
+import subprocess
+import sys
 
 import kill_support
 import pytest
@@ -37,7 +41,9 @@ class Faults:
         options = Options(seed=self._seed, patience=0.5, **options)
         self._seed += 1
         with FaultProxy(store, options) as proxy:
-            done = self._headrace(*command, env={"AWS_ENDPOINT_URL_S3": proxy.url, **(env or {})}, check=False)
+            done = self._headrace(
+                *command, env={"AWS_ENDPOINT_URL_S3": proxy.url, **(env or {})}, check=False
+            )
         account = proxy.account
         self.total.requests += account.requests
         self.total.injected.update(account.injected)
@@ -101,9 +107,7 @@ def test_train_through_faults_gives_the_same_weights_and_events(headrace, archiv
     undisturbed = kill_support.of_run(kill_support.s3_objects(f"{s3_url}/undisturbed"))
     proxied = Faults(headrace)
     proxied.run("train", data, f"{s3_url}/disturbed", *options, rate=0.1, env=cache)
-    kill_support.assert_same(
-        kill_support.of_run(kill_support.s3_objects(f"{s3_url}/disturbed")), undisturbed
-    )
+    kill_support.assert_same(kill_support.of_run(kill_support.s3_objects(f"{s3_url}/disturbed")), undisturbed)
     assert proxied.total.faults > 10
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
 
