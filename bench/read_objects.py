@@ -46,6 +46,16 @@ def library(name: str) -> dict | str:
     return run("move_objects", *arguments, on=measuring.cores())
 
 
+def curl() -> dict:
+    """libcurl, by its command: one stream, into nothing."""
+    url = f"http://{object_store.host()}{object_store.readable_target(KEY)}"
+    runs = [
+        measuring.run(["curl", "--silent", "--fail", "--output", "/dev/null", url], measuring.cores())
+        for _ in range(INNER_REPEATS)
+    ]
+    return {"cpu_s": [run.cpu_s for run in runs], "wall_s": [run.wall_s for run in runs]}
+
+
 def measure(program, tls: bool, repeats: int) -> tuple[dict, dict]:
     with object_store.minio(tls):
         url = f"s3://{object_store.BUCKET}/{KEY}"
@@ -54,6 +64,7 @@ def measure(program, tls: bool, repeats: int) -> tuple[dict, dict]:
         for count in CONNECTIONS:
             programs[f"raw, {count} connections"] = lambda count=count: raw(program, scheme, count)
         if not tls:
+            programs["libcurl"] = curl
             programs |= {name: (lambda name=name: library(name)) for name in PROJECT + OWN}
         return measuring.take_turns(programs, repeats)
 
@@ -68,7 +79,7 @@ def summarise(plain: dict, tls: dict) -> tuple[dict, dict]:
         compared[key] = f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"
         summary |= {f"GET of 1 GiB, {name}, {each}: GB per second": rate for each, rate in rates.items()}
     rates, costs = measuring.wall_rates(plain, SIZE / 1e9), measuring.costs(plain, SIZE / 1e9)
-    libraries = [name for name in rates if name in PROJECT + OWN]
+    libraries = [name for name in rates if name in ("libcurl", *PROJECT, *OWN)]
     best = max(libraries, key=rates.__getitem__)
     key = "GET of 1 GiB, plain HTTP, over the fastest library (must be >= 1.5)"
     summary[key] = rates["headrace"] / rates[best]

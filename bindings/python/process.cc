@@ -21,7 +21,10 @@ constexpr std::size_t kKeptEnvironments = 8;
 
 // The stores of one process in one environment.
 struct OpenStores {
-  explicit OpenStores(Environment captured) : environment(std::move(captured)), registry(environment) {}
+  explicit OpenStores(Environment captured) : environment(std::move(captured)), registry(environment, warn) {}
+  static void warn(const std::string& text) {
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+  }
   const ProcessMark process;
   const Environment environment;
   StoreRegistry registry;

@@ -55,7 +55,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
       return kWrongCommandLine;
     }
   }
-  StoreRegistry stores(environment);
+  StoreRegistry stores(environment, [&](const std::string& warning) { console.warn(warning); });
   CommandContext context{environment, stores, console, arguments, stop.get_token()};
   return finish(console, line->command->run(context, line->arguments, line->options));
 }

@@ -13,16 +13,27 @@
 namespace headrace {
 namespace {
 
-using OpenStore = Result<std::unique_ptr<Store>> (*)(const Url&, const Environment&);
+struct Opened {
+  std::unique_ptr<Store> store;
+  std::string warning{};  // empty: none
+};
+using OpenStore = Result<Opened> (*)(const Url&, const Environment&);
 
-Result<std::unique_ptr<Store>> open_file(const Url&, const Environment&) { return make_file_store("/"); }
-Result<std::unique_ptr<Store>> open_memory(const Url& url, const Environment&) {
-  return make_memory_store(url.authority);
+Result<Opened> open_file(const Url&, const Environment&) { return Opened{make_file_store("/")}; }
+Result<Opened> open_memory(const Url& url, const Environment&) {
+  return Opened{make_memory_store(url.authority)};
 }
 
-Result<std::unique_ptr<Store>> open_s3(const Url& url, const Environment& environment) {
+Result<Opened> open_s3(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const S3Options options, s3_options_from(environment));
-  return open_s3_store(url.authority, options);
+  Opened opened{open_s3_store(url.authority, options)};
+  if (!options.tls.verify && (!options.endpoint || options.endpoint->tls)) {
+    opened.warning =
+        concat("s3://", url.authority,
+               ": the server's certificate is not checked (S3_VERIFY_SSL); whoever is in between "
+               "can read and change everything");
+  }
+  return opened;
 }
 
 struct Driver {
@@ -41,6 +52,7 @@ constexpr Driver kDrivers[] = {
 
 struct StoreRegistry::Open {
   Environment environment;
+  Warn warn;
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Store>> stores;  // by "scheme://authority"
 };
@@ -52,8 +64,9 @@ Location Location::at(std::string_view name) const {
   return out;
 }
 
-StoreRegistry::StoreRegistry(Environment environment) : open_(std::make_unique<Open>()) {
+StoreRegistry::StoreRegistry(Environment environment, Warn warn) : open_(std::make_unique<Open>()) {
   open_->environment = std::move(environment);
+  open_->warn = std::move(warn);
 }
 StoreRegistry::~StoreRegistry() = default;
 
@@ -66,19 +79,21 @@ std::vector<std::string> StoreRegistry::schemes() {
 Result<Location> StoreRegistry::open(std::string_view text) {
   std::error_code ignored;
   HEADRACE_TRY(const Url url, parse_url(text, std::filesystem::current_path(ignored).string()));
-  const std::lock_guard lock(open_->mutex);
+  std::unique_lock lock(open_->mutex);
   std::shared_ptr<Store>& store = open_->stores[concat(url.scheme, "://", url.authority)];
-  if (store == nullptr) {
-    const auto* driver = std::find_if(std::begin(kDrivers), std::end(kDrivers),
-                                      [&](const Driver& d) { return d.scheme == url.scheme; });
-    if (driver == std::end(kDrivers)) {
-      return Error{Code::kInvalidArgument, concat("no store driver for \"", url.scheme, "://\" in ", text,
-                                                  "; the schemes built in are ", join(schemes(), ", "))};
-    }
-    HEADRACE_TRY(std::unique_ptr<Store> opened, driver->open(url, open_->environment));
-    store = std::move(opened);
+  if (store != nullptr) return Location{store, url.path, url};
+  const auto* driver = std::find_if(std::begin(kDrivers), std::end(kDrivers),
+                                    [&](const Driver& d) { return d.scheme == url.scheme; });
+  if (driver == std::end(kDrivers)) {
+    return Error{Code::kInvalidArgument, concat("no store driver for \"", url.scheme, "://\" in ", text,
+                                                "; the schemes built in are ", join(schemes(), ", "))};
   }
-  return Location{store, url.path, url};
+  HEADRACE_TRY(Opened opened, driver->open(url, open_->environment));
+  store = std::move(opened.store);
+  const Location location{store, url.path, url};
+  lock.unlock();  // who is warned may open another
+  if (!opened.warning.empty() && open_->warn) open_->warn(opened.warning);
+  return location;
 }
 
 }  // namespace headrace

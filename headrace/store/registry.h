@@ -2,6 +2,7 @@
 
 /// \file Opens the store that a URL lies in. registry.cc holds the only list of drivers.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,8 +27,11 @@ struct Location {
 /// Opens stores, one per scheme and authority, and keeps them. Thread-safe.
 class StoreRegistry {
  public:
-  /// `environment` gives credentials and endpoints; it is copied.
-  explicit StoreRegistry(Environment environment);
+  using Warn = std::function<void(const std::string&)>;
+
+  /// `environment` gives credentials and endpoints; it is copied. `warn` is told, by who opens a store for
+  /// the first time, of what makes it unsafe.
+  explicit StoreRegistry(Environment environment, Warn warn = {});
   ~StoreRegistry();
 
   /// Parses and opens; no request is made yet.

@@ -1,0 +1,35 @@
+// What tests/python/test_http_against_curl.py drives: sends "METHOD http://host:port/target", a line of
+// standard input each, and writes what came of it, a JSON object a line: status and body, or the error's code.
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "headrace/io/digest.h"
+#include "headrace/io/http_client.h"
+
+namespace headrace {
+namespace {
+
+using Json = nlohmann::json;
+
+Json outcome(HttpClient& client, const std::string& line) {
+  const std::size_t space = line.find(' '), slash = line.find('/', line.find("://") + 3);
+  const auto endpoint = parse_http_endpoint(std::string_view(line).substr(space + 1, slash - space - 1));
+  if (!endpoint) return {{"error", "endpoint"}};
+  const auto answer = client.perform({.endpoint = *endpoint,
+                                      .method = line.substr(0, space),
+                                      .target = line.substr(slash),
+                                      .repeatable = false,
+                                      .stall_timeout = std::chrono::milliseconds(5'000)});
+  if (!answer) return {{"error", code_name(answer.error().code)}};
+  return {{"status", answer->status}, {"body", hex(answer->body)}};
+}
+
+}  // namespace
+}  // namespace headrace
+
+int main() {
+  headrace::HttpClient client({});
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << headrace::outcome(client, line) << std::endl;
+}
