@@ -1,5 +1,6 @@
 // What tests/python/test_http_against_curl.py drives: sends "METHOD http://host:port/target", a line of
-// standard input each, and writes what came of it, a JSON object a line: status and body, or the error's code.
+// standard input each, and writes what came of it, a JSON object a line: status and body, or the error's
+// code.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -87,6 +87,10 @@ class HttpTransfers {
   /// Has `run` call `then` after a pause.
   void after(std::chrono::milliseconds pause, std::function<void()> then);
 
+  /// For who calls it from a `done` or `then` that is about to take long: other threads, which want
+  /// connections, need not wait for this one's turn.
+  void give_way();
+
   /// Until nothing is left to wait for, also of what `done` and `then` have started. After a stop everything
   /// ends at once, with kCancelled, and pauses are over.
   void run();

@@ -75,6 +75,7 @@ Result<HttpProxies> http_proxies_from(const Environment& environment) {
       const std::size_t end = std::min(rest.find(','), rest.size());
       std::string name = to_lower(trim(rest.substr(0, end)));
       if (name.starts_with('.')) name.erase(0, 1);
+      if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
       if (!name.empty()) proxies.direct.push_back(std::move(name));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }

@@ -30,8 +30,9 @@ struct HttpProxies {
   const HttpProxy* of(const HttpEndpoint& endpoint) const;
 };
 
-/// HTTPS_PROXY, HTTP_PROXY and NO_PROXY, each in lower case first, as curl reads them: a list of hosts is
-/// separated by commas; a proxy is "http://[name:password@]host[:port]", port 1080 unless given.
+/// HTTPS_PROXY, HTTP_PROXY and NO_PROXY, each in lower case first. NO_PROXY: names, domains and single
+/// addresses between commas, no networks like 10.0.0.0/8. A proxy: "http://[name:password@]host[:port]", port
+/// 1080 unless given.
 /// \error kInvalidArgument  names the variable, not its value, which may hold a password
 Result<HttpProxies> http_proxies_from(const Environment& environment);
 

@@ -28,7 +28,7 @@ Environment with(std::map<std::string, std::string, std::less<>> variables) {
 
 HttpEndpoint endpoint_of(std::string_view text) { return *parse_http_endpoint(text); }
 
-TEST(HttpProxies, AreReadAsCurlReadsThem) {
+TEST(HttpProxies, AreReadFromTheVariables) {
   const auto none = http_proxies_from(with({}));
   ASSERT_TRUE(none);
   EXPECT_EQ(none->of(endpoint_of("https://store.example")), nullptr);
@@ -49,11 +49,12 @@ TEST(HttpProxies, AreReadAsCurlReadsThem) {
 }
 
 TEST(HttpProxies, AreNotTakenForThisMachineNorForWhatNoProxyNames) {
-  const auto proxies = http_proxies_from(
-      with({{"https_proxy", "proxy:1"}, {"NO_PROXY", "Direct.example, .inside.example,10.0.0.7:9000"}}));
+  const auto proxies = http_proxies_from(with(
+      {{"https_proxy", "proxy:1"}, {"NO_PROXY", "Direct.example, .inside.example,10.0.0.7:9000,[fd00::7]"}}));
   ASSERT_TRUE(proxies);
-  for (const char* direct : {"https://direct.example", "https://a.direct.example", "https://b.inside.example",
-                             "https://10.0.0.7:9000", "https://localhost:9000", "https://127.0.0.1:1"}) {
+  for (const char* direct :
+       {"https://direct.example", "https://a.direct.example", "https://b.inside.example",
+        "https://10.0.0.7:9000", "https://[fd00::7]:9000", "https://localhost:9000", "https://127.0.0.1:1"}) {
     EXPECT_EQ(proxies->of(endpoint_of(direct)), nullptr) << direct;
   }
   for (const char* far : {"https://notdirect.example", "https://10.0.0.7:9001", "https://example"}) {

@@ -33,7 +33,11 @@ class HttpTransfer {
   bool is_overloaded() const {
     return head_after() && (exchange_->status() == 429 || exchange_->status() == 503);
   }
-  bool has_good_head() const { return head_after() && exchange_->status() / 100 == 2; }
+  /// What another attempt would be told as well.
+  bool has_definite_head() const {
+    return head_after() && exchange_->status() < 500 && exchange_->status() != 429 &&
+           exchange_->status() != 408;
+  }
 
   /// Once it is over. \error as HttpClient::perform, without saying which request
   Result<HttpResponse> take_response() { return *std::move(outcome_); }

@@ -65,6 +65,10 @@ class HttpTransfers::Loop {
     pauses_.push_back({steady_clock::now() + pause, std::move(then)});
   }
 
+  void leave_queue() {
+    if (std::exchange(is_queued_, false)) connections_.withdraw((*poller_).get());
+  }
+
   void run() {
     while (!waiting_.empty() || !running_.empty() || !pauses_.empty()) {
       if (!poller_) {
@@ -117,10 +121,6 @@ class HttpTransfers::Loop {
       waits_since_ = steady_clock::now();
     return waits_since_ +
            std::min<milliseconds>(waiting_.front().request->stall_timeout, std::chrono::hours(24));
-  }
-
-  void leave_queue() {
-    if (std::exchange(is_queued_, false)) connections_.withdraw((*poller_).get());
   }
 
   void begin_waiting() {
@@ -208,7 +208,7 @@ class HttpTransfers::Loop {
     HttpTransfer& transfer = *running->attempts[at].transfer;
     transfer.advance(readable, now);
     const bool is_racing = running->attempts.size() > 1;
-    if (is_racing && transfer.has_good_head()) {
+    if (is_racing && transfer.has_definite_head()) {
       win(*running, at, now);
     } else if (is_racing && (transfer.is_over() || transfer.head_after())) {
       if (transfer.is_overloaded()) running->governor->overloaded(now);
@@ -330,6 +330,7 @@ void HttpTransfers::start(const HttpRequest& request, Done done) { loop_->start(
 void HttpTransfers::after(milliseconds pause, std::function<void()> then) {
   loop_->after(pause, std::move(then));
 }
+void HttpTransfers::give_way() { loop_->leave_queue(); }
 void HttpTransfers::run() { loop_->run(); }
 
 }  // namespace headrace

@@ -190,6 +190,59 @@ TEST(HttpTransfers, AndAThirdTimeIfThatIsLateToo) {
   EXPECT_LE(client.counters(server.endpoint()).hedges, 300U / 20 + 1);
 }
 
+TEST(HttpTransfers, OfTwoAttemptsADefiniteAnswerWinsThoughItIsNoSuccess) {
+  std::latch second_came(1), may_end(1);
+  std::atomic<int> late = 0;
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    if (request.target != "/late") return test_reply(206, "x");
+    if (late++ == 0) {
+      second_came.wait();
+      return test_reply(404, "none");
+    }
+    second_came.count_down();
+    may_end.wait();
+    return test_reply(404, "none");
+  });
+  HttpClient client({});
+  read_one_by_one(client, server.endpoint(), 200);
+  Bytes target(8);
+  const auto answer = client.perform({.endpoint = server.endpoint(),
+                                      .target = "/late",
+                                      .target_memory = target,
+                                      .stall_timeout = std::chrono::seconds(20)});
+  const bool was_hedged = late == 2;
+  if (!was_hedged) second_came.count_down();
+  may_end.count_down();
+  ASSERT_TRUE(was_hedged);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 404);
+}
+
+// A thread whose callback takes long while it is first in the queue.
+TEST(HttpTransfers, WhoGivesWayKeepsNobodyWaiting) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 1});
+  const HttpRequest request{.endpoint = server.endpoint(), .stall_timeout = std::chrono::seconds(20)};
+  std::latch other_is_done(1);
+  HttpTransfers transfers(client, {});
+  std::vector<int> statuses;
+  int callbacks = 0;
+  std::jthread other;
+  const auto done = [&](const Result<HttpResponse>& response) {
+    statuses.push_back(response ? response->status : 0);
+    if (callbacks++ != 0) return;
+    transfers.give_way();
+    other = std::jthread([&] {
+      EXPECT_TRUE(client.perform(request));
+      other_is_done.count_down();
+    });
+    other_is_done.wait();
+  };
+  for (int i = 0; i < 3; ++i) transfers.start(request, done);
+  transfers.run();
+  EXPECT_THAT(statuses, ElementsAre(200, 200, 200));
+}
+
 TEST(HttpTransfers, WhatHasAnEffectIsNotSentASecondTime) {
   HttpTestServer server([&](const TestHttpRequest& request) {
     if (request.target == "/late") std::this_thread::sleep_for(milliseconds(300));

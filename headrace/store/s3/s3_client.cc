@@ -226,6 +226,7 @@ void S3Client::perform_many(std::size_t count, const CallOptions& call,
 void S3Client::send(const std::shared_ptr<Call>& call) {
   ++call->attempt;
   const S3Request& request = call->request;
+  if (options_.credentials && options_.credentials->may_wait()) call->transfers.give_way();
   auto keys = signing_keys(request);
   if (!keys) {
     return call->transfers.after(milliseconds(0),

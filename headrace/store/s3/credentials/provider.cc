@@ -75,6 +75,13 @@ void CredentialsProvider::keep(S3Credentials fetched) {
   is_refused_ = false;
 }
 
+bool CredentialsProvider::may_wait() {
+  const std::scoped_lock lock(mutex_);
+  const auto now = now_();
+  const bool is_good = current_ && !is_refused_ && now < good_until_;
+  return !is_good || (now >= renew_at_ && !is_fetching_);
+}
+
 bool CredentialsProvider::refuse(const Current& refused) {
   if (!source_.is_renewable) return false;
   const std::scoped_lock lock(mutex_);

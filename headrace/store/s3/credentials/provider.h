@@ -24,6 +24,9 @@ class CredentialsProvider {
   /// \error kCancelled  `stop` was requested; else as the source's, saying which source
   Result<Current> get(const std::stop_token& stop);
 
+  /// Whether `get` would fetch, or wait for who does.
+  bool may_wait();
+
   /// The server does not accept these. True: `get` may bring others.
   bool refuse(const Current& refused);
 
