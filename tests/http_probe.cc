@@ -20,7 +20,6 @@ Json outcome(HttpClient& client, const std::string& line) {
   const auto answer = client.perform({.endpoint = *endpoint,
                                       .method = line.substr(0, space),
                                       .target = line.substr(slash),
-                                      .repeatable = false,
                                       .stall_timeout = std::chrono::milliseconds(5'000)});
   if (!answer) return {{"error", code_name(answer.error().code)}};
   return {{"status", answer->status}, {"body", hex(answer->body)}};

@@ -17,7 +17,7 @@ def unchecked(server_over_tls) -> dict[str, str]:
 def test_a_command_warns_and_goes_on(headrace, s3_url, server_over_tls, unchecked, tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"x")
-    done = headrace("--quiet", "cp", file, f"{s3_url}/file", env=unchecked)
+    done = headrace("cp", "--quiet", file, f"{s3_url}/file", env=unchecked)
     assert WARNING in done.stderr and "s3://headrace-test" in done.stderr
     assert WARNING not in headrace("stat", f"{s3_url}/file", env=server_over_tls).stderr
 
