@@ -1,6 +1,6 @@
 """How fast do 20,000 objects of 4 kB come from MinIO on the same machine? Beside boto3 with threads and
-obstore's asynchronous reads. Per second of the wall's clock, server and client on the same two cores, each
-program a process of its own, taking turns.
+obstore's asynchronous reads, each from Python; and without Python, in C++. Per second of the wall's clock,
+server and client on the same two cores, each program a process of its own, taking turns.
 
     ./dev bench read_small_objects --json bench/results/2026-01-31/read_small_objects.json
 """
@@ -13,15 +13,16 @@ SIZE = 4096
 PREFIX = "small-"
 INNER_REPEATS = 1
 LEAST = {"boto3": 5, "obstore": 1.5}
+PROJECT = ("headrace", "boto3")
 
 
-def ours(program) -> dict:
+def in_cpp(program) -> dict:
     url = f"s3://{object_store.BUCKET}/{PREFIX}"
     return measuring.run_json([program, "read_many", url, COUNT, SIZE, INNER_REPEATS], measuring.cores())
 
 
 def library(name: str) -> dict | str:
-    run = peers.run_project if name == "boto3" else peers.run_own
+    run = peers.run_project if name in PROJECT else peers.run_own
     arguments = ("read_many", name, object_store.BUCKET, PREFIX, COUNT, INNER_REPEATS)
     return run("move_objects", *arguments, on=measuring.cores())
 
@@ -29,8 +30,8 @@ def library(name: str) -> dict | str:
 def measure(program, repeats: int) -> tuple[dict, dict]:
     with object_store.minio():
         object_store.write_small(PREFIX, COUNT, SIZE)
-        programs = {"headrace": lambda: ours(program)}
-        programs |= {name: (lambda name=name: library(name)) for name in LEAST}
+        programs = {"headrace, C++": lambda: in_cpp(program)}
+        programs |= {name: (lambda name=name: library(name)) for name in ("headrace", *LEAST)}
         return measuring.take_turns(programs, repeats)
 
 

@@ -2,7 +2,7 @@
 
     python move_objects.py read      LIBRARY BUCKET KEY BYTES REPEATS
     python move_objects.py write     LIBRARY BUCKET KEY BYTES REPEATS
-    python move_objects.py read_many LIBRARY BUCKET PREFIX COUNT REPEATS
+    python move_objects.py read_many LIBRARY BUCKET PREFIX COUNT REPEATS   objects of 4 KiB
 
 Endpoint and keys come from the variables AWS_*. Memory that is read into is used again where the library can.
 """
@@ -17,6 +17,7 @@ from repeating import repeat
 
 MANY_AT_ONCE = {"boto3": 16, "obstore": 64}
 PART_BYTES = 8 << 20
+SMALL_BYTES = 4096
 ENDPOINT = os.environ["AWS_ENDPOINT_URL_S3"]
 REGION = os.environ["AWS_REGION"]
 
@@ -198,6 +199,14 @@ def s3fs_write(bucket: str, key: str, size: int) -> Callable[[], int]:
 # ---- many small objects
 
 
+def headrace_many(bucket: str, prefix: str, count: int) -> Callable[[], int]:
+    import headrace as hr
+
+    store = hr.store(f"s3://{bucket}")
+    ranges = [(f"{prefix}{number:05}", 0, SMALL_BYTES) for number in range(count)]
+    return lambda: sum(map(len, store.read_many(ranges)))
+
+
 def boto3_many(bucket: str, prefix: str, count: int) -> Callable[[], int]:
     s3 = boto3_client()
 
@@ -241,6 +250,7 @@ LIBRARIES = {
     ("write", "obstore"): obstore_write,
     ("write", "pyarrow"): pyarrow_write,
     ("write", "s3fs"): s3fs_write,
+    ("read_many", "headrace"): headrace_many,
     ("read_many", "boto3"): boto3_many,
     ("read_many", "obstore"): obstore_many,
 }

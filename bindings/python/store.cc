@@ -42,7 +42,7 @@ class PythonStore {
     const Location location = open_location(url, environment_);
     url_ = location.url.text();
     root_ = location.key;
-    open_ = std::make_unique<OfProcess<Location>>("this store", make_metered(location, metrics_));
+    open_ = opened(location);
   }
 
   const std::string& url() const { return url_; }
@@ -134,8 +134,9 @@ class PythonStore {
   }
 
   std::string metrics() {
-    const std::map<std::string, std::string> labels = {{"store", describe("")}};
-    return metrics_->prometheus(labels) + prometheus_of(location().store->counters(), labels);
+    const Open open = here();
+    const std::map<std::string, std::string> labels = {{"store", open.location.store->describe(full(""))}};
+    return open.metrics->prometheus(labels) + prometheus_of(open.location.store->counters(), labels);
   }
 
   std::tuple<bool, bool, bool, bool, bool> capabilities() {
@@ -145,19 +146,34 @@ class PythonStore {
   }
 
  private:
-  // A fork's child opens its own, and leaves the parent's alone.
-  const Location& location() {
-    if (!open_->is_here())
-      open_ = std::make_unique<OfProcess<Location>>(
-          "this store", make_metered(open_location(url_, environment_), metrics_));
+  struct Open {
+    Location location;
+    std::shared_ptr<StoreMetrics> metrics;
+  };
+
+  // The metrics are new, too: a thread that a fork left behind may have held the lock of the parent's.
+  static std::unique_ptr<OfProcess<Open>> opened(const Location& location) {
+    auto metrics = std::make_shared<StoreMetrics>();
+    return std::make_unique<OfProcess<Open>>("this store", make_metered(location, metrics), metrics);
+  }
+
+  // For the caller to own: `open_` may be replaced while it waits. A fork's child opens its own, and leaves
+  // the parent's alone. Opening may warn, which runs Python code; if another call opened meanwhile, that one
+  // stays.
+  Open here() {
+    if (!open_->is_here()) {
+      std::unique_ptr<OfProcess<Open>> own = opened(open_location(url_, environment_));
+      if (!open_->is_here()) open_ = std::move(own);
+    }
     return open_->here();
   }
+  Location location() { return here().location; }
 
   template <typename Work>
   auto call(Work work) -> decltype(work(std::declval<Store&>(), CallOptions{})) {
-    Store& store = *location().store;
+    const Location open = location();
     return run_interruptibly([&](const std::stop_token& stop) {
-      return work(store, CallOptions{.deadline = call_.deadline, .stop = stop});
+      return work(*open.store, CallOptions{.deadline = call_.deadline, .stop = stop});
     });
   }
 
@@ -172,10 +188,9 @@ class PythonStore {
 
   const Environment environment_;
   const CallOptions call_;
-  const std::shared_ptr<StoreMetrics> metrics_ = std::make_shared<StoreMetrics>();
   std::string url_;
-  std::string root_;                           // the folder that the keys lie in
-  std::unique_ptr<OfProcess<Location>> open_;  // guarded by the GIL
+  std::string root_;                       // the folder that the keys lie in
+  std::unique_ptr<OfProcess<Open>> open_;  // guarded by the GIL
 };
 
 }  // namespace

@@ -165,6 +165,60 @@ def test_a_server_that_fails_is_not_taken_for_an_answer(s3_url):
             look(path)
 
 
+@pytest.fixture
+def failing(place, monkeypatch):
+    """A file system in which the folder `bad` cannot be listed, and the path of one around it."""
+    fs, path = place
+    fs.pipe({f"{path}/{name}": b"x" for name in ("bad/x", "deep/bad/y", "good/z")})
+    ls = type(fs).ls
+
+    def fail(fs, path, *arguments, **options):
+        if path.endswith("/bad"):
+            raise errors.UnavailableError("no answer")
+        return ls(fs, path, *arguments, **options)
+
+    monkeypatch.setattr(type(fs), "ls", fail)
+    return fs, path
+
+
+def test_a_part_of_a_listing_is_not_taken_for_all(failing):
+    fs, path = failing
+    for look in (
+        lambda: list(fs.walk(path)),
+        lambda: fs.find(path, maxdepth=3),
+        lambda: fs.glob(f"{path}/*/*"),
+        lambda: fs.du(path, maxdepth=3),
+        lambda: fs.rm(path, recursive=True, maxdepth=3),
+    ):
+        with pytest.raises(ConnectionError):
+            look()
+
+
+def test_a_walk_goes_on_if_told_to(failing):
+    fs, path = failing
+    met = []
+    for on_error in ("omit", met.append):
+        walked = [folder for folder, _, _ in fs.walk(path, on_error=on_error)]
+        assert walked == [path, f"{path}/deep", f"{path}/good"]
+    assert [type(error) for error in met] == [errors.UnavailableError] * 2
+    assert list(fs.walk(f"{path}/missing")) == []
+    with pytest.raises(FileNotFoundError):
+        list(fs.walk(f"{path}/missing", on_error="raise"))
+
+
+def test_a_walk_is_pruned_and_turned_around(place):
+    fs, path = place
+    fs.pipe({f"{path}/{name}": b"x" for name in ("a/x", "b/c/y")})
+    walked = []
+    for folder, folders, _ in fs.walk(path):
+        walked.append(folder)
+        folders[:] = [name for name in folders if name != "a"]
+    assert walked == [path, f"{path}/b", f"{path}/b/c"]
+    upwards = [folder for folder, _, _ in fs.walk(path, topdown=False)]
+    assert upwards == [f"{path}/a", f"{path}/b/c", f"{path}/b", path]
+    assert [folder for folder, _, _ in fs.walk(path, maxdepth=1)] == [path]
+
+
 # ---- reading
 
 
@@ -259,6 +313,16 @@ def test_cat_ranges_tells_which_failed(place):
     assert isinstance(found[1], FileNotFoundError)
     with pytest.raises(FileNotFoundError):
         fs.cat_ranges([f"{path}/x", f"{path}/missing"], 0, 2, on_error="raise")
+
+
+def test_a_store_that_fails_is_asked_once_for_many_ranges():
+    options = {"access_key_id": "key", "secret_access_key": "secret", "timeout": 1}
+    fs = fsspec.filesystem("hr+s3", endpoint_url="http://127.0.0.1:1", **options)
+    found = fs.cat_ranges(["bucket/x"] * 50, 0, 2)
+    assert isinstance(found[0], errors.Error)
+    assert all(one is found[0] for one in found)
+    with pytest.raises(errors.Error):
+        fs.cat_ranges(["bucket/x"] * 50, 0, 2, on_error="raise")
 
 
 def test_cat_reads_many(place):
@@ -427,6 +491,147 @@ def test_files_are_copied_and_moved(place, tmp_path):
         fs.cp_file(f"{path}/missing", f"{path}/y")
 
 
+@pytest.mark.parametrize(
+    "source, target, recursive",
+    [
+        ("dir/x", "dir/", False),
+        ("dir/x", "dir", False),
+        ("dir/x", "dir/x", False),
+        ("dir/*", "dir", False),
+        ("dir", "", True),
+        ("dir/", "dir", True),
+    ],
+)
+def test_what_is_moved_to_where_it_is_stays(place, source, target, recursive):
+    fs, path = place
+    fs.pipe({f"{path}/dir/x": b"x", f"{path}/dir/sub/y": b"y"})
+    for prefix in ("", f"{fs.protocol}://"):
+        fs.mv(f"{prefix}{path}/{source}", f"{path}/{target}".removesuffix("/" * (not target)), recursive)
+        assert fs.cat(path, recursive=True) == {f"{path}/dir/x": b"x", f"{path}/dir/sub/y": b"y"}
+
+
+def test_a_path_with_a_dot_is_the_same_file(file_url):
+    fs, path = fsspec.url_to_fs(f"hr+{file_url}")
+    fs.pipe_file(f"{path}/x", b"x")
+    fs.mv(f"{path}/x", f"{path}/./x")
+    assert fs.cat_file(f"{path}/x") == b"x"
+
+
+def test_a_move_that_would_lose_something_is_refused(place):
+    fs, path = place
+    files = {f"{path}/{name}": name.encode() for name in ("d/x", "d/sub/y", "e/x")}
+    fs.pipe(files)
+    x, y, other = files
+    for source, target, recursive in [
+        (f"{path}/d", f"{path}/d/sub", True),
+        (f"{path}/d", f"{path}/d/new", True),
+        ([x, other], f"{path}/both", False),
+        ([x, y], [y, other], False),
+    ]:
+        with pytest.raises(errors.InvalidArgumentError, match="cannot be moved"):
+            fs.mv(source, target, recursive)
+    with pytest.raises(IsADirectoryError):
+        fs.mv(f"{path}/d", f"{path}/f")
+    with pytest.raises(FileNotFoundError):
+        fs.mv(f"{path}/missing", f"{path}/f")
+    assert fs.cat(path, recursive=True) == files
+
+
+def test_folders_and_lists_are_moved(place):
+    fs, path = place
+    fs.pipe({f"{path}/d/x": b"x", f"{path}/d/sub/y": b"y"})
+    fs.mv(f"{path}/d", f"{path}/e", recursive=True)
+    assert fs.find(path) == [f"{path}/e/sub/y", f"{path}/e/x"]
+    fs.mv([f"{path}/e/x", f"{path}/e/sub/y"], [f"{path}/1", f"{path}/2"])
+    assert fs.cat(path, recursive=True) == {f"{path}/1": b"x", f"{path}/2": b"y"}
+
+
+def test_a_move_removes_nothing_before_all_is_copied(place, monkeypatch):
+    fs, path = place
+    fs.pipe({f"{path}/d/{name}": b"x" for name in "ab"})
+    copy = hr.Store.copy
+
+    def fail_later(store, source, target):
+        if source.endswith("b"):
+            raise errors.UnavailableError("no answer")
+        return copy(store, source, target)
+
+    monkeypatch.setattr(hr.Store, "copy", fail_later)
+    with pytest.raises(ConnectionError):
+        fs.mv(f"{path}/d", f"{path}/e", recursive=True)
+    assert fs.find(f"{path}/d") == [f"{path}/d/a", f"{path}/d/b"]
+
+
+def test_rm_file_takes_no_name_for_a_pattern(place):
+    fs, path = place
+    names = ["a*", "a?", "a[b]", "ab", "ac"]
+    fs.pipe({f"{path}/{name}": b"x" for name in names})
+    for name in names[:3]:
+        fs.rm_file(f"{path}/{name}")
+    assert fs.find(path) == [f"{path}/ab", f"{path}/ac"]
+
+
+class FlatStore:
+    """Objects whose keys mean nothing, as those of Amazon's S3; MinIO keeps none below another."""
+
+    def __init__(self):
+        self.objects: dict[str, bytes] = {}
+
+    def stat(self, key: str) -> hr.ObjectInfo:
+        if not self.exists(key):
+            raise errors.NotFoundError(key)
+        return hr.ObjectInfo(key, len(self.objects[key]), "1", None)
+
+    def exists(self, key: str) -> bool:
+        return key in self.objects
+
+    def list(self, prefix: str, folders: bool = False):
+        told = set()
+        for key in sorted(self.objects):
+            below = key.removeprefix(prefix)
+            folder = prefix + below.partition("/")[0] + "/"
+            if not key.startswith(prefix) or folder in told:
+                continue
+            if folders and "/" in below:
+                told.add(folder)
+                yield hr.ObjectInfo(folder, 0, "", None)
+            else:
+                yield self.stat(key)
+
+    def read_many(self, ranges):
+        return [self.objects[key] for key, _, _ in ranges]
+
+    def remove(self, *keys: str) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
+
+
+def test_an_object_beside_a_folder_of_its_name_is_a_file():
+    path = "bucket"
+    fs = fsspec.filesystem("hr+s3", skip_instance_cache=True)
+    fs._stores[path] = store = FlatStore()
+    files = {f"{path}/{name}": name.encode() for name in ("a", "a/x", "a/x/y", "b")}
+
+    def write() -> None:
+        store.objects.update({name.removeprefix(path + "/"): data for name, data in files.items()})
+
+    write()
+    a, x, y, b = files
+    assert fs.find(path) == fs.find(path, maxdepth=3) == list(files)
+    assert fs.cat(path, recursive=True) == files
+    assert fs.cat([a, x]) == {a: b"a", x: b"a/x"}
+    assert fs.cat(f"{path}/*") == {a: b"a", b: b"b"}
+    assert fs.cat(a, recursive=True) == {a: b"a", x: b"a/x", y: b"a/x/y"}
+    fs.rm([a, x])
+    assert fs.find(path) == [y, b]
+    write()
+    fs.rm(a, recursive=True)
+    assert fs.find(path) == [b]
+    write()
+    fs.rm(path, recursive=True)
+    assert fs.find(path) == []
+
+
 def test_large_files_come_whole(place, tmp_path):
     fs, path = place
     fs.pipe_file(f"{path}/x", content(70 * MIB))
@@ -451,7 +656,7 @@ def test_many_at_once_are_few_requests(s3_url):
         assert requests_of(lambda: fs.find(path)) == 1
         assert requests_of(lambda: fs.du(path)) == 1
         assert requests_of(lambda: fs.cat(path, recursive=True)) <= 330, "one each, and what is hedged"
-        assert requests_of(lambda: fs.rm(path, recursive=True)) == 2
+        assert requests_of(lambda: fs.rm(path, recursive=True)) == 3, "is the folder's name an object, too?"
         assert fs.find(path) == []
 
 

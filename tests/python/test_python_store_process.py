@@ -2,9 +2,11 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import pytest
 
@@ -134,6 +136,47 @@ def test_a_child_keeps_the_options(s3_url, monkeypatch):
     store.write("object", b"data")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
     assert in_child(lambda: store.read("object").decode()) == "data"
+
+
+def calls(store: hr.Store, operation: str) -> int:
+    """How many of them the store's metrics count."""
+    found = re.findall(
+        rf'^headrace_store_call_seconds_count{{.*"{operation}".*}} (\d+)', store.metrics(), re.M
+    )
+    return sum(map(int, found))
+
+
+def test_a_child_counts_its_own_calls(store):
+    """The parent's counts have a lock, which a thread that is not in the child may hold."""
+    store.write("object", b"data")
+    for _ in range(3):
+        store.stat("object")
+
+    def child() -> str:
+        store.stat("object")
+        return str(calls(store, "stat"))
+
+    assert in_child(child) == "1"
+    assert calls(store, "stat") == 3
+
+
+def test_a_store_that_is_used_while_it_is_opened_anew_stays():
+    """A warning runs Python code: here a call of the very store that is being opened."""
+    options = {"access_key_id": "key", "secret_access_key": "secret", "verify_tls": False, "timeout": 1}
+    with pytest.warns(UserWarning, match="not checked"):
+        store = hr.store("s3://bucket", endpoint_url="https://127.0.0.1:1", **options)
+
+    def fail() -> None:
+        with pytest.raises(hr.errors.Error):
+            store.stat("object")
+
+    def child() -> str:
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda *_: fail()
+        fail()
+        return str(calls(store, "stat"))
+
+    assert in_child(child) == "2"
 
 
 def test_an_upload_belongs_to_the_process_that_began_it(store):

@@ -5,6 +5,7 @@
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/faulty.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/layers/prefixed.h"
 #include "headrace/store/layers/rate_limited.h"
@@ -57,17 +58,18 @@ std::unique_ptr<Store> stoppable(Inner inner) {
   return make_stoppable(std::move(inner), std::stop_source().get_token());
 }
 
+constexpr std::pair<const char*, Layer> kLayers[] = {{"prefixed", prefixed},
+                                                     {"metered", metered},
+                                                     {"rate_limited", rate_limited},
+                                                     {"retrying", retrying},
+                                                     {"faultless", faultless},
+                                                     {"retrying_faulty", retrying_faulty},
+                                                     {"cached_retrying_faulty", cached_retrying_faulty},
+                                                     {"stoppable", stoppable}};
+
 std::vector<DriverUnderTest> all_layers() {
-  const std::pair<const char*, Layer> layers[] = {{"prefixed", prefixed},
-                                                  {"metered", metered},
-                                                  {"rate_limited", rate_limited},
-                                                  {"retrying", retrying},
-                                                  {"faultless", faultless},
-                                                  {"retrying_faulty", retrying_faulty},
-                                                  {"cached_retrying_faulty", cached_retrying_faulty},
-                                                  {"stoppable", stoppable}};
   std::vector<DriverUnderTest> all;
-  for (const auto& [name, layer] : layers) {
+  for (const auto& [name, layer] : kLayers) {
     const std::size_t max_key_bytes = layer == prefixed ? 1024 - kFolder.size() - 1 : 1024;
     all.push_back({.name = concat(name, "_memory"),
                    .open_empty = [layer = layer] { return layer(make_memory_store("test")); },
@@ -77,6 +79,19 @@ std::vector<DriverUnderTest> all_layers() {
                    .max_key_bytes = max_key_bytes});
   }
   return all;
+}
+
+TEST(Layers, TellWhatTheDriverCounts) {
+  class CountingStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    std::vector<StoreCounter> counters() const override { return {{.name = "requests", .value = 7}}; }
+  };
+  for (const auto& [name, layer] : kLayers) {
+    const auto counters = layer(std::make_shared<CountingStore>(make_memory_store("test")))->counters();
+    ASSERT_EQ(counters.size(), 1U) << name;
+    EXPECT_EQ(counters.front().value, 7U) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, StoreConformance, testing::ValuesIn(all_layers()), driver_name);

@@ -9,14 +9,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from fsspec.callbacks import DEFAULT_CALLBACK
-from fsspec.core import get_compression
+from fsspec.core import get_compression, has_magic
 from fsspec.spec import AbstractFileSystem
+from fsspec.utils import other_paths
 
 from headrace._src.file_object import HeadraceFile, WrittenCompressed, WrittenText
 from headrace._src.store import ObjectInfo, Store
 from headrace._src.store import store as open_store
 from headrace._src.store_options import StoreOptions
-from headrace.errors import Error, NotFoundError, OutOfRangeError, UnimplementedError
+from headrace.errors import (
+    DataLossError,
+    Error,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    UnimplementedError,
+)
 
 _OF_FSSPEC = ("use_listings_cache", "listings_expiry_time", "max_paths", "asynchronous", "loop")
 _PIECE_BYTES = 64 << 20  # of a copy to this machine
@@ -152,23 +160,72 @@ class HeadraceFileSystem(AbstractFileSystem):
         detail: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """All files below `path`, from one listing."""
-        if maxdepth is not None:
-            return super().find(path, maxdepth, withdirs, detail, **kwargs)
+        """All files below `path`, from one listing; with `maxdepth`, from one of each folder.
+
+        Args:
+            withdirs: with the folders, `path` among them; of a file and a folder of one name, the file.
+        """
         path = self._strip_protocol(path)
         store, key = self._store_of(path)
-        found = {}
-        for info in store.list(key and key + "/"):
-            entry = self._entry(path, key, info)
-            if entry["type"] == "file":
-                found[entry["name"]] = entry
-        if not found and key and self.isfile(path):
-            found[path] = self.info(path)
-        elif withdirs:
-            for folder in self._folders_of(found, path):
-                found[folder] = {"name": folder, "size": 0, "type": "directory"}
+        files, folders = {}, {}
+        if maxdepth is None:
+            for info in store.list(key and key + "/"):
+                entry = self._entry(path, key, info)
+                if entry["type"] == "file":
+                    files[entry["name"]] = entry
+            for name in self._folders_of(files, path):
+                folders[name] = {"name": name, "size": 0, "type": "directory"}
+        else:
+            for _, below, found in self.walk(path, maxdepth, detail=True, **kwargs):
+                files.update({entry["name"]: entry for entry in found.values()})
+                folders.update({entry["name"]: entry for entry in below.values()})
+            if files or folders:
+                folders[path] = {"name": path, "size": 0, "type": "directory"}
+        if not files and not folders and key and self.isfile(path):
+            files[path] = self.info(path)
+        found = folders | files if withdirs else files
         names = sorted(found)
         return {name: found[name] for name in names} if detail else names
+
+    def walk(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        topdown: bool = True,
+        on_error: Any = None,
+        **kwargs: Any,
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """As os.walk. What fails is raised, lest a part be taken for all; what is not there is empty.
+
+        Args:
+            on_error: "raise": also if a folder is not there; "omit": folders that fail are empty; a function
+                is called with the error.
+        """
+        if maxdepth is not None and maxdepth < 1:
+            raise ValueError(f"maxdepth is {maxdepth}; it is at least 1")
+        path, detail = self._strip_protocol(path), kwargs.pop("detail", False)
+        try:
+            entries = self.ls(path, detail=True, **kwargs)
+        except Error as error:
+            if on_error == "raise" or (on_error is None and not isinstance(error, NotFoundError)):
+                raise
+            if callable(on_error):
+                on_error(error)
+            return
+        named = [(entry["name"][len(path) :].lstrip("/"), entry) for entry in entries]
+        folders: Any = {name: entry for name, entry in named if entry["type"] == "directory"}
+        files: Any = {name: entry for name, entry in named if entry["type"] != "directory"}
+        if not detail:
+            folders, files = list(folders), list(files)
+        if topdown:
+            yield path, folders, files
+        if maxdepth is None or maxdepth > 1:
+            deeper = None if maxdepth is None else maxdepth - 1
+            for name in list(folders):  # what the caller left in it
+                below = f"{path.rstrip('/')}/{name}"
+                yield from self.walk(below, deeper, topdown, on_error, detail=detail, **kwargs)
+        if not topdown:
+            yield path, folders, files
 
     def _folders_of(self, files: Iterable[str], root: str) -> set[str]:
         """All that the files lie in, from `root` on."""
@@ -266,10 +323,15 @@ class HeadraceFileSystem(AbstractFileSystem):
                     for key, (begin, end) in zip(keys, wanted, strict=True)
                 ]
                 found: list = store.read_many(ranges)
-            except Error:  # one at a time, which tells which it was, and knows where each file ends
+            except (NotFoundError, OutOfRangeError, DataLossError):
+                # of one file: each by itself tells which it was, and knows where its file ends
                 found = [
                     self._cat_one(paths[place], starts[place], ends[place], on_error) for place in places
                 ]
+            except Error as error:  # of the store: asking again for each would not help
+                if on_error != "return":
+                    raise
+                found = [error] * len(places)
             for place, content in zip(places, found, strict=True):
                 out[place] = content
         return out
@@ -288,7 +350,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         Args:
             on_error: "raise"; "omit": files that fail are left out; "return": their exceptions are in it.
         """
-        paths = self._files(self.expand_path(path, recursive=recursive))
+        paths = self._files(path, recursive)
         if len(paths) == 1 and not isinstance(path, list) and paths[0] == self._strip_protocol(path):
             return self.cat_file(paths[0], **kwargs)
         start, end = kwargs.get("start"), kwargs.get("end")
@@ -298,10 +360,36 @@ class HeadraceFileSystem(AbstractFileSystem):
             path: content for path, content in pairs if on_error == "return" or isinstance(content, bytes)
         }
 
-    def _files(self, expanded: list[str]) -> list[str]:
-        """Without the folders that others lie in."""
-        folders = {self._parent(path) for path in expanded}
-        return [path for path in expanded if path not in folders]
+    def _expand(self, path: Any, recursive: bool, maxdepth: int | None = None) -> dict[str, bool]:
+        """What expand_path finds, and of each whether it is a file, as `a` beside `a/x` is."""
+        found: dict[str, bool] = {}
+        for one in [path] if isinstance(path, str | os.PathLike) else path:
+            name = self._strip_protocol(one)
+            if not has_magic(name):
+                if recursive:
+                    found |= self._tree(name, maxdepth)
+                else:
+                    found[name] = True
+                continue
+            matched = self.glob(name, maxdepth=maxdepth, detail=True)
+            found |= {match: entry["type"] == "file" for match, entry in matched.items()}
+            if recursive and maxdepth != 1:
+                for match in matched:
+                    found |= self._tree(match, maxdepth and maxdepth - 1)
+        if not found:
+            raise FileNotFoundError(path)
+        return {name: found[name] for name in sorted(found)}
+
+    def _tree(self, root: str, maxdepth: int | None) -> dict[str, bool]:
+        entries = self.find(root, maxdepth, withdirs=True, detail=True)
+        found = {name: entry["type"] == "file" for name, entry in entries.items()}
+        if found.get(root) is False:  # what lies below it does not tell whether there is such an object
+            store, key = self._store_of(root)
+            found[root] = key != "" and store.exists(key)
+        return found
+
+    def _files(self, path: Any, recursive: bool, maxdepth: int | None = None) -> list[str]:
+        return [name for name, is_file in self._expand(path, recursive, maxdepth).items() if is_file]
 
     def get_file(
         self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **kwargs: Any
@@ -392,8 +480,68 @@ class HeadraceFileSystem(AbstractFileSystem):
                 raise
         self.invalidate_cache(path2)
 
+    def mv(
+        self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **kwargs: Any
+    ) -> None:
+        """Moves files: copies all, to where `copy` would, then removes them; what is its own target stays.
+
+        Raises:
+            IsADirectoryError: a folder, and not `recursive`. InvalidArgumentError: something would be lost:
+                a folder would go into itself, two files to one place, or one to where another comes from.
+        """
+        pairs = self._moves(path1, path2, recursive, maxdepth)
+        for source, target in pairs:
+            self.cp_file(source, target)
+        self._remove([source for source, _ in pairs])
+
+    def _moves(self, path1: Any, path2: Any, recursive: bool, maxdepth: int | None) -> list[tuple[str, str]]:
+        """Files to be moved, each with its target."""
+        if isinstance(path1, list) and isinstance(path2, list):
+            expanded = {self._strip_protocol(path): True for path in path1}
+            targets = path2
+        else:
+            self._require_no_folder(path1, recursive)
+            expanded = self._expand(path1, recursive, maxdepth)
+            if not recursive or maxdepth is not None:
+                expanded = {path: True for path, is_file in expanded.items() if is_file}
+            targets = self._targets(path1, list(expanded), path2)
+        pairs = [
+            (source, self._strip_protocol(target), is_file)
+            for (source, is_file), target in zip(expanded.items(), targets, strict=True)
+        ]
+        for source, target, is_file in pairs:
+            if not is_file and target.startswith(source.rstrip("/") + "/"):
+                raise InvalidArgumentError(f"{source} cannot be moved into itself, to {target}")
+        moves = [(source, target) for source, target, is_file in pairs if is_file and source != target]
+        taken = {source for source, _ in moves}
+        for source, target in moves:
+            if target in taken:
+                raise InvalidArgumentError(
+                    f"{source} cannot be moved to {target}: another file is on its way"
+                )
+            taken.add(target)
+        return moves
+
+    def _targets(self, path1: Any, sources: list[str], path2: Any) -> list[str]:
+        """Where fsspec's copy would put them."""
+        is_one = isinstance(path1, str | os.PathLike)
+        into = isinstance(path2, str) and (path2.endswith("/") or self.isdir(path2))
+        if is_one and has_magic(self._strip_protocol(path1)):
+            below = len(sources) == 1
+        else:
+            below = is_one and into and not os.fspath(path1).endswith("/")
+        return other_paths(sources, path2, exists=below, flatten=not is_one)
+
+    def _require_no_folder(self, path: Any, recursive: bool) -> None:
+        """Raises unless `path` is a list, a pattern, recursive, or a file that is there."""
+        if recursive or not isinstance(path, str | os.PathLike) or has_magic(self._strip_protocol(path)):
+            return
+        if self.info(path)["type"] == "directory":
+            raise IsADirectoryError(f"{path} is a folder; it takes recursive=True")
+
     def rm_file(self, path: str) -> None:
-        self.rm([path])
+        """Removes the file of just this name: nothing in it is a pattern. None there is no error."""
+        self._remove([path])
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
         """Removes files, a thousand with each request. Those of a list that are not there are no error.
@@ -401,12 +549,11 @@ class HeadraceFileSystem(AbstractFileSystem):
         Raises:
             FileNotFoundError: nothing is at `path`. IsADirectoryError: a folder, and not `recursive`.
         """
-        if isinstance(path, str | os.PathLike) and not recursive and self._type_of(path) == "directory":
-            raise IsADirectoryError(f"{path} is a folder; remove it with recursive=True")
-        paths = self._files(self.expand_path(path, recursive=recursive, maxdepth=maxdepth))
-        if paths == [path] and not recursive:
-            self.info(path)
+        self._require_no_folder(path, recursive)
+        self._remove(self._files(path, recursive, maxdepth))
+
+    def _remove(self, paths: list[str]) -> None:
         for store, _, keys in self._by_store(paths):
             store.remove(*keys)
-        for one in paths:
-            self.invalidate_cache(one)
+        for path in paths:
+            self.invalidate_cache(path)
