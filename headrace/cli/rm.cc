@@ -3,6 +3,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
+#include "headrace/store/glob.h"
 
 namespace headrace {
 namespace {
@@ -98,10 +99,19 @@ Status show_removed(Console& console, const Totals& totals, const std::string& w
   return {};
 }
 
+// Is it all of this machine, or what matches anywhere on it? A mistyped variable must not be enough.
+bool names_no_folder_of_machine(const Doomed& doomed) {
+  const Location& place = doomed.place;
+  if (!place.url.authority.empty()) return false;
+  return place.key.empty() || (doomed.kind == Named::Kind::kPattern && literal_folder(place.key).empty());
+}
+
 Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
   const Location& place = doomed.place;
-  if (place.key.empty() && place.url.authority.empty())
-    return Error{Code::kInvalidArgument, "this would remove all files of this machine; name a folder"};
+  if (names_no_folder_of_machine(doomed)) {
+    return Error{Code::kInvalidArgument,
+                 "this would remove files from all of this machine; name a folder of it"};
+  }
   HEADRACE_TRY(const Survey found, survey(doomed, context.call()));
   if (found.totals.objects == 0) return nothing_at(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
