@@ -234,6 +234,28 @@ def test_sync_delete_removes_what_is_not_in_from(headrace, source, place, tmp_pa
     assert counts(headrace("sync", "--delete", "--yes", source, place.url, "--json")) == (0, 3, 0)
 
 
+@pytest.mark.parametrize("leads_to", ["elsewhere", "nowhere"])
+def test_sync_delete_keeps_copies_of_what_lies_behind_a_link(headrace, source, place, tmp_path, leads_to):
+    headrace("cp", "-r", source, place.url)
+    before = place.objects()
+    (source / "deep").rename(tmp_path / "elsewhere")
+    (source / "deep").symlink_to(tmp_path / leads_to)
+    done = headrace("sync", "--delete", "--yes", source, place.url, check=False)
+    assert done.returncode == 1 and f"{source}/deep is a symbolic link" in done.stderr
+    assert place.objects() == before
+    headrace("sync", "--delete", "--yes", "--exclude", "deep/**", source, place.url)
+    assert place.objects() == before
+
+
+def test_folders_that_lie_in_one_another_by_a_link_are_refused(headrace, source, tmp_path):
+    (tmp_path / "link").symlink_to(source / "deep")
+    before = kill_support.objects_below(source)
+    for from_, to in [(tmp_path / "link", source), (source, tmp_path / "link/new")]:
+        done = headrace("sync", "--delete", "--yes", from_, to, check=False)
+        assert done.returncode == 1 and "lies in" in done.stderr
+    assert kill_support.objects_below(source) == before
+
+
 @pytest.mark.parametrize(("answer", "code", "stays"), [(b"n\n", 1, True), (b"y\n", 0, False)])
 def test_sync_delete_asks_on_a_terminal(build, source, tmp_path, answer, code, stays):
     copy = write_files(tmp_path / "copy", {"old": b"1"})
@@ -362,6 +384,13 @@ def test_rm_takes_patterns_and_asks(headrace, tree, place):
     removed = json.loads(headrace("rm", "-r", "--yes", f"{tree}/run-*", "--json").stdout)
     assert removed == {"removed_objects": 2, "removed_bytes": 27}
     assert set(place.objects()) == {"other/a.txt", "top.txt"}
+
+
+def test_rm_wants_a_folder_of_the_machine_before_a_pattern(headrace):
+    # None of these exists, should the refusal be gone.
+    for pattern in ["/*-headrace-test-none", "/**-headrace-test-none", "/*-headrace-test-none/x"]:
+        done = headrace("rm", "-r", "--yes", pattern, check=False)
+        assert done.returncode == 1 and "name a folder of it" in done.stderr
 
 
 def test_an_object_or_folder_of_just_that_name_is_no_pattern(headrace, tmp_path):
