@@ -101,8 +101,8 @@ int make_folders(const std::string& folder, bool is_durable) {
 
 enum class EntryKind { kObject, kFolder, kNeither };
 
-// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error is no answer: what
-// is there and cannot be seen must not be taken for removed.
+// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error is no answer:
+// what is there and cannot be seen must not be taken for removed.
 bool is_absence(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
 
 // A link to a file is an object. A link to a folder is nothing: to follow it would list, and let `rm -r`
