@@ -13,9 +13,9 @@ namespace headrace {
 /// \error what the system says, where it cannot be found out
 Result<bool> lies_in(const Location& inner, const Location& outer);
 
-/// Whether `from`, a listing of which has not shown `name`, has no such object: not if a part of that name is
-/// a symbolic link, since what lies behind one that leads to a folder, or nowhere just now, is not listed. For
-/// a folder that is none of this machine there is nothing to ask.
+/// Whether `from`, a listing of which has not shown `name`, has no such object: not if a part of that name
+/// is a symbolic link, since what lies behind one that leads to a folder, or nowhere just now, is not listed.
+/// For a folder that is none of this machine there is nothing to ask.
 /// \error kFailedPrecondition  it names the link; what the system says, where it cannot be found out
 Status check_absent(const Location& from, std::string_view name);
 

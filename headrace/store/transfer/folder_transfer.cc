@@ -132,7 +132,7 @@ class FolderTransfer {
     }
     HEADRACE_TRY(const ObjectTransfer done, transfer_object(from, job.source, to, object_options_));
     if (options_.journal != nullptr && done.source) {
-      options_.journal->add(job.name, *done.source, done.target);
+      options_.journal->add_copy(job.name, *done.source, done.target);
     }
     advance(1, 0);
     report(TransferStep::kCopied, job.name, done.target.size_bytes, done.crc32c);
