@@ -16,6 +16,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("journals")
+
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "runs ls", "runs show", "lineage"]
 
 

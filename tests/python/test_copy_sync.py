@@ -17,6 +17,8 @@ import kill_support
 import pytest
 from test_cli import on_a_terminal, publish
 
+pytestmark = pytest.mark.usefixtures("journals")
+
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 KILLS = [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
@@ -39,16 +41,14 @@ def place(request) -> Place:
     return Place(request.getfixturevalue(f"{request.param}_url"))
 
 
-@pytest.fixture(autouse=True)
-def journals(tmp_path, monkeypatch) -> pathlib.Path:
-    """Where this test's commands keep their journals."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache/headrace/transfers"
-
-
 @pytest.fixture
 def source(tmp_path) -> pathlib.Path:
-    return write_files(tmp_path / "source", {"a.txt": b"1", "deep/b.txt": b"22", "deep/er/c.bin": b"333"})
+    """Files old enough for a journal."""
+    files = {"a.txt": b"1", "deep/b.txt": b"22", "deep/er/c.bin": b"333"}
+    folder = write_files(tmp_path / "source", files)
+    for name in files:
+        os.utime(folder / name, (time.time() - 3600,) * 2)
+    return folder
 
 
 def write_files(folder: pathlib.Path, files: dict[str, bytes]) -> pathlib.Path:
@@ -95,10 +95,9 @@ def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, pl
     source = tmp_path / "source"
     publish(source, parts, "predictions", {})
     files = kill_support.objects_below(source)
-    start = time.monotonic()
-    headrace("cp", "-r", source, tmp_path / "undisturbed")
-    seconds = time.monotonic() - start
     command = [build / "bin/headrace", "cp", "-r", "--resume", source, place.url]
+    seconds = kill_support.seconds_of(command)
+    headrace("rm", "-r", "--yes", place.url)
     for was_killed in kill_support.Killer(command, SEED, seconds, {}).kill(kills):
         there = place.objects()
         assert [name for name in there if there[name] != files[name]] == [], "each object is whole"
@@ -166,7 +165,13 @@ def test_an_interrupt_leaves_nothing_half_published(build, headrace, place, tmp_
     source = tmp_path / "source"
     publish(source, {f"part-{i:04}": bytes(2000) for i in range(600)}, "predictions", {})
     command = [build / "bin/headrace", "cp", "-r", source, place.url, "--jobs", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pipesize=4096,  # which the lines of 600 objects do not fit into: it cannot end before it is read
+    ) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
