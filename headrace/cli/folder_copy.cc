@@ -1,6 +1,7 @@
 #include "headrace/cli/folder_copy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
@@ -18,7 +19,8 @@ std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Loc
   if (!home && !cache) return nullptr;
   const Result<Location> folder =
       context.stores.open(concat(cache ? *cache : *home + "/.cache", "/headrace/transfers"));
-  auto journal = folder ? TransferJournal::open(*folder, from, to) : folder.error();
+  const auto now = std::chrono::system_clock::now();
+  auto journal = folder ? TransferJournal::open(*folder, from, to, now) : folder.error();
   if (journal) return *std::move(journal);
   context.console.warn(concat("what is copied will not be remembered: ", journal.error().message));
   return nullptr;

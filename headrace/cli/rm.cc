@@ -1,13 +1,17 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
+#include "headrace/store/glob.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::size_t kKeysAtOnce = 1000;
+constexpr std::size_t kMostKeys = 1'000'000;  // removed by one command, besides manifests
 
 constexpr Positional kPositionals[] = {
     {.name = "URL", .sentence = "An object; a pattern of objects, in quotes; with -r also folders."}};
@@ -51,9 +55,13 @@ struct Doomed {
   }
 };
 
+// What there is to remove, as it is shown before: what comes later stays.
 struct Survey {
   Totals totals;
   std::vector<std::string> manifests;
+  std::vector<std::string> others;  // the first kMostKeys
+
+  std::uint64_t removable() const { return manifests.size() + others.size(); }
 };
 
 Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
@@ -61,31 +69,45 @@ Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
   HEADRACE_CHECK(doomed.visit(call, [&](const ObjectInfo& object) -> Status {
     ++found.totals.objects;
     found.totals.bytes += object.size_bytes;
-    if (is_manifest_key(object.key)) found.manifests.push_back(object.key);
+    if (is_manifest_key(object.key)) {
+      found.manifests.push_back(object.key);
+    } else if (found.others.size() < kMostKeys) {
+      found.others.push_back(object.key);
+    }
     return {};
   }));
+  std::ranges::sort(found.manifests);  // a pattern may match folders, of which each has its own order
   return found;
+}
+
+// Between question and answer much may happen: what was published since would lose parts to this.
+Status check_not_published_since(const Doomed& doomed, const Survey& found, const CallOptions& call) {
+  Status visited = doomed.visit(call, [&](const ObjectInfo& object) -> Status {
+    if (!is_manifest_key(object.key) || std::ranges::binary_search(found.manifests, object.key)) return {};
+    return Error{Code::kFailedPrecondition, concat(doomed.place.store->describe(object.key),
+                                                   " was published meanwhile; nothing was removed; look at "
+                                                   "what is there, and run the same command again")};
+  });
+  if (!visited && visited.error().code == Code::kNotFound) return {};  // all is gone
+  return visited;
 }
 
 Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& found) {
   Store& store = *doomed.place.store;
+  HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
-  std::uint64_t removed = found.manifests.size();
-  std::vector<std::string> keys;
-  const auto remove_keys = [&]() -> Status {
+  const std::span others(found.others);
+  for (std::size_t at = 0; at < others.size(); at += kKeysAtOnce) {
+    HEADRACE_CHECK(check_stop(context.call().stop, concat("removing ", doomed.place.describe())));
+    const auto keys = others.subspan(at, std::min(kKeysAtOnce, others.size() - at));
     HEADRACE_CHECK(store.remove_many(keys, context.call()));
-    context.console.progress("removing", removed += keys.size(), found.totals.objects, "objects");
-    keys.clear();
-    return {};
-  };
-  Status visited = doomed.visit(context.call(), [&](const ObjectInfo& object) {
-    keys.push_back(object.key);
-    return keys.size() < kKeysAtOnce ? Status() : remove_keys();
-  });
-  // Nothing is left to match where all that did were manifests.
-  if (!visited && visited.error().code != Code::kNotFound) return visited;
-  return remove_keys();
+    context.console.progress("removing", found.manifests.size() + at + keys.size(), found.totals.objects,
+                             "objects");
+  }
+  if (found.removable() == found.totals.objects) return {};
+  return Error{Code::kResourceExhausted, concat("removed ", found.removable(), " of ", found.totals.objects,
+                                                " objects; run the same command again for the others")};
 }
 
 Status show_removed(Console& console, const Totals& totals, const std::string& what) {
@@ -98,10 +120,19 @@ Status show_removed(Console& console, const Totals& totals, const std::string& w
   return {};
 }
 
+// Is it all of this machine, or what matches anywhere on it? A mistyped variable must not be enough.
+bool names_no_folder_of_machine(const Doomed& doomed) {
+  const Location& place = doomed.place;
+  if (!place.url.authority.empty()) return false;
+  return place.key.empty() || (doomed.kind == Named::Kind::kPattern && literal_folder(place.key).empty());
+}
+
 Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
   const Location& place = doomed.place;
-  if (place.key.empty() && place.url.authority.empty())
-    return Error{Code::kInvalidArgument, "this would remove all files of this machine; name a folder"};
+  if (names_no_folder_of_machine(doomed)) {
+    return Error{Code::kInvalidArgument,
+                 "this would remove files from all of this machine; name a folder of it"};
+  }
   HEADRACE_TRY(const Survey found, survey(doomed, context.call()));
   if (found.totals.objects == 0) return nothing_at(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
@@ -142,8 +173,9 @@ const Command kRmCommand = {
     .name = "rm",
     .summary = "Remove objects, or all objects of a folder",
     .details =
-        "Asks first, on a terminal. Of published folders the manifest goes first, so that nobody reads\n"
-        "half of what was there.\n"
+        "Asks first, on a terminal, and removes what was there then: an object that comes later stays, and\n"
+        "if something is published meanwhile, nothing is removed. Of published folders the manifest goes\n"
+        "first, so that nobody reads half of what was there. More than a million objects take several runs.\n"
         "\n"
         "  headrace rm s3://datasets/notes.txt\n"
         "  headrace rm 's3://datasets/reviews/*.tmp'\n"

@@ -1,4 +1,7 @@
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +24,10 @@ std::atomic<int> syncs = 0;
 std::function<void()> after_read;
 // Below folders of this name there are no files without a name, as on NFS.
 constexpr std::string_view kNamesOnly = "/names-only/";
+// Entries that can be read of a folder before its disk fails; negative: all.
+int readable_entries = -1;
+// What this is called cannot be looked at, as where the folder must not be searched.
+constexpr std::string_view kHidden = "/cannot-be-seen";
 }  // namespace
 
 // In place of the C library's, for all of this program.
@@ -33,6 +40,24 @@ extern "C" ssize_t pread(int file, void* to, std::size_t size, off_t offset) {
   const ssize_t count = syscall(SYS_pread64, file, to, size, offset);
   if (const auto change = std::exchange(after_read, nullptr)) change();
   return count;
+}
+
+extern "C" dirent* readdir(DIR* directory) {
+  static const auto real = reinterpret_cast<dirent* (*)(DIR*)>(dlsym(RTLD_NEXT, "readdir"));
+  if (readable_entries == 0) {
+    errno = EIO;
+    return nullptr;
+  }
+  if (readable_entries > 0) --readable_entries;
+  return real(directory);
+}
+
+extern "C" int stat(const char* path, struct stat* status) {
+  if (std::string_view(path).ends_with(kHidden)) {
+    errno = EACCES;
+    return -1;
+  }
+  return fstatat(AT_FDCWD, path, status, 0);
 }
 
 extern "C" int open(const char* path, int flags, ...) {
@@ -109,6 +134,37 @@ TEST(FileStore, ListsLinksToFilesAndFollowsNoLinkToAFolder) {
               testing::ElementsAre("d/file", "d/linked"));
   EXPECT_THAT(keys_below(*store, "d/elsewhere/", {}), testing::ElementsAre("d/elsewhere/file"))
       << "the caller names it";
+}
+
+TEST(FileStore, AListingThatCannotSeeAllFails) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  ASSERT_TRUE(write_text(*store, "a/x", "x"));
+  ASSERT_TRUE(write_text(*store, "a/y", "x"));
+  const auto error_of = [&] {
+    const auto listed = list_all(*store, "a/");
+    return listed ? Error{Code::kUnknown, "listed"} : listed.error();
+  };
+  readable_entries = 3;
+  EXPECT_EQ(error_of().code, Code::kDataLoss);
+  readable_entries = -1;
+  EXPECT_EQ(list_all(*store, "a/")->size(), 2U);
+
+  ASSERT_TRUE(write_text(*store, std::string("a") + std::string(kHidden), "x"));
+  EXPECT_EQ(error_of().code, Code::kPermissionDenied);
+  std::filesystem::remove(root + "/a" + std::string(kHidden));
+
+  std::filesystem::create_symlink(std::string(300, 'n'), root + "/a/link");
+  EXPECT_THAT(error_of().message, testing::HasSubstr("a/link: File name too long"));
+}
+
+TEST(FileStore, LinksThatLeadNowhereAreNoObjects) {
+  const std::string root = scratch->new_root();
+  const auto store = make_file_store(root);
+  ASSERT_TRUE(write_text(*store, "a", "x"));
+  std::filesystem::create_symlink("nothing", root + "/dangling");
+  std::filesystem::create_symlink("circle", root + "/circle");
+  EXPECT_THAT(keys_below(*store, "", {}), testing::ElementsAre("a"));
 }
 
 TEST(FileStore, AFileThatIsWrittenInPlaceWhileItIsReadIsNotThatVersion) {

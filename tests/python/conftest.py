@@ -82,6 +82,13 @@ def tracing_environment(tmp_path_factory):
 
 
 @pytest.fixture
+def journals(tmp_path: pathlib.Path, monkeypatch) -> pathlib.Path:
+    """Where the copies of this test keep their journals, instead of in the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache/headrace/transfers"
+
+
+@pytest.fixture
 def file_url(tmp_path: pathlib.Path) -> str:
     """An empty folder as a store."""
     return f"file://{tmp_path}/store"

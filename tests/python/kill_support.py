@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import tarfile
+import time
 from collections.abc import Iterator
 
 import boto3
@@ -95,11 +96,18 @@ def assert_same(objects: dict[str, bytes], undisturbed: dict[str, bytes]) -> Non
     assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
-class Killer:
-    """Kills one command again and again; repeats it until it ends by itself now and then.
+def seconds_of(command: list[str]) -> float:
+    """How long the command takes that nobody disturbs."""
+    start = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return time.monotonic() - start
 
-    The delays are uniform over the time that an undisturbed run takes. `seed` repeats a run of the test as
-    far as the machine allows.
+
+class Killer:
+    """Kills one command again and again; now and then it ends by itself, and in the end it is left alone.
+
+    The delays are uniform over `run_seconds`, the time that an undisturbed run takes at the same place.
+    `seed` repeats a run of the test as far as the machine allows.
     """
 
     def __init__(self, command: list[str], seed: int, run_seconds: float, environment: dict[str, str]):
@@ -111,11 +119,14 @@ class Killer:
 
     def run_once(self) -> bool:
         """Starts the command and kills it after a random time; whether it was still running."""
+        return self.was_killed_after(self.draw.uniform(0, self.run_seconds))
+
+    def was_killed_after(self, seconds: float) -> bool:
         process = subprocess.Popen(
             self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         try:
-            _, errors = process.communicate(timeout=self.draw.uniform(0, self.run_seconds))
+            _, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             _, errors = process.communicate()
@@ -126,9 +137,12 @@ class Killer:
         """Until the command was killed `kills` times and has ended by itself after that: True for each
         kill, False for each end. Whoever asks removes what a run that has ended left, to begin anew."""
         killed = 0
-        while True:
+        for _ in range(20 * kills):
             was_killed = self.run_once()
             killed += was_killed
             yield was_killed
-            if killed >= kills and not was_killed:
-                return
+            if killed == kills:
+                break
+        assert killed == kills, f"only {killed} of {20 * kills} runs were met before they ended"
+        assert not self.was_killed_after(300), "left alone, it does not end"
+        yield False

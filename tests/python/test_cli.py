@@ -9,11 +9,14 @@ import json
 import os
 import pathlib
 import pty
+import select
 import signal
 import struct
 import subprocess
 
 import pytest
+
+pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "runs ls", "runs show", "lineage"]
 
@@ -311,14 +314,20 @@ def test_an_interrupt_stops_the_command_and_leaves_nothing_half_written(build, t
     assert all(path.stat().st_size == 2000 and not path.name.startswith(".") for path in copied)
 
 
-def on_a_terminal(command: list, answer: bytes = b"") -> tuple[int, str]:
-    """Runs it with standard input and error on a terminal: exit code, and what the terminal showed."""
+def on_a_terminal(command: list, answer: bytes = b"", while_it_asks=None) -> tuple[int, str]:
+    """Runs it with standard input and error on a terminal: exit code, and what the terminal showed. It is
+    answered at once, or after `while_it_asks` was called, when it has asked."""
     terminal, its_end = pty.openpty()
-    os.write(terminal, answer)
+    shown = b""
     with subprocess.Popen(command, stdin=its_end, stdout=subprocess.DEVNULL, stderr=its_end) as process:
+        if while_it_asks:
+            while b"[y/N]" not in shown:
+                assert select.select([terminal], [], [], 30)[0], shown
+                shown += os.read(terminal, 65536)
+            while_it_asks()
+        os.write(terminal, answer)
         code = process.wait(timeout=30)
     os.close(its_end)
-    shown = b""
     try:
         while piece := os.read(terminal, 65536):
             shown += piece
@@ -336,6 +345,29 @@ def test_rm_asks_on_a_terminal(build, dataset, answer, code, stays):
     assert "Remove 3 objects" in shown and "[y/N]" in shown
     assert got == code
     assert any(dataset.rglob("train-*")) == stays
+
+
+def test_rm_removes_what_it_has_shown(build, dataset):
+    def write():
+        (dataset / "later").write_bytes(b"1")
+
+    command = [build / "bin" / "headrace", "rm", "-r", dataset]
+    got, _ = on_a_terminal(command, b"y\n", while_it_asks=write)
+    assert got == 0
+    assert [path.name for path in dataset.rglob("*") if path.is_file()] == ["later"]
+
+
+def test_rm_removes_nothing_if_something_is_published_meanwhile(build, dataset):
+    before = sorted(dataset.rglob("*"))
+    published = dataset / "_headrace" / "manifest-00000009"
+
+    def publish_again():
+        published.write_bytes(b"{}")
+
+    command = [build / "bin" / "headrace", "rm", "-r", dataset]
+    got, shown = on_a_terminal(command, b"y\n", while_it_asks=publish_again)
+    assert got == 1 and "manifest-00000009 was published meanwhile" in shown
+    assert sorted(dataset.rglob("*")) == sorted([*before, published])
 
 
 def test_progress_is_drawn_on_a_terminal_and_not_when_quiet(build, tmp_path):

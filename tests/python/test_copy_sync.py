@@ -17,6 +17,8 @@ import kill_support
 import pytest
 from test_cli import on_a_terminal, publish
 
+pytestmark = pytest.mark.usefixtures("journals")
+
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 KILLS = [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
@@ -39,16 +41,14 @@ def place(request) -> Place:
     return Place(request.getfixturevalue(f"{request.param}_url"))
 
 
-@pytest.fixture(autouse=True)
-def journals(tmp_path, monkeypatch) -> pathlib.Path:
-    """Where this test's commands keep their journals."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache/headrace/transfers"
-
-
 @pytest.fixture
 def source(tmp_path) -> pathlib.Path:
-    return write_files(tmp_path / "source", {"a.txt": b"1", "deep/b.txt": b"22", "deep/er/c.bin": b"333"})
+    """Files old enough for a journal."""
+    files = {"a.txt": b"1", "deep/b.txt": b"22", "deep/er/c.bin": b"333"}
+    folder = write_files(tmp_path / "source", files)
+    for name in files:
+        os.utime(folder / name, (time.time() - 3600,) * 2)
+    return folder
 
 
 def write_files(folder: pathlib.Path, files: dict[str, bytes]) -> pathlib.Path:
@@ -95,10 +95,9 @@ def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, pl
     source = tmp_path / "source"
     publish(source, parts, "predictions", {})
     files = kill_support.objects_below(source)
-    start = time.monotonic()
-    headrace("cp", "-r", source, tmp_path / "undisturbed")
-    seconds = time.monotonic() - start
     command = [build / "bin/headrace", "cp", "-r", "--resume", source, place.url]
+    seconds = kill_support.seconds_of(command)
+    headrace("rm", "-r", "--yes", place.url)
     for was_killed in kill_support.Killer(command, SEED, seconds, {}).kill(kills):
         there = place.objects()
         assert [name for name in there if there[name] != files[name]] == [], "each object is whole"
@@ -166,7 +165,13 @@ def test_an_interrupt_leaves_nothing_half_published(build, headrace, place, tmp_
     source = tmp_path / "source"
     publish(source, {f"part-{i:04}": bytes(2000) for i in range(600)}, "predictions", {})
     command = [build / "bin/headrace", "cp", "-r", source, place.url, "--jobs", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pipesize=4096,  # which the lines of 600 objects do not fit into: it cannot end before it is read
+    ) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
@@ -232,6 +237,28 @@ def test_sync_delete_removes_what_is_not_in_from(headrace, source, place, tmp_pa
     assert counts(headrace("sync", "--delete", "--yes", source, place.url, "--json")) == (0, 3, 2)
     assert place.objects() == kill_support.objects_below(source)
     assert counts(headrace("sync", "--delete", "--yes", source, place.url, "--json")) == (0, 3, 0)
+
+
+@pytest.mark.parametrize("leads_to", ["elsewhere", "nowhere"])
+def test_sync_delete_keeps_copies_of_what_lies_behind_a_link(headrace, source, place, tmp_path, leads_to):
+    headrace("cp", "-r", source, place.url)
+    before = place.objects()
+    (source / "deep").rename(tmp_path / "elsewhere")
+    (source / "deep").symlink_to(tmp_path / leads_to)
+    done = headrace("sync", "--delete", "--yes", source, place.url, check=False)
+    assert done.returncode == 1 and f"{source}/deep is a symbolic link" in done.stderr
+    assert place.objects() == before
+    headrace("sync", "--delete", "--yes", "--exclude", "deep/**", source, place.url)
+    assert place.objects() == before
+
+
+def test_folders_that_lie_in_one_another_by_a_link_are_refused(headrace, source, tmp_path):
+    (tmp_path / "link").symlink_to(source / "deep")
+    before = kill_support.objects_below(source)
+    for from_, to in [(tmp_path / "link", source), (source, tmp_path / "link/new")]:
+        done = headrace("sync", "--delete", "--yes", from_, to, check=False)
+        assert done.returncode == 1 and "lies in" in done.stderr
+    assert kill_support.objects_below(source) == before
 
 
 @pytest.mark.parametrize(("answer", "code", "stays"), [(b"n\n", 1, True), (b"y\n", 0, False)])
@@ -362,6 +389,13 @@ def test_rm_takes_patterns_and_asks(headrace, tree, place):
     removed = json.loads(headrace("rm", "-r", "--yes", f"{tree}/run-*", "--json").stdout)
     assert removed == {"removed_objects": 2, "removed_bytes": 27}
     assert set(place.objects()) == {"other/a.txt", "top.txt"}
+
+
+def test_rm_wants_a_folder_of_the_machine_before_a_pattern(headrace):
+    # None of these exists, should the refusal be gone.
+    for pattern in ["/*-headrace-test-none", "/**-headrace-test-none", "/*-headrace-test-none/x"]:
+        done = headrace("rm", "-r", "--yes", pattern, check=False)
+        assert done.returncode == 1 and "name a folder of it" in done.stderr
 
 
 def test_an_object_or_folder_of_just_that_name_is_no_pattern(headrace, tmp_path):

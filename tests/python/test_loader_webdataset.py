@@ -165,6 +165,7 @@ def test_tars_and_tfrecord_files_mix(folder, tmp_path):
     assert sorted(numbers) == [*range(SAMPLES), *range(1000, 1100)]
 
 
+@pytest.mark.usefixtures("journals")
 def test_tars_in_s3_are_read_in_place(headrace, folder, expected, s3_url):
     headrace("cp", "-r", folder, s3_url)
     data = hr.open(f"{s3_url}/train-*.tar")

@@ -80,6 +80,7 @@ def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
 
 
+@pytest.mark.usefixtures("journals")
 def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp_path):
     draw = random.Random(SEED)
     source = tmp_path / "source"

@@ -90,11 +90,12 @@ make_certificate() {
     fail "openssl could not make a certificate: $(cat "$1/openssl.log")"
 }
 
-# Waits until the server answers; fails once it has died or 60 s have passed.
+# Waits until the server answers; fails once it has died or 60 s have passed. What answers may be another
+# program, which got the port first: then ours has died of that.
 wait_until_ready() {
   local url=$1 pid=$2
   for ((i = 0; i < 600; ++i)); do
-    if curl -sfk --max-time 2 -o /dev/null "$url$health_path"; then return 0; fi
+    if curl -sfk --max-time 2 -o /dev/null "$url$health_path"; then kill -0 "$pid" 2>/dev/null; return; fi
     kill -0 "$pid" 2>/dev/null || return 1
     sleep 0.1
   done

@@ -101,17 +101,24 @@ int make_folders(const std::string& folder, bool is_durable) {
 
 enum class EntryKind { kObject, kFolder, kNeither };
 
+// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error is no answer:
+// what is there and cannot be seen must not be taken for removed.
+bool is_absence(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
+
 // A link to a file is an object. A link to a folder is nothing: to follow it would list, and let `rm -r`
 // remove, what lies outside of the folder that was named, or go round for ever.
-EntryKind kind_of(const std::string& folder, const dirent& entry) {
+Result<EntryKind> kind_of(const std::string& folder, const dirent& entry) {
   if (entry.d_type == DT_REG) return EntryKind::kObject;
   if (entry.d_type == DT_DIR) return EntryKind::kFolder;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return EntryKind::kNeither;
   const std::string path = concat(folder, "/", entry.d_name);
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return EntryKind::kFolder;
-  const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  return is_file ? EntryKind::kObject : EntryKind::kNeither;
+  const bool is_there = ::lstat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return EntryKind::kFolder;
+  if (is_there && ::stat(path.c_str(), &status) == 0)
+    return S_ISREG(status.st_mode) ? EntryKind::kObject : EntryKind::kNeither;
+  if (is_absence(errno)) return EntryKind::kNeither;
+  return system_error(errno, "listing " + path);
 }
 
 enum class Entries { kObjects, kUnfinished };
@@ -119,20 +126,23 @@ enum class Entries { kObjects, kUnfinished };
 // Names of folders and of what is wanted; a folder ends in "/", so that sorting gives the byte order of keys.
 Result<std::vector<std::string>> sorted_entries(const std::string& folder, Entries wanted) {
   std::vector<std::string> names;
-  DIR* directory = ::opendir(folder.c_str());
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
   if (directory == nullptr) {
     if (errno == ENOENT || errno == ENOTDIR) return names;
     return system_error(errno, "listing " + folder);
   }
-  while (const dirent* entry = ::readdir(directory)) {
+  while (true) {
+    errno = 0;
+    const dirent* const entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) return system_error(errno, "listing " + folder);
+    if (entry == nullptr) break;
     std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    const EntryKind kind = kind_of(folder, *entry);
+    HEADRACE_TRY(const EntryKind kind, kind_of(folder, *entry));
     if (kind == EntryKind::kFolder && !is_reserved(name)) names.push_back(name + "/");
     const bool is_wanted = wanted == Entries::kObjects ? !is_reserved(name) : is_unfinished(name);
     if (kind == EntryKind::kObject && is_wanted) names.push_back(std::move(name));
   }
-  ::closedir(directory);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -286,8 +296,9 @@ class FileStore final : public Store {
   Result<bool> list_file(const std::string& key, const Listing& listing) {
     if (key <= listing.options.after) return true;
     struct stat status {};
-    if (::stat(path_of(key).c_str(), &status) != 0) return true;  // removed since
-    return listing.visit(info_of(key, status));
+    if (::stat(path_of(key).c_str(), &status) == 0) return listing.visit(info_of(key, status));
+    if (is_absence(errno)) return true;  // removed since
+    return system_error(errno, concat("listing ", describe(key)));
   }
 
   Result<bool> holds_an_object(const std::string& folder) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
+#include "headrace/store/transfer/folder_on_disk.h"
 #include "headrace/store/transfer/folder_pair.h"
 #include "headrace/store/transfer/object_transfer.h"
 
@@ -86,6 +88,7 @@ class FolderTransfer {
   }
 
   Status take_other(ObjectPair&& pair) {
+    HEADRACE_CHECK(check_absent(from_, pair.name));
     if (others_.size() == kMostRemoved) {
       return Error{Code::kResourceExhausted,
                    concat("more than ", kMostRemoved, " objects below ", to_.describe(), " are not in ",
@@ -129,7 +132,7 @@ class FolderTransfer {
     }
     HEADRACE_TRY(const ObjectTransfer done, transfer_object(from, job.source, to, object_options_));
     if (options_.journal != nullptr && done.source) {
-      options_.journal->add(job.name, *done.source, done.target);
+      options_.journal->add_copy(job.name, *done.source, done.target);
     }
     advance(1, 0);
     report(TransferStep::kCopied, job.name, done.target.size_bytes, done.crc32c);
@@ -204,6 +207,16 @@ Result<bool> holds_objects(const Location& folder, const CallOptions& call) {
   return found;
 }
 
+// Of folders of which neither lies in the other by name.
+Status check_overlap_on_disk(const Location& from, const Location& to) {
+  HEADRACE_TRY(const bool contains_itself, lies_in(to, from));
+  HEADRACE_TRY(const bool is_inside, lies_in(from, to));
+  if (!contains_itself && !is_inside) return {};
+  const auto& [inner, outer] = contains_itself ? std::tie(to, from) : std::tie(from, to);
+  return Error{Code::kInvalidArgument, concat(inner.describe(), " lies in ", outer.describe(),
+                                              " by a link or a mount; choose a TO that does not touch FROM")};
+}
+
 // A copy must neither contain itself, nor replace or remove what it has yet to read.
 Status check_overlap(const Location& from, const Location& to, const FolderTransferOptions& options) {
   if (!is_same_store(from, to)) return {};
@@ -212,7 +225,7 @@ Status check_overlap(const Location& from, const Location& to, const FolderTrans
     return Error{Code::kInvalidArgument,
                  concat(to.describe(), " lies in ", from.describe(), ": the copy would contain itself")};
   }
-  if (!from_prefix.starts_with(to_prefix)) return {};
+  if (!from_prefix.starts_with(to_prefix)) return check_overlap_on_disk(from, to);
   if (options.removes_others) {
     return Error{Code::kInvalidArgument, concat(from.describe(), " lies in ", to.describe(),
                                                 ", of which all else would be removed; choose another TO")};

@@ -79,6 +79,7 @@ struct FolderTransferOptions {
 /// started again with the same journal and `same`; an object that was being copied is begun anew.
 /// \error kNotFound            nothing lies below `from`, by that prefix and selection
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
+/// \error kFailedPrecondition  what would be removed may lie behind a symbolic link in `from`
 /// \error kResourceExhausted   more than a million objects would be removed
 /// \error those of transfer_object, whichever comes first; what is being copied then is finished
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,

@@ -42,7 +42,8 @@ class FolderTransferTest : public testing::Test {
 
   // With a journal that was opened just now, as by a process of its own.
   Result<TransferTotals> transfer(FolderTransferOptions options) {
-    const auto journal = TransferJournal::open(*stores_.open(cache_), from_, to_);
+    const auto journal =
+        TransferJournal::open(*stores_.open(cache_), from_, to_, std::chrono::system_clock::now());
     options.journal = journal->get();
     reported_.clear();
     options.report = [this](const TransferredObject& object) {

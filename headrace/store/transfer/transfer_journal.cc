@@ -1,6 +1,7 @@
 #include "headrace/store/transfer/transfer_journal.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::size_t kLineDigits = 32;
 constexpr std::size_t kMostLines = 4'000'000;
+constexpr std::chrono::hours kUnused{24 * 90};
+// The coarsest clocks of file systems tick every two seconds (FAT).
+constexpr std::chrono::seconds kSettled{3};
 
 using Line = std::array<char, kLineDigits>;
 
@@ -44,10 +48,26 @@ std::string text_of(const std::vector<Line>& lines) {
   return text;
 }
 
+bool is_journal(std::string_view name) {
+  return name.size() == kLineDigits && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+Status remove_unused(const Location& cache, TransferJournal::Time now) {
+  const std::string prefix = folder_prefix(cache.key);
+  HEADRACE_TRY(const std::vector<ObjectInfo> files,
+               list_all(*cache.store, prefix, {.collapse_folders = true}));
+  std::vector<std::string> unused;
+  for (const ObjectInfo& file : files) {
+    if (is_journal(file.key.substr(prefix.size())) && file.modified && now - *file.modified > kUnused)
+      unused.push_back(file.key);
+  }
+  return cache.store->remove_many(unused, {});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& cache, const Location& from,
-                                                               const Location& to) {
+                                                               const Location& to, Time now) {
   if (cache.url.scheme != "file") {
     return Error{Code::kInvalidArgument,
                  concat(cache.describe(), " is no folder of this machine, as a journal of transfers needs")};
@@ -63,8 +83,11 @@ Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& c
   if (!descriptor.is_open()) {
     return Error{Code::kUnavailable, concat("opening ", file.describe(), ": ", std::strerror(errno))};
   }
+  // What cannot be tidied up takes room only.
+  (void)::futimens(descriptor.get(), nullptr);  // used now
+  (void)remove_unused(cache, now);
   return std::unique_ptr<TransferJournal>(
-      new TransferJournal(std::move(file), std::move(descriptor), std::move(known)));
+      new TransferJournal(std::move(file), std::move(descriptor), std::move(known), from.url, to.url, now));
 }
 
 bool TransferJournal::knows(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
@@ -75,11 +98,22 @@ bool TransferJournal::knows(std::string_view name, const ObjectInfo& at_from, co
   return true;
 }
 
+bool TransferJournal::is_settled(const Url& place, const ObjectInfo& object) const {
+  if (place.scheme != "file") return true;
+  return object.modified && opened_ - *object.modified >= kSettled;
+}
+
 void TransferJournal::add(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
+  if (is_settled(to_, at_to)) add_copy(name, at_from, at_to);
+}
+
+void TransferJournal::add_copy(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to) {
+  if (!is_settled(from_, at_from)) return;
   const Line line = line_of(name, at_from, at_to);
   const std::lock_guard lock(mutex_);
   if (seen_.size() == kMostLines) return;
   seen_.push_back(line);
+  if (std::binary_search(known_.begin(), known_.end(), line)) return;
   (void)write_all(descriptor_, as_bytes(concat(std::string_view(line.data(), line.size()), '\n')));
 }
 

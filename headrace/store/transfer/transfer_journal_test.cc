@@ -1,5 +1,6 @@
 #include "headrace/store/transfer/transfer_journal.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -19,7 +20,7 @@ class TransferJournalTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<TransferJournal> open() {
-    auto journal = TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_);
+    auto journal = TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_, kNow);
     EXPECT_TRUE(journal) << journal.error().message;
     return *std::move(journal);
   }
@@ -32,9 +33,12 @@ class TransferJournalTest : public testing::Test {
     return out.str();
   }
 
-  static ObjectInfo object(std::uint64_t size, const std::string& version) {
-    return {.size_bytes = size, .version = {version}};
+  static ObjectInfo object(std::uint64_t size, const std::string& version,
+                           std::chrono::seconds age = std::chrono::hours(1)) {
+    return {.size_bytes = size, .version = {version}, .modified = kNow - age};
   }
+
+  static inline const auto kNow = std::chrono::system_clock::now();
 
   std::string folder_;
   StoreRegistry stores_{Environment()};
@@ -91,10 +95,59 @@ TEST_F(TransferJournalTest, ForgetsWhatIsNoLongerSeenOnceThatIsMostOfIt) {
   EXPECT_TRUE(open()->knows("new", object(5, "v1"), object(5, "w1")));
 }
 
+TEST_F(TransferJournalTest, AFileThatWasJustWrittenIsNotRemembered) {
+  using std::chrono::seconds;
+  const auto add = [&](std::string_view name, seconds age_at_from, seconds age_at_to) {
+    open()->add(name, object(5, "v1", age_at_from), object(5, "w1", age_at_to));
+  };
+  const auto knows = [&](std::string_view name) {
+    return open()->knows(name, object(5, "v1"), object(5, "w1"));
+  };
+  add("an ETag needs no time", seconds(0), seconds(4));
+  add("young copy", seconds(4), seconds(2));
+  open()->add_copy("own copy", object(5, "v1"), object(5, "w1", seconds(0)));
+  EXPECT_TRUE(knows("an ETag needs no time"));
+  EXPECT_FALSE(knows("young copy"));
+  EXPECT_TRUE(knows("own copy"));
+
+  from_.url.scheme = "file";
+  add("settled", seconds(3), seconds(3));
+  add("young", seconds(2), seconds(4));
+  add("from the future", seconds(-100), seconds(4));
+  open()->add_copy("young source", object(5, "v1", seconds(2)), object(5, "w1"));
+  EXPECT_TRUE(knows("settled"));
+  EXPECT_FALSE(knows("young"));
+  EXPECT_FALSE(knows("from the future"));
+  EXPECT_FALSE(knows("young source"));
+}
+
+TEST_F(TransferJournalTest, ALineThatIsKnownIsNotWrittenAgain) {
+  for (int i = 0; i < 3; ++i) open()->add("n", object(5, "v1"), object(5, "w1"));
+  EXPECT_EQ(text().size(), 33U);
+}
+
+TEST_F(TransferJournalTest, WhatWasNotOpenedForNinetyDaysGoes) {
+  using std::filesystem::file_time_type;
+  open()->add("n", object(5, "v1"), object(5, "w1"));
+  const std::filesystem::path used = file(), transfers = folder_ + "/transfers";
+  const std::filesystem::path old = transfers / std::string(32, 'a'),
+                              recent = transfers / std::string(32, 'b'), foreign = transfers / "notes";
+  const auto now = file_time_type::clock::now();
+  for (const auto& [path, days] : {std::pair(used, 91), {old, 91}, {recent, 89}, {foreign, 91}}) {
+    std::ofstream(path, std::ios::app) << "";
+    std::filesystem::last_write_time(path, now - std::chrono::hours(24 * days));
+  }
+  EXPECT_TRUE(open()->knows("n", object(5, "v1"), object(5, "w1"))) << "opened now";
+  EXPECT_TRUE(open()->knows("n", object(5, "v1"), object(5, "w1")));
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(recent));
+  EXPECT_TRUE(std::filesystem::exists(foreign));
+}
+
 TEST_F(TransferJournalTest, InAFolderThatCannotBeIsAnError) {
   std::ofstream(folder_ + "/transfers") << "a file";
-  EXPECT_FALSE(TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_));
-  EXPECT_EQ(TransferJournal::open(*stores_.open("memory://cache"), from_, to_).error().code,
+  EXPECT_FALSE(TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_, kNow));
+  EXPECT_EQ(TransferJournal::open(*stores_.open("memory://cache"), from_, to_, kNow).error().code,
             Code::kInvalidArgument);
 }
 

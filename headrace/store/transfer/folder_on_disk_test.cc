@@ -1,0 +1,62 @@
+#include "headrace/store/transfer/folder_on_disk.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "headrace/base/text.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+class FolderOnDiskTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (std::filesystem::temp_directory_path() / "headrace-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    std::filesystem::create_directories(folder_ + "/outer/inner");
+    std::filesystem::create_directories(folder_ + "/other");
+    std::filesystem::create_directory_symlink("outer/inner", folder_ + "/to-inner");
+    std::filesystem::create_directory_symlink("../other", folder_ + "/outer/to-other");
+    std::filesystem::create_symlink("nowhere", folder_ + "/outer/dangling");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Location place(const std::string& name) { return *stores_.open(concat(folder_, "/", name)); }
+
+  std::string folder_;
+  StoreRegistry stores_{Environment()};
+};
+
+TEST_F(FolderOnDiskTest, AFolderLiesInAnotherByAnyName) {
+  EXPECT_TRUE(*lies_in(place("outer/inner"), place("outer")));
+  EXPECT_TRUE(*lies_in(place("to-inner"), place("outer")));
+  EXPECT_TRUE(*lies_in(place("to-inner"), place("outer/inner")));
+  EXPECT_TRUE(*lies_in(place("to-inner/not/there/yet"), place("outer")));
+  EXPECT_FALSE(*lies_in(place("outer"), place("to-inner")));
+  EXPECT_FALSE(*lies_in(place("outer/to-other"), place("outer")));
+  EXPECT_FALSE(*lies_in(place("other"), place("outer")));
+  EXPECT_FALSE(*lies_in(place("other"), place("not-there")));
+}
+
+TEST_F(FolderOnDiskTest, OtherStoresHaveNoLinks) {
+  const Location memory{make_memory_store("a"), "outer", {"memory", "a", "outer"}};
+  EXPECT_FALSE(*lies_in(memory, memory));
+  EXPECT_TRUE(check_absent(memory, "a/b"));
+}
+
+TEST_F(FolderOnDiskTest, WhatLiesBehindALinkIsNotAbsent) {
+  const Location outer = place("outer");
+  EXPECT_TRUE(check_absent(outer, "a"));
+  EXPECT_TRUE(check_absent(outer, "inner/a/b"));
+  for (const char* name : {"to-other", "to-other/a", "dangling", "dangling/a/b"}) {
+    const Status absent = check_absent(outer, name);
+    ASSERT_FALSE(absent) << name;
+    EXPECT_EQ(absent.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(absent.error().message, testing::HasSubstr(" is a symbolic link"));
+  }
+  EXPECT_FALSE(check_absent(outer, std::string(300, 'n'))) << "no answer is no absence";
+}
+
+}  // namespace
+}  // namespace headrace
