@@ -196,8 +196,8 @@ Result<ObjectInfo> MultipartUpload::complete() {
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
                                                   std::uint64_t size_bytes) {
   const int status = answer.http.status;
-  // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the second
-  // of two attempts hears if the first succeeded.
+  // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
+  // second of two attempts hears if the first succeeded.
   if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
     if (auto done = find_marked(client_, key_, mark_, options_.call);
         done && done->size_bytes == size_bytes) {

@@ -29,10 +29,12 @@ struct RefusedKeys {
                             if (failure) return *failure;
                             return S3Credentials{"id", "canary-secret", concat(++fetches)};
                           }},
-        std::chrono::system_clock::now);
+        // Each time it is asked another minute has passed.
+        [this] { return std::chrono::system_clock::now() + std::chrono::minutes(++minutes); });
     store = open_s3_store("bucket", options);
   }
   int fetches = 0;
+  std::atomic<int> minutes = 0;
   std::atomic<int> requests = 0;
   std::optional<Error> failure;
   HttpTestServer server;
