@@ -10,8 +10,8 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
-// For cleaning up behind a failure: little patience, and not the caller's stop, which may be why we clean up.
-const CallOptions kCleaning{.deadline = std::chrono::milliseconds(5'000)};
+// For cleaning up behind a failure: not with the caller's stop, which may be why we clean up.
+constexpr std::chrono::seconds kLongestCleaning{5};
 
 }  // namespace
 
@@ -82,7 +82,8 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client
 MultipartUpload::~MultipartUpload() {
   if (over_ || id_.empty()) return;
   // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
-  (void)abort_upload(client_, key_, id_, kCleaning).has_value();
+  const auto give_up_at = std::chrono::steady_clock::now() + kLongestCleaning;
+  (void)abort_upload(client_, key_, id_, {}, give_up_at).has_value();
 }
 
 S3Request MultipartUpload::part_request(std::size_t part) const {

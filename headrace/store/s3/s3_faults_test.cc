@@ -266,6 +266,25 @@ TEST(S3Read, AWholeObjectIsComparedWithTheChecksumThatTheServerKeeps) {
   EXPECT_TRUE(in_parts.read(20)) << "a checksum of parts' checksums is none of the content";
 }
 
+TEST(S3Read, AChecksumOfPartsIsNoneOfTheObject) {
+  for (const bool is_whole : {true, false}) {
+    Script script({test_reply(200, kObject,
+                              concat("x-amz-checksum-crc32c: 4waSgw==\r\nx-amz-checksum-type: ",
+                                     is_whole ? "FULL_OBJECT" : "COMPOSITE", "\r\n"))});
+    EXPECT_EQ(script.store->stat("key", {})->crc32c.has_value(), is_whole);
+  }
+}
+
+TEST(S3Read, WhoMayNotSeeTheChecksumSeesTheRest) {
+  Script script({test_reply(403), test_reply(200, kObject, "ETag: \"v1\"\r\n")});
+  const auto object = script.store->stat("key", {});
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_EQ(object->size_bytes, kObject.size());
+  EXPECT_THAT(script.seen(), ElementsAre("HEAD /bucket/key", "HEAD /bucket/key"));
+  EXPECT_EQ(script.requests()[0].header("x-amz-checksum-mode"), "ENABLED");
+  EXPECT_EQ(script.requests()[1].header("x-amz-checksum-mode"), "");
+}
+
 TEST(S3Read, AnObjectThatIsReplacedMeanwhileIsReadAnewAndNeverMixed) {
   const std::string before(40, 'a'), after(40, 'b');
   for (int answers = 0; answers <= 11; ++answers) {

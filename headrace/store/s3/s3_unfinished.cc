@@ -17,6 +17,8 @@ namespace {
 constexpr int kMostPagesOfParts = 10;  // of 1,000, as many as an upload can have
 constexpr int kMostAborts = 6;
 
+using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
+
 bool is_gone(const S3Answer& answer) { return answer.error_code == "NoSuchUpload"; }
 
 // Who may abort, or list, need not have the right to look at parts, and some servers cannot.
@@ -32,10 +34,13 @@ struct SentParts {
 };
 
 Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,
-                             const CallOptions& call) {
+                             const CallOptions& call, const GiveUpAt& give_up_at = {}) {
   S3PartsPage all;
   for (int page_number = 0; page_number < kMostPagesOfParts; ++page_number) {
-    S3Request request{.key = std::string(key), .query = {{"uploadId", std::string(id)}}, .call = call};
+    S3Request request{.key = std::string(key),
+                      .query = {{"uploadId", std::string(id)}},
+                      .call = call,
+                      .give_up_at = give_up_at};
     if (all.last_part > 0) request.query.emplace_back("part-number-marker", concat(all.last_part));
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (is_gone(answer)) return SentParts{};
@@ -104,23 +109,29 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
   return {};
 }
 
-Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call) {
-  const S3Request request{
-      .method = "DELETE", .key = std::string(key), .query = {{"uploadId", std::string(id)}}, .call = call};
+Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,
+                    GiveUpAt give_up_at) {
+  const S3Request request{.method = "DELETE",
+                          .key = std::string(key),
+                          .query = {{"uploadId", std::string(id)}},
+                          .call = call,
+                          .give_up_at = give_up_at};
   Backoff backoff(client.options().backoff, siphash({1, 2}, as_bytes(id)));
   for (int attempt = 0; attempt < kMostAborts; ++attempt) {
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (!answer.ok() && !is_gone(answer))
       return client.explain(request, answer).in("aborting an unfinished upload");
-    HEADRACE_TRY(const SentParts sent, sent_parts(client, key, id, call));
+    HEADRACE_TRY(const SentParts sent, sent_parts(client, key, id, call, give_up_at));
     if (!sent.parts || sent.parts->last_part == 0) return {};
+    if (give_up_at && std::chrono::steady_clock::now() >= *give_up_at) break;
     if (!sleep_unless_stopped(backoff.next(), call.stop))
       return Error{Code::kCancelled,
                    concat("aborting an unfinished upload of ", client.describe(key), " was stopped")};
   }
   return Error{Code::kUnavailable,
-               concat(client.describe(key), ": an unfinished upload still has parts after it was aborted ",
-                      kMostAborts, " times; is it still being written? Try again when it is not")};
+               concat(client.describe(key),
+                      ": an unfinished upload still has parts after it was aborted again and "
+                      "again; is it still being written? Try again when it is not")};
 }
 
 }  // namespace headrace

@@ -2,7 +2,9 @@
 
 /// \file Multipart uploads that were neither completed nor aborted. Internal to the driver.
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "headrace/store/s3/s3_client.h"
@@ -24,7 +26,9 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
 /// is aborted may outlive it, so this looks, where the server lets it, and aborts again, a bounded number of
 /// times.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+/// `give_up_at` as S3Request has it, for all of it.
 /// \error kUnavailable  parts keep arriving
-Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call);
+Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,
+                    std::optional<std::chrono::steady_clock::time_point> give_up_at = std::nullopt);
 
 }  // namespace headrace

@@ -39,6 +39,12 @@ Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_to
   }
 }
 
+Result<CredentialsProvider::Current> CredentialsProvider::at_hand() {
+  const std::scoped_lock lock(mutex_);
+  if (current_ && !is_refused_ && now_() < good_until_) return current_;
+  return Error{Code::kUnauthenticated, concat("s3: the keys from ", source_.name, " are no longer good")};
+}
+
 Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock<std::mutex>& lock,
                                                                 bool is_ahead_of_time,
                                                                 const std::stop_token& stop) {

@@ -24,6 +24,10 @@ class CredentialsProvider {
   /// \error kCancelled  `stop` was requested; else as the source's, saying which source
   Result<Current> get(const std::stop_token& stop);
 
+  /// The keys had last, without fetching or waiting.
+  /// \error kUnauthenticated  there are none that are good
+  Result<Current> at_hand();
+
   /// The server does not accept these. True: `get` may bring others. Keys fetched less than 30 s ago are not
   /// fetched anew, so that a server that refuses all of them does not have their source asked without end.
   bool refuse(const Current& refused);
