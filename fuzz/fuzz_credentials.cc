@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "headrace/base/environment.h"
+#include "headrace/base/iso_time.h"
 #include "headrace/store/s3/credentials/answers.h"
 #include "headrace/store/s3/credentials/aws_profile.h"
 

@@ -56,15 +56,20 @@ bool lies_at(const Location& place, std::string_view key) {
   return key == place.key || key.starts_with(folder_prefix(place.key));
 }
 
+// A store whose clock is ahead makes nothing younger than new.
+bool is_old(const UnfinishedWrite& write, seconds age) {
+  return write.modified && (age == seconds(0) || std::chrono::system_clock::now() - *write.modified >= age);
+}
+
 Result<Collection> find_old(const Location& place, seconds age, const CallOptions& call) {
   Collection found;
-  const auto now = std::chrono::system_clock::now();
   HEADRACE_CHECK(place.store->list_unfinished(place.key, call, [&](const UnfinishedWrite& write) {
     if (!lies_at(place, write.key)) return true;
-    // A store whose clock is ahead makes nothing younger than new.
-    const bool is_old = write.modified && (age == seconds(0) || now - *write.modified >= age);
-    if (is_old) found.old.push_back(write);
-    if (!is_old) ++(write.modified ? found.too_young : found.without_time);
+    if (is_old(write, age)) {
+      found.old.push_back(write);
+    } else {
+      ++(write.modified ? found.too_young : found.without_time);
+    }
     return !call.stop.stop_requested();
   }));
   HEADRACE_CHECK(check_stop(call.stop, "listing"));
@@ -77,13 +82,32 @@ std::string described(const Location& place, const UnfinishedWrite& write) {
                 write.modified ? concat(", last written to ", format_time(*write.modified)) : "");
 }
 
-Status remove_old(CommandContext& context, const Location& place, bool is_dry_run, Collection& found) {
+// False, and it stays, where it has grown since it was listed: looking through a large store takes its time.
+Result<bool> remove_if_still_old(const Location& place, const UnfinishedWrite& write, seconds age,
+                                 bool is_dry_run, const CallOptions& call) {
+  bool has_grown = false;
+  HEADRACE_CHECK(place.store->list_unfinished(write.key, call, [&](const UnfinishedWrite& now) {
+    if (now.key != write.key || now.id != write.id) return true;
+    has_grown = !is_old(now, age);
+    return false;
+  }));
+  if (has_grown) return false;
+  if (!is_dry_run) HEADRACE_CHECK(place.store->remove_unfinished(write, call));
+  return true;
+}
+
+Status remove_old(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
+                  Collection& found) {
   for (const UnfinishedWrite& write : found.old) {
     HEADRACE_CHECK(check_stop(context.stop, concat("removing unfinished writes of ", place.describe())));
-    const Status removed = is_dry_run ? Status() : place.store->remove_unfinished(write, context.call());
+    const Result<bool> removed = remove_if_still_old(place, write, age, is_dry_run, context.call());
     if (!removed) {
       found.failures.push_back(removed.error().message);
       context.console.warn(removed.error().message);
+      continue;
+    }
+    if (!*removed) {
+      ++found.too_young;
       continue;
     }
     ++found.removed;
@@ -125,7 +149,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   HEADRACE_TRY(const seconds age, parse_duration(options.text("older-than")));
   const bool is_dry_run = options.flag("dry-run");
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
-  HEADRACE_CHECK(remove_old(context, place, is_dry_run, found));
+  HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));
   show(context.console, place, is_dry_run, found);
   if (found.failures.empty()) return {};
   return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),

@@ -153,9 +153,11 @@ class Child {
 
   Status answer(std::string_view text) {
     const ssize_t sent = send(input_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size())) return {};
     // One that has ended says so by its status.
-    if (sent == static_cast<ssize_t>(text.size()) || errno == EPIPE || errno == ECONNRESET) return {};
-    return Error{Code::kInternal, concat("a program does not read its input: ", std::strerror(errno))};
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return {};
+    return Error{Code::kInternal, concat("a program does not read its input: ",
+                                         sent < 0 ? std::strerror(errno) : "there is no room for more")};
   }
 
   /// Asks it to end, and after `grace` makes it.

@@ -135,6 +135,18 @@ TEST(ConverseWithChild, AnswersGoToTheProgramThatAsked) {
   EXPECT_EQ(child->error_tail, "p\n");
 }
 
+TEST(ConverseWithChild, AProgramThatReadsOnlySomeOfItsAnswerIsAnError) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view) -> Result<std::string> {
+    std::string longer_than_any_buffer(64 << 20, 'x');
+    errno = EPIPE;  // of an earlier call
+    return longer_than_any_buffer;
+  });
+  const auto child = converse_with_child(shell("echo one; sleep 1000"), kPath, {}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_THAT(child.error().message, testing::HasSubstr("does not read its input"));
+}
+
 TEST(ConverseWithChild, AnErrorAboutALineEndsTheProgram) {
   Listener listener;
   const auto conversation = listener.with([](std::string_view) -> Result<std::string> {

@@ -54,6 +54,8 @@ std::string base64(BytesView data) {
 std::optional<Bytes> parse_base64(std::string_view text) {
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+  // EVP_DecodeBlock takes '=' for a zero wherever it stands.
+  if (text.substr(0, text.size() - padding).find('=') != std::string_view::npos) return std::nullopt;
   Bytes data(text.size() / 4 * 3);
   if (EVP_DecodeBlock(reinterpret_cast<unsigned char*>(data.data()),
                       reinterpret_cast<const unsigned char*>(text.data()),

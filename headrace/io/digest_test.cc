@@ -8,6 +8,13 @@ TEST(Sha256, AgreesWithFips180) {
   EXPECT_EQ(sha256_hex({}), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+TEST(Base64, IsReadWithPaddingAtItsEndOnly) {
+  EXPECT_EQ(parse_base64("Zm9vYmE="), to_bytes("fooba"));
+  EXPECT_EQ(parse_base64("Zm9vYg=="), to_bytes("foob"));
+  for (const char* wrong : {"", "====", "Zg==Zg==", "Z=9v", "Zm=v", "Z===", "=m9v"})
+    EXPECT_EQ(parse_base64(wrong), std::nullopt) << wrong;
+}
+
 TEST(Sha256, DoesNotDependOnThePieces) {
   Sha256 state;
   state.update(as_bytes("a"));

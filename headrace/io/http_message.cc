@@ -36,6 +36,8 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(12, 4))),
                                          std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
                                          std::chrono::day(number(5, 2))};
+  // The clock counts nanoseconds in 64 bits, which end in 2262.
+  if (number(12, 4) < 1970 || number(12, 4) > 2200) return std::nullopt;
   if (!date.ok() || number(17, 2) > 23 || number(20, 2) > 59 || number(23, 2) > 60) return std::nullopt;
   return std::chrono::sys_days(date) + std::chrono::hours(number(17, 2)) +
          std::chrono::minutes(number(20, 2)) + std::chrono::seconds(number(23, 2));

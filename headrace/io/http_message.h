@@ -23,7 +23,8 @@ using HttpHeaders = std::vector<HttpHeader>;
 /// Value of the first field of that name, in any case; none if there is no such field.
 std::optional<std::string_view> find_header(const HttpHeaders& headers, std::string_view name);
 
-/// "Fri, 21 Nov 2026 03:26:00 GMT" (IMF-fixdate, RFC 9110, section 5.6.7); none for any other form.
+/// "Fri, 21 Nov 2026 03:26:00 GMT" (IMF-fixdate, RFC 9110, section 5.6.7); none for any other form, and
+/// for years before 1970 or after 2200.
 std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view text);
 
 /// Where a server listens.

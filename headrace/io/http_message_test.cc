@@ -41,8 +41,10 @@ TEST(HttpDate, IsReadInItsOneCurrentForm) {
   const auto time = parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT");  // the example of RFC 9110
   ASSERT_TRUE(time);
   EXPECT_EQ(std::chrono::system_clock::to_time_t(*time), 784111777);
-  for (const char* wrong : {"", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nox 1994 08:49:37 GMT",
-                            "Sun, 36 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 28:49:37 GMT"}) {
+  for (const char* wrong :
+       {"", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nox 1994 08:49:37 GMT",
+        "Sun, 36 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 28:49:37 GMT", "Sun, 06 Nov 1969 08:49:37 GMT",
+        "Sun, 06 Nov 2201 08:49:37 GMT", "Sun, 06 Nov 9999 08:49:37 GMT"}) {
     EXPECT_EQ(parse_http_date(wrong), std::nullopt) << wrong;
   }
 }

@@ -153,7 +153,7 @@ void Examination::measures_speed() {
 // Also after a stop, and where the object may or may not be there.
 void Examination::removes() {
   const Status removed = remove_object(store_, key_, {.deadline = std::chrono::milliseconds(10'000)});
-  if (removed) return ok("removal", "nothing is left behind");
+  if (removed) return ok("removal", "done; a bucket with versioning keeps the versions that were written");
   report_({"removal", Outcome::kWarning, removed.error().message,
            concat("remove ", store_.describe(key_), " by hand, if it is there")});
 }

@@ -95,7 +95,7 @@ struct UnfinishedWrite {
   std::string key;
   /// Tells the unfinished writes of one key apart; empty where `key` does.
   std::string id{};
-  /// When it last grew, as far as the store tells; else when it was begun.
+  /// When it last grew, or was begun if nothing of it is there yet; none where the store does not tell.
   std::optional<std::chrono::system_clock::time_point> modified{};
   /// Where the store tells.
   std::optional<std::uint64_t> size_bytes{};

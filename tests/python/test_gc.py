@@ -1,11 +1,14 @@
 """`headrace gc`: what killed writers have left goes, and nothing else does."""
 
+import http.server
 import json
 import os
 import random
 import subprocess
+import threading
 import time
 import urllib.parse
+from typing import ClassVar
 
 import boto3
 import kill_support
@@ -101,6 +104,52 @@ def test_what_minio_forgets_to_list_when_it_restarts_goes_by_its_name(headrace, 
             assert collected(headrace, *options, "s3://bucket/folder/object")["removed"] == 0
     finally:
         subprocess.run([*script, "stop", tmp_path], check=True)
+
+
+class ServerOfOneUpload(http.server.BaseHTTPRequestHandler):
+    """Of S3 what gc asks for: an upload that has grown when its parts are listed a second time."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        is_listing = "uploads" in self.path
+        if not is_listing:
+            self.asked.append("parts")
+        year = 2020 if self.asked.count("parts") < 2 else 2199
+        self.answer(
+            "<ListMultipartUploadsResult><Upload><Key>a</Key><UploadId>1</UploadId></Upload>"
+            "</ListMultipartUploadsResult>"
+            if is_listing
+            else "<ListPartsResult><Part><PartNumber>1</PartNumber><Size>5</Size>"
+            f"<LastModified>{year}-01-01T00:00:00.000Z</LastModified></Part></ListPartsResult>"
+        )
+
+    def do_DELETE(self) -> None:
+        self.asked.append("abort")
+        self.answer("")
+
+    def answer(self, body: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_an_upload_that_grows_while_the_store_is_looked_through_stays(headrace):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), ServerOfOneUpload) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        environment = {
+            "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }
+        done = json.loads(headrace("gc", "s3://bucket/a", "--json", env=environment).stdout)
+        server.shutdown()
+    assert (done["removed"], done["kept_too_young"]) == (0, 1)
+    assert ServerOfOneUpload.asked == ["parts", "parts"]
 
 
 @pytest.mark.parametrize("duration", ["", "7", "d", "-1d", "1.5h", "1w", "99999999999999d"])

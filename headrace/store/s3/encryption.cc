@@ -85,12 +85,18 @@ Result<S3Encryption> encryption_from(const Environment& environment) {
   return S3Encryption(ServerKeyEncryption{*mode, key_id.value_or("")});
 }
 
-Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint) {
-  if (!std::holds_alternative<CustomerKeyEncryption>(encryption) || !endpoint || endpoint->tls ||
-      endpoint->is_loopback())
-    return {};
-  return refuse(concat("HEADRACE_S3_SSE=customer sends the key with each request, and ", endpoint->text(),
-                       " is not encrypted; use https://"));
+Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint,
+                        const TlsOptions& tls) {
+  const bool is_local = endpoint && endpoint->is_loopback();
+  if (!std::holds_alternative<CustomerKeyEncryption>(encryption) || is_local) return {};
+  if (endpoint && !endpoint->tls)
+    return refuse(concat("HEADRACE_S3_SSE=customer sends the key with each request, and ", endpoint->text(),
+                         " is not encrypted; use https://"));
+  if (tls.verify) return {};
+  return refuse(
+      "HEADRACE_S3_SSE=customer sends the key with each request, and S3_VERIFY_SSL=0 lets anyone answer; "
+      "name "
+      "the file of the server's certificate authority in AWS_CA_BUNDLE instead");
 }
 
 HttpHeaders encryption_headers(const S3Encryption& encryption, S3Operation operation) {

@@ -10,6 +10,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/result.h"
 #include "headrace/io/http_message.h"
+#include "headrace/io/tls.h"
 
 namespace headrace {
 
@@ -36,9 +37,11 @@ Result<S3Encryption> customer_key_encryption(BytesView key);
 /// \error kInvalidArgument  names the variable, never the key
 Result<S3Encryption> encryption_from(const Environment& environment);
 
-/// A key of ours goes over TLS, or not beyond this machine. No endpoint: AWS, over TLS.
+/// A key of ours goes over TLS to a server whose certificate is checked, or not beyond this machine. No
+/// endpoint: AWS, over TLS.
 /// \error kInvalidArgument
-Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint);
+Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint,
+                        const TlsOptions& tls);
 
 /// What a request is, as far as encryption is concerned.
 enum class S3Operation {

@@ -95,11 +95,16 @@ TEST(S3Encryption, WhatCannotBeUnderstoodIsRefusedWithoutTheKey) {
 TEST(S3Encryption, TheCustomersKeyIsNotSentInTheClear) {
   const auto ours =
       encryption_with({{"HEADRACE_S3_SSE", "customer"}, {"HEADRACE_S3_SSE_CUSTOMER_KEY", kKey}});
-  EXPECT_FALSE(check_encryption(*ours, *parse_http_endpoint("http://minio:9000")));
-  EXPECT_TRUE(check_encryption(*ours, *parse_http_endpoint("https://minio:9000")));
-  EXPECT_TRUE(check_encryption(*ours, *parse_http_endpoint("http://127.0.0.1:9000")));
-  EXPECT_TRUE(check_encryption(*ours, std::nullopt));
-  EXPECT_TRUE(check_encryption(NoEncryption(), *parse_http_endpoint("http://minio:9000")));
+  EXPECT_FALSE(check_encryption(*ours, *parse_http_endpoint("http://minio:9000"), {}));
+  EXPECT_TRUE(check_encryption(*ours, *parse_http_endpoint("https://minio:9000"), {}));
+  EXPECT_TRUE(check_encryption(*ours, *parse_http_endpoint("http://127.0.0.1:9000"), {}));
+  EXPECT_TRUE(check_encryption(*ours, std::nullopt, {}));
+  const TlsOptions unchecked{.verify = false};
+  EXPECT_FALSE(check_encryption(*ours, *parse_http_endpoint("https://minio:9000"), unchecked));
+  EXPECT_FALSE(check_encryption(*ours, std::nullopt, unchecked));
+  EXPECT_TRUE(check_encryption(*ours, *parse_http_endpoint("https://localhost:9000"), unchecked));
+  EXPECT_TRUE(check_encryption(NoEncryption(), *parse_http_endpoint("https://minio:9000"), unchecked));
+  EXPECT_TRUE(check_encryption(NoEncryption(), *parse_http_endpoint("http://minio:9000"), {}));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
-// For cleaning up behind a failure: little patience, and not the caller's stop, which may be why we clean up.
-const CallOptions kCleaning{.deadline = std::chrono::milliseconds(5'000)};
+// For cleaning up behind a failure: not with the caller's stop, which may be why we clean up.
+constexpr std::chrono::seconds kLongestCleaning{5};
 
 }  // namespace
 
@@ -82,7 +82,8 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client
 MultipartUpload::~MultipartUpload() {
   if (over_ || id_.empty()) return;
   // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
-  (void)abort_upload(client_, key_, id_, kCleaning).has_value();
+  const auto give_up_at = std::chrono::steady_clock::now() + kLongestCleaning;
+  (void)abort_upload(client_, key_, id_, {}, give_up_at).has_value();
 }
 
 S3Request MultipartUpload::part_request(std::size_t part) const {
@@ -196,9 +197,9 @@ Result<ObjectInfo> MultipartUpload::complete() {
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
                                                   std::uint64_t size_bytes) {
   const int status = answer.http.status;
-  // "No such upload" and "it is there already" are what the second of two attempts hears if the first
-  // succeeded.
-  if (answer.maybe_done_before && (status == 404 || status == 412)) {
+  // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
+  // second of two attempts hears if the first succeeded.
+  if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
     if (auto done = find_marked(client_, key_, mark_, options_.call);
         done && done->size_bytes == size_bytes) {
       over_ = true;

@@ -40,7 +40,7 @@ class MultipartUpload {
  public:
   static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
                                                         const WriteOptions& options, bool with_checksums);
-  /// Removes what was sent, unless it was completed.
+  /// Removes what was sent, unless it was completed. Tries for some seconds, and fetches no keys for it.
   ~MultipartUpload();
 
   /// Thread-safe. `part` counts from 0.

@@ -21,6 +21,12 @@ Result<PresignedUrl> presign(std::string_view bucket, std::string_view key, cons
     return Error{Code::kFailedPrecondition,
                  concat(what, ": a URL cannot carry the key that HEADRACE_S3_SSE=customer encrypts with")};
   }
+  if (std::holds_alternative<ServerKeyEncryption>(options.encryption) && presign.method == "PUT") {
+    return Error{Code::kFailedPrecondition,
+                 concat(what,
+                        ": a URL cannot ask for the encryption in HEADRACE_S3_SSE; unset that, and let the "
+                        "bucket's default encryption say how objects are encrypted")};
+  }
   HEADRACE_TRY(const CredentialsProvider::Current keys, options.credentials->get(stop));
   const S3Address to = s3_address(bucket, options, options.region);
   const std::string path = to.path_of(key);

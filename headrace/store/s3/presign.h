@@ -29,7 +29,8 @@ struct PresignedUrl {
 /// Asks the server nothing, but may have to fetch keys first (docs/credentials.md). The bucket must be in
 /// options.region.
 /// \error kInvalidArgument     a lifetime below a second or above kLongestPresigned, or no key
-/// \error kFailedPrecondition  anonymous; or a customer's key encrypts, which no URL can carry
+/// \error kFailedPrecondition  anonymous; or a customer's key encrypts, which no URL can carry; or PUT with
+///                             an encryption of the server's asked for, which takes a header field
 Result<PresignedUrl> presign(std::string_view bucket, std::string_view key, const S3Options& options,
                              const PresignOptions& presign, const std::stop_token& stop = {});
 

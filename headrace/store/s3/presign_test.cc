@@ -59,6 +59,10 @@ TEST(Presign, RefusesWhatNoUrlCanDo) {
             Code::kInvalidArgument);
   options.encryption = *customer_key_encryption(Bytes(32));
   EXPECT_EQ(presign("bucket", "key", options, {}).error().code, Code::kFailedPrecondition);
+  options.encryption = ServerKeyEncryption{"aws:kms"};
+  EXPECT_THAT(presign("bucket", "key", options, {.method = "PUT"}).error().message,
+              HasSubstr("bucket's default encryption"));
+  EXPECT_TRUE(presign("bucket", "key", options, {.method = "GET"}));
   options = options_of_2013();
   options.credentials.reset();
   EXPECT_EQ(presign("bucket", "key", options, {}).error().code, Code::kFailedPrecondition);

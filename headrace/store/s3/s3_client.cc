@@ -23,6 +23,12 @@ constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so i
 
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
+// The end of an attempt that makes no progress from now on.
+steady_clock::time_point limit_of(const S3Request& request) {
+  const auto limit = steady_clock::now() + request.call.deadline;
+  return request.give_up_at ? std::min(limit, *request.give_up_at) : limit;
+}
+
 bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) {
   const int status = answer.http.status;
   if (status == 307 || status == 500 || status == 502 || status == 503 || status == 504 || status == 429 ||
@@ -100,7 +106,8 @@ S3Client::Assumptions S3Client::assumptions() const {
 
 Result<CredentialsProvider::Current> S3Client::signing_keys(const S3Request& request) {
   if (!options_.credentials) return CredentialsProvider::Current();
-  auto keys = options_.credentials->get(request.call.stop);
+  auto keys =
+      request.give_up_at ? options_.credentials->at_hand() : options_.credentials->get(request.call.stop);
   if (!keys) return std::move(keys).error().in(describe(request.key));
   return keys;
 }
@@ -196,7 +203,7 @@ Result<S3Answer> S3Client::perform(const S3Request& request) {
 }
 
 void S3Client::start(HttpTransfers& transfers, S3Request request, Done done) {
-  const auto limit = steady_clock::now() + request.call.deadline;
+  const auto limit = limit_of(request);
   send(std::make_shared<Call>(Call{.transfers = transfers,
                                    .request = std::move(request),
                                    .done = std::move(done),
@@ -256,7 +263,7 @@ Result<S3Answer> S3Client::to_answer(const Call& call, Result<HttpResponse> resp
 void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpResponse> response) {
   const S3Request& request = call->request;
   const bool stalled = !response && response.error().code == Code::kDeadlineExceeded;
-  if (!stalled) call->limit = steady_clock::now() + request.call.deadline;
+  if (!stalled) call->limit = limit_of(request);
   Result<S3Answer> answer = to_answer(*call, std::move(response));
   milliseconds pause{0};
   if (answer) {

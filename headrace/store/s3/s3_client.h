@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,9 @@ struct S3Request {
   CallOptions call{};
   /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
   bool repeat_conflicts = true;
+  /// For who cleans up behind a failure: all attempts together end about then, and no keys are fetched for
+  /// them.
+  std::optional<std::chrono::steady_clock::time_point> give_up_at{};
   /// What a success has to be like, else kDataLoss: then it counts as an answer that did not arrive.
   std::function<Status(const S3Answer&)> check{};
 };

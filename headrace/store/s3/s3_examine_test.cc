@@ -112,17 +112,48 @@ TEST(S3Examine, WhatSpeaksNoHttpIsToldFromAServerThatIsDown) {
   EXPECT_THAT(examined.findings.at("connection").advice, HasSubstr("speaks no HTTP"));
 }
 
+Finding checksums(const HttpTestServer& server) {
+  std::vector<Finding> findings;
+  examine_s3_checksums("bucket", "folder", options_for(server), {},
+                       [&](const Finding& finding) { findings.push_back(finding); });
+  EXPECT_EQ(findings.size(), 1U);
+  return findings.empty() ? Finding{} : findings[0];
+}
+
+TEST(S3Examine, OnlyARefusalOfTheChecksumShowsThatItIsChecked) {
+  for (const auto& [code, message, expected] :
+       {std::tuple("BadDigest", "", Outcome::kOk),
+        std::tuple("XAmzContentChecksumMismatch", "", Outcome::kOk),
+        std::tuple("InvalidRequest", "Value for Checksum is invalid", Outcome::kOk),
+        std::tuple("InvalidRequest", "no such bucket here", Outcome::kWarning),
+        std::tuple("InvalidArgument", "checksum", Outcome::kWarning)}) {
+    HttpTestServer server([&](const TestHttpRequest&) {
+      return test_reply(400,
+                        concat("<Error><Code>", code, "</Code><Message>", message, "</Message></Error>"));
+    });
+    const Finding finding = checksums(server);
+    EXPECT_EQ(finding.outcome, expected) << code << ": " << message;
+    if (expected == Outcome::kWarning) EXPECT_THAT(finding.text, HasSubstr(code));
+  }
+}
+
+TEST(S3Examine, WhatMayHaveBeenWrittenThoughTheAnswerWasLostIsRemoved) {
+  std::vector<std::string> methods;
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    methods.push_back(request.method);
+    return request.method == "PUT" ? TestHttpReply{"", TestHttpReply::Then::kClose} : test_reply(204);
+  });
+  EXPECT_EQ(checksums(server).outcome, Outcome::kFailure);
+  EXPECT_EQ(methods.back(), "DELETE");
+}
+
 TEST(S3Examine, AServerThatIgnoresChecksumsIsNoticedAndCleanedUp) {
   std::vector<std::string> methods;
   HttpTestServer server([&](const TestHttpRequest& request) {
     methods.push_back(request.method);
     return test_reply(200, "", "ETag: \"v\"\r\n");
   });
-  std::vector<Finding> findings;
-  examine_s3_checksums("bucket", "folder", options_for(server), {},
-                       [&](const Finding& finding) { findings.push_back(finding); });
-  ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].outcome, Outcome::kWarning);
+  EXPECT_EQ(checksums(server).outcome, Outcome::kWarning);
   EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "DELETE"}));
 }
 

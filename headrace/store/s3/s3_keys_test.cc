@@ -4,7 +4,9 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"
+#include "headrace/store/s3/multipart.h"
 #include "headrace/store/s3/s3_store.h"
+#include "headrace/store/s3/s3_unfinished.h"
 
 namespace headrace {
 namespace {
@@ -29,10 +31,12 @@ struct RefusedKeys {
                             if (failure) return *failure;
                             return S3Credentials{"id", "canary-secret", concat(++fetches)};
                           }},
-        std::chrono::system_clock::now);
+        // Each time it is asked another minute has passed.
+        [this] { return std::chrono::system_clock::now() + std::chrono::minutes(++minutes); });
     store = open_s3_store("bucket", options);
   }
   int fetches = 0;
+  std::atomic<int> minutes = 0;
   std::atomic<int> requests = 0;
   std::optional<Error> failure;
   HttpTestServer server;
@@ -56,6 +60,39 @@ TEST(S3Keys, ThatAreRefusedTwiceAreReported) {
   EXPECT_EQ(error.code, Code::kUnauthenticated);
   EXPECT_THAT(error.message, AllOf(HasSubstr("the test"), HasSubstr("expired")));
   EXPECT_EQ(keys.requests, 2);
+}
+
+TEST(S3Keys, AreNotFetchedToCleanUp) {
+  HttpTestServer server([](const TestHttpRequest& request) {
+    return request.method == "POST" ? test_reply(200,
+                                                 "<InitiateMultipartUploadResult><UploadId>1</UploadId>"
+                                                 "</InitiateMultipartUploadResult>")
+                                    : test_reply(204, "", "ETag: \"v\"\r\n");
+  });
+  auto now = std::chrono::system_clock::now();
+  int fetches = 0;
+  S3Options options{.endpoint = server.endpoint()};
+  const auto fetch = [&](const FetchLimits&) -> Result<S3Credentials> {
+    ++fetches;
+    return S3Credentials{"id", "canary-secret", "token", now + std::chrono::hours(1)};
+  };
+  options.credentials = std::make_shared<CredentialsProvider>(
+      CredentialsSource{.name = "the test", .fetch = fetch}, [&] { return now; });
+  S3Client client("bucket", options);
+  auto upload = *MultipartUpload::start(client, "key", {}, true);
+  ASSERT_TRUE(upload->send_part(0, as_bytes("text")));
+  now += std::chrono::hours(2);
+  upload.reset();
+  EXPECT_EQ(fetches, 1);
+}
+
+TEST(S3Keys, WhoCleansUpAsksNoLongerThanTheTimeForAllOfIt) {
+  std::atomic<int> requests = 0;
+  HttpTestServer server([&](const TestHttpRequest&) { return ++requests, test_reply(503); });
+  S3Client client("bucket", {.endpoint = server.endpoint(),
+                             .backoff = {std::chrono::milliseconds(1), std::chrono::milliseconds(1)}});
+  EXPECT_FALSE(abort_upload(client, "key", "1", {}, std::chrono::steady_clock::now()));
+  EXPECT_LE(requests, 1) << "none is repeated";
 }
 
 TEST(S3Keys, ThatCannotBeHadFailTheCallsThatNeedThem) {

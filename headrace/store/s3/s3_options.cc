@@ -110,9 +110,9 @@ Result<S3Options> s3_options_from(const Environment& environment) {
   HEADRACE_CHECK(take_others(environment, profile, options));
   HEADRACE_TRY(options.proxies, http_proxies_from(environment));
   HEADRACE_TRY(options.encryption, encryption_from(environment));
-  HEADRACE_CHECK(check_encryption(options.encryption, options.endpoint));
+  HEADRACE_CHECK(check_encryption(options.encryption, options.endpoint, options.tls));
   HEADRACE_TRY(options.credentials,
-               find_credentials({environment, options.region, options.tls, options.proxies}));
+               find_credentials({environment, options.region, options.tls.ca_file, options.proxies}));
   options.now = environment.now;
   return options;
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "headrace/base/text.h"
+#include "headrace/io/http_test_server.h"
 #include "headrace/store/s3/credentials/aws_profile.h"
 
 namespace headrace {
@@ -95,6 +96,18 @@ TEST(S3Options, ReadTheNamesInTensorFlowUsersScripts) {
   EXPECT_EQ(options_with({{"S3_ENDPOINT", "minio:9000"}})->endpoint->text(), "https://minio:9000");
   EXPECT_EQ(options_with({{"S3_ENDPOINT", "http://minio:9000"}})->endpoint->text(), "http://minio:9000");
   EXPECT_EQ(options_with({{"S3_ENDPOINT", "a"}, {"AWS_ENDPOINT_URL", "https://b"}})->endpoint->host, "b");
+}
+
+TEST(S3Options, AStoreThatIsNotVerifiedLeavesWhoGivesKeysVerified) {
+  HttpTestServer container([](const TestHttpRequest&) { return test_reply(200, "{}"); },
+                           {.tls = make_test_certificate("IP:127.0.0.1")});
+  const auto options = options_with(
+      {{"S3_VERIFY_SSL", "0"}, {"AWS_CONTAINER_CREDENTIALS_FULL_URI", container.endpoint().text()}}, false);
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_FALSE(options->tls.verify);
+  const auto keys = options->credentials->get({});
+  ASSERT_FALSE(keys);
+  EXPECT_THAT(keys.error().message, HasSubstr("certificate"));
 }
 
 TEST(S3Options, NameTheVariableThatCannotBeUnderstood) {

@@ -112,12 +112,22 @@ HttpHeaders if_match(const std::optional<Version>& version) {
   return {{"If-Match", concat('"', version->token, '"')}};
 }
 
+namespace {
+
+// That of the content; of an object of parts it may be one of the parts' checksums.
+std::optional<std::uint32_t> crc32c_of(const HttpResponse& http) {
+  if (http.header("x-amz-checksum-type").value_or("FULL_OBJECT") != "FULL_OBJECT") return std::nullopt;
+  return parse_crc32c_field(http.header("x-amz-checksum-crc32c").value_or(""));
+}
+
+}  // namespace
+
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http) {
   return {.key = std::string(key),
           .size_bytes = size_bytes,
           .version = {unquoted_etag(http.header("ETag").value_or(""))},
           .modified = parse_http_date(http.header("Last-Modified").value_or("")),
-          .crc32c = parse_crc32c_field(http.header("x-amz-checksum-crc32c").value_or(""))};
+          .crc32c = crc32c_of(http)};
 }
 
 Error read_error(const S3Client& client, const S3Request& request, const S3Answer& answer) {

@@ -68,8 +68,14 @@ class S3Store final : public Store {
 Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Version>& version,
                                  const CallOptions& call) {
   S3Request request{.method = "HEAD", .key = std::string(key), .headers = if_match(version), .call = call};
+  const std::size_t needed_headers = request.headers.size();
   if (client_.options().send_checksums) request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
-  HEADRACE_TRY(const S3Answer answer, client_.perform(request));
+  HEADRACE_TRY(S3Answer answer, client_.perform(request));
+  // The checksum of an object encrypted by KMS takes the right to decrypt it, the rest does not.
+  if (answer.http.status == 403 && request.headers.size() > needed_headers) {
+    request.headers.resize(needed_headers);
+    HEADRACE_TRY(answer, client_.perform(request));
+  }
   if (answer.ok()) {
     const auto size = parse_number<std::uint64_t>(answer.http.header("Content-Length").value_or(""));
     if (!size)

@@ -17,22 +17,35 @@ namespace {
 constexpr int kMostPagesOfParts = 10;  // of 1,000, as many as an upload can have
 constexpr int kMostAborts = 6;
 
+using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
+
 bool is_gone(const S3Answer& answer) { return answer.error_code == "NoSuchUpload"; }
 
-// None: the server knows no such upload, or does not tell about its parts (`may_tell` is false then).
+// Who may abort, or list, need not have the right to look at parts, and some servers cannot.
+bool does_not_tell(const S3Answer& answer) {
+  const int status = answer.http.status;
+  return status == 403 || status == 405 || status == 501;
+}
+
+// None: the server knows no such upload, or does not tell about its parts (`is_told` is false then).
 struct SentParts {
   std::optional<S3PartsPage> parts{};
-  bool may_tell = true;
+  bool is_told = true;
 };
 
 Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,
-                             const CallOptions& call) {
+                             const CallOptions& call, const GiveUpAt& give_up_at = {}) {
   S3PartsPage all;
   for (int page_number = 0; page_number < kMostPagesOfParts; ++page_number) {
-    S3Request request{.key = std::string(key), .query = {{"uploadId", std::string(id)}}, .call = call};
+    S3Request request{.key = std::string(key),
+                      .query = {{"uploadId", std::string(id)}},
+                      .call = call,
+                      .give_up_at = give_up_at};
     if (all.last_part > 0) request.query.emplace_back("part-number-marker", concat(all.last_part));
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
-    if (!answer.ok()) return SentParts{std::nullopt, is_gone(answer)};
+    if (is_gone(answer)) return SentParts{};
+    if (!answer.ok() && does_not_tell(answer)) return SentParts{.is_told = false};
+    if (!answer.ok()) return client.explain(request, answer).in("listing the parts of an unfinished upload");
     Result<S3PartsPage> page = parse_parts_page(answer.http.body);
     if (!page) return std::move(page).error().in(client.describe(key));
     const bool goes_on = page->truncated && page->last_part > all.last_part;
@@ -82,11 +95,11 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
       if (!upload.key.starts_with(prefix) || seen.contains(hash)) return true;
       if (!asked.empty()) seen.insert(hash);
       HEADRACE_TRY(const SentParts sent, sent_parts(client, upload.key, upload.id, call));
-      if (!sent.parts && sent.may_tell) return true;  // ended meanwhile
-      UnfinishedWrite write{.key = upload.key, .id = upload.id, .modified = upload.initiated};
+      if (!sent.parts && sent.is_told) return true;  // ended meanwhile
+      UnfinishedWrite write{.key = upload.key, .id = upload.id};
       if (sent.parts) {
         write.size_bytes = sent.parts->size_bytes;
-        write.modified = std::max(write.modified, sent.parts->modified);
+        write.modified = std::max(upload.initiated, sent.parts->modified);
       }
       return visit(write);
     };
@@ -96,23 +109,29 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
   return {};
 }
 
-Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call) {
-  const S3Request request{
-      .method = "DELETE", .key = std::string(key), .query = {{"uploadId", std::string(id)}}, .call = call};
+Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,
+                    GiveUpAt give_up_at) {
+  const S3Request request{.method = "DELETE",
+                          .key = std::string(key),
+                          .query = {{"uploadId", std::string(id)}},
+                          .call = call,
+                          .give_up_at = give_up_at};
   Backoff backoff(client.options().backoff, siphash({1, 2}, as_bytes(id)));
   for (int attempt = 0; attempt < kMostAborts; ++attempt) {
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (!answer.ok() && !is_gone(answer))
       return client.explain(request, answer).in("aborting an unfinished upload");
-    HEADRACE_TRY(const SentParts sent, sent_parts(client, key, id, call));
+    HEADRACE_TRY(const SentParts sent, sent_parts(client, key, id, call, give_up_at));
     if (!sent.parts || sent.parts->last_part == 0) return {};
+    if (give_up_at && std::chrono::steady_clock::now() >= *give_up_at) break;
     if (!sleep_unless_stopped(backoff.next(), call.stop))
       return Error{Code::kCancelled,
                    concat("aborting an unfinished upload of ", client.describe(key), " was stopped")};
   }
   return Error{Code::kUnavailable,
-               concat(client.describe(key), ": an unfinished upload still has parts after it was aborted ",
-                      kMostAborts, " times; is it still being written? Try again when it is not")};
+               concat(client.describe(key),
+                      ": an unfinished upload still has parts after it was aborted again and "
+                      "again; is it still being written? Try again when it is not")};
 }
 
 }  // namespace headrace

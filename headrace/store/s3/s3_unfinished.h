@@ -2,7 +2,9 @@
 
 /// \file Multipart uploads that were neither completed nor aborted. Internal to the driver.
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "headrace/store/s3/s3_client.h"
@@ -11,7 +13,8 @@
 namespace headrace {
 
 /// Calls `visit` for each of a key with that prefix until it returns false. Cost: a request for each 1,000 of
-/// the bucket, and one for each that is visited, which tells its size.
+/// the bucket, and one for each that is visited, which tells its size and when it last grew. Where the server
+/// does not tell about parts (403, 405, 501) neither is known: when an upload was begun says nothing of that.
 ///
 /// What a server shows differs. MinIO answers for the empty prefix with the uploads begun at that node since
 /// its process started, for an exact key with all of that key's, and for any other prefix with nothing; so
@@ -20,9 +23,12 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
                             const std::function<bool(const UnfinishedWrite&)>& visit);
 
 /// Removes the upload and its parts; one that is not there is no error. A part that arrives while its upload
-/// is aborted may outlive it, so this looks, and aborts again, a bounded number of times.
+/// is aborted may outlive it, so this looks, where the server lets it, and aborts again, a bounded number of
+/// times.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+/// `give_up_at` as S3Request has it, for all of it.
 /// \error kUnavailable  parts keep arriving
-Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call);
+Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,
+                    std::optional<std::chrono::steady_clock::time_point> give_up_at = std::nullopt);
 
 }  // namespace headrace

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "headrace/base/iso_time.h"
 #include "headrace/base/text.h"
-#include "headrace/io/http_message.h"
 #include "headrace/io/url_encoding.h"
 #include "headrace/store/s3/checksum.h"
 
@@ -25,17 +25,6 @@ Error unexpected(std::string_view what) {
 
 // Short: it goes into our messages.
 std::string clean(std::string_view text) { return printable_line(text, 300); }
-
-// "2026-11-21T03:26:00.000Z" by way of HTTP's form, which is checked field by field.
-std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text) {
-  static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || !text.ends_with('Z'))
-    return std::nullopt;
-  const auto month = parse_number<unsigned>(text.substr(5, 2));
-  if (!month || *month < 1 || *month > 12) return std::nullopt;
-  return parse_http_date(concat("Xxx, ", text.substr(8, 2), ' ', kMonths.substr((*month - 1) * 3, 3), ' ',
-                                text.substr(0, 4), ' ', text.substr(11, 8), " GMT"));
-}
 
 // A key of a listing, decoded where the server says that it is encoded.
 Result<std::string> key_text(const pugi::xml_node& parent, const char* name, bool encoded) {
@@ -102,7 +91,7 @@ Result<S3ListPage> parse_list_page(BytesView body) {
       if (!size) return unexpected("a listing: an object has no size");
       entry.size_bytes = *size;
       entry.version.token = unquoted_etag(child.child_value("ETag"));
-      entry.modified = parse_time(child.child_value("LastModified"));
+      entry.modified = parse_iso_time(child.child_value("LastModified"));
     } else if (std::strcmp(child.name(), "CommonPrefixes") == 0) {
       HEADRACE_TRY(entry.key, key_text(child, "Prefix", encoded));
       if (!entry.is_folder()) return unexpected("a listing: a common prefix does not end in '/'");
@@ -129,7 +118,7 @@ Result<S3UploadsPage> parse_uploads_page(BytesView body) {
     S3PendingUpload upload;
     HEADRACE_TRY(upload.key, key_text(child, "Key", encoded));
     upload.id = child.child_value("UploadId");
-    upload.initiated = parse_time(child.child_value("Initiated"));
+    upload.initiated = parse_iso_time(child.child_value("Initiated"));
     if (upload.key.empty() || upload.id.empty())
       return unexpected("a listing of uploads: one has no key or no id");
     page.uploads.push_back(std::move(upload));
@@ -151,7 +140,7 @@ Result<S3PartsPage> parse_parts_page(BytesView body) {
     if (!number || !size) return unexpected("a listing of parts: one has no number or no size");
     page.size_bytes += *size;
     page.last_part = std::max(page.last_part, *number);
-    page.modified = std::max(page.modified, parse_time(child.child_value("LastModified")));
+    page.modified = std::max(page.modified, parse_iso_time(child.child_value("LastModified")));
   }
   page.truncated = std::strcmp(root.child_value("IsTruncated"), "true") == 0;
   return page;

@@ -29,7 +29,4 @@ Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_vi
 /// "AccessDenied: may not assume the role", from STS' <ErrorResponse>; empty if it is none. Printable.
 std::string parse_sts_error(std::string_view xml);
 
-/// ISO 8601 with date, time and zone: "2026-11-21T03:26:00Z", "2026-11-21T03:26:00.5+01:00".
-std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_view text);
-
 }  // namespace headrace

@@ -16,6 +16,10 @@ Found from_profile(const CredentialsContext& context) {
   return profile_source(context, selected_aws_profile(context.environment));
 }
 
+bool is_profile_asked_for(const CredentialsContext& context) {
+  return context.environment.get("AWS_PROFILE").has_value();
+}
+
 Found from_web_identity(const CredentialsContext& context) {
   const Environment& environment = context.environment;
   const auto file = environment.get("AWS_WEB_IDENTITY_TOKEN_FILE"), arn = environment.get("AWS_ROLE_ARN");
@@ -29,7 +33,7 @@ Found from_web_identity(const CredentialsContext& context) {
 }
 
 Found from_container(const CredentialsContext& context) {
-  return container_source(context.environment, context.tls);
+  return container_source(context.environment, context.ca_file);
 }
 
 Found from_instance(const CredentialsContext& context) {
@@ -42,12 +46,21 @@ Found from_instance(const CredentialsContext& context) {
 }  // namespace
 
 Result<std::shared_ptr<CredentialsProvider>> find_credentials(const CredentialsContext& context) {
-  for (const auto from : {from_environment, from_profile, from_web_identity, from_container, from_instance}) {
-    HEADRACE_TRY(std::optional<CredentialsSource> source, from(context));
-    if (source) return std::make_shared<CredentialsProvider>(*std::move(source), context.environment.now);
-  }
   HEADRACE_TRY(const bool is_anonymous, context.environment.is_on("HEADRACE_S3_ANONYMOUS"));
+  Status unusable_profile;
+  for (const auto from : {from_environment, from_profile, from_web_identity, from_container, from_instance}) {
+    const bool is_unasked = from == from_profile && !is_profile_asked_for(context);
+    if (is_unasked && is_anonymous) continue;
+    Found source = from(context);
+    if (!source && is_unasked) {
+      unusable_profile = std::move(source).error();
+      continue;
+    }
+    if (!source) return std::move(source).error();
+    if (*source) return std::make_shared<CredentialsProvider>(**std::move(source), context.environment.now);
+  }
   if (is_anonymous) return std::shared_ptr<CredentialsProvider>();
+  if (!unusable_profile) return unusable_profile.error();
   const AwsProfile profile = read_aws_profile(context.environment, selected_aws_profile(context.environment));
   return Error{
       Code::kUnauthenticated,

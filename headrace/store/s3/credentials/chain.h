@@ -4,7 +4,6 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/io/http_proxy.h"
-#include "headrace/io/tls.h"
 #include "headrace/store/s3/credentials/provider.h"
 
 namespace headrace {
@@ -13,7 +12,8 @@ namespace headrace {
 struct CredentialsContext {
   Environment environment;
   std::string region;  // STS is asked there
-  TlsOptions tls = TlsOptions();
+  /// As TlsOptions has it. Who gives keys is always verified.
+  std::string ca_file{};
   HttpProxies proxies{};  // to STS; containers and instances are asked directly
 };
 

@@ -96,10 +96,32 @@ TEST_F(Chain, TakesTheSourcesInTheirOrder) {
   set("AWS_ROLE_ARN", "arn:aws:iam::1:role/x");
   EXPECT_THAT((*find())->source(), HasSubstr("AWS_WEB_IDENTITY_TOKEN_FILE"));
   write("credentials", "[default]\naws_access_key_id = in-file\naws_secret_access_key = canary\n");
+  EXPECT_THAT((*find())->source(), HasSubstr("AWS_WEB_IDENTITY_TOKEN_FILE")) << "anonymous was asked for";
+  environment.variables.erase("HEADRACE_S3_ANONYMOUS");
   EXPECT_EQ(id(), "in-file");
   set("AWS_ACCESS_KEY_ID", "in-environment");
   set("AWS_SECRET_ACCESS_KEY", "canary");
   EXPECT_EQ(id(), "in-environment");
+}
+
+TEST_F(Chain, ADefaultProfileThatNobodyAskedForAndThatIsOfNoUseHidesNoOtherSource) {
+  for (const char* text :
+       {"sso_start_url = https://x\n", "aws_access_key_id = half\n", "role_arn = arn:x\n"}) {
+    write("config", concat("[default]\n", text));
+    environment.variables.erase("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    EXPECT_THAT(id(), HasSubstr("profile \"default\"")) << "nothing else is there";
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.endpoint().text());
+    EXPECT_THAT((*find())->source(), HasSubstr("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
+    set("AWS_PROFILE", "default");
+    EXPECT_FALSE(find()) << "now it is asked for";
+    environment.variables.erase("AWS_PROFILE");
+  }
+  set("HEADRACE_S3_ANONYMOUS", "1");
+  environment.variables.erase("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  write("config", "[default]\naws_access_key_id = in-file\naws_secret_access_key = canary\n");
+  EXPECT_EQ(id(), "anonymous");
+  set("AWS_PROFILE", "default");
+  EXPECT_EQ(id(), "in-file");
 }
 
 TEST_F(Chain, AssumesARoleWithTheKeysOfAnotherProfile) {
@@ -119,7 +141,7 @@ TEST_F(Chain, AssumesARoleWithTheKeysOfAnotherProfile) {
       "Action=AssumeRole&DurationSeconds=900&ExternalId=e%20x&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx&"
       "RoleSessionName=me&Version=2011-06-15");
   EXPECT_THAT(requests[0].header("Authorization"),
-              AllOf(HasSubstr("Credential=base-id/"), HasSubstr("/eu-south-2/sts/aws4_request")));
+              AllOf(HasSubstr("Credential=base-id/"), HasSubstr("/eu-west-3/sts/aws4_request")));
   EXPECT_EQ(requests[0].header("X-Amz-Security-Token"), "base-token");
 }
 
@@ -206,12 +228,31 @@ TEST_F(Chain, StsIsAskedAgainWhenItFails) {
   EXPECT_EQ(id(), "role-id");
 }
 
+TEST_F(Chain, AnOverloadedStsIsAskedAgainAndUnavailableInTheEnd) {
+  write("credentials",
+        "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+        "aws_secret_access_key = canary\n");
+  for (const char* code :
+       {"Throttling", "ThrottlingException", "RequestLimitExceeded", "IDPCommunicationError"}) {
+    reply = [&](const TestHttpRequest&) {
+      return test_reply(400, concat("<ErrorResponse><Error><Code>", code,
+                                    "</Code><Message>later</Message></Error></ErrorResponse>"));
+    };
+    requests.clear();
+    EXPECT_EQ((*find())->get({}).error().code, Code::kUnavailable) << code;
+    EXPECT_EQ(requests.size(), 3U) << code;
+  }
+}
+
 TEST_F(Chain, StsIsNotAskedInTheClearOverANetwork) {
   write("credentials",
         "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
         "aws_secret_access_key = canary\n");
   set("AWS_ENDPOINT_URL_STS", "http://sts.example.invalid");
-  EXPECT_THAT(id(), HasSubstr("in the clear"));
+  EXPECT_THAT(id(), HasSubstr("in the clear; AWS_ENDPOINT_URL_STS must"));
+  environment.variables.erase("AWS_ENDPOINT_URL_STS");
+  set("AWS_ENDPOINT_URL", "http://sts.example.invalid");
+  EXPECT_THAT(id(), HasSubstr("in the clear; AWS_ENDPOINT_URL must"));
 }
 
 TEST_F(Chain, AWebIdentityIsExchangedForKeysUnsigned) {
@@ -296,8 +337,11 @@ TEST_F(Chain, AProgramIsKilledWhenTheCallerStops) {
 
 TEST_F(Chain, AProfilesFileIsReadAgainWhenItsKeysAreRefused) {
   write("credentials", "[default]\naws_access_key_id = old\naws_secret_access_key = canary\n");
+  auto now = std::chrono::system_clock::now();
+  environment.now = [&] { return now; };
   const auto provider = *find();
   const auto old = *provider->get({});
+  now += std::chrono::minutes(1);
   EXPECT_EQ(old->access_key_id, "old");
   write("credentials", "[default]\naws_access_key_id = new\naws_secret_access_key = canary\n");
   EXPECT_TRUE(provider->refuse(old));

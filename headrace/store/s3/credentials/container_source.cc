@@ -20,12 +20,12 @@ Result<std::string> authorization_of(const Environment& environment) {
   return environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
 }
 
-Result<S3Credentials> fetch(const ServiceUrl& url, const Environment& environment, const TlsOptions& tls,
+Result<S3Credentials> fetch(const ServiceUrl& url, const Environment& environment, const std::string& ca_file,
                             const FetchLimits& limits) {
   HEADRACE_TRY(const std::string authorization, authorization_of(environment));
   HttpRequest request{.endpoint = url.endpoint, .target = url.target};
   if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
-  HEADRACE_TRY(const HttpResponse answer, ask_service(std::move(request), tls, {}, limits));
+  HEADRACE_TRY(const HttpResponse answer, ask_service(std::move(request), ca_file, {}, limits));
   if (!answer.is_success())
     return Error{Code::kUnauthenticated, concat(url.endpoint.text(), " answers with status ", answer.status)};
   return parse_credentials_json(as_text(answer.body), CredentialsForm::kService);
@@ -34,7 +34,7 @@ Result<S3Credentials> fetch(const ServiceUrl& url, const Environment& environmen
 }  // namespace
 
 Result<std::optional<CredentialsSource>> container_source(const Environment& environment,
-                                                          const TlsOptions& tls) {
+                                                          const std::string& ca_file) {
   const auto relative = environment.get(kRelative), full = environment.get(kFull);
   if (!relative && !full) return std::optional<CredentialsSource>();
   const std::string_view name = relative ? kRelative : kFull;
@@ -46,10 +46,10 @@ Result<std::optional<CredentialsSource>> container_source(const Environment& env
                  concat("s3: ", name, " names ", url->endpoint.host,
                         " without TLS: keys would travel in the clear; it must begin with https://")};
   }
-  return std::optional(CredentialsSource{.name = std::string(name),
-                                         .fetch = [url = *url, environment, tls](const FetchLimits& limits) {
-                                           return fetch(url, environment, tls, limits);
-                                         }});
+  return std::optional(CredentialsSource{
+      .name = std::string(name), .fetch = [url = *url, environment, ca_file](const FetchLimits& limits) {
+        return fetch(url, environment, ca_file, limits);
+      }});
 }
 
 }  // namespace headrace

@@ -14,14 +14,20 @@ constexpr std::size_t kMaxChain = 8;
 
 using Found = Result<std::optional<CredentialsSource>>;
 
-Result<StsService> sts_of(const CredentialsContext& context, const std::string& region) {
-  auto url = context.environment.get("AWS_ENDPOINT_URL_STS");
-  if (!url) url = context.environment.get("AWS_ENDPOINT_URL");
-  const std::string_view suffix = region.starts_with("cn-") ? ".cn" : "";
-  Result<HttpEndpoint> endpoint =
-      parse_http_endpoint(url.value_or(concat("https://sts.", region, ".amazonaws.com", suffix)));
-  if (!endpoint) return std::move(endpoint).error().in("s3: AWS_ENDPOINT_URL_STS");
-  return StsService{*endpoint, region, context.tls, context.proxies, context.environment.now};
+Result<StsService> sts_of(const CredentialsContext& context) {
+  const std::string_view suffix = context.region.starts_with("cn-") ? ".cn" : "";
+  std::string url = concat("https://sts.", context.region, ".amazonaws.com", suffix), source = "the region";
+  for (const char* variable : {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_STS"}) {  // the last one counts
+    if (const auto value = context.environment.get(variable)) url = *value, source = variable;
+  }
+  Result<HttpEndpoint> endpoint = parse_http_endpoint(url);
+  if (!endpoint) return std::move(endpoint).error().in(concat("s3: ", source));
+  return StsService{.endpoint = *endpoint,
+                    .endpoint_source = source,
+                    .region = context.region,
+                    .ca_file = context.ca_file,
+                    .proxies = context.proxies,
+                    .now = context.environment.now};
 }
 
 CredentialsSource role_source(StsService sts, Role role, CredentialsSource base, const std::string& where) {
@@ -119,7 +125,7 @@ Found ProfileChain::role_of(const AwsProfile& profile, const std::string& arn) {
   }
   HEADRACE_TRY(std::optional<CredentialsSource> base, base_of(profile));
   if (!base) return refuse(profile, "the source of the keys for its role_arn has none");
-  HEADRACE_TRY(StsService sts, sts_of(context_, profile.get("region").value_or(context_.region)));
+  HEADRACE_TRY(StsService sts, sts_of(context_));
   return std::optional(role_source(std::move(sts), role, *std::move(base), shown(profile)));
 }
 
@@ -137,7 +143,7 @@ Found ProfileChain::base_of(const AwsProfile& profile) {
     return source_of(*from_profile, /*is_for_a_role=*/true);
   }
   if (*from == "Environment") return environment_source(context_.environment);
-  if (*from == "EcsContainer") return container_source(context_.environment, context_.tls);
+  if (*from == "EcsContainer") return container_source(context_.environment, context_.ca_file);
   if (*from == "Ec2InstanceMetadata") {
     HEADRACE_TRY(CredentialsSource source, instance_source(context_.environment));
     return std::optional(std::move(source));
@@ -170,7 +176,7 @@ Found environment_source(const Environment& environment) {
 
 Result<CredentialsSource> web_identity_source(const CredentialsContext& context, Role role,
                                               std::string token_file, std::string name) {
-  HEADRACE_TRY(const StsService sts, sts_of(context, context.region));
+  HEADRACE_TRY(const StsService sts, sts_of(context));
   const auto fetch = [sts, role = std::move(role),
                       file = std::move(token_file)](const FetchLimits& limits) -> Result<S3Credentials> {
     HEADRACE_TRY(const std::string token, read_token_file(file));

@@ -14,6 +14,8 @@ using std::chrono::system_clock;
 constexpr seconds kRenewBefore{300};
 constexpr seconds kRenewJitter{60};
 constexpr seconds kPauseAfterFailure{30};
+// Who has just given keys that are refused would give the same again.
+constexpr seconds kPauseAfterSuccess{30};
 // Keys that this machine's clock takes for expired when they come are used so long, and then had anew.
 constexpr seconds kLeastUse{60};
 constexpr std::chrono::milliseconds kPatienceAhead{5'000};
@@ -35,6 +37,12 @@ Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_to
       return Error{Code::kCancelled, "stopped while waiting for credentials"};
     if (!last_) return last_.error();
   }
+}
+
+Result<CredentialsProvider::Current> CredentialsProvider::at_hand() {
+  const std::scoped_lock lock(mutex_);
+  if (current_ && !is_refused_ && now_() < good_until_) return current_;
+  return Error{Code::kUnauthenticated, concat("s3: the keys from ", source_.name, " are no longer good")};
 }
 
 Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock<std::mutex>& lock,
@@ -72,6 +80,7 @@ void CredentialsProvider::keep(S3Credentials fetched) {
     renew_at_ = std::max(good_until_ - kRenewBefore - jitter, now + (good_until_ - now) / 2);
   }
   current_ = std::make_shared<const S3Credentials>(std::move(fetched));
+  fetched_at_ = now;
   is_refused_ = false;
 }
 
@@ -85,8 +94,11 @@ bool CredentialsProvider::may_wait() {
 bool CredentialsProvider::refuse(const Current& refused) {
   if (!source_.is_renewable) return false;
   const std::scoped_lock lock(mutex_);
-  is_refused_ = is_refused_ || current_ == refused;
-  return true;
+  if (current_ != refused) return true;
+  const auto now = now_();
+  const bool is_new = now >= fetched_at_ && now - fetched_at_ < kPauseAfterSuccess;
+  is_refused_ = is_refused_ || !is_new;
+  return is_refused_;
 }
 
 std::shared_ptr<CredentialsProvider> fixed_credentials(S3Credentials credentials, std::string source) {

@@ -27,7 +27,12 @@ class CredentialsProvider {
   /// Whether `get` would fetch, or wait for who does.
   bool may_wait();
 
-  /// The server does not accept these. True: `get` may bring others.
+  /// The keys had last, without fetching or waiting.
+  /// \error kUnauthenticated  there are none that are good
+  Result<Current> at_hand();
+
+  /// The server does not accept these. True: `get` may bring others. Keys fetched less than 30 s ago are not
+  /// fetched anew, so that a server that refuses all of them does not have their source asked without end.
   bool refuse(const Current& refused);
 
   const std::string& source() const { return source_.name; }
@@ -47,6 +52,7 @@ class CredentialsProvider {
   Status last_;  // of the last fetch that was needed and not stopped
   Current current_;
   bool is_refused_ = false;
+  std::chrono::system_clock::time_point fetched_at_{};
   std::chrono::system_clock::time_point good_until_{};
   std::chrono::system_clock::time_point renew_at_{};
 };

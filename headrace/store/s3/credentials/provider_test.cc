@@ -98,10 +98,19 @@ TEST_F(Credentials, ThatThisClockTakesForExpiredAreUsedAllTheSame) {
 
 TEST_F(Credentials, ThatWereRefusedAreFetchedAnewOnceForAllWhoHadThem) {
   const auto first = *provider.get({});
+  now += seconds(31);
   EXPECT_TRUE(provider.refuse(first));
   EXPECT_EQ(id(), "id-2");
   EXPECT_TRUE(provider.refuse(first));
   EXPECT_EQ(id(), "id-2");
+}
+
+TEST_F(Credentials, ThatHaveJustBeenFetchedAreNotFetchedAnewSinceTheyAreRefused) {
+  const auto first = *provider.get({});
+  now += seconds(29);
+  EXPECT_FALSE(provider.refuse(first));
+  EXPECT_EQ(id(), "id-1");
+  EXPECT_EQ(fetches, 1);
 }
 
 TEST_F(Credentials, ThatNeverChangeAreNotAskedForAgain) {

@@ -1,5 +1,7 @@
 #include "headrace/store/s3/credentials/service.h"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "headrace/base/environment.h"
@@ -13,8 +15,12 @@ namespace {
 constexpr int kMaxAttempts = 3;
 constexpr std::size_t kMaxTokenBytes = 64 << 10;
 
+// https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
+constexpr std::array<std::string_view, 4> kComeAgain = {"Throttling", "ThrottlingException",
+                                                        "RequestLimitExceeded", "IDPCommunicationError"};
+
 bool may_pass(const Result<HttpResponse>& answer) {
-  if (answer) return answer->status == 429 || answer->status >= 500;
+  if (answer) return asks_to_come_again(*answer);
   return answer.error().code == Code::kUnavailable || answer.error().code == Code::kDeadlineExceeded;
 }
 
@@ -32,13 +38,22 @@ Result<ServiceUrl> parse_service_url(std::string_view url) {
 
 bool is_confidential(const HttpEndpoint& endpoint) { return endpoint.tls || endpoint.is_loopback(); }
 
-Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const HttpProxies& proxies,
+bool asks_to_come_again(const HttpResponse& answer) {
+  if (answer.status == 429 || answer.status >= 500) return true;
+  const std::string reason = parse_sts_error(as_text(answer.body));
+  return answer.status == 400 &&
+         std::ranges::find(kComeAgain, reason.substr(0, reason.find(':'))) != kComeAgain.end();
+}
+
+Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,
                                  const FetchLimits& limits) {
   request.max_body_bytes = kMaxAnswerBytes;
   request.stall_timeout = limits.patience;
   request.repeatable = false;
-  HttpClient client(
-      {.max_connections = 1, .connect_timeout = limits.patience, .tls = tls, .proxies = proxies});
+  HttpClient client({.max_connections = 1,
+                     .connect_timeout = limits.patience,
+                     .tls = {.ca_file = ca_file},
+                     .proxies = proxies});
   Backoff backoff({.shortest = std::chrono::milliseconds(100), .longest = std::chrono::milliseconds(1'000)},
                   random_name_bits());
   for (int attempt = 1;; ++attempt) {

@@ -18,9 +18,13 @@ Result<ServiceUrl> parse_service_url(std::string_view url);
 /// What goes there and comes back, tokens and keys, is not to be read on the way: TLS, or this machine.
 bool is_confidential(const HttpEndpoint& endpoint);
 
-/// The answer, whatever its status. Repeated twice where there is none, and after 429 and 5xx.
+/// 429, 5xx, or what STS says with 400 when it is overloaded or cannot reach an identity provider.
+bool asks_to_come_again(const HttpResponse& answer);
+
+/// The answer, whatever its status. Repeated twice where there is none, or one that asks to come again. The
+/// server's certificate is verified; `ca_file` as in TlsOptions.
 /// \error as HttpClient::perform
-Result<HttpResponse> ask_service(HttpRequest request, const TlsOptions& tls, const HttpProxies& proxies,
+Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,
                                  const FetchLimits& limits);
 
 /// The text of a file that holds a token, without white space around it.

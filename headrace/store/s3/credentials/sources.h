@@ -4,7 +4,6 @@
 /// which of them is asked.
 
 #include "headrace/base/environment.h"
-#include "headrace/io/tls.h"
 #include "headrace/store/s3/credentials/credentials.h"
 
 namespace headrace {
@@ -12,7 +11,7 @@ namespace headrace {
 /// Of a container at ECS, EKS and the like, as AWS_CONTAINER_* say. None where neither URI is set.
 /// \error kInvalidArgument  the URI is none, or keys would travel in the clear
 Result<std::optional<CredentialsSource>> container_source(const Environment& environment,
-                                                          const TlsOptions& tls);
+                                                          const std::string& ca_file);
 
 /// Of the instance's role, from its metadata service, version 2.
 /// \error kInvalidArgument  AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL

@@ -24,21 +24,19 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
                               const FetchLimits& limits) {
   const std::string doing = concat("assuming the role ", role.arn, " at ", sts.endpoint.text());
   if (!is_confidential(sts.endpoint)) {
-    return Error{Code::kInvalidArgument,
-                 concat(doing,
-                        ": keys would travel in the clear; AWS_ENDPOINT_URL_STS must begin with "
-                        "https://")};
+    return Error{Code::kInvalidArgument, concat(doing, ": keys would travel in the clear; ",
+                                                sts.endpoint_source, " must begin with https://")};
   }
   HttpRequest request{.endpoint = sts.endpoint,
                       .method = "POST",
                       .target = concat(sts.endpoint.base_path, '/'),
                       .headers = headers,
                       .body = as_bytes(body)};
-  Result<HttpResponse> answer = ask_service(std::move(request), sts.tls, sts.proxies, limits);
+  Result<HttpResponse> answer = ask_service(std::move(request), sts.ca_file, sts.proxies, limits);
   if (!answer) return std::move(answer).error().in(doing);
   const std::string_view text = as_text(answer->body);
   if (!answer->is_success())
-    return Error{Code::kUnauthenticated,
+    return Error{asks_to_come_again(*answer) ? Code::kUnavailable : Code::kUnauthenticated,
                  concat(doing, ": [", answer->status, ' ', parse_sts_error(text), "]")};
   Result<S3Credentials> credentials = parse_sts_credentials(text, action);
   if (!credentials) return std::move(credentials).error().in(doing);

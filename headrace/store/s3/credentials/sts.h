@@ -5,15 +5,15 @@
 
 #include "headrace/io/http_message.h"
 #include "headrace/io/http_proxy.h"
-#include "headrace/io/tls.h"
 #include "headrace/store/s3/credentials/provider.h"
 
 namespace headrace {
 
 struct StsService {
   HttpEndpoint endpoint;
+  std::string endpoint_source;  // for messages: "AWS_ENDPOINT_URL_STS"
   std::string region;
-  TlsOptions tls = TlsOptions();
+  std::string ca_file{};
   HttpProxies proxies{};
   CredentialsProvider::Clock now;
 };
@@ -27,11 +27,12 @@ struct Role {
 
 /// With keys that have the right to: AssumeRole.
 /// \error kUnauthenticated  refused; the message has STS' reason
+/// \error kUnavailable      overloaded or failing, also after repeats
 Result<S3Credentials> assume_role(const StsService& sts, const Role& role, const S3Credentials& by,
                                   const FetchLimits& limits);
 
 /// With a token of another identity provider: AssumeRoleWithWebIdentity, which is not signed.
-/// \error kUnauthenticated
+/// \error as assume_role
 Result<S3Credentials> assume_role_with_web_identity(const StsService& sts, const Role& role,
                                                     const std::string& token, const FetchLimits& limits);
 

@@ -1,0 +1,15 @@
+#pragma once
+
+/// \file Times as others write them, read.
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+namespace headrace {
+
+/// ISO 8601 with date, time and zone: "2026-11-21T03:26:00Z", "2026-11-21T03:26:00.5+01:00". None for any
+/// other form, and for years before 1970 or after 2200.
+std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_view text);
+
+}  // namespace headrace
