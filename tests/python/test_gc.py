@@ -165,6 +165,7 @@ def test_all_files_of_the_machine_are_refused(headrace):
     assert "name a folder" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(
     build, headrace, s3_url, tmp_path, kills

@@ -203,6 +203,7 @@ def test_an_interrupt_while_python_traces_the_model_ends_python_too(build, datas
     assert not (tmp_path / "run/export").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_prepare_ends_soon_and_the_same_command_continues(
     build, headrace, archive, environment, tmp_path
 ):

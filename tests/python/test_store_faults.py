@@ -52,6 +52,7 @@ class Faults:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", FAULT_COUNTS)
 def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive, s3_url, tmp_path, faults):
     raw, disturbed = f"{s3_url}/raw.tar.gz", f"{s3_url}/disturbed"
@@ -81,6 +82,7 @@ def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive
 
 
 @pytest.mark.usefixtures("journals")
+@pytest.mark.slow
 def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp_path):
     draw = random.Random(SEED)
     source = tmp_path / "source"
@@ -100,6 +102,7 @@ def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp
     print(f"{proxied.total.faults} faults in {proxied.total.requests} requests")
 
 
+@pytest.mark.slow
 def test_train_through_faults_gives_the_same_weights_and_events(headrace, archive, s3_url, tmp_path):
     data, cache = f"{s3_url}/data", {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     headrace(*prepare_options(str(archive), data))

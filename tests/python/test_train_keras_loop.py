@@ -482,6 +482,7 @@ def test_the_native_loop_does_not_begin_with_a_run_of_keras(headrace, store, job
     assert "was trained by Keras' fit: give --loop keras here too" in refused.stderr
 
 
+@pytest.mark.slow
 def test_damaged_records_are_left_out_and_counted_as_in_the_native_loop(headrace, store, tmp_path):
     headrace("cp", "--recursive", f"file://{store}/data", f"file://{tmp_path}/data")
     shard = sorted((tmp_path / "data").glob("train-*"))[0]

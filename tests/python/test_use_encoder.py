@@ -127,6 +127,7 @@ def test_vectors_are_those_of_the_package(texts, encode, reference, request):
     np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_vectors_have_the_same_bits_however_they_are_computed(encode, snippets, multilingual):
     texts = snippets[:30] + multilingual[::10] + ODD_TEXTS
     expected = encode(texts).tobytes()
