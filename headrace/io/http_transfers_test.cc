@@ -195,11 +195,12 @@ TEST(HttpTransfers, OfTwoAttemptsADefiniteAnswerWinsThoughItIsNoSuccess) {
   std::atomic<int> late = 0;
   HttpTestServer server([&](const TestHttpRequest& request) {
     if (request.target != "/late") return test_reply(206, "x");
-    if (late++ == 0) {
+    const int number = late++;
+    if (number == 0) {
       second_came.wait();
       return test_reply(404, "none");
     }
-    second_came.count_down();
+    if (number == 1) second_came.count_down();
     may_end.wait();
     return test_reply(404, "none");
   });
@@ -210,7 +211,7 @@ TEST(HttpTransfers, OfTwoAttemptsADefiniteAnswerWinsThoughItIsNoSuccess) {
                                       .target = "/late",
                                       .target_memory = target,
                                       .stall_timeout = std::chrono::seconds(20)});
-  const bool was_hedged = late == 2;
+  const bool was_hedged = late >= 2;
   if (!was_hedged) second_came.count_down();
   may_end.count_down();
   ASSERT_TRUE(was_hedged);

@@ -212,7 +212,7 @@ class OneObject {
       etag_ = "v2";
       crc_field_.clear();
     }
-    const std::string_view wanted = request.header("If-Match");
+    const std::string wanted = request.header("If-Match");
     if (!wanted.empty() && wanted != concat('"', etag_, '"')) return test_reply(412, "");
     if (request.method == "HEAD") {
       const std::string crc = crc_field_.empty() ? "" : concat("x-amz-checksum-crc32c: ", crc_field_, "\r\n");
@@ -220,7 +220,7 @@ class OneObject {
       reply.bytes.resize(reply.bytes.find("\r\n\r\n") + 4);
       return reply;
     }
-    const std::string_view range = request.header("Range");  // "bytes=4-7"
+    const std::string range = request.header("Range");  // "bytes=4-7"
     const std::size_t dash = range.find('-');
     const auto first = parse_number<std::size_t>(range.substr(6, dash - 6)).value_or(0);
     const auto last = parse_number<std::size_t>(range.substr(dash + 1)).value_or(0);
