@@ -41,7 +41,8 @@ def client():
     from botocore.config import Config
 
     style = {"addressing_style": "path"}
-    return boto3.client(
+    # A session of its own: the default one would keep the keys of the first server.
+    return boto3.session.Session().client(
         "s3", config=Config(signature_version="s3v4", s3=style, max_pool_connections=_THREADS)
     )
 

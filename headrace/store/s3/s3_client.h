@@ -55,10 +55,9 @@ class S3Client {
   /// Sends the request until there is an answer that repeating would not change: success, or an error that
   /// the caller understands (404, 412, …). Repeats, with backoff, after lost connections, 500, 502, 503, 504,
   /// 429 and the like; follows a bucket to its region; corrects a wrong clock once; has refused keys renewed
-  /// once. call.deadline bounds the
-  /// time without progress: each attempt that ends otherwise than by silence starts it anew, and
-  /// S3Options::max_attempts bounds those. A 200 with an error in its body counts as that error. So every
-  /// request here must be safe to repeat, given `maybe_done_before`.
+  /// once. call.deadline bounds the time without progress: each attempt that ends otherwise than by silence
+  /// starts it anew, and S3Options::max_attempts bounds those. A 200 with an error in its body counts as that
+  /// error. So every request here must be safe to repeat, given `maybe_done_before`.
   /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured; as
   ///        CredentialsProvider::get, for which this may block beyond the deadline (docs/credentials.md)
   Result<S3Answer> perform(const S3Request& request);

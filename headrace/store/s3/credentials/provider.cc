@@ -29,7 +29,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_to
   std::unique_lock lock(mutex_);
   while (true) {
     const auto now = now_();
-    const bool is_good = current_ && !is_refused_ && now < good_until_;
+    const bool is_good = has_good(now);
     if (is_good && (is_fetching_ || now < renew_at_)) return current_;
     if (!is_fetching_) return fetch(lock, is_good, stop);
     const std::uint64_t before = fetches_;
@@ -41,7 +41,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_to
 
 Result<CredentialsProvider::Current> CredentialsProvider::at_hand() {
   const std::scoped_lock lock(mutex_);
-  if (current_ && !is_refused_ && now_() < good_until_) return current_;
+  if (has_good(now_())) return current_;
   return Error{Code::kUnauthenticated, concat("s3: the keys from ", source_.name, " are no longer good")};
 }
 
@@ -84,11 +84,14 @@ void CredentialsProvider::keep(S3Credentials fetched) {
   is_refused_ = false;
 }
 
+bool CredentialsProvider::has_good(system_clock::time_point now) const {
+  return current_ && !is_refused_ && now < good_until_;
+}
+
 bool CredentialsProvider::may_wait() {
   const std::scoped_lock lock(mutex_);
   const auto now = now_();
-  const bool is_good = current_ && !is_refused_ && now < good_until_;
-  return !is_good || (now >= renew_at_ && !is_fetching_);
+  return !has_good(now) || (now >= renew_at_ && !is_fetching_);
 }
 
 bool CredentialsProvider::refuse(const Current& refused) {

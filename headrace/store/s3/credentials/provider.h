@@ -39,6 +39,8 @@ class CredentialsProvider {
   bool is_renewable() const { return source_.is_renewable; }
 
  private:
+  // Under the mutex.
+  bool has_good(std::chrono::system_clock::time_point now) const;
   Result<Current> fetch(std::unique_lock<std::mutex>& lock, bool is_ahead_of_time,
                         const std::stop_token& stop);
   void keep(S3Credentials fetched);
