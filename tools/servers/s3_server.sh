@@ -30,9 +30,9 @@ say() { echo "$server.sh: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
 go_is_new_enough() {
-  local version
-  version=$("$1" env GOVERSION 2>/dev/null) || return 1
-  [[ $version =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24))
+  local found
+  found=$("$1" env GOVERSION 2>/dev/null) || return 1
+  [[ $found =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24))
 }
 
 find_go() {
@@ -58,7 +58,7 @@ binary() {
     exec 9>"$cache/$server-$version/.lock"
     flock 9
     if [[ ! -x $target ]]; then
-      go=$(find_go)
+      go=$(find_go) || return
       say "building $module (several minutes, once)"
       local build="$cache/$server-$version/build.$$"
       if ! GOTOOLCHAIN=local GOBIN="$build" GOFLAGS= "$go" install "$module" >"$build.log" 2>&1; then
