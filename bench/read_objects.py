@@ -6,7 +6,8 @@ before; each program a process of its own, taking turns.
     ./dev bench read_objects --json bench/results/2026-01-31/read_objects.json
 
 The raw reader is measured with 8 and 16 connections, a library that can be set or used in several ways in
-each of them; ours is compared with the best.
+each of them; ours is compared with the best. libcurl, which is told the ranges that it is to ask for, copies
+them from its buffer to where they belong: a yardstick of the CPU's time.
 """
 
 import measuring
@@ -17,7 +18,9 @@ CHUNK_BYTES = 8 << 20
 KEY = "large"
 CONNECTIONS = (8, 16)
 INNER_REPEATS = 3
-OWN = (
+LIBRARIES = (
+    "boto3",
+    "boto3, readinto",
     "obstore",
     "obstore, get_ranges",
     "tensorstore",
@@ -26,7 +29,7 @@ OWN = (
     "s3torchconnector",
     "awscrt",
 )
-PROJECT = ("boto3", "boto3, readinto")
+CURL = {"libcurl": 1, "libcurl, 8 ranges at once": 8}
 
 
 def raw(program, scheme: str, connections: int) -> dict:
@@ -41,19 +44,13 @@ def ours(program) -> dict:
 
 
 def library(name: str) -> dict | str:
-    run = peers.run_project if name in PROJECT else peers.run_own
-    arguments = ("read", name, object_store.BUCKET, KEY, SIZE, INNER_REPEATS)
-    return run("move_objects", *arguments, on=measuring.cores())
+    return object_store.library("read", name, KEY, SIZE, INNER_REPEATS)
 
 
-def curl() -> dict:
-    """libcurl, by its command: one stream, into nothing."""
+def curl(program, connections: int) -> dict:
     url = f"http://{object_store.host()}{object_store.readable_target(KEY)}"
-    runs = [
-        measuring.run(["curl", "--silent", "--fail", "--output", "/dev/null", url], measuring.cores())
-        for _ in range(INNER_REPEATS)
-    ]
-    return {"cpu_s": [run.cpu_s for run in runs], "wall_s": [run.wall_s for run in runs]}
+    arguments = (url, connections, SIZE if connections == 1 else CHUNK_BYTES, SIZE, INNER_REPEATS)
+    return measuring.run_json([program, *arguments], measuring.cores())
 
 
 def measure(program, tls: bool, repeats: int) -> tuple[dict, dict]:
@@ -64,8 +61,9 @@ def measure(program, tls: bool, repeats: int) -> tuple[dict, dict]:
         for count in CONNECTIONS:
             programs[f"raw, {count} connections"] = lambda count=count: raw(program, scheme, count)
         if not tls:
-            programs["libcurl"] = curl
-            programs |= {name: (lambda name=name: library(name)) for name in PROJECT + OWN}
+            client = measuring.build("headrace_bench_curl_client")
+            programs |= {name: (lambda count=count: curl(client, count)) for name, count in CURL.items()}
+            programs |= {name: (lambda name=name: library(name)) for name in LIBRARIES}
         return measuring.take_turns(programs, repeats)
 
 
@@ -79,13 +77,12 @@ def summarise(plain: dict, tls: dict) -> tuple[dict, dict]:
         compared[key] = f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"
         summary |= {f"GET of 1 GiB, {name}, {each}: GB per second": rate for each, rate in rates.items()}
     rates, costs = measuring.wall_rates(plain, SIZE / 1e9), measuring.costs(plain, SIZE / 1e9)
-    libraries = [name for name in rates if name in ("libcurl", *PROJECT, *OWN)]
-    best = max(libraries, key=rates.__getitem__)
+    best = max((name for name in rates if name in LIBRARIES), key=rates.__getitem__)
     key = "GET of 1 GiB, plain HTTP, over the fastest library (must be >= 1.5)"
     summary[key] = rates["headrace"] / rates[best]
     compared[key] = f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"
-    best = min(libraries, key=costs.__getitem__)
-    key = "GET of 1 GiB, plain HTTP: client's CPU, over the lowest of the libraries' (must be <= 1)"
+    best = min((name for name in costs if name in (*CURL, *LIBRARIES)), key=costs.__getitem__)
+    key = "GET of 1 GiB, plain HTTP: client's CPU, over the lowest of all clients' (must be <= 1)"
     summary[key] = costs["headrace"] / costs[best]
     compared[key] = f"{best}: {costs[best]:.3g} CPU-s/GB; Headrace {costs['headrace']:.3g}"
     summary |= {f"GET of 1 GiB, plain HTTP, {name}: CPU-s per GB": cost for name, cost in costs.items()}
@@ -95,12 +92,11 @@ def summarise(plain: dict, tls: dict) -> tuple[dict, dict]:
 def main() -> None:
     arguments = measuring.arguments_of(__doc__, repeats=3).parse_args()
     program = measuring.build("headrace_bench_store_client")
-    missing = dict(peers.install())
+    peers.install()
     plain, failed = measure(program, tls=False, repeats=arguments.repeats)
     tls, _ = measure(program, tls=True, repeats=arguments.repeats)
     summary, compared = summarise(plain, tls)
-    more = {"missing": missing | failed, "installed_peers": peers.installed()}
-    measuring.report(arguments.json, summary, {"plain": plain, "tls": tls}, compared, **more)
+    measuring.report(arguments.json, summary, {"plain": plain, "tls": tls}, compared, **peers.account(failed))
 
 
 if __name__ == "__main__":

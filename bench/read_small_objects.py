@@ -13,7 +13,6 @@ SIZE = 4096
 PREFIX = "small-"
 INNER_REPEATS = 1
 LEAST = {"boto3": 5, "obstore": 1.5}
-PROJECT = ("headrace", "boto3")
 
 
 def in_cpp(program) -> dict:
@@ -22,9 +21,7 @@ def in_cpp(program) -> dict:
 
 
 def library(name: str) -> dict | str:
-    run = peers.run_project if name in PROJECT else peers.run_own
-    arguments = ("read_many", name, object_store.BUCKET, PREFIX, COUNT, INNER_REPEATS)
-    return run("move_objects", *arguments, on=measuring.cores())
+    return object_store.library("read_many", name, PREFIX, COUNT, INNER_REPEATS)
 
 
 def measure(program, repeats: int) -> tuple[dict, dict]:
@@ -50,11 +47,10 @@ def summarise(answers: dict) -> tuple[dict, dict]:
 
 def main() -> None:
     arguments = measuring.arguments_of(__doc__, repeats=3).parse_args()
-    missing = dict(peers.install())
+    peers.install()
     answers, failed = measure(measuring.build("headrace_bench_store_client"), arguments.repeats)
     summary, compared = summarise(answers)
-    more = {"missing": missing | failed, "installed_peers": peers.installed()}
-    measuring.report(arguments.json, summary, answers, compared, **more)
+    measuring.report(arguments.json, summary, answers, compared, **peers.account(failed))
 
 
 if __name__ == "__main__":

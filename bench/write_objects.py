@@ -19,8 +19,7 @@ SIZE = 1 << 30
 PART_BYTES = 8 << 20
 CONNECTIONS = (4, 8)
 INNER_REPEATS = 2
-OWN = ("obstore", "pyarrow", "s3fs")
-PROJECT = ("boto3",)
+LIBRARIES = ("boto3", "obstore", "pyarrow", "s3fs")
 
 
 def raw(program, connections: int) -> dict:
@@ -39,9 +38,7 @@ def ours(program) -> dict:
 
 
 def library(name: str) -> dict | str:
-    run = peers.run_project if name in PROJECT else peers.run_own
-    arguments = ("write", name, object_store.BUCKET, "theirs", SIZE, INNER_REPEATS)
-    return run("move_objects", *arguments, on=measuring.cores())
+    return object_store.library("write", name, "theirs", SIZE, INNER_REPEATS)
 
 
 def measure(program, repeats: int) -> tuple[dict, dict]:
@@ -49,7 +46,7 @@ def measure(program, repeats: int) -> tuple[dict, dict]:
         programs = {"headrace": lambda: ours(program)}
         for count in CONNECTIONS:
             programs[f"raw, {count} connections"] = lambda count=count: raw(program, count)
-        programs |= {name: (lambda name=name: library(name)) for name in PROJECT + OWN}
+        programs |= {name: (lambda name=name: library(name)) for name in LIBRARIES}
         return measuring.take_turns(programs, repeats)
 
 
@@ -59,7 +56,7 @@ def summarise(answers: dict) -> tuple[dict, dict]:
     key = "PUT of 1 GiB over raw presigned PUTs (must be >= 0.9)"
     summary = {key: rates["headrace"] / rates[best]}
     compared = {key: f"{best}: {rates[best]:.3g} GB/s; Headrace {rates['headrace']:.3g}"}
-    best = min((name for name in costs if name in PROJECT + OWN), key=costs.__getitem__)
+    best = min((name for name in costs if name in LIBRARIES), key=costs.__getitem__)
     key = "PUT of 1 GiB: client's CPU, over the lowest of the libraries' (must be <= 0.6)"
     summary[key] = costs["headrace"] / costs[best]
     compared[key] = f"{best}: {costs[best]:.3g} CPU-s/GB; Headrace {costs['headrace']:.3g}"
@@ -70,11 +67,10 @@ def summarise(answers: dict) -> tuple[dict, dict]:
 
 def main() -> None:
     arguments = measuring.arguments_of(__doc__, repeats=3).parse_args()
-    missing = dict(peers.install())
+    peers.install()
     answers, failed = measure(measuring.build("headrace_bench_store_client"), arguments.repeats)
     summary, compared = summarise(answers)
-    more = {"missing": missing | failed, "installed_peers": peers.installed()}
-    measuring.report(arguments.json, summary, answers, compared, **more)
+    measuring.report(arguments.json, summary, answers, compared, **peers.account(failed))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from unittest import mock
 
-from . import BUILD, ROOT
+from . import BUILD, ROOT, cores, peers
 
 BUCKET = "headrace-bench"
 _EXPIRES_S = 6 * 3600
 _THREADS = 8
+_IN_THE_PROJECT = ("headrace", "boto3", "boto3, readinto")  # the others are in the environment of the peers
 
 
 @contextlib.contextmanager
@@ -50,6 +51,12 @@ def client():
 def host() -> str:
     """host:port of the server."""
     return os.environ["AWS_ENDPOINT_URL_S3"].split("://", 1)[1]
+
+
+def library(what: str, name: str, key: str, *more: int) -> dict | str:
+    """What bench/peers/move_objects.py measures of it, or why it failed."""
+    run = peers.run_project if name in _IN_THE_PROJECT else peers.run_own
+    return run("move_objects", what, name, BUCKET, key, *more, on=cores())
 
 
 def readable_target(key: str) -> str:

@@ -45,6 +45,12 @@ def installed() -> list[str]:
     return [line for line in lines if line not in install()]
 
 
+def account(failed: dict[str, str]) -> dict:
+    """What a result says of them: who is missing and why, be it for want of a package or since its program
+    `failed`; and the others' versions."""
+    return {"missing": install() | failed, "installed_peers": installed()}
+
+
 def run_own(name: str, *arguments, on: list[int]) -> dict | str:
     """What bench/peers/<name>.py, in the environment of the peers, prints as JSON; or why it failed."""
     install()

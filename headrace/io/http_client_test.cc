@@ -8,6 +8,7 @@
 #include <atomic>
 #include <thread>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"
 #include "headrace/io/parallel.h"
@@ -45,7 +46,8 @@ TEST(HttpClient, KeepsItsConnectionBetweenRequests) {
 }
 
 TEST(HttpClient, ReadsABodyIntoTheCallersMemory) {
-  const std::string content(300'000, 'x');
+  std::string content(300'000, 'x');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>('a' + i % 23);
   for (const bool chunked : {false, true}) {
     HttpTestServer server([&](const TestHttpRequest&) {
       if (!chunked) return test_reply(206, content);
@@ -54,9 +56,11 @@ TEST(HttpClient, ReadsABodyIntoTheCallersMemory) {
     });
     HttpClient client({});
     Bytes target(400'000);
-    const auto response = client.perform({.endpoint = server.endpoint(), .target_memory = target});
+    const auto response =
+        client.perform({.endpoint = server.endpoint(), .target_memory = target, .with_crc32c = true});
     ASSERT_TRUE(response) << response.error().message;
     EXPECT_EQ(response->body_bytes, content.size());
+    EXPECT_EQ(response->body_crc32c, crc32c(as_bytes(content)));
     EXPECT_TRUE(response->body.empty());
     EXPECT_EQ(as_text(target).substr(0, content.size()), content);
     target.resize(content.size() - 1);

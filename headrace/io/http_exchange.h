@@ -87,6 +87,7 @@ class HttpExchange {
   GoOn read_head();
   GoOn read_body();
   GoOn read_directly(std::uint64_t most);
+  void took(std::size_t bytes);
   GoOn take_body_event(const HttpResponseParser::Step& step);
   // Interim answers in the buffer, until the head of the final one.
   enum class Early { kNothing, kContinue, kFinal, kBroken };

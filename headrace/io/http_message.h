@@ -60,6 +60,8 @@ struct HttpRequest {
   /// The body of a 2xx answer is read straight into this memory, if it is not empty. Borrowed. On an error it
   /// may have been written to.
   MutableBytesView target_memory{};
+  /// Of what goes there: HttpResponse::body_crc32c.
+  bool with_crc32c = false;
   /// Longest body that is taken where it does not go into `target_memory`.
   std::uint64_t max_body_bytes = 16 << 20;
   /// Ask the server first (Expect: 100-continue) before the body is sent.
@@ -78,6 +80,8 @@ struct HttpResponse {
   Bytes body{};
   /// Length of the body, wherever it went.
   std::uint64_t body_bytes = 0;
+  /// Of a body that went into `target_memory`, if the request asks for it; else 0.
+  std::uint32_t body_crc32c = 0;
   /// Of the connection: "TLSv1.3"; empty in the clear.
   std::string_view tls_version{};
 

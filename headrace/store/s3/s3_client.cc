@@ -123,6 +123,7 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .headers = request.headers,
                    .body = request.body,
                    .target_memory = request.target_memory,
+                   .with_crc32c = request.with_crc32c,
                    .expect_continue = request.body.size() >= kAskFirstBytes};
   // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
   http.repeatable =

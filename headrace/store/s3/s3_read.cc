@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_xml.h"
@@ -51,8 +50,10 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
   return result;
 }
 
-S3Request request_of(const S3Client& client, const S3Range& range, const CallOptions& call) {
-  S3Request request{.key = range.key, .target_memory = range.target, .call = call};
+S3Request request_of(const S3Client& client, const S3Range& range, const CallOptions& call,
+                     bool with_crc32c) {
+  S3Request request{
+      .key = range.key, .target_memory = range.target, .with_crc32c = with_crc32c, .call = call};
   request.check = [&](const S3Answer& answer) -> Status {
     HEADRACE_CHECK(result_of(client, range, answer));
     return {};
@@ -67,14 +68,11 @@ S3Request request_of(const S3Client& client, const S3Range& range, const CallOpt
 
 void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call, bool with_crc32c) {
   client.perform_many(
-      ranges.size(), call, [&](std::size_t i) { return request_of(client, ranges[i], call); },
+      ranges.size(), call, [&](std::size_t i) { return request_of(client, ranges[i], call, with_crc32c); },
       [&](std::size_t i, Result<S3Answer> answer) {
         S3Range& range = ranges[i];
         range.answer = std::move(answer);
-        if (!*range.answer || !(*range.answer)->ok()) return false;
-        // Now, while the bytes are near the processor.
-        if (with_crc32c) range.crc32c = crc32c(range.target.first((*range.answer)->http.body_bytes));
-        return true;
+        return *range.answer && (*range.answer)->ok();
       });
 }
 

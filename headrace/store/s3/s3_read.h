@@ -19,11 +19,10 @@ struct S3Range {
   MutableBytesView target{};  // not empty
   std::optional<Version> if_version{};
   std::optional<Result<S3Answer>> answer{};
-  std::uint32_t crc32c = 0;
 };
 
 /// Requests them, the first ones first. After one that fails no further ones are begun: those have no answer.
-/// `with_crc32c`: of what was read, too.
+/// `with_crc32c`: the answers tell that of what was read.
 void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call,
                  bool with_crc32c = false);
 

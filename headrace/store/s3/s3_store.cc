@@ -125,7 +125,7 @@ Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesVie
     HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
     if (!read && range.offset_bytes == options.offset_bytes) return read_at_end(key, options);
     if (!read) return result;
-    crc = combined_crc32c(crc, range.crc32c, read->bytes_read);
+    crc = combined_crc32c(crc, (*range.answer)->http.body_crc32c, read->bytes_read);
     result.bytes_read += read->bytes_read;
     result.object = std::move(read->object);
     if (read->bytes_read < range.target.size()) return result;
