@@ -1,6 +1,7 @@
 """How fast do TFRecord shards in MinIO become shuffled batches in Python? Beside the rate at which the same
 client does nothing but read as many bytes from there. Records of 114,660 bytes as MLPerf Storage's ResNet-50
-has them; per second of the wall's clock, server and client on the same two cores, taking turns.
+has them, the epochs of one loader. Per second of the wall's clock, server and client on the same two cores,
+taking turns.
 
     ./dev bench load_from_store --json bench/results/2026-01-31/load_from_store.json
 """
@@ -25,7 +26,7 @@ def measure(program, repeats: int) -> dict:
         copy = [measuring.headrace(), "cp", "-r", f"file://{folder}", f"{bucket}/{FOLDER}"]
         subprocess.run(copy, check=True, stdout=subprocess.DEVNULL)
         read = [program, "read", f"{bucket}/{KEY}", SIZE, INNER_REPEATS]
-        load = ("load_headrace", "images", f"{bucket}/{FOLDER}", 0, INNER_REPEATS)
+        load = ("load_headrace", "images", f"{bucket}/{FOLDER}", 0, INNER_REPEATS, "going")
         programs = {
             "store": lambda: measuring.run_json(read, measuring.cores()),
             "loader": lambda: peers.run_project(*load, on=measuring.cores()),

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
@@ -30,23 +31,21 @@ struct OpenStores {
   StoreRegistry registry;
 };
 
-// Guarded by the GIL. The last ones are never destroyed: a fork's child must not touch its parent's
-// connections, and at the interpreter's end nothing is left to be done.
-StoreRegistry& stores_in(const Environment& environment) {
-  static auto& kept = *new std::vector<OpenStores*>();  // the last used come first
-  if (!kept.empty() && !kept.front()->process.is_here()) kept.clear();
-  auto found = std::find_if(kept.begin(), kept.end(), [&](const OpenStores* stores) {
-    return stores->environment.variables == environment.variables;
-  });
+// Guarded by the GIL, which a warning may give away: whoever opens something holds the stores. The last ones
+// are never destroyed: a fork's child must not touch its parent's connections, and at the interpreter's end
+// nothing is left to be done.
+std::shared_ptr<OpenStores> stores_in(const Environment& environment) {
+  using Kept = std::vector<std::shared_ptr<OpenStores>>;  // the last used come first
+  static auto& kept = *new Kept();
+  if (!kept.empty() && !kept.front()->process.is_here()) new Kept(std::exchange(kept, {}));
+  auto found = std::ranges::find_if(
+      kept, [&](const auto& stores) { return stores->environment.variables == environment.variables; });
   if (found == kept.end()) {
-    if (kept.size() == kKeptEnvironments) {
-      delete kept.back();
-      kept.pop_back();
-    }
-    found = kept.insert(kept.end(), new OpenStores(environment));
+    if (kept.size() == kKeptEnvironments) kept.pop_back();
+    found = kept.insert(kept.end(), std::make_shared<OpenStores>(environment));
   }
   std::rotate(kept.begin(), found, found + 1);
-  return kept.front()->registry;
+  return kept.front();
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ StoreRegistry& stores_in(const Environment& environment) {
 Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
 
 Location open_location(std::string_view url, const Environment& environment) {
-  if (!url.starts_with("memory://")) return value_of(stores_in(environment).open(url));
+  if (!url.starts_with("memory://")) return value_of(stores_in(environment)->registry.open(url));
   // These are the process's, whatever its environment is, and stay for as long as it lives.
   static auto* in_memory = new OpenStores({});
   if (!in_memory->process.is_here()) in_memory = new OpenStores({});

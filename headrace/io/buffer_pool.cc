@@ -1,10 +1,7 @@
 #include "headrace/io/buffer_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -12,28 +9,16 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kAlignmentBytes = 64;
-constexpr auto kAlignment = static_cast<std::align_val_t>(kAlignmentBytes);
 // Sizes are rounded up to a sixteenth, so that buffers of nearly the same size serve for each other; and a
 // buffer serves for what is smaller by this share.
 constexpr std::size_t kRoundShare = 16;
 constexpr std::size_t kReuseShare = 4;
 // No sum of sizes wraps.
 constexpr std::size_t kLargestBytes = std::size_t{1} << 60;
-constexpr std::size_t kHugePageBytes = 2 << 20;
-
-// Fewer page faults when it is filled, and fewer misses of the address cache when it is read here and there.
-// Nothing is lost where the system has none.
-void ask_for_huge_pages(std::byte* memory, std::size_t size) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::size_t skipped = (kHugePageBytes - address % kHugePageBytes) % kHugePageBytes;
-  if (size < skipped + kHugePageBytes) return;
-  madvise(memory + skipped, (size - skipped) / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
-}
 
 std::size_t rounded_up(std::size_t size) {
   if (size > kLargestBytes) throw std::bad_alloc();
-  const std::size_t step = std::max(std::bit_floor(size) / kRoundShare, kAlignmentBytes);
+  const std::size_t step = std::max(std::bit_floor(size) / kRoundShare, kLargeMemoryAlignmentBytes);
   return std::max((size + step - 1) / step, std::size_t{1}) * step;
 }
 
@@ -55,9 +40,7 @@ void PooledBuffer::give_back() {
   pool_.reset();
 }
 
-BufferPool::~BufferPool() {
-  for (const auto& [capacity, memory] : kept_) ::operator delete(memory, kAlignment);
-}
+BufferPool::~BufferPool() = default;
 
 PooledBuffer BufferPool::take(std::size_t size) {
   const std::size_t wanted = rounded_up(size);
@@ -69,16 +52,14 @@ PooledBuffer BufferPool::take(std::size_t size) {
   }
   if (!buffer.place_) {
     Kept made;
-    buffer.place_ = made.extract(made.emplace(wanted, nullptr));
-    buffer.place_.mapped() = static_cast<std::byte*>(::operator new(wanted, kAlignment));
-    ask_for_huge_pages(buffer.place_.mapped(), wanted);
+    buffer.place_ = made.extract(made.emplace(wanted, make_large_memory(wanted)));
     const std::lock_guard lock(mutex_);
     used_bytes_ += wanted;
     most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
     free_kept(0);  // another thread may have taken the room meanwhile
   }
   buffer.pool_ = shared_from_this();
-  buffer.memory_ = buffer.place_.mapped();
+  buffer.memory_ = buffer.place_.mapped().get();
   buffer.size_ = size;
   return buffer;
 }
@@ -99,7 +80,6 @@ void BufferPool::free_kept(std::size_t wanted) {
     auto leaving = kept_.lower_bound(wanted);
     leaving = leaving == kept_.begin() ? std::prev(kept_.end()) : std::prev(leaving);
     kept_bytes_ -= leaving->first;
-    ::operator delete(leaving->second, kAlignment);
     kept_.erase(leaving);
   }
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "headrace/base/bytes.h"
+#include "headrace/io/large_memory.h"
 
 namespace headrace {
 
@@ -29,7 +30,7 @@ class PooledBuffer {
 
  private:
   friend class BufferPool;
-  using Kept = std::multimap<std::size_t, std::byte*>;  // by capacity
+  using Kept = std::multimap<std::size_t, LargeMemory>;  // by capacity
   void give_back();
 
   std::shared_ptr<BufferPool> pool_;

@@ -36,7 +36,7 @@ std::size_t FirstByteTimes::class_of(std::uint64_t size_bytes) {
 void FirstByteTimes::add(std::uint64_t size_bytes, Duration time) {
   Class& of = classes_[class_of(size_bytes)];
   const double microseconds = std::max(1.0, std::chrono::duration<double, std::micro>(time).count());
-  const auto bucket = static_cast<std::size_t>(2 * std::log2(microseconds));
+  const auto bucket = static_cast<std::size_t>(4 * std::log2(microseconds));
   ++of.counts[std::min(bucket, kBuckets - 1)];
   if (++of.total < kAnswersToRemember) return;
   of.total = 0;
@@ -48,7 +48,7 @@ FirstByteTimes::Duration FirstByteTimes::Class::quantile(double part) const {
   double seen = 0;
   std::size_t bucket = 0;
   while (bucket + 1 < kBuckets && (seen += counts[bucket]) < wanted) ++bucket;
-  const double microseconds = std::exp2((static_cast<double>(bucket) + 1) / 2);  // the bucket's end
+  const double microseconds = std::exp2((static_cast<double>(bucket) + 1) / 4);  // the bucket's end
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::micro>(microseconds));
 }
 

@@ -33,9 +33,9 @@ class FirstByteTimes {
   std::optional<Duration> unusual(std::uint64_t size_bytes) const;
 
  private:
-  static constexpr std::size_t kBuckets = 64;
+  static constexpr std::size_t kBuckets = 128;
   struct Class {
-    std::array<std::uint32_t, kBuckets> counts{};  // bucket b: from 2^(b/2) to 2^((b+1)/2) µs
+    std::array<std::uint32_t, kBuckets> counts{};  // bucket b: from 2^(b/4) to 2^((b+1)/4) µs
     std::uint32_t total = 0;
     Duration quantile(double part) const;
   };

@@ -1,12 +1,14 @@
 #include "headrace/stream/batch.h"
 
-#include <new>
+#include <algorithm>
 #include <utility>
 
 namespace headrace {
 namespace {
 
-constexpr auto kAlignment = static_cast<std::align_val_t>(kBatchAlignmentBytes);
+static_assert(kLargeMemoryAlignmentBytes % kBatchAlignmentBytes == 0);
+
+constexpr std::size_t kSpareShare = 16;
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kBatchAlignmentBytes - 1) / kBatchAlignmentBytes * kBatchAlignmentBytes;
@@ -31,24 +33,33 @@ std::uint64_t row_bytes(const Column& column) {
   return *column.length * value_bytes(column.type);
 }
 
+void GatheredBytes::resize(std::size_t size) {
+  if (size > capacity_) {
+    // Batches differ: by so much more, most later ones fit.
+    const std::size_t wanted = std::max(size + size / kSpareShare, kLargeMemoryAlignmentBytes);
+    memory_.reset();
+    size_ = capacity_ = 0;
+    memory_ = make_large_memory(wanted);
+    capacity_ = wanted;
+  }
+  size_ = size;
+}
+
 void VariableColumn::clear() {
   floats.clear(), integers.clear(), bytes.clear(), row_offsets.clear(), byte_offsets.clear();
 }
 
 std::uint64_t VariableColumn::capacity_bytes() const {
-  return memory_of(floats) + memory_of(integers) + memory_of(bytes) + memory_of(row_offsets) +
+  return memory_of(floats) + memory_of(integers) + bytes.capacity() + memory_of(row_offsets) +
          memory_of(byte_offsets);
 }
 
 struct Batch::Memory {
   explicit Memory(std::uint64_t fixed_bytes, std::size_t columns)
-      : fixed(static_cast<std::byte*>(::operator new(fixed_bytes, kAlignment))), variable(columns) {}
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { ::operator delete(fixed, kAlignment); }
+      : fixed(make_large_memory(fixed_bytes)), variable(columns) {}
 
   const BatchPool* pool = nullptr;  // that it is out of, which its handles keep alive
-  std::byte* fixed;
+  LargeMemory fixed;
   std::vector<VariableColumn> variable;  // by column; of fixed ones empty
   std::uint64_t measured_bytes = 0;      // as counted in the pool
 };
@@ -79,10 +90,10 @@ std::uint64_t Batch::content_bytes() const {
   return bytes;
 }
 
-std::byte* Batch::column(std::size_t i) const { return memory_->fixed + memory_->pool->offsets_[i]; }
+std::byte* Batch::column(std::size_t i) const { return memory_->fixed.get() + memory_->pool->offsets_[i]; }
 
 float* Batch::weights() const {
-  return reinterpret_cast<float*>(memory_->fixed + memory_->pool->offsets_.back());
+  return reinterpret_cast<float*>(memory_->fixed.get() + memory_->pool->offsets_.back());
 }
 
 VariableColumn& Batch::variable(std::size_t i) const { return memory_->variable[i]; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headrace/base/bytes.h"
+#include "headrace/io/large_memory.h"
 #include "headrace/record/example_decoder.h"
 
 namespace headrace {
@@ -41,11 +42,27 @@ struct ColumnData {
   std::span<const std::int64_t> byte_offsets{};
 };
 
+/// Bytes that are all written anew when there are others: growing copies and clears nothing.
+class GatheredBytes {
+ public:
+  std::byte* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  void clear() { size_ = 0; }
+  /// The content is undefined. Throws std::bad_alloc, and is empty then.
+  void resize(std::size_t size);
+
+ private:
+  LargeMemory memory_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
 /// Values of a column that is not fixed, while they are gathered and afterwards.
 struct VariableColumn {
   std::vector<float> floats;
   std::vector<std::int64_t> integers;
-  Bytes bytes;
+  GatheredBytes bytes;
   std::vector<std::int64_t> row_offsets;
   std::vector<std::int64_t> byte_offsets;
 

@@ -101,11 +101,22 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
       --sizes.most_threads;
     sizes.threads = std::min(available_cores(), sizes.most_threads);
   }
-  while (sizes.depth < kMostAhead && needs.bytes(sizes.depth + 1, sizes.most_threads) <= budget)
+  // A third window of each source, or nothing would be fetched while a batch is made of the last two.
+  for (const auto& source : sources)
+    if (!source->is_held_whole())
+      sizes.ahead_bytes = std::max(sizes.ahead_bytes, source->window_memory_bytes());
+  if (needs.bytes(sizes.depth, sizes.most_threads) + sizes.ahead_bytes * sources.size() > budget)
+    sizes.ahead_bytes = 0;
+  const std::uint64_t third = sizes.ahead_bytes * sources.size();
+  while (sizes.depth < kMostAhead && needs.bytes(sizes.depth + 1, sizes.most_threads) + third <= budget)
     ++sizes.depth;
-  const std::uint64_t rest = budget - needs.bytes(sizes.depth, sizes.most_threads);
-  sizes.ahead_bytes = std::min(rest / 2 / sources.size(), options.window_bytes);
-  sizes.batch_budget_bytes = rest - sizes.ahead_bytes * sources.size() + (sizes.depth + 1) * needs.batch;
+  std::uint64_t rest = budget - needs.bytes(sizes.depth, sizes.most_threads) - third;
+  if (options.shuffle == ShuffleMode::kNone) {  // windows are blocks
+    const std::uint64_t more = std::min(rest / 2 / sources.size(), options.window_bytes);
+    sizes.ahead_bytes += more;
+    rest -= more * sources.size();
+  }
+  sizes.batch_budget_bytes = rest + (sizes.depth + 1) * needs.batch;
   return sizes;
 }
 

@@ -62,6 +62,7 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
   for (std::size_t s = 0; s < sources.size() && next_sequence_ < end_sequence(); ++s) {
     states_[s].opened = plan.begin_of(s, next_sequence_);
     states_[s].end = plan.end_of(s, end_sequence() - 1);
+    states_[s].window_bytes = sources[s]->window_memory_bytes();
   }
   batches_->on_return([this] { changed(); });
   const std::lock_guard lock(mutex_);
@@ -130,17 +131,17 @@ void Pipeline::drop_windows(std::size_t source) {
   std::erase_if(state.windows, [&](const auto& open) { return open->end <= read && open.use_count() == 1; });
 }
 
-// A source whose next window is to be made: one ahead, others while those that are held have not
-// `ahead_bytes`, and what the batch needs that the caller waits for. For later batches there is no room.
-std::optional<std::size_t> Pipeline::claim_window(std::uint64_t ahead_bytes) {
+// A source whose next window is to be made: one ahead, what the batch needs that the caller waits for (for
+// later batches there is no room), and if `further` those that there is room for in `ahead_bytes`.
+std::optional<std::size_t> Pipeline::claim_window(bool further) {
   if (claimed_sequence_ >= end_of_making()) return std::nullopt;
   for (std::size_t s = 0; s < states_.size(); ++s) {
     SourceState& state = states_[s];
     std::uint64_t held_bytes = 0;
     for (const auto& open : state.windows) held_bytes += open->bytes;
-    const bool is_wanted =
-        state.opened < state.end && (state.windows.size() < 2 || held_bytes < ahead_bytes ||
-                                     state.opened < plan_.end_of(s, next_sequence_));
+    const bool is_wanted = state.opened < state.end &&
+                           (state.windows.size() < 2 || state.opened < plan_.end_of(s, next_sequence_) ||
+                            (further && held_bytes <= state.window_bytes + sizes_.ahead_bytes));
     if (!is_wanted || state.is_opening) continue;
     state.is_opening = true;
     return s;
@@ -348,10 +349,10 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
     make_batch(std::move(task), worker, lock);
     return true;
   }
-  std::optional<std::size_t> window = claim_window(0);
+  std::optional<std::size_t> window = claim_window(false);
   const std::optional<BlockTask> block = window ? std::nullopt : claim_block();
   // Of small windows many fit the budget; they must not keep the first batches waiting.
-  if (!window && !block) window = claim_window(sizes_.ahead_bytes);
+  if (!window && !block) window = claim_window(true);
   if (!window && !block) return false;
   may_work_.notify_one();
   if (window) {

@@ -31,7 +31,7 @@ class Pipeline {
   /// Borrows all but the sizes; starts the threads.
   /// \param depth  batches that are made ahead of the caller
   /// \param batch_budget_bytes  of batches that are not back; one may always be made
-  /// \param ahead_bytes  of a source: windows are opened ahead until they hold so much; two at least
+  /// \param ahead_bytes  of a source: of the windows that are held beyond two
   struct Sizes {
     std::uint64_t depth = 4;
     std::uint64_t batch_budget_bytes = 0;
@@ -70,9 +70,10 @@ class Pipeline {
   };
   struct SourceState {
     std::deque<std::shared_ptr<OpenWindow>> windows;
-    std::uint64_t opened = 0;  // the first position that no window has been opened for
-    std::uint64_t end = 0;     // of the last batch
-    bool is_opening = false;   // some thread makes the window at `opened`
+    std::uint64_t opened = 0;        // the first position that no window has been opened for
+    std::uint64_t end = 0;           // of the last batch
+    std::uint64_t window_bytes = 0;  // of the largest
+    bool is_opening = false;         // some thread makes the window at `opened`
   };
   struct Failure {
     std::uint64_t sequence = 0;
@@ -106,7 +107,7 @@ class Pipeline {
   void drop_windows(std::size_t source);
   void share_blocks(SourceState& state);
   bool may_make_batch() const;
-  std::optional<std::size_t> claim_window(std::uint64_t ahead_bytes);
+  std::optional<std::size_t> claim_window(bool further);
   void open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock);
   std::optional<BlockTask> claim_block();
   void load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock);

@@ -541,7 +541,7 @@ def test_strings_can_be_masked(data):
 
 
 def test_a_pass_is_not_held_up_by_one_that_waits(data):
-    loader = data.loader(batch_size=1, columns=["number"], memory_budget="300kB", threads=1, epochs=None)
+    loader = data.loader(batch_size=1, columns=["number"], memory_budget="130kB", threads=1, epochs=None)
     held, failures = [], []
 
     def hold_all():
@@ -552,7 +552,7 @@ def test_a_pass_is_not_held_up_by_one_that_waits(data):
 
     thread = threading.Thread(target=hold_all)
     thread.start()
-    while not loader.stats().held_batches or loader.stats().ready_batches:
+    while thread.is_alive() and (not loader.stats().held_batches or loader.stats().ready_batches):
         time.sleep(0.01)
     first = next(loader.pass_batches())  # of the same engine, which has no room: it gets one of its own
     thread.join()
