@@ -541,7 +541,7 @@ def test_strings_can_be_masked(data):
 
 
 def test_a_pass_is_not_held_up_by_one_that_waits(data):
-    loader = data.loader(batch_size=1, columns=["number"], memory_budget="130kB", threads=1, epochs=None)
+    loader = data.loader(batch_size=1, columns=["number"], memory_budget="160kB", threads=1, epochs=None)
     held, failures = [], []
 
     def hold_all():
