@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -11,6 +10,7 @@ import threading
 import kill_support
 import pytest
 import tfrecords
+from forks import in_child
 
 import headrace as hr
 
@@ -215,25 +215,6 @@ def test_a_second_thread_in_next_is_refused(folder):
     assert (done.stdout, done.returncode) == ("refused True\n", 0), done.stderr
 
 
-def in_child(work) -> str:
-    """What `work` returns in a fork of this process, whose interpreter then ends as usual."""
-    reader, writer = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            signal.alarm(60)
-            answer = work()
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writer, answer.encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        answer = pipe.read()
-    assert os.waitpid(process, 0)[1] == 0
-    return answer
-
-
 def refused_in_child(use) -> str:
     def work():
         try:
@@ -343,9 +324,10 @@ def test_closing_ends_a_wait_for_a_batch_in_another_thread(published):
 
 def test_a_signals_handler_may_close_the_loader_that_it_interrupts(published):
     script = textwrap.dedent(HELD) + textwrap.dedent("""
-        store = hold(".tfrecord")
+        store = held_store.HeldStore(sys.argv[1], lambda key: ".tfrecord" in key, most_seconds=20)
         loader = hr.open(store.url).loader(batch_size=8, columns=["id"])
         signal.signal(signal.SIGINT, lambda *_: loader.close())
+        threading.Thread(target=interrupt, args=[store], daemon=True).start()  # not before there is a loader
         try:
             next(iter(loader.pass_batches()))
         except hr.errors.FailedPreconditionError as error:

@@ -9,6 +9,7 @@ import textwrap
 import warnings
 
 import pytest
+from forks import in_child, start_child
 
 import headrace as hr
 
@@ -68,24 +69,6 @@ def test_ctrl_c_ends_a_call_that_nobody_answers(call):
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
 
-def in_child(work) -> str:
-    """What `work` returns in a fork, or its error."""
-    reader, writer = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            answer = work()
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writer, answer.encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        answer = pipe.read()
-    assert os.waitpid(process, 0)[1] == 0
-    return answer
-
-
 @pytest.fixture(params=["s3", "file"])
 def store(request, s3_url, file_url):
     return hr.store({"s3": s3_url, "file": file_url}[request.param])
@@ -101,20 +84,8 @@ def test_parent_and_child_use_one_store_at_once(store):
         wrong = [key for _ in range(5) for key, data in objects.items() if store.read(key) != data]
         return f"wrong: {wrong}"
 
-    reader, writer = os.pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            answer = read_all()
-        except BaseException as error:
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writer, answer.encode())
-        os._exit(0)
-    os.close(writer)
-    assert read_all() == "wrong: []"
-    with os.fdopen(reader) as pipe:
-        assert pipe.read() == "wrong: []"
-    assert os.waitpid(process, 0)[1] == 0
+    of_child = start_child(read_all)
+    assert (read_all(), of_child()) == ("wrong: []", "wrong: []")
 
 
 def test_a_store_works_in_a_childs_child_and_is_dropped_there(store):
