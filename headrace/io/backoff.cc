@@ -35,7 +35,7 @@ bool RetryBudget::take() {
 
 void RetryBudget::succeeded() {
   const std::scoped_lock lock(mutex_);
-  tokens_ = std::min(capacity_, tokens_ + 0.1);
+  tokens_ = std::min(capacity_, tokens_ + 0.25);
 }
 
 }  // namespace headrace

@@ -32,8 +32,8 @@ class Backoff {
 /// Sleeps. Returns false, early, once `stop` is requested.
 bool sleep_unless_stopped(std::chrono::milliseconds duration, const std::stop_token& stop);
 
-/// Shared by all requests to one server: a retry takes a token, a success gives a tenth of one back, so that
-/// in a long outage the load drops to a tenth of a retry per request that works. Thread-safe.
+/// Shared by all requests to one server: a retry takes a token, a success gives a quarter of one back, so
+/// that in a long outage the load drops to a quarter of a retry per request that works. Thread-safe.
 class RetryBudget {
  public:
   explicit RetryBudget(double tokens) : capacity_(tokens), tokens_(tokens) {}

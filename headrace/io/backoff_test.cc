@@ -38,12 +38,12 @@ TEST(Sleep, EndsWhenStopped) {
   EXPECT_TRUE(sleep_unless_stopped(milliseconds(1), {}));
 }
 
-TEST(RetryBudget, IsSpentByRetriesAndRefilledByTenSuccessesEach) {
+TEST(RetryBudget, IsSpentByRetriesAndRefilledByFourSuccessesEach) {
   RetryBudget budget(2);
   EXPECT_TRUE(budget.take());
   EXPECT_TRUE(budget.take());
   EXPECT_FALSE(budget.take());
-  for (int i = 0; i < 11; ++i) budget.succeeded();
+  for (int i = 0; i < 4; ++i) budget.succeeded();
   EXPECT_TRUE(budget.take());
   EXPECT_FALSE(budget.take());
   for (int i = 0; i < 1000; ++i) budget.succeeded();

@@ -1,5 +1,7 @@
 #include "headrace/io/byte_stream.h"
 
+#include <utility>
+
 namespace headrace {
 namespace {
 
@@ -11,9 +13,13 @@ class PlainStream final : public ByteStream {
   }
   IoAttempt try_send(BytesView data) override { return send_to_socket(socket_.get(), data); }
   int fd() const override { return socket_.get(); }
+  void wake_for(std::size_t bytes) override {
+    if (std::exchange(least_, bytes) != bytes) wake_reader_for(socket_.get(), bytes);
+  }
 
  private:
   FileDescriptor socket_;
+  std::size_t least_ = 1;
 };
 
 }  // namespace

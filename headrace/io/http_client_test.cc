@@ -70,6 +70,50 @@ TEST(HttpClient, ReadsABodyIntoTheCallersMemory) {
   }
 }
 
+// What is waited for must come: of a long body much, of a chunk's end and of the next answer a few bytes.
+TEST(HttpClient, WaitsForNoMoreThanWillCome) {
+  const std::string large(700'000, 'l'), small(10, 's');
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    TestHttpReply reply = test_reply(200, large);
+    if (request.target == "/small") reply = test_reply(200, small);
+    if (request.target == "/chunked")
+      reply.bytes = concat("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "aae60\r\n", large,
+                           "\r\na\r\n", small, "\r\n0\r\n\r\n");
+    reply.piece_bytes = 10'000;
+    return reply;
+  });
+  HttpClient client({});
+  Bytes target(large.size() + small.size());
+  const std::vector<std::pair<std::string, std::string>> answers = {
+      {"/plain", large}, {"/small", small}, {"/chunked", large + small}, {"/small", small}};
+  for (const auto& [path, expected] : answers) {
+    const auto response = client.perform({.endpoint = server.endpoint(),
+                                          .target = path,
+                                          .target_memory = target,
+                                          .stall_timeout = std::chrono::seconds(20)});
+    ASSERT_TRUE(response) << path << ": " << response.error().message;
+    EXPECT_TRUE(as_text(target).substr(0, response->body_bytes) == expected) << path;
+  }
+  EXPECT_EQ(server.accepted_connections(), 1);
+}
+
+TEST(HttpClient, ATrickleIsProgressOnlyWhereItIsExpected) {
+  HttpTestServer server([](const TestHttpRequest&) {
+    TestHttpReply reply = test_reply(200, std::string(2'500, ' '));  // 2.5 s at least
+    reply.piece_bytes = 1;
+    return reply;
+  });
+  HttpClient client({});
+  HttpRequest request{.endpoint = server.endpoint(), .stall_timeout = std::chrono::seconds(1)};
+  const auto stalled = client.perform(request);
+  ASSERT_FALSE(stalled);
+  EXPECT_EQ(stalled.error().code, Code::kDeadlineExceeded);
+  request.trickle_time = std::chrono::minutes(5);
+  const auto response = client.perform(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body.size(), 2'500U);
+}
+
 TEST(HttpClient, LeavesTheCallersMemoryAloneWhenTheAnswerIsAnError) {
   HttpTestServer server([](const TestHttpRequest&) { return test_reply(404, "reason"); });
   HttpClient client({});

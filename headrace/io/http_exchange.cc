@@ -12,8 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kProgressBytes = 32 << 10;
-// Received at once where a checksum is wanted: then the bytes are still in the core's own cache.
-constexpr std::uint64_t kBytesNearby = 256 << 10;
+// Received at once where a checksum is wanted: then the bytes are still in the core's own cache. And what is
+// waited for of a long body: a thread is not woken for each packet.
+constexpr std::uint64_t kBytesAtOnce = 256 << 10;
 constexpr std::size_t kShortBodyBytes = 16 << 10;  // travels with the head
 // RFC 9110, section 10.1.1: a client that asked first must not wait for ever, since old servers do not
 // answer.
@@ -110,7 +111,10 @@ HttpExchange::GoOn HttpExchange::next_stage(Stage stage) {
   return true;
 }
 
-void HttpExchange::finish(Result<HttpResponse> outcome) { outcome_ = std::move(outcome); }
+void HttpExchange::finish(Result<HttpResponse> outcome) {
+  connection_.stream->wake_for(1);
+  outcome_ = std::move(outcome);
+}
 
 void HttpExchange::lose(std::string_view doing) {
   finish(Error{Code::kUnavailable, concat("the connection was lost while ", doing, ": ",
@@ -195,8 +199,11 @@ HttpExchange::GoOn HttpExchange::fill() {
       answered_ = true;
       end_ = attempt.bytes;
       progress_.moved(attempt.bytes, now_);
+      if (stage_ == Stage::kBody && now_ - begin_time_ < request_.trickle_time) progress_.phase_done(now_);
       return true;
     case IoAttempt::State::kWantRead:
+      connection_.stream->wake_for(1);
+      return wait_for(attempt.state);
     case IoAttempt::State::kWantWrite:
       return wait_for(attempt.state);
     case IoAttempt::State::kEnd:
@@ -293,7 +300,7 @@ HttpExchange::GoOn HttpExchange::take_body_event(const HttpResponseParser::Step&
 }
 
 HttpExchange::GoOn HttpExchange::read_directly(std::uint64_t most) {
-  const std::uint64_t at_once = request_.with_crc32c ? std::min(most, kBytesNearby) : most;
+  const std::uint64_t at_once = request_.with_crc32c ? std::min(most, kBytesAtOnce) : most;
   const IoAttempt attempt =
       connection_.stream->try_receive(request_.target_memory.subspan(response_.body_bytes, at_once));
   switch (attempt.state) {
@@ -304,6 +311,8 @@ HttpExchange::GoOn HttpExchange::read_directly(std::uint64_t most) {
       progress_.moved(attempt.bytes, now_);
       return true;
     case IoAttempt::State::kWantRead:
+      connection_.stream->wake_for(std::min(most, kBytesAtOnce));
+      return wait_for(attempt.state);
     case IoAttempt::State::kWantWrite:
       return wait_for(attempt.state);
     case IoAttempt::State::kEnd:

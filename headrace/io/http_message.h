@@ -71,6 +71,9 @@ struct HttpRequest {
   bool repeatable = true;
   /// Longest time without progress: 32 KiB, or the end of a phase (connected, request sent, head received).
   std::chrono::milliseconds stall_timeout{30'000};
+  /// Since the request, for so long, any byte of the answer's body is progress: of servers that say now and
+  /// then that they go on.
+  std::chrono::milliseconds trickle_time{0};
 };
 
 struct HttpResponse {

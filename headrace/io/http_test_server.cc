@@ -203,7 +203,11 @@ struct HttpTestServer::State {
     request.body = input.substr(0, length);
     input.erase(0, length);
     const TestHttpReply reply = handler(request);
-    peer.write_all(reply.bytes);
+    const std::size_t piece = reply.piece_bytes == 0 ? reply.bytes.size() : reply.piece_bytes;
+    for (std::size_t at = 0; at < reply.bytes.size(); at += piece) {
+      if (at > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      peer.write_all(reply.bytes.substr(at, piece));
+    }
     then = reply.then;
     return true;
   }

@@ -24,11 +24,13 @@ struct TestHttpRequest {
   }
 };
 
-/// What the server does: sends `bytes` as they are, then keeps the connection open, closes it, or resets it.
+/// What the server does: sends `bytes` as they are, at once or in pieces a millisecond apart, then keeps the
+/// connection open, closes it, or resets it.
 struct TestHttpReply {
   enum class Then { kKeep, kClose, kReset };
   std::string bytes;
   Then then = Then::kKeep;
+  std::size_t piece_bytes = 0;  // 0: at once
 };
 
 /// "HTTP/1.1 200 OK", the header lines given (each ended by "\r\n"), Content-Length and the body.

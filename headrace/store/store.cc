@@ -6,16 +6,12 @@
 #include "headrace/base/text.h"
 
 namespace headrace {
-namespace {
-
 Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read) {
   if (!object.crc32c || *object.crc32c == of_what_was_read) return {};
   return Error{Code::kDataLoss,
                concat(store.describe(object.key), ": what was read has the CRC32C ", hex32(of_what_was_read),
                       ", and the store keeps ", hex32(*object.crc32c), "; it is damaged")};
 }
-
-}  // namespace
 
 Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   for (const ReadRequest& request : requests) {

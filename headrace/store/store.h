@@ -203,6 +203,9 @@ struct ReadObject {
 /// \error kDataLoss  it ends early, or is not what that CRC32C is of
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
+/// \error kDataLoss  `object` has a CRC32C, and what was read of it has another
+Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read);
+
 /// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
 /// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it. All of it is compared in
 /// the end with the CRC32C of `object`, if it has one.

@@ -5,8 +5,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <system_error>
 
@@ -104,6 +106,11 @@ IoAttempt send_to_socket(int fd, BytesView data) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return {IoAttempt::State::kWantWrite};
     if (errno != EINTR) return {IoAttempt::State::kFailed, 0, std::generic_category().message(errno)};
   }
+}
+
+void wake_reader_for(int fd, std::size_t bytes) {
+  const int least = static_cast<int>(std::min<std::size_t>(bytes, std::numeric_limits<int>::max()));
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
 }  // namespace headrace

@@ -48,5 +48,8 @@ struct IoAttempt {
 
 IoAttempt receive_from_socket(int fd, MutableBytesView target);
 IoAttempt send_to_socket(int fd, BytesView data);
+/// The socket is not readable before so many bytes are there, or the end, or no more fit into its buffer.
+/// Where the system cannot do that, nothing changes. What is there can be received all the same.
+void wake_reader_for(int fd, std::size_t bytes);
 
 }  // namespace headrace

@@ -129,10 +129,19 @@ bool CacheRoom::begin_write(const Location& folder, std::uint64_t bytes, std::ui
     is_looking_ = true;
     const std::uint64_t writing_bytes = writing_bytes_;  // may or may not be seen: counted twice, if so
     lock.unlock();
-    const auto left_bytes = make_room(folder, writing_bytes + bytes, max_bytes, call);
-    lock.lock();
-    is_looking_ = false;
-    has_looked_.notify_all();
+    const auto end_look = [&] {
+      lock.lock();
+      is_looking_ = false;
+      has_looked_.notify_all();
+    };
+    std::optional<std::uint64_t> left_bytes;
+    try {
+      if (const auto left = make_room(folder, writing_bytes + bytes, max_bytes, call)) left_bytes = *left;
+    } catch (const std::exception&) {
+      end_look();
+      throw;
+    }
+    end_look();
     unseen_bytes_ = 0;
     known_bytes_.reset();
     if (!left_bytes) return false;

@@ -26,16 +26,25 @@ HttpHeaders conditions_of(const WriteOptions& options) {
   return headers;
 }
 
-std::optional<ObjectInfo> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
-                                      const CallOptions& call) {
-  const auto answer = client.perform({.method = "HEAD", .key = std::string(key), .call = call});
-  if (!answer || !answer->ok() || answer->http.header(kMarkName) != mark.value) return std::nullopt;
-  return ObjectInfo{
+Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                              const CallOptions& call) {
+  const S3Request request{.method = "HEAD", .key = std::string(key), .call = call};
+  const auto answer = client.perform(request);
+  const bool is_absent = answer && answer->http.status == 404;
+  if (!answer || (!answer->ok() && !is_absent)) {
+    const Error why = answer ? client.explain(request, *answer) : answer.error();
+    return Error{Code::kUnavailable, concat(client.describe(key),
+                                            ": a write whose answer was lost was then refused, and whether ",
+                                            "it had been done at first could not be found out: ", why.message,
+                                            "; read the object to see who has written it")};
+  }
+  if (is_absent || answer->http.header(kMarkName) != mark.value) return std::optional<ObjectInfo>();
+  return std::optional(ObjectInfo{
       .key = std::string(key),
       .size_bytes =
           parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or("")).value_or(0),
       .version = {unquoted_etag(answer->http.header("ETag").value_or(""))},
-      .modified = parse_http_date(answer->http.header("Last-Modified").value_or(""))};
+      .modified = parse_http_date(answer->http.header("Last-Modified").value_or(""))});
 }
 
 Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
@@ -200,8 +209,8 @@ Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, cons
   // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
   // second of two attempts hears if the first succeeded.
   if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
-    if (auto done = find_marked(client_, key_, mark_, options_.call);
-        done && done->size_bytes == size_bytes) {
+    HEADRACE_TRY(auto done, find_marked(client_, key_, mark_, options_.call));
+    if (done && done->size_bytes == size_bytes) {
       over_ = true;
       return *std::move(done);
     }

@@ -28,9 +28,10 @@ struct WriteMark {
 /// "If-None-Match: *" or "If-Match", as the options ask.
 HttpHeaders conditions_of(const WriteOptions& options);
 
-/// The object, if it carries that mark.
-std::optional<ObjectInfo> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
-                                      const CallOptions& call);
+/// The object, if it is there and carries that mark.
+/// \error kUnavailable  that cannot be found out
+Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                              const CallOptions& call);
 
 /// The error of a write that was refused; 412 and the like become what WriteOptions promise.
 Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,

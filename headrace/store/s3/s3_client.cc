@@ -83,6 +83,13 @@ void take_error(S3Answer& answer, bool may_be_in_success) {
   }
 }
 
+// What takes long the server answers with 200 and, now and then, a space, before it says what came of it.
+constexpr std::chrono::minutes kLongestTrickle{10};
+
+bool may_fail_after_200(const S3Request& request) {
+  return request.method == "POST" || find_header(request.headers, "x-amz-copy-source");
+}
+
 }  // namespace
 
 S3Client::S3Client(std::string bucket, const S3Options& options)
@@ -125,6 +132,7 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .target_memory = request.target_memory,
                    .with_crc32c = request.with_crc32c,
                    .expect_continue = request.body.size() >= kAskFirstBytes};
+  if (may_fail_after_200(request)) http.trickle_time = kLongestTrickle;
   // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
   http.repeatable =
       only_reads(request) || (request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
@@ -256,7 +264,7 @@ void S3Client::send(const std::shared_ptr<Call>& call) {
 Result<S3Answer> S3Client::to_answer(const Call& call, Result<HttpResponse> response) const {
   if (!response) return unreachable(call.request, std::move(response).error());
   S3Answer answer{.http = *std::move(response), .maybe_done_before = call.maybe_done};
-  take_error(answer, call.request.method == "POST" || find_header(call.request.headers, "x-amz-copy-source"));
+  take_error(answer, may_fail_after_200(call.request));
   if (answer.ok() && call.request.check) HEADRACE_CHECK(call.request.check(answer));
   return answer;
 }

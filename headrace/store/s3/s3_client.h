@@ -55,7 +55,7 @@ class S3Client {
 
   /// Sends the request until there is an answer that repeating would not change: success, or an error that
   /// the caller understands (404, 412, …). Repeats, with backoff, after lost connections, 500, 502, 503, 504,
-  /// 429 and the like; follows a bucket to its region; corrects a wrong clock once; has refused keys renewed
+  /// 429 and the like; follows a bucket to its region; corrects a wrong clock; has refused keys renewed
   /// once. call.deadline bounds the time without progress: each attempt that ends otherwise than by silence
   /// starts it anew, and S3Options::max_attempts bounds those. A 200 with an error in its body counts as that
   /// error. So every request here must be safe to repeat, given `maybe_done_before`.
@@ -119,7 +119,7 @@ class S3Client {
   mutable std::mutex mutex_;
   Assumptions assumptions_;
   std::atomic<bool> bucket_was_seen_{false};
-  RetryBudget retry_budget_{100};
+  RetryBudget retry_budget_{500};         // a second of trouble of as many requests at once as there are
   std::atomic<std::uint64_t> faults_{0};  // attempts without an answer that could be used
   HttpClient http_;
 };

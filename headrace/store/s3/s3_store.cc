@@ -130,10 +130,7 @@ Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesVie
     result.object = std::move(read->object);
     if (read->bytes_read < range.target.size()) return result;
   }
-  if (is_checked && crc != *object->crc32c) {
-    return Error{Code::kDataLoss, concat(describe(key), ": what was read has the CRC32C ", hex32(crc),
-                                         ", and the store keeps ", hex32(*object->crc32c))};
-  }
+  if (is_checked) HEADRACE_CHECK(check_crc32c(*this, *object, crc));
   return result;
 }
 

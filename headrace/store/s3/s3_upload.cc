@@ -86,8 +86,12 @@ class S3Upload final : public Upload {
     sending.data = std::exchange(filling_, std::move(spare_));
     filling_.clear();
     spare_ = {};
-    const auto send = [upload = upload_.get(), part = next_part_, &sending] {
-      return upload->send_part(part, sending.data);
+    const auto send = [upload = upload_.get(), part = next_part_, &sending]() -> Status {
+      try {
+        return upload->send_part(part, sending.data);
+      } catch (const std::exception& thrown) {
+        return Error{Code::kResourceExhausted, concat("sending part ", part + 1, ": ", thrown.what())};
+      }
     };
     try {
       sending.done = std::async(std::launch::async, send);
@@ -159,7 +163,8 @@ Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView 
   }
   // Refused because an earlier attempt, whose answer was lost, had succeeded?
   if (conditional && answer.maybe_done_before && answer.http.status == 412) {
-    if (auto ours = find_marked(client, key, mark, options.call)) return *std::move(ours);
+    HEADRACE_TRY(auto ours, find_marked(client, key, mark, options.call));
+    if (ours) return *std::move(ours);
   }
   return write_error(client, request, answer, options);
 }

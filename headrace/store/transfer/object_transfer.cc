@@ -14,6 +14,14 @@ namespace {
 
 constexpr int kMostRestarts = 3;
 
+// With its checksum, if the store keeps one. Lists tell none; beside a large object, a request is little.
+Result<ObjectInfo> with_checksum(const Location& from, const ObjectInfo& object,
+                                 const ObjectTransferOptions& options) {
+  if (object.crc32c || (object.size_bytes <= kPieceBytes && !options.verify)) return object;
+  HEADRACE_TRY(ObjectInfo now, from.store->stat(from.key, options.write.call));
+  return now.version == object.version ? std::move(now) : object;
+}
+
 // The pieces of one version of an object, front to back; the next one is read while the last one is used.
 class ReadAhead {
  public:
@@ -75,6 +83,7 @@ Result<ObjectTransfer> copy_small(const Location& from, const ObjectInfo& object
   HEADRACE_CHECK(read_exactly(*from.store, from.key, data.bytes(),
                               {.if_version = object.version, .call = options.write.call}));
   const std::uint32_t crc = crc32c(data.view());
+  HEADRACE_CHECK(check_crc32c(*from.store, object, crc));
   HEADRACE_TRY(ObjectInfo target, to.store->write(to.key, data.view(), options.write));
   advance(options, static_cast<std::int64_t>(object.size_bytes));
   return ObjectTransfer{object, std::move(target), crc};
@@ -102,7 +111,7 @@ Result<ObjectTransfer> copy_large(const Location& from, const ObjectInfo& object
     ReadAhead pieces(from, object, options);
     while (true) {
       HEADRACE_TRY(const BytesView piece, pieces.next());
-      if (piece.empty()) return {};
+      if (piece.empty()) return check_crc32c(*from.store, object, crc);
       HEADRACE_CHECK(copy_piece(piece));
     }
   };
@@ -170,7 +179,8 @@ bool is_same_store(const Location& a, const Location& b) {
 
 Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& object, const Location& to,
                                        const ObjectTransferOptions& options) {
-  ObjectInfo source = object;
+  HEADRACE_TRY(ObjectInfo source, with_checksum(from, object, options));
+  source.key = from.key;
   for (int restarts = 0;; ++restarts) {
     Result<ObjectTransfer> done = transfer_once(from, source, to, options);
     if (done || done.error().code != Code::kFailedPrecondition) return done;

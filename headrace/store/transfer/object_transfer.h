@@ -36,10 +36,12 @@ struct ObjectTransfer {
 };
 
 /// Copies one version, whole: the one that `object` describes, or, if the object was replaced since, a later
-/// one. Within one store that can (Capabilities::server_side_copy) no data pass through this process.
+/// one. Within one store that can (Capabilities::server_side_copy) no data pass through this process. What
+/// was read is compared, before the target is there, with the checksum that the source's store keeps, if
+/// `object` has it or, of objects of more than `kPieceBytes` and with `verify`, `stat` tells it.
 /// \error kFailedPrecondition  the object is changed again and again while it is read
 /// \error kNotFound            it is no longer there
-/// \error kDataLoss            `verify`, and the copy differs
+/// \error kDataLoss            what was read is not what the store keeps; or `verify`, and the copy differs
 /// \error those of the target's `write`
 Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& object, const Location& to,
                                        const ObjectTransferOptions& options);

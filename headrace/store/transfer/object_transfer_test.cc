@@ -131,6 +131,45 @@ TEST(ObjectTransfer, VerifyNoticesACopyThatDiffers) {
   EXPECT_THAT(done.error().message, HasSubstr("memory://b/y: read again"));
 }
 
+// Keeps checksums, as S3 does, which lists do not tell; and gives the wrong bytes.
+class FlippingStore final : public ForwardingStore {
+ public:
+  FlippingStore(std::shared_ptr<Store> store, std::uint32_t crc)
+      : ForwardingStore(std::move(store)), crc_(crc) {}
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    Result<ReadResult> read = inner().read_into(key, target, options);
+    if (!target.empty()) target.back() ^= std::byte{4};
+    return read;
+  }
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    Result<ObjectInfo> found = inner().stat(key, options);
+    if (found) found->crc32c = crc_;
+    return found;
+  }
+
+ private:
+  const std::uint32_t crc_;
+};
+
+TEST(ObjectTransfer, WhatIsNotAsTheStoreKeepsItIsNotWritten) {
+  for (const std::size_t size : {kMegabyte, 2 * kPieceBytes}) {
+    for (const bool is_listed : {true, false}) {
+      Location from = in_memory("a", "x");
+      const Location to = in_memory(concat("b", size, is_listed), "y");
+      const Bytes data = numbers(size, 7);
+      Result<ObjectInfo> object = from.store->write(from.key, data, {});
+      from.store = std::make_shared<FlippingStore>(from.store, crc32c(data));
+      if (!is_listed) object = from.store->stat(from.key, {});
+      const auto done = transfer_object(from, *object, to, {.verify = is_listed && size == kMegabyte});
+      ASSERT_FALSE(done) << size << ' ' << is_listed;
+      EXPECT_EQ(done.error().code, Code::kDataLoss);
+      EXPECT_THAT(done.error().message, HasSubstr("memory://a/x: what was read has the CRC32C"));
+      EXPECT_FALSE(to.store->stat(to.key, {}));
+    }
+  }
+}
+
 // Says that it copies by itself, and counts that it does.
 class CopyingStore final : public ForwardingStore {
  public:

@@ -20,6 +20,15 @@ constexpr seconds kPauseAfterSuccess{30};
 constexpr seconds kLeastUse{60};
 constexpr std::chrono::milliseconds kPatienceAhead{5'000};
 
+// Others wait for its end.
+Result<S3Credentials> fetch_from(const CredentialsSource& source, const FetchLimits& limits) {
+  try {
+    return source.fetch(limits);
+  } catch (const std::exception& thrown) {
+    return Error{Code::kInternal, thrown.what()};
+  }
+}
+
 }  // namespace
 
 CredentialsProvider::CredentialsProvider(CredentialsSource source, Clock now)
@@ -52,7 +61,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock
   lock.unlock();
   FetchLimits limits{.stop = stop};
   if (is_ahead_of_time) limits.patience = kPatienceAhead;
-  Result<S3Credentials> fetched = source_.fetch(limits);
+  Result<S3Credentials> fetched = fetch_from(source_, limits);
   lock.lock();
   is_fetching_ = false;
   ++fetches_;

@@ -1,0 +1,101 @@
+#pragma once
+
+/// \file A server that answers as a script says, and the store that asks it. For tests of this folder.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "headrace/base/text.h"
+#include "headrace/io/http_test_server.h"
+#include "headrace/store/s3/s3_store.h"
+
+namespace headrace {
+
+inline constexpr std::string_view kSecret = "canary-secret-access-key";
+inline constexpr std::string_view kToken = "canary-session-token";
+
+inline std::string error_xml(std::string_view code, std::string_view more = "") {
+  return concat("<?xml version=\"1.0\"?>\n<Error><Code>", code, "</Code><Message>why</Message>", more,
+                "</Error>");
+}
+
+inline TestHttpReply range_of(std::string_view object, std::size_t begin, std::size_t size,
+                              std::string_view etag = "v1") {
+  return test_reply(206, object.substr(begin, size),
+                    concat("ETag: \"", etag, "\"\r\nContent-Range: bytes ", begin, '-', begin + size - 1, '/',
+                           object.size(), "\r\n"));
+}
+
+// Answers the requests in their order with the replies given, the last one again and again.
+class Script {
+ public:
+  explicit Script(std::vector<TestHttpReply> replies, S3Options options = {})
+      : replies_(std::move(replies)),
+        server_([this](const TestHttpRequest& request) { return answer(request); }) {
+    options.endpoint = server_.endpoint();
+    options.endpoint_source = "AWS_ENDPOINT_URL_S3";
+    options.credentials = fixed_credentials({"key-id", std::string(kSecret), std::string(kToken)});
+    options.backoff = {.shortest = std::chrono::milliseconds(1), .longest = std::chrono::milliseconds(2)};
+    options_ = options;
+    store = open_s3_store("bucket", options_);
+  }
+
+  std::vector<TestHttpRequest> requests() {
+    const std::scoped_lock lock(mutex_);
+    return requests_;
+  }
+  // "PUT /bucket/key?query" of each.
+  std::vector<std::string> seen() {
+    std::vector<std::string> lines;
+    for (const TestHttpRequest& request : requests())
+      lines.push_back(concat(request.method, ' ', request.target));
+    return lines;
+  }
+  Result<std::string> read(std::size_t size, const ReadOptions& options = {}) {
+    Bytes target(size);
+    HEADRACE_TRY(const ReadResult result, store->read_into("key", target, options));
+    return std::string(as_text(target).substr(0, result.bytes_read));
+  }
+  const S3Options& options() const { return options_; }
+
+ private:
+  TestHttpReply answer(const TestHttpRequest& request) {
+    const std::scoped_lock lock(mutex_);
+    requests_.push_back(request);
+    TestHttpReply reply = replies_[std::min(requests_.size(), replies_.size()) - 1];
+    // "MARK" stands for the mark of the last write that carried one.
+    if (!request.header("x-amz-meta-headrace-write").empty())
+      mark_ = request.header("x-amz-meta-headrace-write");
+    if (const auto at = reply.bytes.find("MARK"); at != std::string::npos) reply.bytes.replace(at, 4, mark_);
+    const std::size_t head_end = reply.bytes.find("\r\n\r\n");
+    if (request.method == "HEAD" && head_end != std::string::npos) reply.bytes.resize(head_end + 4);
+    return reply;
+  }
+
+  std::mutex mutex_;
+  std::vector<TestHttpReply> replies_;
+  std::vector<TestHttpRequest> requests_;
+  std::string mark_;
+  S3Options options_;
+  HttpTestServer server_;
+
+ public:
+  std::unique_ptr<Store> store;
+};
+
+template <typename T>
+Error error_of(const Result<T>& result) {
+  EXPECT_FALSE(result) << "it should have failed";
+  return result ? Error{} : result.error();
+}
+
+inline const std::string kObject = "0123456789";
+inline const TestHttpReply kDropped{"", TestHttpReply::Then::kClose};
+inline const TestHttpReply kOk = test_reply(200, "", "ETag: \"v1\"\r\n");
+inline const TestHttpReply kMarkedObject =
+    test_reply(200, "", "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n");
+
+}  // namespace headrace
