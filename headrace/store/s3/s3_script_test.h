@@ -2,9 +2,6 @@
 
 /// \file A server that answers as a script says, and the store that asks it. For tests of this folder.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <mutex>
 
