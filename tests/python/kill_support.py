@@ -8,8 +8,9 @@ import random
 import struct
 import subprocess
 import tarfile
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import boto3
 from tensorboard.compat.proto import event_pb2
@@ -38,24 +39,32 @@ def write_archive(path: pathlib.Path, entries: dict[str, bytes]) -> pathlib.Path
     return path
 
 
+def names_below(folder: pathlib.Path) -> list[str]:
+    """Keys of the objects that a file store has there. What a killed write left is none."""
+    paths = (path for path in folder.rglob("*") if not path.name.startswith(".headrace-write-"))
+    return [str(path.relative_to(folder)) for path in paths if path.is_file()]
+
+
 def objects_below(folder: pathlib.Path) -> dict[str, bytes]:
-    """Key and content of every object that a file store has there. What a killed write left is none."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith(".headrace-write-")
-    }
+    """Key and content of each."""
+    return {name: (folder / name).read_bytes() for name in names_below(folder)}
+
+
+def s3_names(url: str) -> list[str]:
+    """Keys of the objects in a folder of the S3 server that the environment names."""
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    pages = boto3.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix + "/")
+    keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
+    return [key.removeprefix(prefix + "/") for key in keys]
 
 
 def s3_objects(url: str) -> dict[str, bytes]:
-    """The same of a folder in the S3 server that the environment names."""
+    """Key and content of each."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client = boto3.client("s3")
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix + "/")
-    keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
     return {
-        key.removeprefix(prefix + "/"): client.get_object(Bucket=bucket, Key=key)["Body"].read()
-        for key in keys
+        name: client.get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
+        for name in s3_names(url)
     }
 
 
@@ -106,43 +115,61 @@ def seconds_of(command: list[str]) -> float:
 class Killer:
     """Kills one command again and again; now and then it ends by itself, and in the end it is left alone.
 
-    The delays are uniform over `run_seconds`, the time that an undisturbed run takes at the same place.
+    Every other kill comes after a delay, uniform over `run_seconds`, the time that an undisturbed run takes
+    at the same place. The others come soon after `progress`, which counts what a run makes, has grown since
+    the run began: however fast the machine is at that moment, the kills meet more than the beginning.
     `seed` repeats a run of the test as far as the machine allows.
     """
 
-    def __init__(self, command: list[str], seed: int, run_seconds: float, environment: dict[str, str]):
+    def __init__(
+        self,
+        command: list[str],
+        seed: int,
+        run_seconds: float,
+        environment: dict[str, str],
+        progress: Callable[[], int],
+    ):
         print(f"seed {seed}")
         self.command = command
         self.environment = {**os.environ, **environment}
         self.run_seconds = run_seconds
+        self.progress = progress
         self.draw = random.Random(seed)
 
-    def run_once(self) -> bool:
-        """Starts the command and kills it after a random time; whether it was still running."""
-        return self.was_killed_after(self.draw.uniform(0, self.run_seconds))
+    def after_a_delay(self) -> Callable[[], bool]:
+        end = time.monotonic() + self.draw.uniform(0, self.run_seconds)
+        return lambda: time.monotonic() >= end
 
-    def was_killed_after(self, seconds: float) -> bool:
-        process = subprocess.Popen(
-            self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        try:
-            _, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
+    def after_progress(self) -> Callable[[], bool]:
+        start, further = self.progress(), self.draw.randint(1, 2)
+        return lambda: self.progress() >= start + further
+
+    def was_killed(self, moment: Callable[[], bool]) -> bool:
+        """Starts the command and kills it once the moment has come; whether it was still running."""
+        with tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(
+                self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=errors
+            )
+            limit = time.monotonic() + 300
+            while process.poll() is None and not moment():
+                assert time.monotonic() < limit, "left alone, it does not end"
+                time.sleep(0.002)
             process.kill()
-            _, errors = process.communicate()
-        assert process.returncode in (0, -9), errors.decode()
+            process.wait()
+            errors.seek(0)
+            assert process.returncode in (0, -9), errors.read().decode()
         return process.returncode == -9
 
     def kill(self, kills: int) -> Iterator[bool]:
         """Until the command was killed `kills` times and has ended by itself after that: True for each
         kill, False for each end. Whoever asks removes what a run that has ended left, to begin anew."""
         killed = 0
-        for _ in range(20 * kills):
-            was_killed = self.run_once()
+        for run in range(20 * kills):
+            was_killed = self.was_killed(self.after_progress() if run % 2 else self.after_a_delay())
             killed += was_killed
             yield was_killed
             if killed == kills:
                 break
         assert killed == kills, f"only {killed} of {20 * kills} runs were met before they ended"
-        assert not self.was_killed_after(300), "left alone, it does not end"
+        assert not self.was_killed(lambda: False)
         yield False

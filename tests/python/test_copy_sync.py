@@ -34,6 +34,11 @@ class Place:
             return kill_support.s3_objects(self.url)
         return kill_support.objects_below(pathlib.Path(self.url.removeprefix("file://")))
 
+    def names(self) -> list[str]:
+        if self.url.startswith("s3://"):
+            return kill_support.s3_names(self.url)
+        return kill_support.names_below(pathlib.Path(self.url.removeprefix("file://")))
+
 
 @pytest.fixture(params=["file", "s3"])
 def place(request) -> Place:
@@ -99,7 +104,7 @@ def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, pl
     command = [build / "bin/headrace", "cp", "-r", "--resume", source, place.url]
     seconds = kill_support.seconds_of(command)
     headrace("rm", "-r", "--yes", place.url)
-    for was_killed in kill_support.Killer(command, SEED, seconds, {}).kill(kills):
+    for was_killed in kill_support.Killer(command, SEED, seconds, {}, lambda: len(place.names())).kill(kills):
         there = place.objects()
         assert [name for name in there if there[name] != files[name]] == [], "each object is whole"
         if "_headrace/manifest-00000001" in there or not was_killed:

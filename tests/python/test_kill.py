@@ -56,12 +56,16 @@ def test_a_killed_prepare_gives_the_bytes_of_one_never_killed(
     output = tmp_path / "killed"
     command = [build / "bin" / "headrace", *prepare_options(archive, output)]
     left = set()  # by kills: how many shards there were
-    for was_killed in kill_support.Killer(command, SEED, seconds, environment).kill(kills):
+
+    def shards() -> int:
+        return len(list(output.glob("*.tfrecord.gz")))
+
+    for was_killed in kill_support.Killer(command, SEED, seconds, environment, shards).kill(kills):
         if not was_killed:
             kill_support.assert_same(kill_support.objects_below(output), undisturbed)
             shutil.rmtree(output)
         elif not (output / "_headrace/manifest-00000001").exists():
-            left.add(len(list(output.glob("*.tfrecord.gz"))))
+            left.add(shards())
     assert len(left) > kills / 5, "the kills hit different moments before publication"
 
 
@@ -76,7 +80,11 @@ def test_a_prepare_killed_between_two_s3_folders_gives_the_same_objects(
     undisturbed = kill_support.s3_objects(f"{s3_url}/undisturbed")
     output = f"{s3_url}/killed"
     killer = kill_support.Killer(
-        [build / "bin" / "headrace", *prepare_options(raw, output)], SEED, seconds, environment
+        [build / "bin" / "headrace", *prepare_options(raw, output)],
+        SEED,
+        seconds,
+        environment,
+        lambda: len(kill_support.s3_names(output)),
     )
     before_publication = 0
     for was_killed in killer.kill(5):
@@ -133,10 +141,14 @@ def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
     run = tmp_path / "killed"
     command = [build / "bin" / "headrace", *train_options(dataset, run)]
     left = set()  # by kills: how many checkpoints were published
-    for was_killed in kill_support.Killer(command, SEED, seconds, environment).kill(kills):
+
+    def checkpoints() -> int:
+        return len(list((run / "checkpoints/_headrace").glob("manifest-*")))
+
+    for was_killed in kill_support.Killer(command, SEED, seconds, environment, checkpoints).kill(kills):
         if was_killed:
             if not (run / "export/_headrace/manifest-00000001").exists():
-                left.add(len(list((run / "checkpoints/_headrace").glob("manifest-*"))))
+                left.add(checkpoints())
             continue
         kill_support.assert_same(kill_support.of_run(kill_support.objects_below(run)), expected)
         for part in ("train", "validation"):
