@@ -55,7 +55,7 @@ struct Command {
   std::string_view summary;  // one line, without a full stop
   std::string_view details;  // shown by --help: what it does; then examples, indented by two spaces
   std::span<const Positional> positionals;
-  /// Besides these, every command takes --json, --quiet and --help.
+  /// Besides these, every command takes --json, --quiet, --metrics and --help.
   std::span<const Option> options;
   /// `arguments` holds the positionals that were given: as many as `positionals` allows.
   Status (*run)(CommandContext& context, const std::vector<std::string>& arguments,

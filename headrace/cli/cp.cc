@@ -26,13 +26,36 @@ constexpr Option kOptions[] = {
      .letter = 'r'},
     {.name = "resume",
      .type = OptionType::kFlag,
-     .sentence = "Do not copy what is the same at TO already, as of an earlier run that was ended."},
+     .sentence = "Go on after a run that was ended: neither copy what is the same at TO already, nor send "
+                 "again what an S3 store has of an object that was being written. If this run is ended, what "
+                 "it has sent stays there, for the next one, or for headrace gc."},
     {.name = "no-replace",
      .type = OptionType::kFlag,
      .sentence = "Fail where an object of that name exists, instead of replacing it."},
     kVerifyOption,
     kJobsOption,
 };
+
+void show_same(Console& console, const Location& from, const Location& to, const ObjectInfo& object) {
+  if (!console.json())
+    return console.result(
+        concat(to.describe(), "  ", format_size(object.size_bytes), "  was the same already"));
+  const nlohmann::json out = {{"from", from.url.text()},
+                              {"to", to.url.text()},
+                              {"objects", 0},
+                              {"same_objects", 1},
+                              {"size_bytes", object.size_bytes}};
+  console.result(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+// Whether TO holds these bytes already.
+Result<bool> is_there(const Location& from, const ObjectInfo& object, const Location& to,
+                      const ObjectTransferOptions& options) {
+  const auto there = to.store->stat(to.key, options.write.call);
+  if (!there && there.error().code == Code::kNotFound) return false;
+  if (!there) return there.error();
+  return have_same_content(from, object, to, *there, options);
+}
 
 void show_copy(Console& console, const Location& from, const Location& to, const ObjectTransfer& done) {
   if (!console.json()) {
@@ -56,10 +79,19 @@ Status copy_one(CommandContext& context, const Location& from, const ObjectInfo&
     return Error{Code::kFailedPrecondition,
                  concat(to.describe(), " is a folder; end TO with '/' to copy into it")};
   }
+  ObjectTransferOptions transfer;
+  transfer.write = {.only_if_absent = options.flag("no-replace"),
+                    .resumes = options.flag("resume"),
+                    .call = context.call()};
+  if (options.flag("resume")) {
+    HEADRACE_TRY(const bool is_same, is_there(from, object, to, transfer));
+    if (is_same) {
+      show_same(context.console, from, to, object);
+      return {};
+    }
+  }
   std::uint64_t copied = 0;
   context.console.progress("copying", 0, object.size_bytes, "bytes");
-  ObjectTransferOptions transfer;
-  transfer.write = {.only_if_absent = options.flag("no-replace"), .call = context.call()};
   transfer.verify = options.flag("verify");
   transfer.advance = [&](std::int64_t bytes) {
     context.console.progress("copying", copied += static_cast<std::uint64_t>(bytes), object.size_bytes,
@@ -127,7 +159,8 @@ const Command kCpCommand = {
         "Each object appears at TO whole, one version of it, and is shown with the CRC32C of what was\n"
         "written, unless the store copied it itself. What publishes a folder (manifests, saved_model.pb)\n"
         "comes last. A run that was ended goes on with --resume: what is known to have been copied, or is\n"
-        "the same when it is read, is not copied again. See also: headrace sync.\n"
+        "the same when it is read, is not copied again, and S3 uploads go on where they were. See also:\n"
+        "headrace sync.\n"
         "\n"
         "  headrace cp aclImdb_v1.tar.gz s3://raw/\n"
         "  headrace cp -r s3://datasets/runs/imdb-1/export ./export\n"

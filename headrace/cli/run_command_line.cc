@@ -4,6 +4,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/help.h"
 #include "headrace/cli/parse.h"
+#include "headrace/store/layers/metered.h"
 
 namespace headrace {
 namespace {
@@ -20,6 +21,14 @@ int finish(Console& console, Status outcome) {
   if (!flushed && flushed.error().code == Code::kCancelled) return kFailed;
   console.error(outcome ? flushed.error().message : outcome.error().message);
   return kFailed;
+}
+
+// What the commands' talk with the servers came to, in Prometheus' text format.
+Status write_metrics(StoreRegistry& stores, const std::string& url) {
+  const std::string text = prometheus_of(stores.counters());
+  HEADRACE_TRY(const Location place, stores.open(url));
+  HEADRACE_CHECK(write_text(*place.store, place.key, text));
+  return {};
 }
 
 }  // namespace
@@ -57,7 +66,12 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   }
   StoreRegistry stores(environment, [&](const std::string& warning) { console.warn(warning); });
   CommandContext context{environment, stores, console, arguments, stop.get_token()};
-  return finish(console, line->command->run(context, line->arguments, line->options));
+  Status outcome = line->command->run(context, line->arguments, line->options);
+  if (const std::string url = line->common.text("metrics"); !url.empty()) {
+    const Status written = write_metrics(stores, url);
+    if (outcome) outcome = written;
+  }
+  return finish(console, std::move(outcome));
 }
 
 }  // namespace headrace

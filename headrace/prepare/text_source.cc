@@ -44,7 +44,8 @@ class FolderSource final : public TextSource {
     if (current_.size_bytes > limit_bytes) return false;
     text.resize(current_.size_bytes);
     const MutableBytesView target(reinterpret_cast<std::byte*>(text.data()), text.size());
-    HEADRACE_CHECK(read_exactly(*folder_.store, current_.key, target, {.if_version = current_.version}));
+    HEADRACE_CHECK(read_exactly(*folder_.store, current_.key, target,
+                                {.if_version = current_.version, .is_whole = true}));
     return true;
   }
   std::uint64_t consumed_bytes() const override { return consumed_bytes_; }

@@ -1,5 +1,6 @@
 #include "headrace/store/registry.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -74,6 +75,22 @@ std::vector<std::string> StoreRegistry::schemes() {
   std::vector<std::string> names;
   for (const Driver& driver : kDrivers) names.emplace_back(driver.scheme);
   return names;
+}
+
+std::vector<StoreCounter> StoreRegistry::counters() const {
+  std::vector<StoreCounter> sums;
+  const std::lock_guard lock(open_->mutex);
+  for (const auto& [name, store] : open_->stores) {
+    for (const StoreCounter& counter : store ? store->counters() : std::vector<StoreCounter>()) {
+      const auto sum = std::ranges::find(sums, counter.name, &StoreCounter::name);
+      if (sum == sums.end()) {
+        sums.push_back(counter);
+      } else {
+        sum->value += counter.value;
+      }
+    }
+  }
+  return sums;
 }
 
 Result<Location> StoreRegistry::open(std::string_view text) {

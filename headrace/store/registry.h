@@ -38,6 +38,9 @@ class StoreRegistry {
   /// \error kInvalidArgument  no URL, or an unknown scheme (the message lists the known ones)
   Result<Location> open(std::string_view url);
 
+  /// What the drivers of all stores that were opened have counted, those of one name added up.
+  std::vector<StoreCounter> counters() const;
+
   /// The schemes of every driver that is built, in the order of registry.cc.
   static std::vector<std::string> schemes();
 

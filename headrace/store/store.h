@@ -40,6 +40,9 @@ struct ReadOptions {
   std::uint64_t offset_bytes = 0;
   /// Read only this version of the object.
   std::optional<Version> if_version{};
+  /// The target is as large as that version: a driver may then compare what it reads with the store's
+  /// checksum. Nothing without `if_version` and the offset 0.
+  bool is_whole = false;
   CallOptions call{};
 };
 
@@ -51,6 +54,10 @@ struct WriteOptions {
   /// False: the object need not outlive a power failure, after which it may be gone, or hold anything. For
   /// what carries a checksum and can be had anew; drivers that can are faster then.
   bool is_durable = true;
+  /// Of `start_upload`: what an earlier upload of this key, never finished, has sent of the same bytes is not
+  /// sent again; and if this one ends without `commit`, what it has sent stays for the next, as an unfinished
+  /// write. Drivers that cannot begin anew, as all do with a condition.
+  bool resumes = false;
   CallOptions call{};
 };
 
@@ -119,7 +126,7 @@ struct StoreCounter {
 };
 
 /// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
-/// as it was and frees what was sent.
+/// as it was and frees what was sent (but see WriteOptions::resumes).
 class Upload {
  public:
   virtual ~Upload() = default;
@@ -142,6 +149,7 @@ class Store {
   /// \error kNotFound            no such object: an ordinary answer, never retried
   /// \error kFailedPrecondition  `if_version` no longer holds (but see Capabilities::latest_only)
   /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
+  /// \error kDataLoss            `is_whole`, and the store's checksum is of other bytes, or it is not whole
   virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) = 0;
 

@@ -112,6 +112,28 @@ def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, pl
             headrace("rm", "-r", "--yes", place.url)
 
 
+def test_a_killed_upload_of_one_object_goes_on_where_it_was(build, headrace, s3_url, tmp_path):
+    content = random.Random(SEED).randbytes(120_000_000)
+    local, url = tmp_path / "object", f"{s3_url}/object"
+    local.write_bytes(content)
+    command = [build / "bin/headrace", "cp", "--resume", local, url]
+
+    def sent() -> int:
+        listed = json.loads(headrace("gc", "--dry-run", "--older-than", "0s", "--json", url).stdout)
+        return listed["removed_bytes"]
+
+    process = subprocess.Popen(command)
+    while process.poll() is None and sent() < 16_000_000:
+        pass
+    process.kill()
+    assert process.wait() == -signal.SIGKILL, "it was met before its end"
+    assert json.loads(headrace("cp", "--resume", local, url, "--json").stdout)["objects"] == 1
+    assert kill_support.s3_objects(s3_url) == {"object": content}
+    assert sent() == 0, "what was begun was finished, not begun anew"
+    done = json.loads(headrace("cp", "--resume", local, url, "--json").stdout)
+    assert (done["objects"], done["same_objects"]) == (0, 1)
+
+
 def test_resume_copies_only_what_is_not_there(headrace, source, place):
     headrace("cp", "-r", source, place.url)
     headrace("rm", f"{place.url}/deep/b.txt")

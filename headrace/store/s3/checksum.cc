@@ -22,11 +22,19 @@ std::optional<std::uint32_t> parse_crc32c_field(std::string_view field) {
   return crc;
 }
 
-std::string md5_field(BytesView body) {
+namespace {
+
+std::array<std::byte, 16> md5(BytesView data) {
   std::array<std::byte, 16> digest{};
-  EVP_Digest(body.data(), body.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr, EVP_md5(),
+  EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr, EVP_md5(),
              nullptr);
-  return base64(digest);
+  return digest;
 }
+
+}  // namespace
+
+std::string md5_field(BytesView body) { return base64(md5(body)); }
+
+std::string md5_hex(BytesView data) { return hex(md5(data)); }
 
 }  // namespace headrace

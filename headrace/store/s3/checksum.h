@@ -17,5 +17,7 @@ std::string crc32c_field(std::uint32_t crc);
 std::optional<std::uint32_t> parse_crc32c_field(std::string_view field);
 /// Content-MD5: what DeleteObjects demands, by its oldest rule, which every server knows.
 std::string md5_field(BytesView body);
+/// 32 lower-case digits, as ETags have them.
+std::string md5_hex(BytesView data);
 
 }  // namespace headrace

@@ -1,9 +1,14 @@
 #include "headrace/store/s3/multipart.h"
 
+#include <algorithm>
+#include <functional>
+#include <variant>
+
 #include "headrace/base/crc32c.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
+#include "headrace/store/s3/s3_read.h"
 #include "headrace/store/s3/s3_unfinished.h"
 
 namespace headrace {
@@ -12,6 +17,22 @@ namespace {
 constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
 // For cleaning up behind a failure: not with the caller's stop, which may be why we clean up.
 constexpr std::chrono::seconds kLongestCleaning{5};
+
+// An object that appears under a condition is recognised by its mark, which who resumes does not know. Where
+// the server encrypts with keys that are not its own, an ETag says nothing of the content.
+bool may_resume(const S3Client& client, const WriteOptions& options) {
+  const auto* keys = std::get_if<ServerKeyEncryption>(&client.options().encryption);
+  const bool etags_are_digests = std::holds_alternative<NoEncryption>(client.options().encryption) ||
+                                 (keys != nullptr && keys->algorithm == "AES256");
+  return options.resumes && !options.only_if_absent && !options.if_version && etags_are_digests;
+}
+
+// The ETag of a part is the MD5 of its content, in hexadecimal digits, where nothing is encrypted, or with
+// the server's own keys:
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+bool is_of(const S3SentPart& part, BytesView data) {
+  return part.size_bytes == data.size() && part.etag == md5_hex(data);
+}
 
 }  // namespace
 
@@ -26,25 +47,36 @@ HttpHeaders conditions_of(const WriteOptions& options) {
   return headers;
 }
 
-Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
-                                              const CallOptions& call) {
-  const S3Request request{.method = "HEAD", .key = std::string(key), .call = call};
+namespace {
+
+// The object that is there after a write whose answer was lost, if it is the one that was written.
+// \error kUnavailable  that cannot be found out
+Result<std::optional<ObjectInfo>> find_written(
+    S3Client& client, std::string_view key, const CallOptions& call,
+    const std::function<bool(const HttpResponse&, const ObjectInfo&)>& is_what_was_written) {
+  S3Request request{.method = "HEAD", .key = std::string(key), .call = call};
+  if (client.options().send_checksums) request.headers = {{"x-amz-checksum-mode", "ENABLED"}};
   const auto answer = client.perform(request);
-  const bool is_absent = answer && answer->http.status == 404;
-  if (!answer || (!answer->ok() && !is_absent)) {
+  if (answer && answer->http.status == 404) return std::optional<ObjectInfo>();
+  if (!answer || !answer->ok()) {
     const Error why = answer ? client.explain(request, *answer) : answer.error();
     return Error{Code::kUnavailable, concat(client.describe(key),
                                             ": a write whose answer was lost was then refused, and whether ",
                                             "it had been done at first could not be found out: ", why.message,
                                             "; read the object to see who has written it")};
   }
-  if (is_absent || answer->http.header(kMarkName) != mark.value) return std::optional<ObjectInfo>();
-  return std::optional(ObjectInfo{
-      .key = std::string(key),
-      .size_bytes =
-          parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or("")).value_or(0),
-      .version = {unquoted_etag(answer->http.header("ETag").value_or(""))},
-      .modified = parse_http_date(answer->http.header("Last-Modified").value_or(""))});
+  const auto size = parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or(""));
+  ObjectInfo object = object_info_of(key, size.value_or(0), answer->http);
+  return is_what_was_written(answer->http, object) ? std::optional(std::move(object)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                              const CallOptions& call) {
+  return find_written(client, key, call, [&](const HttpResponse& http, const ObjectInfo&) {
+    return http.header(kMarkName) == mark.value;
+  });
 }
 
 Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
@@ -88,8 +120,38 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client
   return upload;
 }
 
+Result<std::unique_ptr<MultipartUpload>> MultipartUpload::resume_or_start(S3Client& client,
+                                                                          std::string_view key,
+                                                                          const WriteOptions& options,
+                                                                          bool with_checksums,
+                                                                          BytesView first_part) {
+  if (!may_resume(client, options)) return start(client, key, options, with_checksums);
+  // Who may write need not have the right to list: then there is nothing to go on with.
+  std::vector<SentUpload> uploads;
+  if (auto found = sent_uploads(client, key, options.call)) uploads = *std::move(found);
+  const SentUpload* best = nullptr;
+  for (const SentUpload& upload : uploads) {
+    const S3PartsPage& sent = upload.sent;
+    // Of other tools, whose completion would demand other checksums.
+    if (sent.checksum_algorithm != (with_checksums ? "CRC32C" : "")) continue;
+    if (best != nullptr && best->sent.size_bytes() >= sent.size_bytes()) continue;
+    const auto first = std::ranges::find(sent.parts, 1U, &S3SentPart::number);
+    if (first != sent.parts.end() && is_of(*first, first_part)) best = &upload;
+  }
+  if (best == nullptr) return start(client, key, options, with_checksums);
+  std::unique_ptr<MultipartUpload> upload(new MultipartUpload(client, key, options, with_checksums));
+  upload->id_ = best->id;
+  upload->sent_before_.resize(static_cast<std::size_t>(best->sent.last_part()));
+  for (const S3SentPart& part : best->sent.parts) upload->sent_before_[part.number - 1] = part;
+  return upload;
+}
+
+bool MultipartUpload::was_sent(std::size_t part, BytesView data) const {
+  return part < sent_before_.size() && is_of(sent_before_[part], data);
+}
+
 MultipartUpload::~MultipartUpload() {
-  if (over_ || id_.empty()) return;
+  if (over_ || id_.empty() || may_resume(client_, options_)) return;
   // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
   const auto give_up_at = std::chrono::steady_clock::now() + kLongestCleaning;
   (void)abort_upload(client_, key_, id_, {}, give_up_at).has_value();
@@ -135,6 +197,11 @@ Status MultipartUpload::take_sent(std::size_t part, S3Part sent, const Result<S3
 Status MultipartUpload::send_part(std::size_t part, BytesView data) {
   S3Part sent;
   const S3Request request = sending_request(part, data, sent);
+  if (was_sent(part, data)) {
+    sent.etag = concat('"', sent_before_[part].etag, '"');
+    keep(part, std::move(sent));
+    return {};
+  }
   return take_sent(part, std::move(sent), client_.perform(request));
 }
 
@@ -196,21 +263,28 @@ Result<ObjectInfo> MultipartUpload::complete() {
     request.headers.push_back({"x-amz-checksum-type", "FULL_OBJECT"});
   }
   HEADRACE_TRY(const S3Answer answer, client_.perform(request));
-  if (!answer.ok()) return after_refusal(request, answer, all.size_bytes);
+  if (!answer.ok()) return after_refusal(request, answer, all);
   over_ = true;
   Result<std::string> etag = parse_result_etag(answer.http.body);
   if (!etag) return std::move(etag).error().in(client_.describe(key_));
   return ObjectInfo{.key = key_, .size_bytes = all.size_bytes, .version = {*etag}, .crc32c = all.crc32c};
 }
 
+Result<std::optional<ObjectInfo>> MultipartUpload::find_done(const S3Part& all) {
+  if (sent_before_.empty()) return find_marked(client_, key_, mark_, options_.call);
+  return find_written(client_, key_, options_.call, [&](const HttpResponse&, const ObjectInfo& object) {
+    return all.crc32c && object.crc32c == all.crc32c;
+  });
+}
+
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
-                                                  std::uint64_t size_bytes) {
+                                                  const S3Part& all) {
   const int status = answer.http.status;
   // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
   // second of two attempts hears if the first succeeded.
   if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
-    HEADRACE_TRY(auto done, find_marked(client_, key_, mark_, options_.call));
-    if (done && done->size_bytes == size_bytes) {
+    HEADRACE_TRY(auto done, find_done(all));
+    if (done && done->size_bytes == all.size_bytes) {
       over_ = true;
       return *std::move(done);
     }

@@ -41,10 +41,16 @@ class MultipartUpload {
  public:
   static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
                                                         const WriteOptions& options, bool with_checksums);
-  /// Removes what was sent, unless it was completed. Tries for some seconds, and fetches no keys for it.
+  /// Goes on with an unfinished upload of that key that has just this first part, if the options allow it
+  /// (WriteOptions::resumes) and there is one; else starts one.
+  static Result<std::unique_ptr<MultipartUpload>> resume_or_start(S3Client& client, std::string_view key,
+                                                                  const WriteOptions& options,
+                                                                  bool with_checksums, BytesView first_part);
+  /// Removes what was sent, unless it was completed or is to be resumed. Tries for some seconds, and fetches
+  /// no keys for it.
   ~MultipartUpload();
 
-  /// Thread-safe. `part` counts from 0.
+  /// Sends nothing if the server has just that part already. Thread-safe. `part` counts from 0.
   Status send_part(std::size_t part, BytesView data);
   /// All of them, from the first on, many at once on this thread.
   Status send_parts(std::span<const BytesView> parts);
@@ -57,6 +63,10 @@ class MultipartUpload {
 
  private:
   MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options, bool with_checksums);
+  // Of what `resume_or_start` has found.
+  bool was_sent(std::size_t part, BytesView data) const;
+  // The object, if it is there and is the one that this makes.
+  Result<std::optional<ObjectInfo>> find_done(const S3Part& all);
   S3Request part_request(std::size_t part) const;
   // With the part's checksum in the request and in `sent`.
   S3Request sending_request(std::size_t part, BytesView data, S3Part& sent) const;
@@ -64,8 +74,7 @@ class MultipartUpload {
   void keep(std::size_t part, S3Part sent);
   // Size, and the checksum if every part has one.
   S3Part whole() const;
-  Result<ObjectInfo> after_refusal(const S3Request& request, const S3Answer& answer,
-                                   std::uint64_t size_bytes);
+  Result<ObjectInfo> after_refusal(const S3Request& request, const S3Answer& answer, const S3Part& all);
 
   S3Client& client_;
   const std::string key_;
@@ -73,6 +82,8 @@ class MultipartUpload {
   const bool with_checksums_;
   const WriteMark mark_;
   std::string id_;
+  // Of an upload that another object has started, whose mark is not known: by part, from 0.
+  std::vector<S3SentPart> sent_before_;
   std::mutex mutex_;
   std::vector<S3Part> parts_;
   bool over_ = false;

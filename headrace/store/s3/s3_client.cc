@@ -19,6 +19,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
+constexpr int kMaxFirstAttempts = 8;  // as long as nothing says that there is such a bucket
 constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so is no S3 server
 
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
@@ -298,8 +299,9 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
     call->maybe_done = true;
   }
   pause = std::max(pause, call->backoff.next());
-  if (call->attempt >= options_.max_attempts || steady_clock::now() + pause >= call->limit ||
-      !retry_budget_.take()) {
+  const int attempts =
+      bucket_was_seen_ ? options_.max_attempts : std::min(options_.max_attempts, kMaxFirstAttempts);
+  if (call->attempt >= attempts || steady_clock::now() + pause >= call->limit || !retry_budget_.take()) {
     return call->done(std::move(answer));
   }
   call->transfers.after(pause, [this, call] { send(call); });

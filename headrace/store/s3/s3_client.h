@@ -89,6 +89,8 @@ class S3Client {
   std::string region() const { return assumptions().region; }
   /// Some answer has shown that the bucket exists.
   bool bucket_was_seen() const { return bucket_was_seen_; }
+  /// Some answer has shown that the server honours If-None-Match, and If-Match, on writes.
+  std::atomic<bool> honours_absent{false}, honours_version{false};
 
  private:
   // What a request is addressed and signed with, and its answer may correct.
@@ -119,7 +121,7 @@ class S3Client {
   mutable std::mutex mutex_;
   Assumptions assumptions_;
   std::atomic<bool> bucket_was_seen_{false};
-  RetryBudget retry_budget_{500};         // a second of trouble of as many requests at once as there are
+  RetryBudget retry_budget_{1500};        // an outage, of as many requests at once as there are
   std::atomic<std::uint64_t> faults_{0};  // attempts without an answer that could be used
   HttpClient http_;
 };

@@ -45,6 +45,18 @@ TEST_P(ReadFault, IsReportedWhenItLastsAndTheAttemptsAreBounded) {
   EXPECT_GE(script.requests().size(), 4U);
 }
 
+TEST(S3Read, AServerThatWasThereIsWaitedForLonger) {
+  std::vector<TestHttpReply> replies(15, test_reply(503));
+  replies.insert(replies.begin(), kOk);
+  replies.push_back(range_of(kObject, 0, 5));
+  Script away(replies);
+  ASSERT_TRUE(write_text(*away.store, "key", "text"));
+  EXPECT_TRUE(away.read(5));
+  Script wrong({test_reply(503)});
+  EXPECT_FALSE(wrong.read(5));
+  EXPECT_EQ(wrong.requests().size(), 8U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     S3, ReadFault,
     testing::Values(Fault{"ClosedBeforeTheAnswer", kDropped},
@@ -175,6 +187,26 @@ TEST(S3Read, AWholeObjectIsComparedWithTheChecksumThatTheServerKeeps) {
   EXPECT_TRUE(damaged.read(20, 1)) << "of a part nothing is known";
   OneObject in_parts(content, "4waSgw==-2");
   EXPECT_TRUE(in_parts.read(20)) << "a checksum of parts' checksums is none of the content";
+}
+
+TEST(S3Read, AWholeObjectIsComparedWithTheChecksumThatTheStoreKeeps) {
+  const auto reply = [](std::string_view crc) {
+    return test_reply(200, "123456789", concat("ETag: \"v1\"\r\nx-amz-checksum-crc32c: ", crc, "\r\n"));
+  };
+  const ReadOptions whole{.if_version = Version{"v1"}, .is_whole = true};
+  Script right({reply("4waSgw==")});  // CRC-32C's check value
+  EXPECT_EQ(*right.read(9, whole), "123456789");
+  EXPECT_EQ(right.requests()[0].header("Range"), "") << "with a range, servers tell no checksum";
+  EXPECT_EQ(right.requests()[0].header("If-Match"), "\"v1\"");
+  EXPECT_EQ(right.requests()[0].header("x-amz-checksum-mode"), "ENABLED");
+  Script once({reply("AAAAAA=="), reply("4waSgw==")});
+  EXPECT_EQ(*once.read(9, whole), "123456789") << "damage on the way is read again";
+  Script damaged({reply("AAAAAA==")});
+  const Error error = error_of(damaged.read(9, whole));
+  EXPECT_EQ(error.code, Code::kDataLoss);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("s3://bucket/key"), HasSubstr("CRC32C")));
+  EXPECT_EQ(error_of(Script({reply("4waSgw==")}).read(10, whole)).code, Code::kDataLoss) << "not whole";
+  EXPECT_EQ(error_of(Script({reply("4waSgw==")}).read(8, whole)).code, Code::kDataLoss) << "more than whole";
 }
 
 TEST(S3Read, AChecksumOfPartsIsNoneOfTheObject) {

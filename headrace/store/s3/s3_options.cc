@@ -84,6 +84,7 @@ Status take_others(const Environment& environment, const AwsProfile& profile, S3
   if (environment.get("HEADRACE_S3_SIGN_PAYLOAD")) {
     HEADRACE_TRY(options.sign_payload, environment.is_on("HEADRACE_S3_SIGN_PAYLOAD"));
   }
+  HEADRACE_TRY(options.probe_conditions, environment.is_on("HEADRACE_S3_PROBE_CONDITIONS", true));
   if (const auto payer = environment.get("AWS_REQUEST_PAYER")) {
     if (to_lower(*payer) != "requester")
       return Error{Code::kInvalidArgument, "s3: AWS_REQUEST_PAYER is not requester"};

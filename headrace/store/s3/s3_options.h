@@ -48,6 +48,8 @@ struct S3Options {
   /// Send a CRC32C with every object and part, which the server checks and keeps. Turn off for servers that
   /// refuse the header.
   bool send_checksums = true;
+  /// After the first write under a condition that succeeds, find out whether the server looks at conditions.
+  bool probe_conditions = true;
 
   std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
   int parallel_parts = 4;            // of one upload in pieces, and of one copy
@@ -55,7 +57,7 @@ struct S3Options {
   std::size_t range_bytes = 8 << 20;  // of one request of a read
   int requests_at_once = 64;          // of one call; the HTTP client decides how many are in flight
   std::size_t max_connections = 64;   // of the store
-  int max_attempts = 8;               // for one request
+  int max_attempts = 20;              // for one request, about half a minute; eight to a bucket never seen
   BackoffOptions backoff{};
   /// Wall clock, for signatures.
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
@@ -71,7 +73,7 @@ struct S3Options {
 ///   proxies   HTTPS_PROXY, HTTP_PROXY, NO_PROXY (http_proxy.h)
 ///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
 ///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;
-///             HEADRACE_S3_SIGN_PAYLOAD=0|1; HEADRACE_S3_SSE and its fellows: encryption.h;
+///             HEADRACE_S3_SIGN_PAYLOAD=0|1; HEADRACE_S3_PROBE_CONDITIONS=0; HEADRACE_S3_SSE and its fellows: encryption.h;
 ///             AWS_REQUEST_PAYER=requester
 /// \error kUnauthenticated   no credentials; the message says what to set
 /// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret

@@ -47,18 +47,29 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
       std::min<std::uint64_t>(range.target.size(), result.object.size_bytes - range.offset_bytes);
   if (result.bytes_read != expected)
     return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
+  if (range.is_whole && result.bytes_read != range.target.size())
+    return wrong(concat("it has ", result.bytes_read, " bytes instead of ", range.target.size()));
+  if (range.is_whole && result.object.crc32c && answer.http.body_crc32c != result.object.crc32c) {
+    return wrong(concat("what came has the CRC32C ", hex32(answer.http.body_crc32c), ", and the store keeps ",
+                        hex32(*result.object.crc32c)));
+  }
   return result;
 }
 
 S3Request request_of(const S3Client& client, const S3Range& range, const CallOptions& call,
                      bool with_crc32c) {
-  S3Request request{
-      .key = range.key, .target_memory = range.target, .with_crc32c = with_crc32c, .call = call};
+  const bool is_checked = range.is_whole && client.options().send_checksums;
+  S3Request request{.key = range.key,
+                    .target_memory = range.target,
+                    .with_crc32c = with_crc32c || is_checked,
+                    .call = call};
   request.check = [&](const S3Answer& answer) -> Status {
     HEADRACE_CHECK(result_of(client, range, answer));
     return {};
   };
   request.headers = if_match(range.if_version);
+  if (is_checked) request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
+  if (range.is_whole) return request;
   const std::uint64_t last = range.offset_bytes + range.target.size() - 1;
   request.headers.push_back({"Range", concat("bytes=", range.offset_bytes, '-', last)});
   return request;

@@ -18,6 +18,8 @@ struct S3Range {
   std::uint64_t offset_bytes = 0;
   MutableBytesView target{};  // not empty
   std::optional<Version> if_version{};
+  /// The target is the whole object: asked for without a range, since only then the server tells its checksum.
+  bool is_whole = false;
   std::optional<Result<S3Answer>> answer{};
 };
 

@@ -29,11 +29,12 @@ inline TestHttpReply range_of(std::string_view object, std::size_t begin, std::s
 // Answers the requests in their order with the replies given, the last one again and again.
 class Script {
  public:
-  explicit Script(std::vector<TestHttpReply> replies, S3Options options = {})
+  explicit Script(std::vector<TestHttpReply> replies, S3Options options = {}, bool probes_conditions = false)
       : replies_(std::move(replies)),
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
     options.endpoint = server_.endpoint();
     options.endpoint_source = "AWS_ENDPOINT_URL_S3";
+    options.probe_conditions = probes_conditions;
     options.credentials = fixed_credentials({"key-id", std::string(kSecret), std::string(kToken)});
     options.backoff = {.shortest = std::chrono::milliseconds(1), .longest = std::chrono::milliseconds(2)};
     options_ = options;

@@ -1,6 +1,7 @@
 // Runs against the server that the environment names: tools/servers/minio.sh run --
 // headrace_store_s3_server_test, or versitygw.sh
 
+#include <algorithm>
 #include <random>
 
 #include "headrace/base/environment.h"
@@ -110,6 +111,34 @@ TEST_F(S3Server, ADroppedUploadLeavesNoPartsBehind) {
   EXPECT_TRUE(list_all_unfinished(*store, "other")->empty());
   upload->reset();
   EXPECT_TRUE(list_all_unfinished(*store, "")->empty());
+}
+
+TEST_F(S3Server, AnUploadGoesOnWhereAnotherWasLeft) {
+  Bytes data = random_bytes(30 << 20);
+  {
+    auto upload = store->start_upload("object", {.resumes = true});
+    ASSERT_TRUE((*upload)->append(data));
+  }
+  const auto left = list_all_unfinished(*store, "object");
+  ASSERT_TRUE(left && left->size() == 1);
+  EXPECT_EQ(left->front().size_bytes, 24U << 20) << "the last part waits for the byte after it";
+
+  data[20 << 20] = ~data[20 << 20];  // in the third part
+  const auto moved_bytes = [&] {
+    const auto counters = store->counters();
+    return std::ranges::find(counters, "moved_bytes_total", &StoreCounter::name)->value;
+  };
+  const std::uint64_t before = moved_bytes();
+  auto upload = store->start_upload("object", {.resumes = true});
+  ASSERT_TRUE((*upload)->append(data));
+  const auto written = (*upload)->commit();
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_LT(moved_bytes() - before, 15U << 20) << "the third part and the rest";
+  EXPECT_TRUE(list_all_unfinished(*store, "object")->empty()) << "it was that upload which was finished";
+  const auto read = read_object(*store, "object", 1 << 30);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->data, data);
+  EXPECT_EQ(read->object.version, written->version);
 }
 
 TEST_F(S3Server, AnUploadThatIsRemovedWhileItIsWrittenFailsAndLeavesNothing) {

@@ -116,8 +116,10 @@ Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesVie
   const std::optional<Version> version = object ? object->version : options.if_version;
   std::vector<S3Range> ranges =
       split_into_ranges(key, target, options.offset_bytes, version, client_.options().range_bytes);
-  const bool is_whole = object && options.offset_bytes == 0 && target.size() == object->size_bytes;
-  const bool is_checked = is_whole && object->crc32c;
+  if (options.is_whole && options.if_version && options.offset_bytes == 0 && ranges.size() == 1)
+    ranges.front().is_whole = true;
+  const bool is_all = object && options.offset_bytes == 0 && target.size() == object->size_bytes;
+  const bool is_checked = is_all && object->crc32c;
   read_ranges(client_, ranges, options.call, is_checked);
   ReadResult result;
   std::uint32_t crc = 0;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMostPagesOfParts = 10;  // of 1,000, as many as an upload can have
 constexpr int kMostAborts = 6;
+constexpr std::size_t kMostUploadsOfAKey = 100;
 
 using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
 
@@ -36,22 +37,24 @@ struct SentParts {
 Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,
                              const CallOptions& call, const GiveUpAt& give_up_at = {}) {
   S3PartsPage all;
+  std::uint64_t last_part = 0;
   for (int page_number = 0; page_number < kMostPagesOfParts; ++page_number) {
     S3Request request{.key = std::string(key),
                       .query = {{"uploadId", std::string(id)}},
                       .call = call,
                       .give_up_at = give_up_at};
-    if (all.last_part > 0) request.query.emplace_back("part-number-marker", concat(all.last_part));
+    if (last_part > 0) request.query.emplace_back("part-number-marker", concat(last_part));
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (is_gone(answer)) return SentParts{};
     if (!answer.ok() && does_not_tell(answer)) return SentParts{.is_told = false};
     if (!answer.ok()) return client.explain(request, answer).in("listing the parts of an unfinished upload");
     Result<S3PartsPage> page = parse_parts_page(answer.http.body);
     if (!page) return std::move(page).error().in(client.describe(key));
-    const bool goes_on = page->truncated && page->last_part > all.last_part;
-    all.size_bytes += page->size_bytes;
-    all.last_part = std::max(all.last_part, page->last_part);
+    const bool goes_on = page->truncated && page->last_part() > last_part;
+    last_part = std::max(last_part, page->last_part());
+    all.parts.insert(all.parts.end(), page->parts.begin(), page->parts.end());
     all.modified = std::max(all.modified, page->modified);
+    all.checksum_algorithm = page->checksum_algorithm;
     if (!goes_on) break;
   }
   return SentParts{all};
@@ -98,7 +101,7 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
       if (!sent.parts && sent.is_told) return true;  // ended meanwhile
       UnfinishedWrite write{.key = upload.key, .id = upload.id};
       if (sent.parts) {
-        write.size_bytes = sent.parts->size_bytes;
+        write.size_bytes = sent.parts->size_bytes();
         write.modified = std::max(upload.initiated, sent.parts->modified);
       }
       return visit(write);
@@ -107,6 +110,19 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
     if (!more || asked.empty()) break;
   }
   return {};
+}
+
+Result<std::vector<SentUpload>> sent_uploads(S3Client& client, std::string_view key,
+                                             const CallOptions& call) {
+  std::vector<SentUpload> uploads;
+  const auto visit_upload = [&](const S3PendingUpload& upload) -> Result<bool> {
+    if (upload.key != key) return true;
+    HEADRACE_TRY(SentParts sent, sent_parts(client, upload.key, upload.id, call));
+    if (sent.parts) uploads.push_back({upload.id, *std::move(sent.parts)});
+    return uploads.size() < kMostUploadsOfAKey;
+  };
+  HEADRACE_CHECK(list_shown_uploads(client, key, call, visit_upload));
+  return uploads;
 }
 
 Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,
@@ -122,7 +138,7 @@ Status abort_upload(S3Client& client, std::string_view key, std::string_view id,
     if (!answer.ok() && !is_gone(answer))
       return client.explain(request, answer).in("aborting an unfinished upload");
     HEADRACE_TRY(const SentParts sent, sent_parts(client, key, id, call, give_up_at));
-    if (!sent.parts || sent.parts->last_part == 0) return {};
+    if (!sent.parts || sent.parts->parts.empty()) return {};
     if (give_up_at && std::chrono::steady_clock::now() >= *give_up_at) break;
     if (!sleep_unless_stopped(backoff.next(), call.stop))
       return Error{Code::kCancelled,

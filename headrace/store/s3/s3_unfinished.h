@@ -5,9 +5,12 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "headrace/store/s3/s3_client.h"
+#include "headrace/store/s3/s3_xml.h"
 #include "headrace/store/store.h"
 
 namespace headrace {
@@ -21,6 +24,13 @@ namespace headrace {
 /// both the prefix and the whole bucket are asked for, whatever the server.
 Status list_pending_uploads(S3Client& client, std::string_view prefix, const CallOptions& call,
                             const std::function<bool(const UnfinishedWrite&)>& visit);
+
+struct SentUpload {
+  std::string id;
+  S3PartsPage sent;
+};
+/// Those of just that key of whose parts the server tells; a hundred at most.
+Result<std::vector<SentUpload>> sent_uploads(S3Client& client, std::string_view key, const CallOptions& call);
 
 /// Removes the upload and its parts; one that is not there is no error. A part that arrives while its upload
 /// is aborted may outlive it, so this looks, where the server lets it, and aborts again, a bounded number of

@@ -14,7 +14,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMaxParts = 10'000;
 constexpr std::size_t kMinPartBytes = 5 << 20;
 constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;  // S3 allows 5 GiB, but says nothing while it copies
 
@@ -73,8 +72,8 @@ class S3Upload final : public Upload {
   Status send_filling() {
     if (next_part_ >= kMaxParts) return too_many_parts(client_, key_);
     if (!upload_) {
-      HEADRACE_TRY(upload_,
-                   MultipartUpload::start(client_, key_, options_, client_.options().send_checksums));
+      HEADRACE_TRY(upload_, MultipartUpload::resume_or_start(client_, key_, options_,
+                                                             client_.options().send_checksums, filling_));
     }
     // Fewer at once when parts are large: memory stays near (parallel_parts + 1) × first_part_bytes for as
     // long as parts keep their first size.
@@ -133,6 +132,29 @@ class S3Upload final : public Upload {
   bool committed_ = false;
 };
 
+// A write under a condition has succeeded: the same again must be refused. A server that takes it looks at no
+// conditions, and of two writers that count on them one would destroy the other's work. Asked once, twice if
+// need be, since somebody may remove the object meanwhile.
+Status check_condition_was_honoured(S3Client& client, S3Request request) {
+  const auto version = std::ranges::find(request.headers, "If-Match", &HttpHeader::name);
+  const bool is_of_version = version != request.headers.end();
+  std::atomic<bool>& is_honoured = is_of_version ? client.honours_version : client.honours_absent;
+  if (is_honoured || !client.options().probe_conditions) return {};
+  if (is_of_version) version->value = "\"headrace-no-such-version\"";
+  for (int asked = 0; asked < 2; ++asked) {
+    const Result<S3Answer> answer = client.perform(request);
+    if (answer && (answer->http.status == 409 || answer->http.status == 412)) is_honoured = true;
+    if (!answer || !answer->ok()) return {};
+  }
+  return Error{
+      Code::kUnimplemented,
+      concat(client.describe(request.key), " was written, but the server ignores ",
+             is_of_version ? "If-Match" : "If-None-Match",
+             ": two runs that publish here at once would destroy one another's results. Use a store that "
+             "honours it (headrace doctor tells); or, if only one ever writes here at a time, set "
+             "HEADRACE_S3_PROBE_CONDITIONS=0")};
+}
+
 }  // namespace
 
 std::size_t part_bytes_of(std::size_t part, std::size_t first_bytes) {
@@ -156,6 +178,7 @@ Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView 
   }
   HEADRACE_TRY(const S3Answer answer, client.perform(request));
   if (answer.ok()) {
+    if (conditional) HEADRACE_CHECK(check_condition_was_honoured(client, request));
     return ObjectInfo{.key = std::string(key),
                       .size_bytes = data.size(),
                       .version = {unquoted_etag(answer.http.header("ETag").value_or(""))},

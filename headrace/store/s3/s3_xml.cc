@@ -137,13 +137,26 @@ Result<S3PartsPage> parse_parts_page(BytesView body) {
   for (const pugi::xml_node& child : root.children("Part")) {
     const auto number = parse_number<std::uint64_t>(child.child_value("PartNumber"));
     const auto size = parse_number<std::uint64_t>(child.child_value("Size"));
-    if (!number || !size) return unexpected("a listing of parts: one has no number or no size");
-    page.size_bytes += *size;
-    page.last_part = std::max(page.last_part, *number);
+    if (!number || *number == 0 || *number > kMaxParts || !size)
+      return unexpected("a listing of parts: one has no number that a part can have, or no size");
+    page.parts.push_back({*number, unquoted_etag(child.child_value("ETag")), *size});
     page.modified = std::max(page.modified, parse_iso_time(child.child_value("LastModified")));
   }
+  page.checksum_algorithm = root.child_value("ChecksumAlgorithm");
   page.truncated = std::strcmp(root.child_value("IsTruncated"), "true") == 0;
   return page;
+}
+
+std::uint64_t S3PartsPage::size_bytes() const {
+  std::uint64_t size = 0;
+  for (const S3SentPart& part : parts) size += part.size_bytes;
+  return size;
+}
+
+std::uint64_t S3PartsPage::last_part() const {
+  std::uint64_t last = 0;
+  for (const S3SentPart& part : parts) last = std::max(last, part.number);
+  return last;
 }
 
 Result<std::string> parse_upload_id(BytesView body) {

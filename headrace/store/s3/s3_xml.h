@@ -50,13 +50,26 @@ struct S3UploadsPage {
 /// \error kDataLoss  not what ListMultipartUploads answers
 Result<S3UploadsPage> parse_uploads_page(BytesView body);
 
+/// Of one upload.
+inline constexpr std::size_t kMaxParts = 10'000;
+
+/// One of those that the server has of an upload.
+struct S3SentPart {
+  std::uint64_t number = 0;  // from 1
+  std::string etag;          // without quotes
+  std::uint64_t size_bytes = 0;
+};
 /// Some of the parts that were sent of an upload.
 struct S3PartsPage {
-  std::uint64_t size_bytes = 0;
+  std::vector<S3SentPart> parts;
   /// When the latest of them was sent.
   std::optional<std::chrono::system_clock::time_point> modified{};
-  std::uint64_t last_part = 0;  // the highest number; 0: there are none
+  /// Of the upload; empty where the server does not tell.
+  std::string checksum_algorithm;
   bool truncated = false;
+
+  std::uint64_t size_bytes() const;
+  std::uint64_t last_part() const;  // the highest number; 0: there are none
 };
 /// \error kDataLoss  not what ListParts answers
 Result<S3PartsPage> parse_parts_page(BytesView body);

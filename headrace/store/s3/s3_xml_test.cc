@@ -48,6 +48,17 @@ TEST(S3Xml, CutOrForeignBodiesAreRefused) {
   }
 }
 
+TEST(S3Xml, PartsHaveANumberThatPartsCanHave) {
+  for (const char* number : {"1", "10000", "0", "10001", "-1", "99999999999999999999", ""}) {
+    const std::string body = concat("<ListPartsResult><Part><PartNumber>", number,
+                                    "</PartNumber><Size>7</Size></Part></ListPartsResult>");
+    const auto page = parse_parts_page(as_bytes(body));
+    const bool can_be = number == std::string_view("1") || number == std::string_view("10000");
+    ASSERT_EQ(page.has_value(), can_be) << number;
+    if (page) EXPECT_EQ(page->size_bytes(), 7U);
+  }
+}
+
 TEST(S3Xml, HostileBodiesDoNoHarm) {
   std::string deep;
   for (int i = 0; i < 1'000'000; ++i) deep += "<a>";

@@ -31,7 +31,9 @@ class FolderTransfer {
  public:
   FolderTransfer(const Location& from, const Location& to, const FolderTransferOptions& options)
       : from_(from), to_(to), options_(options) {
-    object_options_.write = {.only_if_absent = options.only_if_absent, .call = options.call};
+    object_options_.write = {.only_if_absent = options.only_if_absent,
+                             .resumes = options.same != SameObjects::kNone,
+                             .call = options.call};
     object_options_.verify = options.verify;
     object_options_.advance = [this](std::int64_t bytes) { advance(0, bytes); };
   }

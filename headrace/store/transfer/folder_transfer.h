@@ -12,7 +12,8 @@
 
 namespace headrace {
 
-/// Which objects are the same on both sides already, and so are not copied.
+/// Which objects are the same on both sides already, and so are not copied. Other than kNone: of an object
+/// that an earlier run was writing, what is the same is not sent again (WriteOptions::resumes).
 enum class SameObjects {
   kNone,      // all are copied
   kKnown,     // of one size, and the same by the journal; what it knows nothing of is read on both sides
@@ -76,7 +77,7 @@ struct FolderTransferOptions {
 
 /// Copies what lies below `from` to the same names below `to`; each object is one version, whole, at its
 /// target or is not there. Reports as it goes. A run that was ended by anything goes on where it was if it is
-/// started again with the same journal and `same`; an object that was being copied is begun anew.
+/// started again with the same journal and `same`; an object that was being copied too, where the store can.
 /// \error kNotFound            nothing lies below `from`, by that prefix and selection
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
 /// \error kFailedPrecondition  what would be removed may lie behind a symbolic link in `from`

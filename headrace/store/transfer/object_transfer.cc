@@ -81,7 +81,7 @@ Result<ObjectTransfer> copy_small(const Location& from, const ObjectInfo& object
                                   const ObjectTransferOptions& options) {
   const PooledBuffer data = options.buffers->take(static_cast<std::size_t>(object.size_bytes));
   HEADRACE_CHECK(read_exactly(*from.store, from.key, data.bytes(),
-                              {.if_version = object.version, .call = options.write.call}));
+                              {.if_version = object.version, .is_whole = true, .call = options.write.call}));
   const std::uint32_t crc = crc32c(data.view());
   HEADRACE_CHECK(check_crc32c(*from.store, object, crc));
   HEADRACE_TRY(ObjectInfo target, to.store->write(to.key, data.view(), options.write));
