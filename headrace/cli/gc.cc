@@ -4,6 +4,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/duration.h"
 #include "headrace/cli/objects.h"
 
 namespace headrace {
@@ -22,21 +23,14 @@ constexpr Option kOptions[] = {
     {.name = "dry-run", .type = OptionType::kFlag, .sentence = "Only say what would be removed."},
 };
 
-Result<seconds> parse_duration(std::string_view text) {
-  static constexpr std::pair<char, std::int64_t> kUnits[] = {
-      {'s', 1}, {'m', 60}, {'h', 3'600}, {'d', 86'400}};
-  constexpr std::int64_t kMostSeconds = std::int64_t{100} * 365 * 86'400;
-  for (const auto& [unit, unit_seconds] : kUnits) {
-    if (!text.ends_with(unit)) continue;
-    const auto count = parse_number<std::int64_t>(text.substr(0, text.size() - 1));
-    if (count && *count >= 0 && *count <= kMostSeconds / unit_seconds) return seconds(*count * unit_seconds);
-  }
+Result<seconds> older_than(const OptionValues& options) {
+  if (const auto age = parse_duration(options.text("older-than"))) return *age;
   return Error{Code::kInvalidArgument,
-               concat("--older-than ", text, ": it is written as 90s, 15m, 12h or 7d")};
+               concat("--older-than ", options.text("older-than"), ": it is written as 90s, 15m, 12h or 7d")};
 }
 
 Status check(const OptionValues& options) {
-  HEADRACE_CHECK(parse_duration(options.text("older-than")));
+  HEADRACE_CHECK(older_than(options));
   return {};
 }
 
@@ -146,7 +140,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   if (place.key.empty() && place.url.scheme == "file")
     return Error{Code::kInvalidArgument, "this would look through all files of this machine; name a folder"};
-  HEADRACE_TRY(const seconds age, parse_duration(options.text("older-than")));
+  HEADRACE_TRY(const seconds age, older_than(options));
   const bool is_dry_run = options.flag("dry-run");
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
   HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));

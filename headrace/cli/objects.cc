@@ -46,15 +46,6 @@ Location with_key(const Location& location, std::string_view key) {
   return out;
 }
 
-Result<bool> is_folder(const Location& location, const CallOptions& call) {
-  bool found = false;
-  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = call}, [&](const ObjectInfo&) {
-    found = true;
-    return false;
-  }));
-  return found;
-}
-
 Error nothing_at(const Location& location) {
   return {Code::kNotFound, concat("there is nothing at ", location.describe())};
 }

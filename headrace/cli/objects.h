@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "headrace/cli/command.h"
+#include "headrace/store/transfer/folder_pair.h"
 
 namespace headrace {
 
@@ -32,9 +33,6 @@ Status visit_matches(const Location& pattern, bool with_folders, const CallOptio
 
 /// The same place under another key.
 Location with_key(const Location& location, std::string_view key);
-
-/// Does anything lie below? One listing that ends at the first object.
-Result<bool> is_folder(const Location& location, const CallOptions& call);
 
 Error nothing_at(const Location& location);
 Error nothing_matches(const Location& pattern);

@@ -1,6 +1,7 @@
 #include "headrace/io/http_client.h"
 
 #include <arpa/inet.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -338,6 +339,57 @@ TEST(HttpClient, SaysWhichEndpointCannotBeReached) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, Code::kUnavailable);
   EXPECT_THAT(unknown.error().message, HasSubstr("cannot resolve \"no-such-host.invalid\""));
+}
+
+TEST(HttpClient, SpeaksIpv6) {
+  for (const bool tls : {false, true}) {
+    TestHttpServerOptions options{.ipv6 = true};
+    if (tls) options.tls = make_test_certificate("IP:::1");
+    HttpTestServer server(
+        [](const TestHttpRequest& request) { return test_reply(200, request.header("Host")); }, options);
+    HttpClient client({.tls = {.verify = false}});
+    const auto response = client.perform({.endpoint = server.endpoint()});
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(body_of(*response), concat("[::1]:", server.endpoint().port));
+  }
+}
+
+TEST(HttpClient, AServerThatShakesNoHandsIsGivenUp) {
+  RawServer silent("");
+  HttpEndpoint endpoint = silent.endpoint();
+  endpoint.tls = true;
+  HttpClient client({.tls = {.verify = false}});
+  const auto response = client.perform({.endpoint = endpoint, .stall_timeout = milliseconds(50)});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kDeadlineExceeded) << response.error().message;
+}
+
+// While it lives, no further file can be opened.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(0);  // the lowest number that is free
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HttpClient, WhereNoFileCanBeOpenedItSaysSoAndGoesOnLater) {
+  HttpTestServer server([](const TestHttpRequest&) { return test_reply(200); });
+  HttpClient client({});
+  {
+    const NoMoreFiles exhausted;
+    const auto response = client.perform({.endpoint = server.endpoint()});
+    ASSERT_FALSE(response);
+    EXPECT_THAT(response.error().message, HasSubstr("Too many open files"));
+  }
+  EXPECT_TRUE(client.perform({.endpoint = server.endpoint()}));
 }
 
 TEST(HttpClient, TriesEveryAddressOfAHost) {

@@ -218,18 +218,27 @@ HttpTestServer::HttpTestServer(Handler handler, TestHttpServerOptions options)
   state_->handler = std::move(handler);
   state_->options = std::move(options);
   if (state_->options.tls) state_->set_up_tls();
-  state_->listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
+  const bool ipv6 = state_->options.ipv6;
+  state_->listener = ::socket(ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  union {
+    sockaddr_in v4;
+    sockaddr_in6 v6;
+  } address{};
+  socklen_t size = ipv6 ? sizeof address.v6 : sizeof address.v4;
+  if (ipv6) {
+    address.v6.sin6_family = AF_INET6;
+    address.v6.sin6_addr = in6addr_loopback;
+  } else {
+    address.v4.sin_family = AF_INET;
+    address.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  }
   if (::bind(state_->listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::listen(state_->listener, 64) != 0 ||
       ::getsockname(state_->listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     std::perror("HttpTestServer");
     std::abort();
   }
-  state_->port = ntohs(address.sin_port);
+  state_->port = ntohs(ipv6 ? address.v6.sin6_port : address.v4.sin_port);
   state_->acceptor = std::thread([state = state_.get()] { state->accept_all(); });
 }
 
@@ -247,7 +256,9 @@ HttpTestServer::~HttpTestServer() {
 }
 
 HttpEndpoint HttpTestServer::endpoint() const {
-  return {.tls = state_->tls != nullptr, .host = "127.0.0.1", .port = state_->port};
+  return {.tls = state_->tls != nullptr,
+          .host = state_->options.ipv6 ? "::1" : "127.0.0.1",
+          .port = state_->port};
 }
 
 int HttpTestServer::accepted_connections() const { return state_->accepted; }

@@ -47,11 +47,12 @@ TestCertificate make_test_certificate(const std::string& subject_alternative, bo
 struct TestHttpServerOptions {
   std::optional<TestCertificate> tls{};
   bool only_tls_1_1 = false;
+  bool ipv6 = false;
   /// Asked before the body of a request with "Expect: 100-continue" is read; an answer replaces the 100.
   std::function<std::optional<TestHttpReply>(const TestHttpRequest&)> before_body{};
 };
 
-/// Listens on 127.0.0.1, at a port of the system's choice; one thread per connection. `handler` runs on them.
+/// Listens on 127.0.0.1, or ::1, at a port of the system's choice; one thread per connection. `handler` runs on them.
 class HttpTestServer {
  public:
   using Handler = std::function<TestHttpReply(const TestHttpRequest&)>;
@@ -59,7 +60,7 @@ class HttpTestServer {
   /// Closes every connection and waits for its threads.
   ~HttpTestServer();
 
-  /// http(s)://127.0.0.1:port
+  /// http(s)://127.0.0.1:port, or http(s)://[::1]:port
   HttpEndpoint endpoint() const;
   int accepted_connections() const;
 

@@ -143,12 +143,15 @@ TEST(HttpTransfers, WhatIsNotRunIsGivenUp) {
 // Answers with the number of the request; withholds some answers until the end of the test.
 class LateServer {
  public:
-  explicit LateServer(std::set<int> late)
-      : late_(std::move(late)), server_([this](const TestHttpRequest&) {
-          const int number = count_++;
-          if (late_.contains(number)) may_answer_.wait();
-          return test_reply(206, std::to_string(number));
-        }) {}
+  explicit LateServer(std::set<int> late, TestHttpServerOptions options = {})
+      : late_(std::move(late)),
+        server_(
+            [this](const TestHttpRequest&) {
+              const int number = count_++;
+              if (late_.contains(number)) may_answer_.wait();
+              return test_reply(206, std::to_string(number));
+            },
+            std::move(options)) {}
   ~LateServer() { may_answer_.count_down(); }
   HttpEndpoint endpoint() const { return server_.endpoint(); }
 
@@ -180,6 +183,13 @@ TEST(HttpTransfers, AnUnusuallyLateReadIsSentASecondTime) {
   EXPECT_THAT(answers, AllOf(SizeIs(300), Not(Contains("200"))));
   EXPECT_GE(client.counters(server.endpoint()).hedges_won, 1U);
   EXPECT_LE(client.counters(server.endpoint()).hedges, 300U / 20 + 1);
+}
+
+TEST(HttpTransfers, SoItIsOverTls) {
+  LateServer server({200}, {.tls = make_test_certificate("IP:127.0.0.1")});
+  HttpClient client({.tls = {.verify = false}});
+  EXPECT_THAT(read_one_by_one(client, server.endpoint(), 300), AllOf(SizeIs(300), Not(Contains("200"))));
+  EXPECT_GE(client.counters(server.endpoint()).hedges_won, 1U);
 }
 
 TEST(HttpTransfers, AndAThirdTimeIfThatIsLateToo) {

@@ -79,6 +79,10 @@ TEST(S3Options, ReadTheNamesOfAws) {
   EXPECT_EQ(options->tls.ca_file, "/ca.pem");
   EXPECT_TRUE(options->tls.verify);
   EXPECT_FALSE(options->send_checksums);
+  EXPECT_FALSE(options->requester_pays);
+  EXPECT_TRUE(options->probe_conditions);
+  EXPECT_TRUE(options_with({{"AWS_REQUEST_PAYER", "Requester"}})->requester_pays);
+  EXPECT_FALSE(options_with({{"HEADRACE_S3_PROBE_CONDITIONS", "0"}})->probe_conditions);
   EXPECT_FALSE(options_with({})->endpoint) << "AWS itself";
 }
 
@@ -115,6 +119,8 @@ TEST(S3Options, NameTheVariableThatCannotBeUnderstood) {
                                              {"S3_ENDPOINT", "http://"},
                                              {"S3_VERIFY_SSL", "maybe"},
                                              {"AWS_REGION", "a/b\n"},
+                                             {"AWS_REQUEST_PAYER", "me"},
+                                             {"HEADRACE_S3_PROBE_CONDITIONS", "perhaps"},
                                              {"HEADRACE_S3_ADDRESSING_STYLE", "sideways"},
                                              {"AWS_PROFILE", "nobody"}}) {
     const auto options = options_with({{name, value}});

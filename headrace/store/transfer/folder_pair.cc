@@ -72,4 +72,13 @@ Status list_folder_pair(const Location& from, const Location& to, const FolderPa
   }
 }
 
+Result<bool> is_folder(const Location& location, const CallOptions& call) {
+  bool found = false;
+  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = call}, [&](const ObjectInfo&) {
+    found = true;
+    return false;
+  }));
+  return found;
+}
+
 }  // namespace headrace

@@ -30,4 +30,7 @@ struct FolderPairOptions {
 Status list_folder_pair(const Location& from, const Location& to, const FolderPairOptions& options,
                         const std::function<bool(ObjectPair&&)>& visit);
 
+/// Does anything lie below? One listing that ends at the first object.
+Result<bool> is_folder(const Location& location, const CallOptions& call);
+
 }  // namespace headrace

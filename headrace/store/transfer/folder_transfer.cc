@@ -200,15 +200,6 @@ class FolderTransfer {
   TransferTotals totals_;
 };
 
-Result<bool> holds_objects(const Location& folder, const CallOptions& call) {
-  bool found = false;
-  HEADRACE_CHECK(folder.store->list(folder_prefix(folder.key), {.call = call}, [&](const ObjectInfo&) {
-    found = true;
-    return false;
-  }));
-  return found;
-}
-
 // Of folders of which neither lies in the other by name.
 Status check_overlap_on_disk(const Location& from, const Location& to) {
   HEADRACE_TRY(const bool contains_itself, lies_in(to, from));
@@ -234,7 +225,7 @@ Status check_overlap(const Location& from, const Location& to, const FolderTrans
   }
   // From a/b to a: a/b/b/c would become a/b/c.
   const Location replacing = from.at(from.key.substr(to_prefix.size()));
-  HEADRACE_TRY(const bool overlap, holds_objects(replacing, options.call));
+  HEADRACE_TRY(const bool overlap, is_folder(replacing, options.call));
   if (!overlap) return {};
   return Error{Code::kInvalidArgument, concat("copying ", from.describe(), " to ", to.describe(),
                                               " would replace objects of the former by those below ",
