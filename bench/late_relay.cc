@@ -46,6 +46,7 @@ class LateRelay {
     std::string request, answer;
     while (receive_head(client.get(), request)) {
       if (is_late()) std::this_thread::sleep_for(delay_);
+      if (has_gone(client.get())) return;
       if (!send(server.get(), request.data(), request.size())) return;
       const bool has_body = !request.starts_with("HEAD");
       request.clear();
@@ -68,6 +69,13 @@ class LateRelay {
   static void without_delay(int fd) {
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+
+  // As a server does that notices at last: else what nobody waits for any more would slow down what is read
+  // two seconds later.
+  static bool has_gone(int fd) {
+    char byte = 0;
+    return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
 
   bool is_late() {

@@ -52,7 +52,8 @@ struct TestHttpServerOptions {
   std::function<std::optional<TestHttpReply>(const TestHttpRequest&)> before_body{};
 };
 
-/// Listens on 127.0.0.1, or ::1, at a port of the system's choice; one thread per connection. `handler` runs on them.
+/// Listens on 127.0.0.1, or ::1, at a port of the system's choice; one thread per connection. `handler` runs
+/// on them.
 class HttpTestServer {
  public:
   using Handler = std::function<TestHttpReply(const TestHttpRequest&)>;

@@ -177,7 +177,8 @@ def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(
     seconds = kill_support.seconds_of(command)
     headrace("rm", "--yes", f"{s3_url}/object")
     left = whole = 0
-    for was_killed in kill_support.Killer(command, SEED, seconds, {}, lambda: len(pending_uploads(s3_url))).kill(kills):
+    killer = kill_support.Killer(command, SEED, seconds, {}, lambda: len(pending_uploads(s3_url)))
+    for was_killed in killer.kill(kills):
         # What the killed process had sent last, the server may still be about to do.
         for _ in range(20):
             left += collected(headrace, "--older-than", "0s", s3_url)["removed"]

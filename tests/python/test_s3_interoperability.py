@@ -90,3 +90,22 @@ def test_wrong_credentials_end_in_words_that_help(headrace, s3_url):
     assert refused.returncode != 0
     assert "AWS_SECRET_ACCESS_KEY" in refused.stderr
     assert "canary" not in refused.stderr + refused.stdout
+
+
+def counters(text: str) -> dict[str, int]:
+    """By name, of Prometheus' text without labels."""
+    samples = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {name.removeprefix("headrace_store_"): int(value) for name, value in samples}
+
+
+def test_a_command_tells_what_it_asked_of_stores(headrace, s3_url, tmp_path):
+    (tmp_path / "local").write_bytes(content(3 * PART_BYTES))
+    asked = tmp_path / "asked"
+    headrace("cp", tmp_path / "local", f"{s3_url}/object", "--metrics", asked)
+    told = counters(asked.read_text())
+    assert told["requests_total"] >= 5, "three parts between a beginning and an end"
+    assert told["moved_bytes_total"] >= 3 * PART_BYTES
+    assert told["faults_total"] == 0
+    done = headrace("cat", f"{s3_url}/none", "--metrics", f"{s3_url}/asked", check=False)
+    assert done.returncode == 1
+    assert counters(cat(headrace, f"{s3_url}/asked").decode())["requests_total"] > 0

@@ -25,7 +25,7 @@ class PrometheusMetric {
     std::string shown;
     for (const auto& [label, text] : all)
       shown += concat(shown.empty() ? "" : ",", label, "=\"", escaped(text), "\"");
-    text_ += concat(name_, suffix, "{", shown, "} ", value, "\n");
+    text_ += concat(name_, suffix, shown.empty() ? "" : concat("{", shown, "}"), " ", value, "\n");
   }
   const std::string& text() const { return text_; }
 

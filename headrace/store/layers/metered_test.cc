@@ -76,5 +76,12 @@ headrace_store_bytes_total{job="a\"b\\c\nd",operation="stat"} 0
 )");
 }
 
+TEST(StoreMetrics, WithoutLabelsHaveNoBraces) {
+  EXPECT_EQ(prometheus_of({{"requests_total", "Requests sent.", 7}}),
+            "# HELP headrace_store_requests_total Requests sent.\n"
+            "# TYPE headrace_store_requests_total counter\n"
+            "headrace_store_requests_total 7\n");
+}
+
 }  // namespace
 }  // namespace headrace

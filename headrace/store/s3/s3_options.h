@@ -73,8 +73,8 @@ struct S3Options {
 ///   proxies   HTTPS_PROXY, HTTP_PROXY, NO_PROXY (http_proxy.h)
 ///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
 ///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;
-///             HEADRACE_S3_SIGN_PAYLOAD=0|1; HEADRACE_S3_PROBE_CONDITIONS=0; HEADRACE_S3_SSE and its fellows: encryption.h;
-///             AWS_REQUEST_PAYER=requester
+///             HEADRACE_S3_SIGN_PAYLOAD=0|1; HEADRACE_S3_PROBE_CONDITIONS=0;
+///             HEADRACE_S3_SSE and its fellows: encryption.h; AWS_REQUEST_PAYER=requester
 /// \error kUnauthenticated   no credentials; the message says what to set
 /// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
 Result<S3Options> s3_options_from(const Environment& environment);

@@ -178,7 +178,7 @@ TEST_F(ResumedUpload, BeginsAnewWhereNothingIsTheSame) {
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(script.seen().back(), "POST /bucket/key?uploadId=new");
   }
-  // Who may not list has nothing to go on with; who writes under a condition, or does not ask for it, neither.
+  // Who may not list has nothing to go on with; nor has who writes under a condition, or does not ask.
   Script hidden({test_reply(403, error_xml("AccessDenied")), begun, kOk, kOk, kOk, completed}, options());
   EXPECT_TRUE(write(hidden));
   for (const WriteOptions& plain : {WriteOptions{}, WriteOptions{.only_if_absent = true, .resumes = true}}) {
