@@ -1,6 +1,7 @@
 """What a fault has to play with: the client's request, the store behind, the raw connection to the client."""
 
 import asyncio
+import contextlib
 import random
 import socket
 import struct
@@ -85,6 +86,15 @@ class Play:
         self._writer.transport.abort()
         raise HangUp
 
+    async def close_below_tls(self) -> None:
+        """Ends the TCP connection in order, but TLS not at all: no close_notify. What the client has not made
+        room for is not sent, so that a long body is cut somewhere before the place asked for."""
+        await asyncio.sleep(0.01)
+        with contextlib.suppress(OSError):  # the client was first
+            self._writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        self._writer.transport.abort()
+        raise HangUp
+
     def close(self) -> None:
-        """Ends the connection in order."""
+        """Ends the connection in order, and TLS with it."""
         raise HangUp

@@ -18,7 +18,8 @@ from faultproxy.play import HangUp, Play
 class Options:
     """Attributes:
     rate: of all requests, the part that is to fail. A burst's further failures come on top.
-    kinds: names out of FAULTS; if there are none, all that every client has to get over.
+    kinds: names out of FAULTS; if there are none, all that every client has to get over, and that can be
+        played with or without `tls`, as it is.
     most: so many faults in all; 0: no end.
     spare: so many requests at first are let through.
     apart: so many requests after each fault are let through.
@@ -36,8 +37,12 @@ class Options:
     tls: ssl.SSLContext | None = None
 
     def faults(self) -> list[Fault]:
-        """Raises KeyError with the name of a kind that is none."""
-        return [FAULTS[name] for name in self.kinds] or [kind for kind in FAULTS.values() if kind.expected]
+        """Raises KeyError with the name of a kind that is none, ValueError with one that takes TLS."""
+        named = [FAULTS[name] for name in self.kinds]
+        if names := [kind.name for kind in named if kind.over_tls and not self.tls]:
+            raise ValueError(f"without TLS there is no {', '.join(names)}")
+        playable = (kind for kind in FAULTS.values() if self.tls or not kind.over_tls)
+        return named or [kind for kind in playable if kind.expected]
 
 
 @dataclasses.dataclass
@@ -129,11 +134,11 @@ class FaultProxy:
         except (Closed, HangUp, ConnectionError, asyncio.CancelledError):
             pass  # the client's own matter, the fault itself, or the end of the proxy
         finally:
-            self._serving.discard(task)
             store.close()
             writer.close()
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await writer.wait_closed()
+            self._serving.discard(task)
 
     async def _serve_exchange(self, reader, writer, store: "_StoreConnection") -> bool:
         line, headers = await read_head(reader)
