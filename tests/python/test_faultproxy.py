@@ -26,7 +26,7 @@ REQUESTS = [
 
 
 class Store(http.server.ThreadingHTTPServer):
-    """Serves OBJECT under every name, takes everything, and counts the requests that it has seen."""
+    """Serves OBJECT under every name but "missing", takes everything, and counts the requests."""
 
     daemon_threads = True
 
@@ -45,6 +45,8 @@ class StoreHandler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.seen["GET"] += 1
+        if self.path.endswith("/missing"):
+            return self.send_error(404)
         wanted = self.headers.get("Range")
         first, _, last = (wanted or f"bytes=0-{len(OBJECT) - 1}")[6:].partition("-")
         body = OBJECT[int(first) : int(last) + 1]
@@ -121,6 +123,26 @@ def test_every_kind_fails_in_its_phase_and_is_accounted_for(store, kind, tls_of_
         assert (status, body) == right
     else:
         assert (status, body, headers.get("Content-Range")) != (*right, "bytes 1000-1999/4096")
+
+
+@pytest.mark.parametrize("kind", ["flipped_bit", "short_body", "long_body", "close_in_body"])
+def test_what_damages_content_leaves_errors_as_they_are(store, kind):
+    requests = [Request("GET", "/bucket/missing", REQUESTS[0].headers), REQUESTS[0]]
+    with FaultProxy(store.address, Options(rate=1, kinds=[kind], most=1)) as proxy:
+        connection = connection_to(proxy)
+        (status, body, _), (_, damaged, _) = [exchange(connection, request) for request in requests]
+    assert status == 404
+    assert b"</html>" in body
+    assert damaged != OBJECT[1000:2000]
+    assert proxy.account.log == [f"1 {kind} GET /bucket/key"]
+
+
+def test_only_what_lies_on_the_path_fails(store):
+    with FaultProxy(store.address, Options(rate=1, kinds=["status_500"], path="/a/")) as proxy:
+        connection = connection_to(proxy)
+        targets = ["/bucket/a/key", "/bucket/key?of=/a/", "/bucket/b/a/"]
+        statuses = [exchange(connection, Request("GET", target, []))[0] for target in targets]
+    assert statuses == [500, 200, 500]
 
 
 def test_what_is_let_through_is_unharmed(store):

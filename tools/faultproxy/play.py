@@ -15,6 +15,14 @@ class HangUp(Exception):
     """The fault is over, and so is the connection."""
 
 
+class Unfit(Exception):
+    """The fault cannot be played to this answer of the store, which the client is to get as it is."""
+
+    def __init__(self, answer: Answer):
+        super().__init__()
+        self.answer = answer
+
+
 class Play:
     """One exchange that is to fail.
 
@@ -39,6 +47,14 @@ class Play:
     async def forward(self, request: Request | None = None) -> Answer:
         """The store's answer to the request, or to another one, which takes effect now."""
         return await self._ask_store(request or self.request)
+
+    async def fetch_content(self) -> Answer:
+        """The store's answer to the request. Raises Unfit if it is an error, or empty: a cut error would be
+        another error, and no fault."""
+        answer = await self.forward()
+        if answer.status >= 300 or not answer.body:
+            raise Unfit(answer)
+        return answer
 
     async def send(self, data: bytes) -> None:
         try:
