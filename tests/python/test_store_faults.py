@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 
+import fault_support
 import kill_support
 import pytest
 from faultproxy.proxy import Account, FaultProxy, Options
@@ -38,13 +39,9 @@ class Faults:
 
     def run(self, *command: str, env: dict[str, str] | None = None, **options) -> bytes:
         """What the command prints."""
-        store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
-        options = Options(seed=self._seed, patience=0.5, **options)
+        proxy = fault_support.proxy_of_the_server(seed=self._seed, patience=0.5, **options)
         self._seed += 1
-        with FaultProxy(store, options) as proxy:
-            environment = {"AWS_ENDPOINT_URL_S3": proxy.url, **(env or {})}
-            done = self._headrace(*command, env=environment, check=False, text=False, encoding=None)
-        account = proxy.account
+        done, account = fault_support.run_through(proxy, self._headrace, *command, env=env)
         self.total.requests += account.requests
         self.total.injected.update(account.injected)
         assert done.returncode == 0, "\n".join([f"seed {self._seed - 1}", *account.log, done.stderr.decode()])
@@ -174,15 +171,15 @@ def calls_through(proxy: FaultProxy, url: str) -> dict[str, int]:
 
 
 def test_the_client_counts_every_fault_and_sends_few_requests_more(s3_url):
-    store = os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://")
-    with FaultProxy(store, Options(rate=0)) as proxy:
+    with fault_support.proxy_of_the_server(rate=0) as proxy:
         counted = calls_through(proxy, f"{s3_url}/undisturbed")
     assert counted["faults_total"] == counted["resent_total"] == 0
     needed = proxy.account.requests
     faults = requests = 0
     runs = 25
     for seed in range(runs):
-        with FaultProxy(store, Options(rate=0.1, kinds=COUNTED, seed=SEED + seed, patience=0.3)) as proxy:
+        options = {"rate": 0.1, "kinds": COUNTED, "seed": SEED + seed, "patience": 0.3}
+        with fault_support.proxy_of_the_server(**options) as proxy:
             counted = calls_through(proxy, f"{s3_url}/{seed}")
         account = proxy.account
         seen = counted["faults_total"] + counted["resent_total"]
