@@ -3,6 +3,7 @@
 import base64
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import uuid
@@ -99,6 +100,22 @@ def s3_url() -> str:
     """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the
     server's address and credentials are in the environment."""
     return f"s3://headrace-test/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def certificate(root, tmp_path_factory) -> pathlib.Path:
+    """PEM file of a certificate for this machine, which is its own authority."""
+    folder = tmp_path_factory.mktemp("certificate")
+    subprocess.run([root / "tools/servers/minio.sh", "certificate", folder], check=True, timeout=60)
+    return folder / "public.crt"
+
+
+@pytest.fixture(scope="session")
+def tls_of_a_server(certificate) -> ssl.SSLContext:
+    """What makes a server in this process speak TLS with that certificate."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, certificate.with_name("private.key"))
+    return context
 
 
 @pytest.fixture(scope="session")

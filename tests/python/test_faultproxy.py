@@ -4,6 +4,10 @@ account says so."""
 import collections
 import http.client
 import http.server
+import socket
+import ssl
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -22,7 +26,7 @@ REQUESTS = [
 
 
 class Store(http.server.ThreadingHTTPServer):
-    """Serves OBJECT under every name, takes everything, and counts the requests that it has seen."""
+    """Serves OBJECT under every name but "missing", takes everything, and counts the requests."""
 
     daemon_threads = True
 
@@ -41,6 +45,8 @@ class StoreHandler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.seen["GET"] += 1
+        if self.path.endswith("/missing"):
+            return self.send_error(404)
         wanted = self.headers.get("Range")
         first, _, last = (wanted or f"bytes=0-{len(OBJECT) - 1}")[6:].partition("-")
         body = OBJECT[int(first) : int(last) + 1]
@@ -76,19 +82,35 @@ def exchange(connection: http.client.HTTPConnection, request: Request):
         return type(error), b"", {}
 
 
-def play(store: Store, kind: str, request: Request):
-    with FaultProxy(store.address, Options(rate=1, kinds=[kind], patience=0.5)) as proxy:
-        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+@pytest.fixture
+def trust(certificate) -> ssl.SSLContext:
+    """A client's, which knows the certificate, and tells an end without close_notify from one with it."""
+    context = ssl.create_default_context(cafile=certificate)
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
+    return context
+
+
+def connection_to(proxy: FaultProxy, trust: ssl.SSLContext | None = None) -> http.client.HTTPConnection:
+    address = proxy.url.partition("://")[2]
+    if proxy.url.startswith("https"):
+        return http.client.HTTPSConnection(address, timeout=20, context=trust)
+    return http.client.HTTPConnection(address, timeout=20)
+
+
+def play(store: Store, kind: str, request: Request, tls: ssl.SSLContext | None, trust: ssl.SSLContext):
+    with FaultProxy(store.address, Options(rate=1, kinds=[kind], patience=0.5, tls=tls)) as proxy:
+        connection = connection_to(proxy, trust)
         outcome = exchange(connection, request)
         connection.close()
     return outcome, proxy.account
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_every_kind_fails_in_its_phase_and_is_accounted_for(store, kind):
+def test_every_kind_fails_in_its_phase_and_is_accounted_for(store, kind, tls_of_a_server, trust):
     fault = FAULTS[kind]
     request = next(request for request in REQUESTS if fault.needs(request))
-    (status, body, headers), account = play(store, kind, request)
+    tls = tls_of_a_server if fault.over_tls else None
+    (status, body, headers), account = play(store, kind, request, tls, trust)
     reaches_the_store = fault.phase in ("after", "head", "body") and kind != "error_in_success"
     late_but_right = kind in ("slow_first_byte", "trickle")
     python_does_not_mind = kind in ("chunked", "answer_twice", "bytes_after_the_end", "two_lengths")
@@ -103,22 +125,44 @@ def test_every_kind_fails_in_its_phase_and_is_accounted_for(store, kind):
         assert (status, body, headers.get("Content-Range")) != (*right, "bytes 1000-1999/4096")
 
 
+@pytest.mark.parametrize("kind", ["flipped_bit", "short_body", "long_body", "close_in_body"])
+def test_what_damages_content_leaves_errors_as_they_are(store, kind):
+    requests = [Request("GET", "/bucket/missing", REQUESTS[0].headers), REQUESTS[0]]
+    with FaultProxy(store.address, Options(rate=1, kinds=[kind], most=1)) as proxy:
+        connection = connection_to(proxy)
+        (status, body, _), (_, damaged, _) = [exchange(connection, request) for request in requests]
+    assert status == 404
+    assert b"</html>" in body
+    assert damaged != OBJECT[1000:2000]
+    assert proxy.account.log == [f"1 {kind} GET /bucket/key"]
+
+
+def test_only_what_lies_on_the_path_fails(store):
+    with FaultProxy(store.address, Options(rate=1, kinds=["status_500"], path="/a/")) as proxy:
+        connection = connection_to(proxy)
+        targets = ["/bucket/a/key", "/bucket/key?of=/a/", "/bucket/b/a/"]
+        statuses = [exchange(connection, Request("GET", target, []))[0] for target in targets]
+    assert statuses == [500, 200, 500]
+
+
 def test_what_is_let_through_is_unharmed(store):
     with FaultProxy(store.address, Options(rate=0)) as proxy:
-        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+        connection = connection_to(proxy)
         for request in REQUESTS[:2] * 3:
             status, body, _ = exchange(connection, request)
             assert (status, body) == ((206, OBJECT[1000:2000]) if request.method == "GET" else (200, b""))
         assert store.body == OBJECT
     assert proxy.account.requests == 6
     assert proxy.account.faults == 0
-    assert len(proxy.account.never()) == sum(kind.expected for kind in FAULTS.values())
+    assert proxy.account.never() == sorted(
+        name for name, kind in FAULTS.items() if kind.expected and not kind.over_tls
+    )
 
 
 def outcomes(store: Store, **options) -> tuple[list, FaultProxy]:
     kinds = ["status_500", "status_503_burst", "short_body"]
     with FaultProxy(store.address, Options(kinds=kinds, **options)) as proxy:
-        connection = http.client.HTTPConnection(proxy.url.removeprefix("http://"), timeout=20)
+        connection = connection_to(proxy)
         seen = [exchange(connection, REQUESTS[0])[:2] for _ in range(60)]
         connection.close()
     return seen, proxy
@@ -142,6 +186,69 @@ def test_a_burst_fails_as_often_as_it_says_and_most_is_an_end(store):
     assert set(statuses[9:]) == {206}
 
 
+def end_of(proxy: FaultProxy, trust: ssl.SSLContext) -> tuple[bytes, Exception | None]:
+    """What comes in answer to a GET, up to the end, and what a client that asks TLS sees there."""
+    host, _, port = proxy.url.removeprefix("https://").partition(":")
+    got = b""
+    with (
+        socket.create_connection((host, int(port)), timeout=20) as raw,
+        trust.wrap_socket(raw, server_hostname=host, suppress_ragged_eofs=False) as tls,
+    ):
+        tls.sendall(REQUESTS[0].head())
+        try:
+            while data := tls.recv(1 << 16):
+                got += data
+        except OSError as error:
+            return got, error
+    return got, None
+
+
+@pytest.mark.parametrize(
+    ("kind", "says_goodbye", "tells_length"),
+    [
+        ("close_in_body", True, True),
+        ("tls_close_without_notify", False, True),
+        ("tls_cut_without_length", False, False),
+    ],
+)
+def test_who_cuts_a_body_closes_tls_only_if_the_kind_says_so(
+    store, tls_of_a_server, trust, kind, says_goodbye, tells_length
+):
+    for seed in range(5):
+        with FaultProxy(
+            store.address, Options(rate=1, kinds=[kind], seed=seed, tls=tls_of_a_server)
+        ) as proxy:
+            got, seen = end_of(proxy, trust)
+        head, _, body = got.partition(b"\r\n\r\n")
+        assert getattr(seen, "reason", None) == (None if says_goodbye else "UNEXPECTED_EOF_WHILE_READING")
+        assert (seen is None) == says_goodbye
+        assert head.startswith(b"HTTP/1.1 206")
+        assert (b"content-length: 1000" in head.lower()) == tells_length
+        assert len(body) < 1000
+        assert OBJECT[1000:2000].startswith(body)
+
+
+def test_kinds_that_take_tls_are_played_over_tls_alone(store, tls_of_a_server):
+    over_tls = {name for name, kind in FAULTS.items() if kind.over_tls}
+    assert over_tls <= {kind.name for kind in Options(tls=tls_of_a_server).faults()}
+    assert over_tls.isdisjoint(kind.name for kind in Options().faults())
+    with pytest.raises(ValueError, match="TLS"):
+        FaultProxy(store.address, Options(kinds=["status_500", "tls_close_without_notify"]))
+
+
 def test_an_unknown_kind_is_refused():
     with pytest.raises(KeyError, match="no_such"):
         FaultProxy("127.0.0.1:1", Options(kinds=["no_such"]))
+
+
+def test_the_command_lists_the_kinds_and_refuses_what_cannot_be(root):
+    def run(*arguments: str):
+        command = [sys.executable, root / "tools/faultproxy", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    listed = run("--list")
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == list(FAULTS)
+    for wrong in ("no_such", "tls_cut_without_length"):
+        refused = run("127.0.0.1:1", "--kinds", wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert wrong in refused.stderr

@@ -2,26 +2,39 @@
 
 import json
 import os
+import pathlib
+import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import boto3
 import botocore.exceptions
+import fault_support
+import kill_support
 import pytest
+from faultproxy.faults import FAULTS, Fault
+from faultproxy.messages import Request
+from faultproxy.play import Play
 
 
-@pytest.fixture
-def role(s3_url):
-    """Temporary keys of the server's STS."""
+def temporary_keys() -> dict[str, str]:
+    """Keys of the server's STS, others each time."""
     endpoint = os.environ["AWS_ENDPOINT_URL_S3"]
     answer = boto3.client("sts", endpoint_url=endpoint, region_name="us-east-1").assume_role(
         RoleArn="arn:aws:iam::1:role/x", RoleSessionName="test", DurationSeconds=900
     )
+    return answer["Credentials"]
+
+
+@pytest.fixture
+def role():
+    """Temporary keys, as the environment tells them."""
+    keys = temporary_keys()
     return {
-        "AWS_ACCESS_KEY_ID": answer["Credentials"]["AccessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": answer["Credentials"]["SecretAccessKey"],
-        "AWS_SESSION_TOKEN": answer["Credentials"]["SessionToken"],
+        "AWS_ACCESS_KEY_ID": keys["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": keys["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": keys["SessionToken"],
     }
 
 
@@ -101,6 +114,122 @@ def test_temporary_keys_do_everything(headrace, s3_url, role, local):
     broken = headrace("ls", s3_url, env=role | {"AWS_SESSION_TOKEN": "canary-token"}, check=False)
     assert broken.returncode == 1
     assert "canary" not in broken.stderr
+
+
+# ---- keys that the server calls expired
+
+
+class Program:
+    """A credential_process that gives other keys each time, and as many as there are."""
+
+    def __init__(self, folder: pathlib.Path, times: int):
+        folder.mkdir()
+        self._calls = folder / "calls"
+        self._calls.touch()
+        self.tokens = []
+        for i in range(times):
+            keys = temporary_keys()
+            self.tokens.append(keys["SessionToken"])
+            answer = {name: keys[name] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
+            (folder / f"keys-{i}").write_text(json.dumps({"Version": 1, **answer}))
+        script = f"cd '{folder}' && number=$(wc -c <calls) && printf x >>calls && cat keys-$number\n"
+        (folder / "program").write_text(script)
+        self.profile = f"[default]\ncredential_process = sh '{folder}/program'\n"
+
+    @property
+    def calls(self) -> int:
+        return self._calls.stat().st_size
+
+
+def expired(**options):
+    return fault_support.proxy_of_the_server(**{"rate": 1, "kinds": ["expired_token"], **options})
+
+
+def expect_no_request_twice(account) -> None:
+    asked = [line.split(" ", 1)[1] for line in account.log]
+    assert len(asked) == account.requests == len(set(asked)), "nothing else would come of it"
+
+
+def test_keys_of_the_environment_that_have_expired_are_reported(headrace, s3_url, role):
+    done, account = fault_support.run_through(expired(), headrace, "ls", s3_url, env=role)
+    assert done.returncode == 1
+    assert b"the session token has expired" in done.stderr
+    assert b"AWS_SESSION_TOKEN" in done.stderr
+    expect_no_request_twice(account)
+
+
+def test_a_program_whose_new_keys_are_refused_is_not_asked_again(headrace, s3_url, profiles, tmp_path):
+    program = Program(tmp_path / "program", times=2)
+    done, account = fault_support.run_through(
+        expired(), headrace, "ls", s3_url, env=profiles(program.profile)
+    )
+    assert done.returncode == 1
+    assert b"the session token has expired" in done.stderr
+    assert b'profile "default"' in done.stderr
+    assert program.calls == 1
+    expect_no_request_twice(account)
+
+
+CLOCK = """
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec* now) {
+  struct stat ahead;
+  const int failed = syscall(SYS_clock_gettime, clock, now);
+  if (clock == CLOCK_REALTIME && stat(getenv("CLOCK_AHEAD"), &ahead) == 0) now->tv_sec += ahead.st_size;
+  return failed;
+}
+"""
+
+
+@pytest.fixture
+def clock(tmp_path) -> tuple[dict[str, str], pathlib.Path]:
+    """An environment in which the clock is ahead by a second for each byte of a file, and that file."""
+    ahead = tmp_path / "ahead"
+    ahead.touch()
+    (tmp_path / "clock.c").write_text(CLOCK)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-o", tmp_path / "clock.so", tmp_path / "clock.c"], check=True, timeout=60
+    )
+    return {"LD_PRELOAD": str(tmp_path / "clock.so"), "CLOCK_AHEAD": str(ahead)}, ahead
+
+
+def test_a_copy_goes_on_with_new_keys_as_often_as_they_expire(
+    headrace, s3_url, profiles, clock, tmp_path, monkeypatch
+):
+    environment, ahead = clock
+    refused = []
+
+    async def expired_after_half_a_minute(play: Play) -> None:
+        with ahead.open("ab") as file:
+            file.write(bytes(31))
+        refused.append(play.request.header("x-amz-security-token"))
+        await FAULTS["expired_token"].play(play)
+
+    def can_say_why(request: Request) -> bool:
+        return request.method != "HEAD"
+
+    kind = Fault("expired_late", "before", expired_after_half_a_minute, can_say_why)
+    monkeypatch.setitem(FAULTS, kind.name, kind)
+    times = 4
+    program = Program(tmp_path / "program", times + 1)
+    (tmp_path / "source").mkdir()
+    for i in range(40):
+        (tmp_path / "source" / f"{i:02}").write_bytes(bytes([i]) * 1000)
+    done, account = fault_support.run_through(
+        expired(kinds=[kind.name], most=times, apart=8), headrace,
+        "cp", "-r", "--jobs", "1", tmp_path / "source", f"{s3_url}/target",
+        env=profiles(program.profile) | environment | {"XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert kill_support.s3_objects(f"{s3_url}/target") == kill_support.objects_below(tmp_path / "source")
+    assert account.faults == times
+    assert refused == program.tokens[:times]
+    assert program.calls == times + 1
 
 
 @pytest.mark.parametrize("temporary", [False, True])

@@ -2,9 +2,13 @@
 
 import base64
 import functools
+import gzip
 import hashlib
 import pathlib
 import random
+import re
+import sys
+import urllib.parse
 import uuid
 
 import boto3
@@ -127,7 +131,9 @@ def secret_environment(server_over_tls, tmp_path) -> tuple[dict[str, str], dict[
         "proxy password": "canary-proxy",
         "any other": "canary",
     }
-    return environment, {name: text.encode() for name, text in secrets.items()}
+    in_bytes = {name: text.encode() for name, text in secrets.items()}
+    in_urls = {f"{name} in a URL": urllib.parse.quote(text, "").encode() for name, text in secrets.items()}
+    return environment, in_bytes | in_urls | {"customer's key itself": base64.b64decode(CUSTOMER_KEY)}
 
 
 def expect_no_secret(secrets: dict[str, bytes], where: str, content: bytes) -> None:
@@ -135,19 +141,45 @@ def expect_no_secret(secrets: dict[str, bytes], where: str, content: bytes) -> N
         assert secret not in content, f"{name} in {where}"
 
 
-def test_no_secret_is_in_what_commands_print_write_and_record(
-    headrace, bucket, prefix, tmp_path, secret_environment
-):
+def expect_none_printed(headrace, secrets: dict[str, bytes], environment, commands: list[list]) -> None:
+    for command in commands:
+        done = headrace(*command, env=environment, text=False, encoding=None)
+        expect_no_secret(secrets, f"the output of {command[0]}", done.stdout + done.stderr)
+
+
+def expect_none_left(secrets: dict[str, bytes], bucket, prefix: str, folder: pathlib.Path) -> list[str]:
+    """Searches what commands made below the prefix, the records of runs, which lie in the bucket itself, and
+    all files of the folder. The keys of the objects."""
+    objects = [item for begin in (prefix, "_headrace/") for item in bucket.objects.filter(Prefix=begin)]
+    key = {"SSECustomerAlgorithm": "AES256", "SSECustomerKey": base64.b64decode(CUSTOMER_KEY)}
+    contents = {item.key: item.get(**key)["Body"].read() for item in objects}
+    files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for name, content in [*contents.items(), *files.items()]:
+        is_compressed = content.startswith(b"\x1f\x8b")
+        expect_no_secret(
+            secrets, name, name.encode() + (gzip.decompress(content) if is_compressed else content)
+        )
+    return list(contents)
+
+
+@pytest.fixture
+def raw(tmp_path) -> pathlib.Path:
+    """An archive of reviews."""
     import reviews
 
-    environment, secrets = secret_environment
-    url = f"s3://headrace-test/{prefix}"
-    archive = tmp_path / "reviews.tar.gz"
     names = [f"{split}/{label}" for split in ("train", "test") for label in ("pos", "neg")]
     texts = [(f"{name}/{i}_8.txt", f"review {i} of {name}".encode()) for name in names for i in range(20)]
-    reviews.write_archive(archive, texts)
+    reviews.write_archive(tmp_path / "reviews.tar.gz", texts)
+    return tmp_path / "reviews.tar.gz"
+
+
+def test_no_secret_is_in_what_commands_print_write_and_record(
+    headrace, bucket, prefix, raw, tmp_path, secret_environment
+):
+    environment, secrets = secret_environment
+    url = f"s3://headrace-test/{prefix}"
     commands = [
-        ["cp", archive, f"{url}/reviews.tar.gz"],
+        ["cp", raw, f"{url}/reviews.tar.gz"],
         ["prepare", f"{url}/reviews.tar.gz", f"{url}/data", "--encoder", "hash:64"],
         ["ls", url],
         ["ls", "--json", "-r", url],
@@ -161,19 +193,45 @@ def test_no_secret_is_in_what_commands_print_write_and_record(
         ["doctor", "--json", url, "--size", "1MiB"],
         ["rm", "--yes", f"{url}/reviews.tar.gz"],
     ]
-    for command in commands:
-        done = headrace(*command, env=environment, text=False, encoding=None)
-        expect_no_secret(secrets, f"the output of {command[0]}", done.stdout + done.stderr)
+    expect_none_printed(headrace, secrets, environment, commands)
+    keys = expect_none_left(secrets, bucket, prefix, tmp_path)
+    assert any("_headrace/runs/" in key for key in keys)
 
-    # What it made, and the records of the runs, which lie in the bucket itself.
-    objects = [item for begin in (prefix, "_headrace/") for item in bucket.objects.filter(Prefix=begin)]
-    key = {"SSECustomerAlgorithm": "AES256", "SSECustomerKey": base64.b64decode(CUSTOMER_KEY)}
-    assert any("_headrace/runs/" in item.key for item in objects)
-    for item in objects:
-        expect_no_secret(secrets, item.key, item.key.encode() + item.get(**key)["Body"].read())
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            expect_no_secret(secrets, str(path), path.read_bytes())
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
+def test_no_secret_is_in_what_a_model_leaves_behind(
+    headrace, bucket, prefix, raw, tmp_path, secret_environment, loop
+):
+    environment, secrets = secret_environment
+    environment |= {"HEADRACE_PYTHON": sys.executable, "TF_CPP_MIN_LOG_LEVEL": "0"}
+    url = f"s3://headrace-test/{prefix}"
+    data, run, tracked = f"{url}/data", f"{url}/run", ["--track", url]
+    without_key = environment | {"HEADRACE_S3_SSE": "", "HEADRACE_S3_SSE_CUSTOMER_KEY": ""}
+    presigned = headrace("presign", "-q", f"{data}/object", env=without_key).stdout
+    secrets["a signature"] = re.search("X-Amz-Signature=([0-9a-f]{64})", presigned)[1].encode()
+    secrets["how requests are signed"] = b"AWS4-HMAC"
+    steps = ["--epochs", "2", "--batch-size", "8", "--log-every", "1", "--loop", loop]
+    commands = [
+        ["prepare", raw, data, "--encoder", "hash:64", "--shard-records", "10", *tracked],
+        ["train", data, run, *steps, "--cache", tmp_path / "kept", *tracked],
+        ["evaluate", run, "--data", data, *tracked],
+        ["predict", run, "--data", data, "--to", f"{url}/answers", *tracked],
+        ["inspect", run],
+        ["verify", run],
+        ["lineage", run, "--json"],
+        ["runs", "ls", "--json", url],
+    ]
+    expect_none_printed(headrace, secrets, environment, commands)
+    failed = ["train", data, f"{url}/failed", "--split", "none", *tracked]
+    done = headrace(*failed, env=environment, check=False, text=False, encoding=None)
+    assert done.returncode == 1
+    expect_no_secret(secrets, "what a failed run prints", done.stdout + done.stderr)
+
+    keys = expect_none_left(secrets, bucket, prefix, tmp_path)
+    for kind in ("data", "run/model", "run/events", "run/checkpoints", "run/export", "run/evaluations"):
+        assert any(key.startswith(f"{prefix}/{kind}/") for key in keys), kind
+    assert sum(key.startswith(f"{prefix}/_headrace/runs/") for key in keys) == 2 * 5
 
 
 WRONG = {

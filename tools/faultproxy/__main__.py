@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import pathlib
 import signal
 import ssl
 import sys
 import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from faultproxy.faults import FAULTS
 from faultproxy.proxy import FaultProxy, Options
@@ -52,7 +55,12 @@ def main() -> int:
         rate=arguments.rate, kinds=kinds, seed=arguments.seed, most=arguments.most,
         patience=arguments.patience, tls=tls,
     )  # fmt: skip
-    with FaultProxy(arguments.store, options) as proxy:
+    try:
+        proxy = FaultProxy(arguments.store, options)
+    except ValueError as error:
+        print(f"faultproxy: {error}; name a --certificate", file=sys.stderr)
+        return 2
+    with proxy:
         print(proxy.url, flush=True)
         over.wait()
     account = proxy.account

@@ -25,6 +25,7 @@ class Fault:
     needs: whether the fault can be played to such a request.
     expected: every client has to get over it. False: only one that checks what the bytes mean, or that
         can have new credentials; played if it is named.
+    over_tls: it breaks TLS, so that only a proxy that speaks it can play it.
     burst: so many requests to any key that follow fail in the same way.
     """
 
@@ -33,6 +34,7 @@ class Fault:
     play: Callable[[Play], Awaitable[None]]
     needs: Needs
     expected: bool = True
+    over_tls: bool = False
     burst: int = 0
 
 
@@ -198,7 +200,7 @@ async def reset_in_head(play: Play) -> None:
 
 @fault("body", _reads)
 async def reset_in_body(play: Play) -> None:
-    answer = await play.forward()
+    answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
     await asyncio.sleep(0.01)  # else the kernel may drop what was sent
     play.reset()
@@ -206,10 +208,28 @@ async def reset_in_body(play: Play) -> None:
 
 @fault("body", _reads)
 async def close_in_body(play: Play) -> None:
-    """Under TLS without close_notify, as the transport is just dropped."""
-    answer = await play.forward()
+    """In order, under TLS with close_notify: that the body is cut, only its Content-Length tells."""
+    answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
     play.close()
+
+
+@fault("body", _reads, over_tls=True)
+async def tls_close_without_notify(play: Play) -> None:
+    """TCP ends in order, TLS does not: as whoever is between can end a connection without its keys."""
+    answer = await play.fetch_content()
+    await play.send(answer.head() + play.cut(answer.body))
+    await play.close_below_tls()
+
+
+@fault("body", _reads, over_tls=True)
+async def tls_cut_without_length(play: Play) -> None:
+    """The same to a body that ends with the connection: the missing close_notify alone tells of the cut."""
+    answer = await play.fetch_content()
+    fields = [(name, value) for name, value in answer.headers if name.lower() != "content-length"]
+    until_close = dataclasses.replace(answer, headers=[*fields, ("Connection", "close")])
+    await play.send(until_close.head() + play.cut(answer.body))
+    await play.close_below_tls()
 
 
 # ---- slowness
@@ -223,7 +243,7 @@ async def stall_before_answer(play: Play) -> None:
 
 @fault("body", _reads)
 async def stall_in_body(play: Play) -> None:
-    answer = await play.forward()
+    answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
     await play.pause(play.patience)
     play.reset()
@@ -285,13 +305,13 @@ def _resized(answer: Answer, body: bytes) -> Answer:
 @fault("body", _reads_range)
 async def short_body(play: Play) -> None:
     """Whole by its Content-Length, which is smaller than what was asked for."""
-    answer = await play.forward()
-    await play.send(_resized(answer, play.cut(answer.body)).bytes() if answer.body else answer.bytes())
+    answer = await play.fetch_content()
+    await play.send(_resized(answer, play.cut(answer.body)).bytes())
 
 
 @fault("body", _reads_range)
 async def long_body(play: Play) -> None:
-    answer = await play.forward()
+    answer = await play.fetch_content()
     await play.send(_resized(answer, answer.body + b"surplus").bytes())
 
 
@@ -323,10 +343,9 @@ async def whole_object_for_a_range(play: Play) -> None:
 
 @fault("body", _reads, expected=False)
 async def flipped_bit(play: Play) -> None:
-    answer = await play.forward()
+    answer = await play.fetch_content()
     body = bytearray(answer.body)
-    if answer.status < 300 and body:
-        body[play.draw.randrange(len(body))] ^= 1 << play.draw.randrange(8)
+    body[play.draw.randrange(len(body))] ^= 1 << play.draw.randrange(8)
     await play.send(dataclasses.replace(answer, body=bytes(body)).bytes())
 
 

@@ -18,6 +18,11 @@ class Request:
     headers: Headers
     body: bytes = b""
 
+    @property
+    def path(self) -> str:
+        """The target without its query, percent-encoded as it came."""
+        return self.target.partition("?")[0]
+
     def header(self, name: str) -> str | None:
         return find(self.headers, name)
 

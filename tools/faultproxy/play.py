@@ -1,6 +1,7 @@
 """What a fault has to play with: the client's request, the store behind, the raw connection to the client."""
 
 import asyncio
+import contextlib
 import random
 import socket
 import struct
@@ -12,6 +13,14 @@ from faultproxy.messages import Answer, Request
 
 class HangUp(Exception):
     """The fault is over, and so is the connection."""
+
+
+class Unfit(Exception):
+    """The fault cannot be played to this answer of the store, which the client is to get as it is."""
+
+    def __init__(self, answer: Answer):
+        super().__init__()
+        self.answer = answer
 
 
 class Play:
@@ -38,6 +47,14 @@ class Play:
     async def forward(self, request: Request | None = None) -> Answer:
         """The store's answer to the request, or to another one, which takes effect now."""
         return await self._ask_store(request or self.request)
+
+    async def fetch_content(self) -> Answer:
+        """The store's answer to the request. Raises Unfit if it is an error, or empty: a cut error would be
+        another error, and no fault."""
+        answer = await self.forward()
+        if answer.status >= 300 or not answer.body:
+            raise Unfit(answer)
+        return answer
 
     async def send(self, data: bytes) -> None:
         try:
@@ -85,6 +102,15 @@ class Play:
         self._writer.transport.abort()
         raise HangUp
 
+    async def close_below_tls(self) -> None:
+        """Ends the TCP connection in order, but TLS not at all: no close_notify. What the client has not made
+        room for is not sent, so that a long body is cut somewhere before the place asked for."""
+        await asyncio.sleep(0.01)
+        with contextlib.suppress(OSError):  # the client was first
+            self._writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        self._writer.transport.abort()
+        raise HangUp
+
     def close(self) -> None:
-        """Ends the connection in order."""
+        """Ends the connection in order, and TLS with it."""
         raise HangUp

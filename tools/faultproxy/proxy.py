@@ -11,17 +11,19 @@ from collections.abc import Iterable
 
 from faultproxy.faults import FAULTS, Fault
 from faultproxy.messages import MOST_HEAD_BYTES, Answer, Closed, Request, read_answer, read_body, read_head
-from faultproxy.play import HangUp, Play
+from faultproxy.play import HangUp, Play, Unfit
 
 
 @dataclasses.dataclass
 class Options:
     """Attributes:
     rate: of all requests, the part that is to fail. A burst's further failures come on top.
-    kinds: names out of FAULTS; if there are none, all that every client has to get over.
+    kinds: names out of FAULTS; if there are none, all that every client has to get over, and that can be
+        played with or without `tls`, as it is.
     most: so many faults in all; 0: no end.
     spare: so many requests at first are let through.
     apart: so many requests after each fault are let through.
+    path: only requests fail whose path has this in it.
     patience: seconds after which a client that waits is expected to have given up.
     tls: makes the proxy speak TLS to its clients; to the store it speaks plain HTTP.
     """
@@ -32,12 +34,17 @@ class Options:
     most: int = 0
     spare: int = 0
     apart: int = 0
+    path: str = ""
     patience: float = 5.0
     tls: ssl.SSLContext | None = None
 
     def faults(self) -> list[Fault]:
-        """Raises KeyError with the name of a kind that is none."""
-        return [FAULTS[name] for name in self.kinds] or [kind for kind in FAULTS.values() if kind.expected]
+        """Raises KeyError with the name of a kind that is none, ValueError with one that takes TLS."""
+        named = [FAULTS[name] for name in self.kinds]
+        if names := [kind.name for kind in named if kind.over_tls and not self.tls]:
+            raise ValueError(f"without TLS there is no {', '.join(names)}")
+        playable = (kind for kind in FAULTS.values() if self.tls or not kind.over_tls)
+        return named or [kind for kind in playable if kind.expected]
 
 
 @dataclasses.dataclass
@@ -129,11 +136,11 @@ class FaultProxy:
         except (Closed, HangUp, ConnectionError, asyncio.CancelledError):
             pass  # the client's own matter, the fault itself, or the end of the proxy
         finally:
-            self._serving.discard(task)
             store.close()
             writer.close()
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await writer.wait_closed()
+            self._serving.discard(task)
 
     async def _serve_exchange(self, reader, writer, store: "_StoreConnection") -> bool:
         line, headers = await read_head(reader)
@@ -152,11 +159,18 @@ class FaultProxy:
             return True
         draw = random.Random(f"{self._options.seed} {number}")
         play = Play(request, reader, writer, store.ask, draw, self._options.patience)
+        was_played = True  # also when the client hung up first, as it may
         try:
             await fault.play(play)
-        finally:  # also when the client hung up first, as it may
-            self.account.injected[fault.name] += 1
-            self.account.log.append(f"{number} {fault.name} {method} {target.partition('?')[0]}")
+        except Unfit as unfit:
+            was_played = False
+            self._started -= 1
+            self._begun[fault.name] -= 1
+            await play.send(unfit.answer.bytes())
+        finally:
+            if was_played:
+                self.account.injected[fault.name] += 1
+                self.account.log.append(f"{number} {fault.name} {method} {request.path}")
         return True
 
     def _choose(self, number: int, request: Request) -> Fault | None:
@@ -164,7 +178,7 @@ class FaultProxy:
             return self._burst.pop()
         options = self._options
         draw = random.Random(f"{options.seed} {number} choice")
-        if number < options.spare or draw.random() >= options.rate:
+        if number < options.spare or options.path not in request.path or draw.random() >= options.rate:
             return None
         if options.most and self._started >= options.most:
             return None

@@ -16,6 +16,8 @@
 # SCRIPT run [--bucket NAME]... [--tls] -- COMMAND...
 #     starts one in a folder of its own, runs the command with that environment, stops it, removes
 #     the folder
+# SCRIPT certificate DIR
+#     makes DIR/public.crt, for this machine and signed by itself, and DIR/private.key, if not there
 # SCRIPT binary
 #     prints the path of the program, building it if need be
 #
@@ -185,6 +187,7 @@ main() {
   case ${1:-} in
     start | stop) (($# >= 2)) || fail "$1 needs a folder"; "$@" ;;
     run) "$@" ;;
+    certificate) make_certificate "${2:?certificate takes a folder}" ;;
     binary) binary ;;
     *) usage; exit 2 ;;
   esac
