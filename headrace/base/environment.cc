@@ -31,6 +31,12 @@ Environment Environment::capture() {
   return environment;
 }
 
+std::optional<std::string> cache_folder(const Environment& environment) {
+  if (const auto cache = environment.get("XDG_CACHE_HOME")) return *cache + "/headrace";
+  if (const auto home = environment.get("HOME")) return *home + "/.cache/headrace";
+  return std::nullopt;
+}
+
 std::string format_time(std::chrono::system_clock::time_point time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};

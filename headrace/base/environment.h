@@ -35,6 +35,10 @@ struct Environment {
   static Environment capture();
 };
 
+/// Where this user's processes keep what can be had anew, $XDG_CACHE_HOME/headrace or ~/.cache/headrace;
+/// none if neither is set.
+std::optional<std::string> cache_folder(const Environment& environment);
+
 /// "2026-11-21T03:26:00Z" (UTC, whole seconds).
 std::string format_time(std::chrono::system_clock::time_point time);
 

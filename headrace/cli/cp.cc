@@ -51,10 +51,13 @@ void show_same(Console& console, const Location& from, const Location& to, const
 // Whether TO holds these bytes already.
 Result<bool> is_there(const Location& from, const ObjectInfo& object, const Location& to,
                       const ObjectTransferOptions& options) {
+  // A server copies sooner than this would compare.
+  if (is_same_store(from, to) && from.store->capabilities().server_side_copy) return false;
   const auto there = to.store->stat(to.key, options.write.call);
-  if (!there && there.error().code == Code::kNotFound) return false;
-  if (!there) return there.error();
-  return have_same_content(from, object, to, *there, options);
+  const auto same = there ? have_same_content(from, object, to, *there, options) : there.error();
+  const bool has_changed =
+      !same && (same.error().code == Code::kNotFound || same.error().code == Code::kFailedPrecondition);
+  return has_changed ? false : same;
 }
 
 void show_copy(Console& console, const Location& from, const Location& to, const ObjectTransfer& done) {
@@ -83,6 +86,11 @@ Status copy_one(CommandContext& context, const Location& from, const ObjectInfo&
   transfer.write = {.only_if_absent = options.flag("no-replace"),
                     .resumes = options.flag("resume"),
                     .call = context.call()};
+  std::uint64_t done = 0;
+  std::string_view doing = "comparing";
+  transfer.advance = [&](std::int64_t bytes) {
+    context.console.progress(doing, done += static_cast<std::uint64_t>(bytes), object.size_bytes, "bytes");
+  };
   if (options.flag("resume")) {
     HEADRACE_TRY(const bool is_same, is_there(from, object, to, transfer));
     if (is_same) {
@@ -90,15 +98,12 @@ Status copy_one(CommandContext& context, const Location& from, const ObjectInfo&
       return {};
     }
   }
-  std::uint64_t copied = 0;
-  context.console.progress("copying", 0, object.size_bytes, "bytes");
+  done = 0;
+  doing = "copying";
   transfer.verify = options.flag("verify");
-  transfer.advance = [&](std::int64_t bytes) {
-    context.console.progress("copying", copied += static_cast<std::uint64_t>(bytes), object.size_bytes,
-                             "bytes");
-  };
-  HEADRACE_TRY(const ObjectTransfer done, transfer_object(from, object, to, transfer));
-  show_copy(context.console, from, to, done);
+  transfer.advance(0);
+  HEADRACE_TRY(const ObjectTransfer copy, transfer_object(from, object, to, transfer));
+  show_copy(context.console, from, to, copy);
   return {};
 }
 

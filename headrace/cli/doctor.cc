@@ -83,6 +83,7 @@ std::optional<S3Options> s3_settings(const Environment& environment, const Repor
     return std::nullopt;
   }
   options->max_attempts = kAttempts;
+  options->outlasts_outages = false;
   return *std::move(options);
 }
 

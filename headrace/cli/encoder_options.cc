@@ -10,10 +10,8 @@ EncoderSources encoder_sources(const CommandContext& context, const std::string&
       .weights_folder = weights_folder, .stores = &context.stores, .environment = &environment};
   if (const auto folder = environment.get("HEADRACE_ENCODERS")) {
     sources.encoders_folder = *folder;
-  } else if (const auto cache = environment.get("XDG_CACHE_HOME")) {
-    sources.encoders_folder = *cache + "/headrace/encoders";
   } else {
-    sources.encoders_folder = environment.get("HOME").value_or("") + "/.cache/headrace/encoders";
+    sources.encoders_folder = cache_folder(environment).value_or("/.cache/headrace") + "/encoders";
   }
   return sources;
 }

@@ -14,11 +14,9 @@ namespace {
 // Null where this user has no cache, or it cannot be written: what it would tell is found out by reading.
 std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Location& from,
                                               const Location& to) {
-  const auto home = context.environment.get("HOME");
-  const auto cache = context.environment.get("XDG_CACHE_HOME");
-  if (!home && !cache) return nullptr;
-  const Result<Location> folder =
-      context.stores.open(concat(cache ? *cache : *home + "/.cache", "/headrace/transfers"));
+  const auto cache = cache_folder(context.environment);
+  if (!cache) return nullptr;
+  const Result<Location> folder = context.stores.open(*cache + "/transfers");
   const auto now = std::chrono::system_clock::now();
   auto journal = folder ? TransferJournal::open(*folder, from, to, now) : folder.error();
   if (journal) return *std::move(journal);

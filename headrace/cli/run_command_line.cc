@@ -23,12 +23,13 @@ int finish(Console& console, Status outcome) {
   return kFailed;
 }
 
-// What the commands' talk with the servers came to, in Prometheus' text format.
-Status write_metrics(StoreRegistry& stores, const std::string& url) {
-  const std::string text = prometheus_of(stores.counters());
-  HEADRACE_TRY(const Location place, stores.open(url));
-  HEADRACE_CHECK(write_text(*place.store, place.key, text));
-  return {};
+// Where the metrics go; none if nobody asked for them.
+Result<std::optional<Location>> metrics_place(StoreRegistry& stores, const std::string& url) {
+  if (url.empty()) return std::optional<Location>();
+  Result<Location> place = stores.open(url);
+  if (!place) return std::move(place).error().in("--metrics");
+  HEADRACE_CHECK(check_key(place->key));
+  return std::optional(*std::move(place));
 }
 
 }  // namespace
@@ -66,10 +67,15 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   }
   StoreRegistry stores(environment, [&](const std::string& warning) { console.warn(warning); });
   CommandContext context{environment, stores, console, arguments, stop.get_token()};
+  const auto metrics = metrics_place(stores, line->common.text("metrics"));
+  if (!metrics) {
+    console.error(metrics.error().message);
+    return kWrongCommandLine;
+  }
   Status outcome = line->command->run(context, line->arguments, line->options);
-  if (const std::string url = line->common.text("metrics"); !url.empty()) {
-    const Status written = write_metrics(stores, url);
-    if (outcome) outcome = written;
+  if (*metrics) {
+    const auto written = write_text(*(*metrics)->store, (*metrics)->key, prometheus_of(stores.counters()));
+    if (!written) console.warn(concat("--metrics: ", written.error().message));
   }
   return finish(console, std::move(outcome));
 }

@@ -19,9 +19,7 @@ Result<TraceOptions> trace_options(const CommandContext& context, const OpenEngi
   std::error_code ignored;
   const std::string executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   HEADRACE_TRY(options.package_folder, find_python_package(executable));
-  const std::string home = context.environment.get("HOME").value_or(".");
-  options.cache_folder =
-      concat(context.environment.get("XDG_CACHE_HOME").value_or(home + "/.cache"), "/headrace/models");
+  options.cache_folder = cache_folder(context.environment).value_or("./.cache/headrace") + "/models";
   const std::string version = engine.engine->version();
   options.tensorflow_version = version.substr(version.rfind(' ') + 1);
   return options;

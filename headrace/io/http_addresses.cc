@@ -1,35 +1,13 @@
 #include "headrace/io/http_addresses.h"
 
 #include <algorithm>
-#include <future>
-#include <memory>
 #include <system_error>
 #include <thread>
-
-#include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
 using std::chrono::steady_clock;
-using Answer = Result<std::vector<SocketAddress>>;
-
-// The system's resolver can be neither stopped nor given a limit: a thread asks, and is left alone with it if
-// that takes too long.
-Answer ask(const HttpAddresses::Resolve& resolve, std::chrono::milliseconds longest_wait,
-           const std::string& host, std::uint16_t port) {
-  std::packaged_task<Answer()> asking([resolve, host, port] { return resolve(host, port); });
-  std::future<Answer> answer = asking.get_future();
-  try {
-    std::thread(std::move(asking)).detach();
-  } catch (const std::system_error&) {  // no further thread may be had
-    return resolve(host, port);
-  }
-  if (answer.wait_for(longest_wait) == std::future_status::ready) return answer.get();
-  return Error{Code::kUnavailable, concat("cannot resolve \"", host, "\": the resolver has not answered in ",
-                                          std::chrono::ceil<std::chrono::seconds>(longest_wait).count(),
-                                          " s; is the name server in /etc/resolv.conf reachable?")};
-}
 
 constexpr std::chrono::seconds kLongestTrust{30};
 
@@ -43,27 +21,55 @@ std::vector<SocketAddress> rotated(std::vector<SocketAddress> addresses, std::si
   return addresses;
 }
 
+bool is_number(const std::string& host) {
+  return host.find(':') != host.npos || host.find_first_not_of("0123456789.") == host.npos;
+}
+
+bool is_ready(const std::future<HttpAddresses::Answer>& answer) {
+  return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
 }  // namespace
 
-Result<std::vector<SocketAddress>> HttpAddresses::of(const std::string& host, std::uint16_t port) {
-  const Name name{host, port};
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = known_.find(name);
-    if (found != known_.end() && steady_clock::now() - found->second.since < kLongestTrust)
-      return rotated(found->second.addresses, found->second.next++);
+// The system's resolver can be neither stopped nor given a limit, so a thread is left alone with it.
+std::future<HttpAddresses::Answer> HttpAddresses::ask(const std::string& host, std::uint16_t port) const {
+  std::packaged_task<Answer()> asking([resolver = resolve_, host, port] { return resolver(host, port); });
+  std::future<Answer> answer = asking.get_future();
+  if (is_number(host)) {
+    asking();
+    return answer;
   }
-  HEADRACE_TRY(std::vector<SocketAddress> addresses, ask(resolve_, longest_wait_, host, port));
+  try {
+    std::thread(std::move(asking)).detach();
+  } catch (const std::system_error&) {  // no further thread may be had
+    std::packaged_task<Answer()> here([this, &host, port] { return resolve_(host, port); });
+    answer = here.get_future();
+    here();
+  }
+  return answer;
+}
+
+std::optional<HttpAddresses::Answer> HttpAddresses::of(const std::string& host, std::uint16_t port) {
   const std::scoped_lock lock(mutex_);
-  Known& known = known_[name];
-  known.addresses = std::move(addresses);
-  known.since = steady_clock::now();
+  Known& known = known_[{host, port}];
+  const bool is_fresh = known.is_trusted && steady_clock::now() - known.since < kLongestTrust;
+  if (!is_fresh && !known.asked.valid()) known.asked = ask(host, port);
+  if (known.asked.valid() && is_ready(known.asked)) {
+    Answer answer = known.asked.get();
+    if (!answer && !known.is_trusted) return answer;
+    if (answer) {
+      known.addresses = *std::move(answer);
+      known.since = steady_clock::now();
+      known.is_trusted = true;
+    }
+  }
+  if (!known.is_trusted) return std::nullopt;
   return rotated(known.addresses, known.next++);
 }
 
 void HttpAddresses::distrust(const std::string& host, std::uint16_t port) {
   const std::scoped_lock lock(mutex_);
-  if (const auto found = known_.find({host, port}); found != known_.end()) found->second.since = {};
+  if (const auto found = known_.find({host, port}); found != known_.end()) found->second.is_trusted = false;
 }
 
 }  // namespace headrace

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,34 +20,35 @@ namespace headrace {
 /// Thread-safe.
 class HttpAddresses {
  public:
-  using Resolve = std::function<Result<std::vector<SocketAddress>>(const std::string&, std::uint16_t)>;
+  using Answer = Result<std::vector<SocketAddress>>;
+  using Resolve = std::function<Answer(const std::string&, std::uint16_t)>;
 
-  /// `ask` may take as long as it likes; who waits for it waits `longest_wait`.
-  explicit HttpAddresses(Resolve ask = resolve,
-                         std::chrono::milliseconds longest_wait = std::chrono::seconds(15))
-      : resolve_(std::move(ask)), longest_wait_(longest_wait) {}
+  /// `resolver` may take as long as it likes: it is asked on a thread of its own, once at a time for each
+  /// name.
+  explicit HttpAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
 
   /// All addresses, in the order in which this connection should try them: each time another of those of the
-  /// preferred family comes first. The resolver is asked if its last answer is older than 30 s; this thread
-  /// waits for it.
-  /// \error kUnavailable  none is known, or the resolver says nothing for too long
-  Result<std::vector<SocketAddress>> of(const std::string& host, std::uint16_t port);
+  /// preferred family comes first. None: the resolver has not answered yet; ask again. If its last answer is
+  /// older than 30 s it is asked anew, and that answer is good until the next.
+  /// \error kUnavailable  the resolver knows none
+  std::optional<Answer> of(const std::string& host, std::uint16_t port);
 
-  /// A connection there failed: the resolver is asked the next time.
+  /// A connection there failed: the next one waits for a new answer.
   void distrust(const std::string& host, std::uint16_t port);
 
  private:
   struct Known {
-    std::vector<SocketAddress> addresses;
-    std::chrono::steady_clock::time_point since;
+    std::vector<SocketAddress> addresses{};
+    bool is_trusted = false;
+    std::chrono::steady_clock::time_point since{};
     std::size_t next = 0;
+    std::future<Answer> asked{};  // of the resolver, if it is
   };
-  using Name = std::pair<std::string, std::uint16_t>;
+  std::future<Answer> ask(const std::string& host, std::uint16_t port) const;
 
   const Resolve resolve_;
-  const std::chrono::milliseconds longest_wait_;
   std::mutex mutex_;
-  std::map<Name, Known> known_;
+  std::map<std::pair<std::string, std::uint16_t>, Known> known_;
 };
 
 }  // namespace headrace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 #include "headrace/base/text.h"
 
@@ -11,7 +14,13 @@ namespace {
 
 using testing::ElementsAre;
 
-// By the name that the resolver of a test gave it.
+HttpAddresses::Answer answer_of(HttpAddresses& addresses) {
+  while (true) {
+    if (auto answer = addresses.of("host", 80)) return *std::move(answer);
+    std::this_thread::yield();
+  }
+}
+
 SocketAddress address_of(std::string_view text) { return resolve(std::string(text), 80)->front(); }
 
 std::vector<std::string> names(const Result<std::vector<SocketAddress>>& found,
@@ -27,7 +36,7 @@ std::vector<std::string> names(const Result<std::vector<SocketAddress>>& found,
 class Name {
  public:
   explicit Name(std::vector<std::string> addresses) : known_(std::move(addresses)) {}
-  std::vector<std::string> next() { return names(addresses.of("host", 80), known_); }
+  std::vector<std::string> next() { return names(answer_of(addresses), known_); }
   int asked() const { return asked_; }
 
  private:
@@ -66,20 +75,50 @@ TEST(HttpAddresses, AreRememberedUntilOneFails) {
   EXPECT_EQ(name.asked(), 2);
 }
 
-TEST(HttpAddresses, AResolverThatSaysNothingIsNotWaitedForForEver) {
-  std::promise<void> end;
-  const std::shared_future<void> ended = end.get_future().share();
-  HttpAddresses addresses(
-      [ended](const std::string&, std::uint16_t) -> Result<std::vector<SocketAddress>> {
-        ended.wait();
-        return Error{Code::kUnavailable, "none"};
-      },
-      std::chrono::milliseconds(10));
-  const auto found = addresses.of("host", 80);
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().code, Code::kUnavailable);
-  EXPECT_THAT(found.error().message, testing::HasSubstr("cannot resolve \"host\""));
-  end.set_value();
+// A resolver whose answers the test gives.
+class SlowResolver {
+ public:
+  ~SlowResolver() { answer(Error{Code::kUnavailable, "the test is over"}); }
+  HttpAddresses::Answer operator()() {
+    std::shared_future<HttpAddresses::Answer> next;
+    {
+      const std::scoped_lock lock(mutex_);
+      ++asked_;
+      next = answer_;
+    }
+    return next.get();
+  }
+  void answer(HttpAddresses::Answer given) {
+    const std::scoped_lock lock(mutex_);
+    promise_.set_value(std::move(given));
+    promise_ = {};
+    answer_ = promise_.get_future().share();
+  }
+  int asked() {
+    const std::scoped_lock lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  int asked_ = 0;
+  std::promise<HttpAddresses::Answer> promise_;
+  std::shared_future<HttpAddresses::Answer> answer_ = promise_.get_future().share();
+};
+
+TEST(HttpAddresses, NobodyWaitsForTheResolverAndItIsAskedOnceAtATime) {
+  const auto resolver = std::make_shared<SlowResolver>();
+  HttpAddresses addresses([resolver](const std::string&, std::uint16_t) { return (*resolver)(); });
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(addresses.of("host", 80));
+  while (resolver->asked() == 0) std::this_thread::yield();
+  EXPECT_EQ(resolver->asked(), 1);
+  resolver->answer(std::vector{address_of("10.0.0.1")});
+  EXPECT_TRUE(answer_of(addresses));
+  addresses.distrust("host", 80);
+  EXPECT_FALSE(addresses.of("host", 80)) << "what has failed is not tried before the resolver has answered";
+  while (resolver->asked() == 1) std::this_thread::yield();
+  resolver->answer(Error{Code::kUnavailable, "no such host"});
+  EXPECT_FALSE(answer_of(addresses));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr milliseconds kResolverPause{1};
 constexpr std::uint64_t kMaxRefusalBytes = 64 << 10;  // what a proxy may say with it
 
 }  // namespace
@@ -38,6 +39,8 @@ HttpTransfer::~HttpTransfer() {
 
 HttpTransfer::Time HttpTransfer::wake_at() const {
   switch (stage_) {
+    case Stage::kResolving:
+      return std::min(resolve_again_at_, connect_until_);
     case Stage::kConnecting:
       return address_until_;
     case Stage::kTunnelling:
@@ -58,6 +61,9 @@ void HttpTransfer::advance(bool readable, Time now) {
   GoOn more = true;
   while (more && !is_over()) {
     switch (stage_) {
+      case Stage::kResolving:
+        more = find_addresses(now);
+        break;
       case Stage::kConnecting:
         more = finish_connecting(now);
         break;
@@ -95,15 +101,33 @@ const HttpEndpoint& HttpTransfer::connects_to() const {
 }
 
 void HttpTransfer::connect() {
-  stage_ = Stage::kConnecting;
-  Result<std::vector<SocketAddress>> found =
-      connections_.addresses().of(connects_to().host, connects_to().port);
-  if (!found) return finish(std::move(found).error());
-  addresses_ = *std::move(found);
+  stage_ = Stage::kResolving;
   next_address_ = 0;
-  const Time now = std::chrono::steady_clock::now();  // resolving may have taken long
+  const Time now = std::chrono::steady_clock::now();
   connect_until_ = now + most_to_connect();
-  try_next_address(now);
+  find_addresses(now);
+}
+
+HttpTransfer::GoOn HttpTransfer::find_addresses(Time now) {
+  if (is_over()) return false;
+  std::optional<HttpAddresses::Answer> found =
+      connections_.addresses().of(connects_to().host, connects_to().port);
+  if (!found && now < connect_until_) {
+    resolve_again_at_ = now + kResolverPause;
+    return false;
+  }
+  if (!found) {
+    finish(Error{Code::kDeadlineExceeded,
+                 concat("cannot resolve \"", connects_to().host, "\": the resolver has not answered in ",
+                        most_to_connect().count(), " ms; is the name server in /etc/resolv.conf there?")});
+    return false;
+  }
+  if (!*found) {
+    finish(std::move(*found).error());
+    return false;
+  }
+  addresses_ = **std::move(found);
+  return try_next_address(now);
 }
 
 milliseconds HttpTransfer::most_to_connect() const {

@@ -43,7 +43,7 @@ class HttpTransfer {
   Result<HttpResponse> take_response() { return *std::move(outcome_); }
 
  private:
-  enum class Stage { kConnecting, kTunnelling, kShakingHands, kExchanging };
+  enum class Stage { kResolving, kConnecting, kTunnelling, kShakingHands, kExchanging };
   using GoOn = bool;
 
   // The exchange with a proxy that makes the connection one with the server.
@@ -56,6 +56,7 @@ class HttpTransfer {
   const HttpEndpoint& connects_to() const;
   std::chrono::milliseconds most_to_connect() const;
   void connect();
+  GoOn find_addresses(Time now);
   GoOn try_next_address(Time now);
   GoOn not_within_time(std::string_view what, Time now);
   GoOn finish_connecting(Time now);
@@ -82,7 +83,8 @@ class HttpTransfer {
   std::vector<SocketAddress> addresses_;
   std::size_t next_address_ = 0;
   FileDescriptor socket_;  // while it connects
-  Time connect_until_{};   // all addresses, tunnel and hands included
+  Time connect_until_{};   // the resolver, all addresses, tunnel and hands included
+  Time resolve_again_at_{};
   Time address_until_{};
   Error last_{Code::kUnavailable, "no address"};
   std::unique_ptr<Tunnel> tunnel_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
@@ -24,6 +25,7 @@ struct RecordSpool::Key {
   std::uint16_t id_size_bytes = 0;
   std::uint16_t split = 0;
   std::uint32_t label = 0;
+  std::uint32_t checksum = 0;  // CRC32C of id and text
 
   bool operator<(const Key& other) const {
     if (split != other.split) return split < other.split;
@@ -65,6 +67,7 @@ Status RecordSpool::add(int split, int label, std::string_view id, std::string_v
   key.id_size_bytes = static_cast<std::uint16_t>(id.size());
   key.split = static_cast<std::uint16_t>(split);
   key.label = static_cast<std::uint32_t>(label);
+  key.checksum = crc32c(as_bytes(text), crc32c(as_bytes(id)));
   append(arena_, as_bytes(id));
   append(arena_, as_bytes(text));
   pending_.push_back(key);
@@ -129,6 +132,13 @@ Result<std::vector<SpooledText>> RecordSpool::read(int split, std::uint64_t firs
     return (size_bytes += key.size_bytes()) > limit_bytes && &key != &wanted.front();
   });
   wanted = wanted.first(static_cast<std::size_t>(past - wanted.begin()));
+  Result<std::vector<SpooledText>> texts = read_texts(wanted);
+  // Damage on the way is not there the second time.
+  if (!texts && texts.error().code == Code::kDataLoss) texts = read_texts(wanted);
+  return texts;
+}
+
+Result<std::vector<SpooledText>> RecordSpool::read_texts(std::span<const Key> wanted) const {
   struct Range {
     std::uint64_t begin = ~std::uint64_t{0};
     std::uint64_t end = 0;
@@ -155,6 +165,12 @@ Result<std::vector<SpooledText>> RecordSpool::read(int split, std::uint64_t firs
     const BytesView data =
         segment.key.empty() ? BytesView(segment.data).subspan(key.offset_bytes, key.size_bytes())
                             : BytesView(range.data).subspan(key.offset_bytes - range.begin, key.size_bytes());
+    if (!segment.key.empty() && crc32c(data) != key.checksum) {
+      return Error{Code::kDataLoss,
+                   concat(work_folder_.store->describe(segment.key), ", from byte ", key.offset_bytes,
+                          ": other bytes came back than were written, twice; ",
+                          "start the command again, and look at network and disks")};
+    }
     texts.push_back({to_string(data.first(key.id_size_bytes)), to_string(data.subspan(key.id_size_bytes)),
                      static_cast<int>(key.label)});
   }

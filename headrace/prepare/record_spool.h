@@ -39,6 +39,7 @@ class RecordSpool {
   /// Records of the split's order from `first` on: at least one, then as many of `count` as fit into
   /// `limit_bytes`. Thread-safe. Cost: one request for each segment, several at once where the store can.
   /// Memory: twice the limit. REQUIRES: first + count <= record_count(split)
+  /// \error kDataLoss  a text came back with other bytes than were written, and again when read again
   Result<std::vector<SpooledText>> read(int split, std::uint64_t first, std::uint64_t count,
                                         std::uint64_t limit_bytes) const;
 
@@ -46,6 +47,7 @@ class RecordSpool {
   struct Key;
   struct Segment;
   Status seal_segment(bool to_store);
+  Result<std::vector<SpooledText>> read_texts(std::span<const Key> wanted) const;
 
   const Location work_folder_;
   const std::uint64_t seed_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
 
 namespace headrace {
 namespace {
@@ -51,6 +52,38 @@ TEST(RecordSpool, OrderDependsOnSeedAndIdsAlone) {
     EXPECT_FALSE(std::is_sorted(expected.begin(), expected.end()));
   }
   EXPECT_EQ(in_memory.record_count(0) + in_memory.record_count(1), 1000U);
+}
+
+// Flips one bit of each of its first `damaged` reads.
+class DamagingStore final : public ForwardingStore {
+ public:
+  DamagingStore(std::shared_ptr<Store> store, int damaged)
+      : ForwardingStore(std::move(store)), left_(damaged) {}
+  Status read_many(std::span<const ReadRequest> requests, const CallOptions& options) override {
+    HEADRACE_CHECK(inner().read_many(requests, options));
+    if (left_-- > 0) requests.back().target.back() ^= std::byte{4};
+    return {};
+  }
+
+ private:
+  int left_;
+};
+
+TEST(RecordSpool, DamageOnTheWayIsReadAgainAndDamageThatStaysIsAnError) {
+  for (const int damaged : {1, 2}) {
+    Location folder = memory_folder();
+    folder.store = std::make_shared<DamagingStore>(folder.store, damaged);
+    RecordSpool spool(folder, 1, 1, 200);
+    for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(spool.add(0, 0, id, std::string(99, *id)));
+    ASSERT_TRUE(spool.finish());
+    const auto texts = spool.read(0, 0, 4, 1'000);
+    ASSERT_EQ(texts.has_value(), damaged == 1);
+    if (!texts) {
+      EXPECT_EQ(texts.error().code, Code::kDataLoss);
+      continue;
+    }
+    for (const SpooledText& text : *texts) EXPECT_EQ(text.text, std::string(99, text.id[0]));
+  }
 }
 
 TEST(RecordSpool, GivesAsManyTextsAsFitIntoTheLimitButAtLeastOne) {

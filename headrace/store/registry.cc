@@ -102,7 +102,8 @@ Result<Location> StoreRegistry::open(std::string_view text) {
   const auto* driver = std::find_if(std::begin(kDrivers), std::end(kDrivers),
                                     [&](const Driver& d) { return d.scheme == url.scheme; });
   if (driver == std::end(kDrivers)) {
-    return Error{Code::kInvalidArgument, concat("no store driver for \"", url.scheme, "://\" in ", text,
+    return Error{Code::kInvalidArgument, concat("no store driver for \"", url.scheme, "://\" in ",
+                                                text.substr(0, text.find('?')),  // a signature may follow
                                                 "; the schemes built in are ", join(schemes(), ", "))};
   }
   HEADRACE_TRY(Opened opened, driver->open(url, open_->environment));

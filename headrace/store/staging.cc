@@ -1,7 +1,6 @@
 #include "headrace/store/staging.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/io/lock_file.h"
 #include "headrace/io/parallel.h"
 #include "headrace/store/url.h"
 
@@ -37,23 +36,14 @@ FileDescriptor open_file(const fs::path& path, int flags) {
   return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
-/// Whether the file that `number` has open is still the one at `path`: its owner may have removed it.
-bool is_at(int number, const fs::path& path) {
-  struct stat opened {};
-  struct stat named {};
-  return fstat(number, &opened) == 0 && lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
-}
-
 /// Removes the folders under `root` whose lock nobody holds. What cannot be removed is left for another time.
 void remove_abandoned(const fs::path& root) {
   std::error_code ignored;
   for (fs::directory_iterator entry(root, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(kFolderPrefix) || !name.ends_with(kLockSuffix)) continue;
-    const FileDescriptor lock = open_file(entry->path(), O_RDWR);
-    if (!lock.is_open() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    if (!is_at(lock.get(), entry->path())) continue;
+    const FileDescriptor lock = open_locked(entry->path().string(), O_RDWR);
+    if (!lock.is_open()) continue;
     std::error_code failure;
     fs::remove_all(root / name.substr(0, name.size() - kLockSuffix.size()), failure);
     if (!failure) fs::remove(entry->path(), failure);
@@ -168,11 +158,10 @@ Result<StagedFolder> StagedFolder::create(const std::string& root) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = (fs::path(root) / concat(kFolderPrefix, hex64(random_name_bits()))).string();
     const std::string lock_path = path + std::string(kLockSuffix);
-    FileDescriptor lock = open_file(lock_path, O_RDWR | O_CREAT | O_EXCL);
-    if (!lock.is_open() && errno == EEXIST) continue;
-    if (!lock.is_open()) return file_error("creating", lock_path, errno);
+    FileDescriptor lock = open_locked(lock_path, O_RDWR | O_CREAT | O_EXCL);
     // Another process may have taken the lock file for an abandoned one before it was locked.
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !is_at(lock.get(), lock_path)) continue;
+    if (!lock.is_open() && (errno == EEXIST || errno == EWOULDBLOCK)) continue;
+    if (!lock.is_open()) return file_error("creating", lock_path, errno);
     if (mkdir(path.c_str(), 0700) != 0) return file_error("making the folder", path, errno);
     return StagedFolder(path, lock.release());
   }

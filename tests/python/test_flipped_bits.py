@@ -129,3 +129,21 @@ def all_records(url: str, shuffle) -> list[bytes]:
     for batch in hr.open(url).loader(batch_size=50, seed=5, shuffle=shuffle, columns=columns):
         found |= dict(zip(batch["number"].tolist(), batch["id"].tolist(), strict=True))
     return [found[number] for number in sorted(found)]
+
+
+def test_texts_that_come_back_damaged_are_not_prepared(headrace, s3_url, tmp_path):
+    raw = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(4_000))
+    options = ["--encoder", "hash:64", "--memory", "1MiB", "--track", s3_url]
+    headrace("prepare", raw, f"{s3_url}/undisturbed", *options)
+    undisturbed = kill_support.s3_objects(f"{s3_url}/undisturbed")
+    flipped = 0
+    for seed in range(4):
+        data = f"{s3_url}/{seed}"
+        once = flipping("/_headrace/work/", most=1, seed=seed)
+        done, account = fault_support.run_through(once, headrace, "prepare", raw, data, *options)
+        flipped += account.faults
+        if done.returncode == 0:
+            kill_support.assert_same(kill_support.s3_objects(data), undisturbed)
+        else:
+            expect_refusal(done, account, f"{data}/_headrace/work/")
+    assert flipped > 0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -12,6 +13,9 @@ constexpr std::size_t kBufferBytes = 1 << 20;
 bool begins_gzip(BytesView head) {
   return head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
 }
+
+// Has a directory at its end, and a checksum of each file.
+bool begins_zip(BytesView head) { return as_text(head).starts_with("PK"); }
 
 }  // namespace
 
@@ -25,6 +29,7 @@ Status ArchiveInput::open() {
     inflated_.resize(kBufferBytes);
     compressed_ = head;
   } else {
+    is_compared_ = object_.crc32c && !begins_zip(head);
     position_ = 0;
   }
   return {};
@@ -36,7 +41,9 @@ Result<BytesView> ArchiveInput::read() {
       store_.read_into(object_.key, buffer_,
                        {.offset_bytes = position_, .if_version = object_.version, .call = options_}));
   position_ += read.bytes_read;
-  return BytesView(buffer_).first(read.bytes_read);
+  const BytesView piece = BytesView(buffer_).first(read.bytes_read);
+  if (is_compared_) crc_ = crc32c(piece, crc_);
+  return piece;
 }
 
 Result<BytesView> ArchiveInput::next() {
@@ -64,11 +71,11 @@ void ArchiveInput::remember_tail(BytesView piece) {
 }
 
 Status ArchiveInput::drain() {
-  while (is_gzip()) {
+  while (is_gzip() || is_compared_) {
     HEADRACE_TRY(const BytesView piece, next());
     if (piece.empty()) break;
   }
-  return {};
+  return is_compared_ ? check_crc32c(store_, object_, crc_) : Status();
 }
 
 Result<bool> ArchiveInput::ends_in_zeros() {

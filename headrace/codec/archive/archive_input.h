@@ -13,7 +13,9 @@ namespace headrace {
 
 /// Reads one version of an object front to back, and takes gzip off: libarchive would not compare the CRC-32
 /// that ends a gzip member, so that an altered text would pass for a good one. Other compressions check
-/// themselves and are left to libarchive. Memory: one buffer of 1 MiB, two for gzip. One thread at a time.
+/// themselves and are left to libarchive. What is read whole is compared with the store's checksum, if
+/// `object` has one: a tar has none for what its files hold. Memory: one buffer of 1 MiB, two for gzip. One
+/// thread at a time.
 class ArchiveInput {
  public:
   /// Borrows the store.
@@ -27,14 +29,17 @@ class ArchiveInput {
   Result<BytesView> next();
 
   /// Reads what is left, so that the checksums at the end are compared.
+  /// \error kDataLoss  they differ
   Status drain();
 
   /// Whether the last 512 bytes, as `next` gives them, are zero: a tar ends so. Call after `drain`.
   Result<bool> ends_in_zeros();
 
   bool is_gzip() const { return inflater_.has_value(); }
+  /// May parts be left out, or read in another order? Not where what is read is compared as a whole.
+  bool may_seek() const { return !is_gzip() && !is_compared_; }
 
-  /// Without gzip: where the next piece begins. May be moved.
+  /// Where the next piece begins; with gzip, in the object. May be moved if `may_seek`.
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position) { position_ = position; }
 
@@ -51,6 +56,8 @@ class ArchiveInput {
   const CallOptions options_;
   Bytes buffer_;
   std::uint64_t position_ = 0;
+  bool is_compared_ = false;
+  std::uint32_t crc_ = 0;  // up to `position_`, if so
   std::optional<Inflater> inflater_;
   BytesView compressed_;  // in `buffer_`, not inflated yet
   Bytes inflated_;

@@ -33,7 +33,7 @@ class LibarchiveReader final : public ArchiveReader {
     archive_read_set_format_option(archive_, "tar", "read_concatenated_archives", "1");
     archive_read_set_callback_data(archive_, this);
     archive_read_set_read_callback(archive_, &LibarchiveReader::read_callback);
-    if (!input_.is_gzip()) {
+    if (input_.may_seek()) {
       archive_read_set_seek_callback(archive_, &LibarchiveReader::seek_callback);
       archive_read_set_skip_callback(archive_, &LibarchiveReader::skip_callback);
     }

@@ -23,7 +23,7 @@ struct SocketAddress {
 };
 
 /// All addresses of a name, in the order in which the system wants them tried. Waits for the system's
-/// resolver (resolv.conf bounds it).
+/// resolver, for as long as that takes.
 /// \error kUnavailable
 Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
 

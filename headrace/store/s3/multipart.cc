@@ -1,14 +1,11 @@
 #include "headrace/store/s3/multipart.h"
 
-#include <algorithm>
-#include <functional>
 #include <variant>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
-#include "headrace/store/s3/s3_read.h"
 #include "headrace/store/s3/s3_unfinished.h"
 
 namespace headrace {
@@ -18,13 +15,20 @@ constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
 // For cleaning up behind a failure: not with the caller's stop, which may be why we clean up.
 constexpr std::chrono::seconds kLongestCleaning{5};
 
-// An object that appears under a condition is recognised by its mark, which who resumes does not know. Where
-// the server encrypts with keys that are not its own, an ETag says nothing of the content.
+// Where the server encrypts with keys that are not its own, a part's ETag says nothing of its content.
 bool may_resume(const S3Client& client, const WriteOptions& options) {
   const auto* keys = std::get_if<ServerKeyEncryption>(&client.options().encryption);
   const bool etags_are_digests = std::holds_alternative<NoEncryption>(client.options().encryption) ||
                                  (keys != nullptr && keys->algorithm == "AES256");
-  return options.resumes && !options.only_if_absent && !options.if_version && etags_are_digests;
+  return options.resumes && etags_are_digests;
+}
+
+// Which object of which store, and what was asked of the server when its upload began.
+std::string note_name(const S3Client& client, std::string_view key, bool with_checksums) {
+  const bool is_encrypted = !std::holds_alternative<NoEncryption>(client.options().encryption);
+  return concat(client.options().endpoint ? client.options().endpoint->text() : "AWS", '\0',
+                client.describe(key), '\0', is_encrypted ? "AES256" : "", '\0',
+                with_checksums ? "CRC32C" : "");
 }
 
 // The ETag of a part is the MD5 of its content, in hexadecimal digits, where nothing is encrypted, or with
@@ -36,7 +40,7 @@ bool is_of(const S3SentPart& part, BytesView data) {
 
 }  // namespace
 
-WriteMark::WriteMark() : value(concat(hex64(random_name_bits()), hex64(random_name_bits()))) {}
+WriteMark::WriteMark() : WriteMark(concat(hex64(random_name_bits()), hex64(random_name_bits()))) {}
 
 HttpHeader WriteMark::header() const { return {std::string(kMarkName), value}; }
 
@@ -47,36 +51,25 @@ HttpHeaders conditions_of(const WriteOptions& options) {
   return headers;
 }
 
-namespace {
-
-// The object that is there after a write whose answer was lost, if it is the one that was written.
-// \error kUnavailable  that cannot be found out
-Result<std::optional<ObjectInfo>> find_written(
-    S3Client& client, std::string_view key, const CallOptions& call,
-    const std::function<bool(const HttpResponse&, const ObjectInfo&)>& is_what_was_written) {
-  S3Request request{.method = "HEAD", .key = std::string(key), .call = call};
-  if (client.options().send_checksums) request.headers = {{"x-amz-checksum-mode", "ENABLED"}};
+Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
+                                              const CallOptions& call) {
+  const S3Request request{.method = "HEAD", .key = std::string(key), .call = call};
   const auto answer = client.perform(request);
-  if (answer && answer->http.status == 404) return std::optional<ObjectInfo>();
-  if (!answer || !answer->ok()) {
+  const bool is_absent = answer && answer->http.status == 404;
+  if (!answer || (!answer->ok() && !is_absent)) {
     const Error why = answer ? client.explain(request, *answer) : answer.error();
     return Error{Code::kUnavailable, concat(client.describe(key),
                                             ": a write whose answer was lost was then refused, and whether ",
                                             "it had been done at first could not be found out: ", why.message,
                                             "; read the object to see who has written it")};
   }
-  const auto size = parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or(""));
-  ObjectInfo object = object_info_of(key, size.value_or(0), answer->http);
-  return is_what_was_written(answer->http, object) ? std::optional(std::move(object)) : std::nullopt;
-}
-
-}  // namespace
-
-Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
-                                              const CallOptions& call) {
-  return find_written(client, key, call, [&](const HttpResponse& http, const ObjectInfo&) {
-    return http.header(kMarkName) == mark.value;
-  });
+  if (is_absent || answer->http.header(kMarkName) != mark.value) return std::optional<ObjectInfo>();
+  return std::optional(ObjectInfo{
+      .key = std::string(key),
+      .size_bytes =
+          parse_number<std::uint64_t>(answer->http.header("Content-Length").value_or("")).value_or(0),
+      .version = {unquoted_etag(answer->http.header("ETag").value_or(""))},
+      .modified = parse_http_date(answer->http.header("Last-Modified").value_or(""))});
 }
 
 Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
@@ -96,8 +89,12 @@ Error write_error(const S3Client& client, const S3Request& request, const S3Answ
 }
 
 MultipartUpload::MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options,
-                                 bool with_checksums)
-    : client_(client), key_(key), options_(options), with_checksums_(with_checksums) {}
+                                 bool with_checksums, WriteMark mark)
+    : client_(client),
+      key_(key),
+      options_(options),
+      with_checksums_(with_checksums),
+      mark_(std::move(mark)) {}
 
 Result<std::unique_ptr<MultipartUpload>> MultipartUpload::start(S3Client& client, std::string_view key,
                                                                 const WriteOptions& options,
@@ -126,24 +123,33 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::resume_or_start(S3Clie
                                                                           bool with_checksums,
                                                                           BytesView first_part) {
   if (!may_resume(client, options)) return start(client, key, options, with_checksums);
-  // Who may write need not have the right to list: then there is nothing to go on with.
-  std::vector<SentUpload> uploads;
-  if (auto found = sent_uploads(client, key, options.call)) uploads = *std::move(found);
-  const SentUpload* best = nullptr;
-  for (const SentUpload& upload : uploads) {
-    const S3PartsPage& sent = upload.sent;
-    // Of other tools, whose completion would demand other checksums.
-    if (sent.checksum_algorithm != (with_checksums ? "CRC32C" : "")) continue;
-    if (best != nullptr && best->sent.size_bytes() >= sent.size_bytes()) continue;
-    const auto first = std::ranges::find(sent.parts, 1U, &S3SentPart::number);
-    if (first != sent.parts.end() && is_of(*first, first_part)) best = &upload;
+  auto note = UploadNote::take(client.options().uploads_folder, note_name(client, key, with_checksums));
+  if (note == nullptr) return start(client, key, options, with_checksums);
+  if (const auto begun = note->read()) {
+    std::unique_ptr<MultipartUpload> upload(
+        new MultipartUpload(client, key, options, with_checksums, WriteMark(begun->mark)));
+    upload->id_ = begun->id;
+    upload->note_ = std::move(note);
+    HEADRACE_TRY(const bool goes_on, upload->find_sent(first_part));
+    if (goes_on) return upload;
+    note = std::move(upload->note_);  // without it, the upload's end removes what was sent
   }
-  if (best == nullptr) return start(client, key, options, with_checksums);
-  std::unique_ptr<MultipartUpload> upload(new MultipartUpload(client, key, options, with_checksums));
-  upload->id_ = best->id;
-  upload->sent_before_.resize(static_cast<std::size_t>(best->sent.last_part()));
-  for (const S3SentPart& part : best->sent.parts) upload->sent_before_[part.number - 1] = part;
+  HEADRACE_TRY(std::unique_ptr<MultipartUpload> upload, start(client, key, options, with_checksums));
+  if (note->write({upload->id_, upload->mark_.value})) {
+    upload->note_ = std::move(note);
+  } else {
+    note->remove();
+  }
   return upload;
+}
+
+// Whether the server has parts of which the first is this one.
+Result<bool> MultipartUpload::find_sent(BytesView first_part) {
+  HEADRACE_TRY(const SentParts sent, sent_parts(client_, key_, id_, options_.call));
+  if (!sent.parts) return false;
+  sent_before_.resize(static_cast<std::size_t>(sent.parts->last_part()));
+  for (const S3SentPart& part : sent.parts->parts) sent_before_[part.number - 1] = part;
+  return was_sent(0, first_part);
 }
 
 bool MultipartUpload::was_sent(std::size_t part, BytesView data) const {
@@ -151,7 +157,7 @@ bool MultipartUpload::was_sent(std::size_t part, BytesView data) const {
 }
 
 MultipartUpload::~MultipartUpload() {
-  if (over_ || id_.empty() || may_resume(client_, options_)) return;
+  if (over_ || id_.empty() || note_ != nullptr) return;
   // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
   const auto give_up_at = std::chrono::steady_clock::now() + kLongestCleaning;
   (void)abort_upload(client_, key_, id_, {}, give_up_at).has_value();
@@ -263,18 +269,21 @@ Result<ObjectInfo> MultipartUpload::complete() {
     request.headers.push_back({"x-amz-checksum-type", "FULL_OBJECT"});
   }
   HEADRACE_TRY(const S3Answer answer, client_.perform(request));
-  if (!answer.ok()) return after_refusal(request, answer, all);
+  if (!answer.ok()) {
+    Result<ObjectInfo> done = after_refusal(request, answer, all);
+    forget_note();  // who was refused would be again
+    return done;
+  }
   over_ = true;
+  forget_note();
   Result<std::string> etag = parse_result_etag(answer.http.body);
   if (!etag) return std::move(etag).error().in(client_.describe(key_));
   return ObjectInfo{.key = key_, .size_bytes = all.size_bytes, .version = {*etag}, .crc32c = all.crc32c};
 }
 
-Result<std::optional<ObjectInfo>> MultipartUpload::find_done(const S3Part& all) {
-  if (sent_before_.empty()) return find_marked(client_, key_, mark_, options_.call);
-  return find_written(client_, key_, options_.call, [&](const HttpResponse&, const ObjectInfo& object) {
-    return all.crc32c && object.crc32c == all.crc32c;
-  });
+void MultipartUpload::forget_note() {
+  if (note_ != nullptr) note_->remove();
+  note_.reset();
 }
 
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
@@ -283,7 +292,7 @@ Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, cons
   // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
   // second of two attempts hears if the first succeeded.
   if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
-    HEADRACE_TRY(auto done, find_done(all));
+    HEADRACE_TRY(auto done, find_marked(client_, key_, mark_, options_.call));
     if (done && done->size_bytes == all.size_bytes) {
       over_ = true;
       return *std::move(done);

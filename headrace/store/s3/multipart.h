@@ -13,6 +13,7 @@
 
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_xml.h"
+#include "headrace/store/s3/upload_note.h"
 #include "headrace/store/store.h"
 
 namespace headrace {
@@ -21,8 +22,9 @@ namespace headrace {
 /// metadata. ETags do not serve for this, since two writers of equal bytes have equal ETags.
 struct WriteMark {
   WriteMark();
+  explicit WriteMark(std::string of_another) : value(std::move(of_another)) {}
   HttpHeader header() const;
-  const std::string value;
+  std::string value;
 };
 
 /// "If-None-Match: *" or "If-Match", as the options ask.
@@ -41,8 +43,9 @@ class MultipartUpload {
  public:
   static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
                                                         const WriteOptions& options, bool with_checksums);
-  /// Goes on with an unfinished upload of that key that has just this first part, if the options allow it
-  /// (WriteOptions::resumes) and there is one; else starts one.
+  /// Goes on with the upload of that key that an earlier run on this machine has left, if the options allow
+  /// it (WriteOptions::resumes), there is one, and it has just this first part; else starts one.
+  /// \error those of S3Client::perform: what was left could not be looked at
   static Result<std::unique_ptr<MultipartUpload>> resume_or_start(S3Client& client, std::string_view key,
                                                                   const WriteOptions& options,
                                                                   bool with_checksums, BytesView first_part);
@@ -62,11 +65,11 @@ class MultipartUpload {
   Result<ObjectInfo> complete();
 
  private:
-  MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options, bool with_checksums);
-  // Of what `resume_or_start` has found.
+  MultipartUpload(S3Client& client, std::string_view key, const WriteOptions& options, bool with_checksums,
+                  WriteMark mark = {});
+  Result<bool> find_sent(BytesView first_part);
   bool was_sent(std::size_t part, BytesView data) const;
-  // The object, if it is there and is the one that this makes.
-  Result<std::optional<ObjectInfo>> find_done(const S3Part& all);
+  void forget_note();
   S3Request part_request(std::size_t part) const;
   // With the part's checksum in the request and in `sent`.
   S3Request sending_request(std::size_t part, BytesView data, S3Part& sent) const;
@@ -82,8 +85,8 @@ class MultipartUpload {
   const bool with_checksums_;
   const WriteMark mark_;
   std::string id_;
-  // Of an upload that another object has started, whose mark is not known: by part, from 0.
-  std::vector<S3SentPart> sent_before_;
+  std::vector<S3SentPart> sent_before_;  // by an earlier run; by part, from 0
+  std::unique_ptr<UploadNote> note_;     // by which another run may go on
   std::mutex mutex_;
   std::vector<S3Part> parts_;
   bool over_ = false;

@@ -19,7 +19,6 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
-constexpr int kMaxFirstAttempts = 8;  // as long as nothing says that there is such a bucket
 constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so is no S3 server
 
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
@@ -191,6 +190,7 @@ struct S3Client::Call {
   Assumptions assumed{};
   HttpRequest http{};
   int attempt = 0;
+  std::optional<steady_clock::time_point> first_failure{};
   int redirections = 0;
   int broken_answers = 0;
   bool maybe_done = false;
@@ -298,10 +298,13 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
       return call->done(std::move(answer));
     call->maybe_done = true;
   }
+  const auto now = steady_clock::now();
+  if (!call->first_failure) call->first_failure = now;
   pause = std::max(pause, call->backoff.next());
-  const int attempts =
-      bucket_was_seen_ ? options_.max_attempts : std::min(options_.max_attempts, kMaxFirstAttempts);
-  if (call->attempt >= attempts || steady_clock::now() + pause >= call->limit || !retry_budget_.take()) {
+  const bool outlasts = options_.outlasts_outages && bucket_was_seen_ &&
+                        now + pause < *call->first_failure + request.call.deadline;
+  const bool may_try = call->attempt < options_.max_attempts || outlasts;
+  if (!may_try || now + pause >= call->limit || !retry_budget_.take()) {
     return call->done(std::move(answer));
   }
   call->transfers.after(pause, [this, call] { send(call); });

@@ -57,7 +57,8 @@ class S3Client {
   /// the caller understands (404, 412, …). Repeats, with backoff, after lost connections, 500, 502, 503, 504,
   /// 429 and the like; follows a bucket to its region; corrects a wrong clock; has refused keys renewed
   /// once. call.deadline bounds the time without progress: each attempt that ends otherwise than by silence
-  /// starts it anew, and S3Options::max_attempts bounds those. A 200 with an error in its body counts as that
+  /// starts it anew, and S3Options::max_attempts bounds those, or, of a server that has answered before, the
+  /// deadline since the first that failed. A 200 with an error in its body counts as that
   /// error. So every request here must be safe to repeat, given `maybe_done_before`.
   /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured; as
   ///        CredentialsProvider::get, for which this may block beyond the deadline (docs/credentials.md)

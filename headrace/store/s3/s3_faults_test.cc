@@ -49,7 +49,7 @@ TEST(S3Read, AServerThatWasThereIsWaitedForLonger) {
   std::vector<TestHttpReply> replies(15, test_reply(503));
   replies.insert(replies.begin(), kOk);
   replies.push_back(range_of(kObject, 0, 5));
-  Script away(replies);
+  Script away(replies, {}, {.outlasts_outages = true});
   ASSERT_TRUE(write_text(*away.store, "key", "text"));
   EXPECT_TRUE(away.read(5));
   Script wrong({test_reply(503)});

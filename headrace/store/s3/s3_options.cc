@@ -114,6 +114,7 @@ Result<S3Options> s3_options_from(const Environment& environment) {
   HEADRACE_CHECK(check_encryption(options.encryption, options.endpoint, options.tls));
   HEADRACE_TRY(options.credentials,
                find_credentials({environment, options.region, options.tls.ca_file, options.proxies}));
+  if (const auto cache = cache_folder(environment)) options.uploads_folder = *cache + "/uploads";
   options.now = environment.now;
   return options;
 }

@@ -51,13 +51,18 @@ struct S3Options {
   /// After the first write under a condition that succeeds, find out whether the server looks at conditions.
   bool probe_conditions = true;
 
+  /// Of this machine, where uploads that another run may go on with are remembered; empty: nowhere.
+  std::string uploads_folder{};
+
   std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
   int parallel_parts = 4;            // of one upload in pieces, and of one copy
   std::uint64_t copy_part_bytes = 256 << 20;
   std::size_t range_bytes = 8 << 20;  // of one request of a read
   int requests_at_once = 64;          // of one call; the HTTP client decides how many are in flight
   std::size_t max_connections = 64;   // of the store
-  int max_attempts = 20;              // for one request, about half a minute; eight to a bucket never seen
+  int max_attempts = 8;               // for one request
+  /// A server that has answered before is asked more often, for as long as the call may be without progress.
+  bool outlasts_outages = true;
   BackoffOptions backoff{};
   /// Wall clock, for signatures.
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;

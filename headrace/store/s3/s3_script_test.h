@@ -26,15 +26,22 @@ inline TestHttpReply range_of(std::string_view object, std::size_t begin, std::s
                            object.size(), "\r\n"));
 }
 
+// What a store would do of its own accord between the requests that a test counts.
+struct Initiative {
+  bool probe_conditions = false;
+  bool outlasts_outages = false;
+};
+
 // Answers the requests in their order with the replies given, the last one again and again.
 class Script {
  public:
-  explicit Script(std::vector<TestHttpReply> replies, S3Options options = {}, bool probes_conditions = false)
+  explicit Script(std::vector<TestHttpReply> replies, S3Options options = {}, Initiative initiative = {})
       : replies_(std::move(replies)),
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
     options.endpoint = server_.endpoint();
     options.endpoint_source = "AWS_ENDPOINT_URL_S3";
-    options.probe_conditions = probes_conditions;
+    options.probe_conditions = initiative.probe_conditions;
+    options.outlasts_outages = initiative.outlasts_outages;
     options.credentials = fixed_credentials({"key-id", std::string(kSecret), std::string(kToken)});
     options.backoff = {.shortest = std::chrono::milliseconds(1), .longest = std::chrono::milliseconds(2)};
     options_ = options;

@@ -10,6 +10,7 @@
 #include "headrace/store/conformance.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_store.h"
+#include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {
 namespace {
@@ -17,10 +18,15 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+auto* const scratch =
+    static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));  // gtest owns it
+
 S3Options server_options() {
   Result<S3Options> options = s3_options_from(Environment::capture());
   EXPECT_TRUE(options) << options.error().message;
-  return options ? *options : S3Options{};
+  if (!options) return S3Options{};
+  options->uploads_folder = scratch->path;
+  return *options;
 }
 
 S3Credentials keys_of(const S3Options& options) {

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kMostPagesOfParts = 10;  // of 1,000, as many as an upload can have
 constexpr int kMostAborts = 6;
-constexpr std::size_t kMostUploadsOfAKey = 100;
 
 using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
 
@@ -28,14 +27,10 @@ bool does_not_tell(const S3Answer& answer) {
   return status == 403 || status == 405 || status == 501;
 }
 
-// None: the server knows no such upload, or does not tell about its parts (`is_told` is false then).
-struct SentParts {
-  std::optional<S3PartsPage> parts{};
-  bool is_told = true;
-};
+}  // namespace
 
 Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,
-                             const CallOptions& call, const GiveUpAt& give_up_at = {}) {
+                             const CallOptions& call, GiveUpAt give_up_at) {
   S3PartsPage all;
   std::uint64_t last_part = 0;
   for (int page_number = 0; page_number < kMostPagesOfParts; ++page_number) {
@@ -59,6 +54,8 @@ Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string
   }
   return SentParts{all};
 }
+
+namespace {
 
 // Calls `visit` for each upload that the server shows for `asked_prefix`; false once that has returned false.
 Result<bool> list_shown_uploads(S3Client& client, std::string_view asked_prefix, const CallOptions& call,
@@ -110,19 +107,6 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
     if (!more || asked.empty()) break;
   }
   return {};
-}
-
-Result<std::vector<SentUpload>> sent_uploads(S3Client& client, std::string_view key,
-                                             const CallOptions& call) {
-  std::vector<SentUpload> uploads;
-  const auto visit_upload = [&](const S3PendingUpload& upload) -> Result<bool> {
-    if (upload.key != key) return true;
-    HEADRACE_TRY(SentParts sent, sent_parts(client, upload.key, upload.id, call));
-    if (sent.parts) uploads.push_back({upload.id, *std::move(sent.parts)});
-    return uploads.size() < kMostUploadsOfAKey;
-  };
-  HEADRACE_CHECK(list_shown_uploads(client, key, call, visit_upload));
-  return uploads;
 }
 
 Status abort_upload(S3Client& client, std::string_view key, std::string_view id, const CallOptions& call,

@@ -5,9 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_xml.h"
@@ -25,12 +23,15 @@ namespace headrace {
 Status list_pending_uploads(S3Client& client, std::string_view prefix, const CallOptions& call,
                             const std::function<bool(const UnfinishedWrite&)>& visit);
 
-struct SentUpload {
-  std::string id;
-  S3PartsPage sent;
+/// None: the server knows no such upload, or does not tell about its parts (`is_told` is false then).
+struct SentParts {
+  std::optional<S3PartsPage> parts{};
+  bool is_told = true;
 };
-/// Those of just that key of whose parts the server tells; a hundred at most.
-Result<std::vector<SentUpload>> sent_uploads(S3Client& client, std::string_view key, const CallOptions& call);
+/// All parts that the server has of an upload. `give_up_at` as S3Request has it.
+Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,
+                             const CallOptions& call,
+                             std::optional<std::chrono::steady_clock::time_point> give_up_at = std::nullopt);
 
 /// Removes the upload and its parts; one that is not there is no error. A part that arrives while its upload
 /// is aborted may outlive it, so this looks, where the server lets it, and aborts again, a bounded number of

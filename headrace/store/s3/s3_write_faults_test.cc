@@ -1,9 +1,7 @@
 // Writing, against a server that fails in the ways that real ones and the networks before them do.
 
-#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/io/thread_refusal.h"
-#include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/s3_script_test.h"
 #include "headrace/store/s3/s3_upload.h"
 
@@ -74,7 +72,7 @@ TEST(S3Write, WhoWonIsNotGuessedWhereNobodyTells) {
 const TestHttpReply kRefused = test_reply(412, error_xml("PreconditionFailed"));
 
 TEST(S3Write, WhetherTheServerHonoursConditionsIsFoundOutOnce) {
-  Script script({kOk, kRefused, kOk, kOk, kRefused, kOk}, {}, true);
+  Script script({kOk, kRefused, kOk, kOk, kRefused, kOk}, {}, {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   for (int i = 0; i < 2; ++i)
     ASSERT_TRUE(write_text(*script.store, "key", "text", {.if_version = Version{"v1"}}));
@@ -90,7 +88,7 @@ TEST(S3Write, WhetherTheServerHonoursConditionsIsFoundOutOnce) {
 TEST(S3Write, AServerThatIgnoresConditionsIsNotPublishedTo) {
   for (const WriteOptions& options :
        {WriteOptions{.only_if_absent = true}, WriteOptions{.if_version = Version{"v1"}}}) {
-    Script script({kOk}, {}, true);
+    Script script({kOk}, {}, {.probe_conditions = true});
     const Error error = error_of(write_text(*script.store, "key", "text", options));
     EXPECT_EQ(error.code, Code::kUnimplemented);
     EXPECT_THAT(error.message,
@@ -104,109 +102,14 @@ TEST(S3Write, AServerThatIgnoresConditionsIsNotPublishedTo) {
 
 TEST(S3Write, WhereItCannotBeFoundOutTheNextWriteAsks) {
   // Somebody removes the object between two questions; then the role may no longer write.
-  Script script({kOk, kOk, kRefused, kOk, kOk}, {}, true);
+  Script script({kOk, kOk, kRefused, kOk, kOk}, {}, {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(script.requests().size(), 4U);
-  Script refused({kOk, test_reply(403, error_xml("AccessDenied")), kOk, kRefused, kOk}, {}, true);
+  Script refused({kOk, test_reply(403, error_xml("AccessDenied")), kOk, kRefused, kOk}, {},
+                 {.probe_conditions = true});
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(write_text(*refused.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(refused.requests().size(), 5U);
-}
-
-// Of an upload in parts of 5 MiB that a process before this one has begun.
-class ResumedUpload : public testing::Test {
- protected:
-  static constexpr std::size_t kPartBytes = 5 << 20;
-  static TestHttpReply uploads() {
-    return test_reply(
-        200,
-        "<ListMultipartUploadsResult><Upload><Key>key-too</Key><UploadId>other</UploadId></Upload>"
-        "<Upload><Key>key</Key><UploadId>begun</UploadId></Upload></ListMultipartUploadsResult>");
-  }
-  static TestHttpReply parts(std::initializer_list<std::pair<int, BytesView>> sent,
-                             std::string_view algorithm = "CRC32C") {
-    std::string xml = concat("<ListPartsResult><ChecksumAlgorithm>", algorithm, "</ChecksumAlgorithm>");
-    for (const auto& [number, data] : sent)
-      xml += concat("<Part><PartNumber>", number, "</PartNumber><Size>", data.size(), "</Size><ETag>&quot;",
-                    md5_hex(data), "&quot;</ETag></Part>");
-    return test_reply(200, xml + "</ListPartsResult>");
-  }
-  static S3Options options() {
-    S3Options options;
-    options.part_bytes = kPartBytes;
-    options.parallel_parts = 1;
-    return options;
-  }
-  Result<ObjectInfo> write(Script& script, WriteOptions options = {.resumes = true}) {
-    HEADRACE_TRY(const auto upload, script.store->start_upload("key", options));
-    HEADRACE_CHECK(upload->append(data));
-    return upload->commit();
-  }
-  BytesView part(std::size_t i) const { return BytesView(data).subspan(i * kPartBytes).first(kPartBytes); }
-
-  Bytes data = Bytes(3 * kPartBytes);
-  TestHttpReply completed = test_reply(200,
-                                       "<CompleteMultipartUploadResult><ETag>\"e\"</ETag>"
-                                       "</CompleteMultipartUploadResult>");
-  void SetUp() override {
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i / kPartBytes + i % 251);
-  }
-};
-
-TEST_F(ResumedUpload, SendsWhatTheServerHasNotOrHasOfOtherBytes) {
-  Script script({uploads(), parts({{1, part(0)}, {2, part(2)}}), kOk, kOk, completed}, options());
-  const auto written = write(script);
-  ASSERT_TRUE(written) << written.error().message;
-  EXPECT_THAT(script.seen(),
-              ElementsAre("GET /bucket?encoding-type=url&prefix=key&uploads=",
-                          "GET /bucket/key?uploadId=begun", "PUT /bucket/key?partNumber=2&uploadId=begun",
-                          "PUT /bucket/key?partNumber=3&uploadId=begun", "POST /bucket/key?uploadId=begun"));
-  const TestHttpRequest last = script.requests().back();
-  EXPECT_THAT(last.body, HasSubstr(md5_hex(part(0)))) << "by the ETag that the server told";
-  EXPECT_EQ(last.header("x-amz-checksum-crc32c"), crc32c_field(crc32c(data)));
-}
-
-TEST_F(ResumedUpload, BeginsAnewWhereNothingIsTheSame) {
-  const TestHttpReply begun = test_reply(200,
-                                         "<InitiateMultipartUploadResult><UploadId>new</UploadId>"
-                                         "</InitiateMultipartUploadResult>");
-  for (const TestHttpReply& sent :
-       {parts({{1, part(1)}}), parts({{2, part(1)}}), parts({{1, part(0)}}, "SHA256"),
-        test_reply(404, error_xml("NoSuchUpload")), test_reply(403)}) {
-    Script script({uploads(), sent, begun, kOk, kOk, kOk, completed}, options());
-    const auto written = write(script);
-    ASSERT_TRUE(written) << written.error().message;
-    EXPECT_EQ(script.seen().back(), "POST /bucket/key?uploadId=new");
-  }
-  // Who may not list has nothing to go on with; nor has who writes under a condition, or does not ask.
-  Script hidden({test_reply(403, error_xml("AccessDenied")), begun, kOk, kOk, kOk, completed}, options());
-  EXPECT_TRUE(write(hidden));
-  for (const WriteOptions& plain : {WriteOptions{}, WriteOptions{.only_if_absent = true, .resumes = true}}) {
-    Script script({begun, kOk, kOk, kOk, completed}, options());
-    EXPECT_TRUE(write(script, plain));
-    EXPECT_EQ(script.seen().front(), "POST /bucket/key?uploads=");
-  }
-}
-
-TEST_F(ResumedUpload, LeavesWhatItSentToTheNext) {
-  const TestHttpReply denied = test_reply(403, error_xml("AccessDenied"));
-  Script script({uploads(), parts({{1, part(0)}}), denied}, options());
-  EXPECT_FALSE(write(script));
-  for (const std::string& line : script.seen()) EXPECT_THAT(line, Not(HasSubstr("DELETE")));
-}
-
-TEST_F(ResumedUpload, OfALostAnswerTheChecksumTellsWhetherItWasDone) {
-  const TestHttpReply gone = test_reply(404, error_xml("NoSuchUpload"));
-  for (const bool is_ours : {true, false}) {
-    const std::string crc = crc32c_field(is_ours ? crc32c(data) : 1);
-    Script script(
-        {uploads(), parts({{1, part(0)}, {2, part(1)}, {3, part(2)}}), kDropped, gone,
-         test_reply(200, as_text(data), concat("ETag: \"e\"\r\nx-amz-checksum-crc32c: ", crc, "\r\n"))},
-        options());
-    const auto written = write(script);
-    EXPECT_EQ(written.has_value(), is_ours);
-    EXPECT_EQ(script.seen().back(), "HEAD /bucket/key");
-  }
 }
 
 TEST(S3Write, ALostAnswerOnAKeptConnectionIsNoticedToo) {

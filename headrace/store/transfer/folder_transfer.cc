@@ -123,7 +123,7 @@ class FolderTransfer {
       if (!same && !has_changed) return same.error();
       if (same && *same) {
         if (options_.journal != nullptr) options_.journal->add(job.name, job.source, *job.target);
-        advance(1, static_cast<std::int64_t>(job.source.size_bytes));
+        advance(1, 0);
         report(TransferStep::kSame, job.name, job.source.size_bytes);
         return {};
       }

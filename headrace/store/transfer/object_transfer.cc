@@ -183,6 +183,9 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
   source.key = from.key;
   for (int restarts = 0;; ++restarts) {
     Result<ObjectTransfer> done = transfer_once(from, source, to, options);
+    // Gone on with, an upload may turn out to have been removed meanwhile: then it begins anew.
+    const bool upload_is_gone = !done && done.error().code == Code::kAborted && options.write.resumes;
+    if (upload_is_gone && restarts < kMostRestarts) continue;
     if (done || done.error().code != Code::kFailedPrecondition) return done;
     HEADRACE_TRY(ObjectInfo now, from.store->stat(from.key, options.write.call));
     if (now.version == source.version) return done;  // not the source has changed
@@ -198,24 +201,31 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
 
 Result<bool> have_same_content(const Location& a, const ObjectInfo& of_a, const Location& b,
                                const ObjectInfo& of_b, const ObjectTransferOptions& options) {
+  std::int64_t compared = 0;
+  const auto compare = [&]() -> Result<bool> {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(of_a.size_bytes, kPieceBytes));
+    const PooledBuffer ours = options.buffers->take(size), theirs = options.buffers->take(size);
+    const CallOptions& call = options.write.call;
+    for (std::uint64_t offset = 0; offset < of_a.size_bytes; offset += size) {
+      if (call.stop.stop_requested())
+        return Error{Code::kCancelled, concat("comparing ", a.describe(), " was stopped")};
+      const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, of_a.size_bytes - offset));
+      const MutableBytesView piece_of_a = ours.bytes().first(wanted),
+                             piece_of_b = theirs.bytes().first(wanted);
+      HEADRACE_CHECK(read_exactly(*a.store, a.key, piece_of_a,
+                                  {.offset_bytes = offset, .if_version = of_a.version, .call = call}));
+      HEADRACE_CHECK(read_exactly(*b.store, b.key, piece_of_b,
+                                  {.offset_bytes = offset, .if_version = of_b.version, .call = call}));
+      if (std::memcmp(piece_of_a.data(), piece_of_b.data(), wanted) != 0) return false;
+      compared += static_cast<std::int64_t>(wanted);
+      advance(options, static_cast<std::int64_t>(wanted));
+    }
+    return true;
+  };
   if (of_a.size_bytes != of_b.size_bytes) return false;
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(of_a.size_bytes, kPieceBytes));
-  const PooledBuffer ours = options.buffers->take(size), theirs = options.buffers->take(size);
-  const CallOptions& call = options.write.call;
-  for (std::uint64_t offset = 0; offset < of_a.size_bytes; offset += size) {
-    if (call.stop.stop_requested())
-      return Error{Code::kCancelled, concat("comparing ", a.describe(), " was stopped")};
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, of_a.size_bytes - offset));
-    const MutableBytesView piece_of_a = ours.bytes().first(wanted), piece_of_b = theirs.bytes().first(wanted);
-    HEADRACE_CHECK(
-        read_exactly(*a.store, a.key, piece_of_a,
-                     {.offset_bytes = offset, .if_version = of_a.version, .call = options.write.call}));
-    HEADRACE_CHECK(
-        read_exactly(*b.store, b.key, piece_of_b,
-                     {.offset_bytes = offset, .if_version = of_b.version, .call = options.write.call}));
-    if (std::memcmp(piece_of_a.data(), piece_of_b.data(), wanted) != 0) return false;
-  }
-  return true;
+  const Result<bool> same = compare();
+  if (!same || !*same) advance(options, -compared);
+  return same;
 }
 
 }  // namespace headrace

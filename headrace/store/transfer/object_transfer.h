@@ -22,7 +22,8 @@ struct ObjectTransferOptions {
   std::shared_ptr<BufferPool> buffers = BufferPool::create();
   /// Read the copy again, and compare its CRC32C with what was read of the source.
   bool verify = false;
-  /// Bytes that were copied; negative where a copy begins again. From any thread; may be empty.
+  /// Bytes that were copied, or found to be the same; negative where that begins again. From any thread; may
+  /// be empty.
   std::function<void(std::int64_t)> advance{};
 };
 
@@ -38,7 +39,8 @@ struct ObjectTransfer {
 /// Copies one version, whole: the one that `object` describes, or, if the object was replaced since, a later
 /// one. Within one store that can (Capabilities::server_side_copy) no data pass through this process. What
 /// was read is compared, before the target is there, with the checksum that the source's store keeps, if
-/// `object` has it or, of objects of more than `kPieceBytes` and with `verify`, `stat` tells it.
+/// `object` has it or `stat` tells it; of objects of up to `kPieceBytes`, without `verify`, as the store does
+/// (ReadOptions::is_whole).
 /// \error kFailedPrecondition  the object is changed again and again while it is read
 /// \error kNotFound            it is no longer there
 /// \error kDataLoss            what was read is not what the store keeps; or `verify`, and the copy differs
