@@ -55,7 +55,7 @@ FirstByteTimes::Duration FirstByteTimes::Class::quantile(double part) const {
 std::optional<FirstByteTimes::Duration> FirstByteTimes::unusual(std::uint64_t size_bytes) const {
   const Class& of = classes_[class_of(size_bytes)];
   if (of.total < kAnswersToLearnFrom) return std::nullopt;
-  return std::max(of.quantile(0.95) * 3 / 2, of.quantile(0.5) * 3);
+  return std::max(of.quantile(0.95) * 5 / 4, of.quantile(0.5) * 2);
 }
 
 // ---- InFlightLimit

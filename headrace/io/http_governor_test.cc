@@ -133,7 +133,7 @@ TEST(HttpGovernor, LateAnswersThatLoseAreLearntFrom) {
     governor.answered({.size_bytes = 4096, .first_byte = time}, Time() + seconds(1));
     governor.end();
   };
-  for (int i = 0; i < 2'000; ++i) {
+  for (int i = 0; i < 4'000; ++i) {
     const auto late = governor.hedge_after(4096);
     if (i % 20 < 3 && late) governor.gave_up(4096, std::min<FirstByteTimes::Duration>(*late, seconds(2)));
     serve(milliseconds(10));

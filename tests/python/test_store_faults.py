@@ -248,6 +248,7 @@ def calls_through(proxy: FaultProxy, url: str) -> dict[str, int]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_client_counts_every_fault_and_sends_few_requests_more(s3_url):
     with fault_support.proxy_of_the_server(rate=0) as proxy:
         counted = calls_through(proxy, f"{s3_url}/undisturbed")
