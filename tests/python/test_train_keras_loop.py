@@ -197,6 +197,7 @@ def curve(run: pathlib.Path, part: str, tag: str) -> list[tuple[int, float]]:
 # What a run gives
 
 
+@pytest.mark.slow
 def test_it_trains_as_the_native_loop_does(headrace, store, job):
     """The same model, seed and order; only the last bits of sums may differ, so the first epoch agrees."""
     words = words_of(store, "native", "plain", "", "--epochs", "1", "--json")
