@@ -334,6 +334,9 @@ TEST(S3List, RefusesListsThatCannotBeRight) {
   };
   refused({test_reply(200, page({"p1"}, more("same"))), test_reply(200, page({"p2"}, more("same")))});
   refused({test_reply(200, page({"p2"}, more("t"))), test_reply(200, page({"p1"}, ""))});
+  std::vector<TestHttpReply> without_end;  // two marks take turns, and nothing comes
+  for (int i = 0; i < 2'000; ++i) without_end.push_back(test_reply(200, page({}, more(i % 2 ? "t" : "u"))));
+  refused(std::move(without_end));
   refused({test_reply(200, page({"other"}, ""))});
   refused({test_reply(200, page({"p%zz"}, ""))});
   refused({test_reply(200, page({"p1"}, "<IsTruncated>true</IsTruncated>"))});

@@ -20,6 +20,7 @@ constexpr std::size_t kKeysPerDelete = 1'000;
 constexpr std::size_t kMaxSinglePutBytes = 64 << 20;
 
 constexpr int kMostRestarts = 3;
+constexpr int kMostPagesWithoutNews = 1'000;  // a server may scan far between two objects, not for ever
 
 class S3Store final : public Store {
  public:
@@ -271,6 +272,7 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
                      const std::function<bool(const ObjectInfo&)>& visit) {
   S3Request request{.call = options.call};
   std::string last = options.after, continuation;
+  int pages_without_news = 0;
   while (true) {
     request.query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", std::string(prefix)}};
     if (options.collapse_folders) request.query.emplace_back("delimiter", "/");
@@ -283,6 +285,7 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
     if (!answer.ok()) return client_.explain(request, answer).in(concat("listing ", prefix));
     const Result<S3ListPage> page = parse_list_page(answer.http.body);
     if (!page) return page.error().in(concat(describe(""), ": listing ", prefix));
+    const std::string before = last;
     for (const ObjectInfo& entry : page->entries) {
       // Some servers repeat a folder on the next page, or report the one that `after` lies in.
       if (entry.key <= options.after || entry.key == last) continue;
@@ -294,9 +297,10 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
       if (!visit(entry)) return {};
     }
     if (!page->truncated) return {};
-    if (page->continuation == continuation) {
-      return Error{Code::kDataLoss,
-                   concat(describe(""), ": listing ", prefix, ": the server repeats the same page")};
+    pages_without_news = last == before ? pages_without_news + 1 : 0;
+    if (page->continuation == continuation || pages_without_news == kMostPagesWithoutNews) {
+      return Error{Code::kDataLoss, concat(describe(""), ": listing ", prefix,
+                                           ": the server goes on with pages that name no further object")};
     }
     continuation = page->continuation;
   }
