@@ -9,8 +9,6 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kRemarks = 100;
-// After a wait of the caller of more than this, another thread may be of use.
-constexpr double kLongWaitSeconds = 0.002;
 // A slice of a wait, after which the waiter looks around.
 constexpr std::chrono::milliseconds kLookAround{100};
 constexpr const char* kOpening = "opening a window";
@@ -56,6 +54,7 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
       sizes_(sizes),
       batches_(BatchPool::create(options.columns, plan.row_count())),
       states_(sources.size()),
+      loads_at_once_(sizes.threads, std::min(2 * sizes.threads, sizes.most_threads), sizes.most_threads),
       activities_(static_cast<std::size_t>(sizes.most_threads)),
       trace_(options.trace) {
   next_sequence_ = claimed_sequence_ = options.first_epoch * plan.batches_per_epoch() + options.first_batch;
@@ -196,7 +195,7 @@ Pipeline::BatchTask Pipeline::claim_batch() {
 // Of the window that is needed first: by how far into the mixture its first position comes.
 std::optional<Pipeline::BlockTask> Pipeline::claim_block() {
   std::optional<BlockTask> task;
-  if (first_ || claimed_sequence_ >= end_of_making()) return task;
+  if (first_ || claimed_sequence_ >= end_of_making() || loads_ >= loads_at_once_.limit()) return task;
   double earliest = 0;
   for (std::size_t s = 0; s < states_.size(); ++s) {
     const auto open = std::ranges::find_if(states_[s].windows, [](const auto& candidate) {
@@ -270,11 +269,13 @@ void Pipeline::open_window(std::size_t source, Worker& worker, std::unique_lock<
 void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock) {
   const Clock::time_point start = Clock::now();
   begin(worker, {kLoading, task.source, &task.open->window->blocks()[task.block], 0, start});
+  ++loads_;
   lock.unlock();
   BlockLoader& loader = worker.loaders[task.source];
   Status status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
   trace_.add(kLoading, worker.number, task.block, start);
   lock.lock();
+  --loads_;
   count(worker);
   ++stats_.blocks;
   ++settled_;
@@ -410,15 +411,16 @@ bool Pipeline::caller_holds_all() const {
          batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
 }
 
-// Adds one where threads mostly wait for the store. REQUIRES: mutex_ is held
-void Pipeline::more_threads() {
+// Of a wait of the caller, or a part of one. REQUIRES: mutex_ is held
+void Pipeline::learn_from_wait(double seconds, const LoaderStats& before) {
   double fetching = stats_.fetch_seconds;
   // A load that takes long is one that waits, before it has ended, too.
   for (const Activity& activity : activities_) {
     if (activity.stage == kLoading) fetching += seconds_between(activity.since, Clock::now());
   }
-  const double others = stats_.inflate_seconds + stats_.check_seconds + stats_.decode_seconds;
-  if (fetching > others) add_thread();
+  if (fetching <= stats_.inflate_seconds + stats_.check_seconds + stats_.decode_seconds) return;
+  loads_at_once_.add(seconds, stats_.blocks - before.blocks, stats_.fetched_bytes - before.fetched_bytes);
+  while (static_cast<int>(threads_.size()) < loads_at_once_.limit() && add_thread()) continue;
 }
 
 // Waits until there is something to take. REQUIRES: mutex_ is held
@@ -426,6 +428,13 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
   const Clock::time_point start = Clock::now();
   Clock::time_point reported = start, free_since = start, moved = start;
   std::uint64_t settled = settled_;
+  Clock::time_point learned = start;
+  LoaderStats before = stats_;
+  const auto learn = [&] {
+    const Clock::time_point now = Clock::now();
+    learn_from_wait(seconds_between(std::exchange(learned, now), now), before);
+    before = stats_;
+  };
   while (!is_ready() && !options_.stop.stop_requested()) {
     may_take_.wait_for(lock, options_.stop, kLookAround, [this] { return is_ready(); });
     const Clock::time_point now = Clock::now();
@@ -451,14 +460,13 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
       options_.report(text);
       lock.lock();
     }
-    more_threads();
+    learn();
     changed();
   }
   // Also where a batch is ready: a caller that has asked to stop gets no more.
   if (options_.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
-  const double waited = seconds_between(start, Clock::now());
-  stats_.wait_seconds += waited;
-  if (waited > kLongWaitSeconds) more_threads();
+  stats_.wait_seconds += seconds_between(start, Clock::now());
+  if (!is_closed_) learn();
   return {};
 }
 

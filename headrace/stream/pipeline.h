@@ -22,6 +22,7 @@
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_trace.h"
+#include "headrace/stream/loads_at_once.h"
 #include "headrace/stream/record_finder.h"
 
 namespace headrace {
@@ -122,7 +123,7 @@ class Pipeline {
   bool is_ready() const;
   bool caller_holds_all() const;
   bool add_thread();
-  void more_threads();
+  void learn_from_wait(double seconds, const LoaderStats& before);
   void changed();
   Status await(std::unique_lock<std::mutex>& lock);
   std::string activity_locked() const;
@@ -148,6 +149,8 @@ class Pipeline {
   std::thread::id taker_;                 // the thread that is in `next`
   bool is_closed_ = false;
   LoaderStats stats_;
+  LoadsAtOnce loads_at_once_;
+  int loads_ = 0;                           // that are under way
   std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
   std::vector<std::string> remarks_;
   std::vector<Activity> activities_;  // by thread
