@@ -19,7 +19,7 @@ LAYERS = [
     {"base"},
     {"io"},
     {"store"},
-    {"record", "codec", "engine"},
+    {"record", "codec", "engine", "filesystem"},
     {"stream", "track"},
     {"prepare", "train", "evaluate", "serve"},
     {"cli"},

@@ -59,13 +59,18 @@ def s3_names(url: str) -> list[str]:
 
 
 def s3_objects(url: str) -> dict[str, bytes]:
-    """Key and content of each."""
+    """Key and content of each. Once its client was killed, a server may undo a write that it has not
+    acknowledged, though it was listed (MinIO does): such an object is not there."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client = boto3.client("s3")
-    return {
-        name: client.get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
-        for name in s3_names(url)
-    }
+    objects, undone = {}, set()
+    for name in s3_names(url):
+        try:
+            objects[name] = client.get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
+        except client.exceptions.NoSuchKey:
+            undone.add(name)
+    assert not undone.intersection(s3_names(url) if undone else ()), "listed, and cannot be read"
+    return objects
 
 
 def events_in(segment: bytes) -> list[bytes]:

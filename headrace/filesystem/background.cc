@@ -1,0 +1,68 @@
+#include "headrace/filesystem/background.h"
+
+#include <system_error>
+
+namespace headrace {
+
+Background::~Background() {
+  {
+    const std::scoped_lock lock(mutex_);
+    has_ended_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Background::add(std::function<void()> task) {
+  const std::scoped_lock lock(mutex_);
+  tasks_.push_back(std::move(task));
+  start_thread();
+  changed_.notify_one();
+}
+
+void Background::add_at(Clock::time_point time, std::function<void()> task) {
+  const std::scoped_lock lock(mutex_);
+  later_.emplace(time, std::move(task));
+  start_thread();
+  changed_.notify_all();  // who waits for a later time
+}
+
+// REQUIRES: mutex_ is held
+void Background::start_thread() {
+  const bool are_enough = idle_ > static_cast<int>(tasks_.size());
+  if (are_enough || static_cast<int>(threads_.size()) >= most_threads_) return;
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // Those that there are do it, later.
+  }
+}
+
+void Background::work() {
+  std::unique_lock lock(mutex_);
+  while (!has_ended_) {
+    std::function<void()> task;
+    if (!tasks_.empty()) {
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    } else if (!later_.empty() && later_.begin()->first <= Clock::now()) {
+      task = std::move(later_.extract(later_.begin()).mapped());
+    }
+    if (task) {
+      lock.unlock();
+      task();
+      task = {};  // what it holds goes without the mutex
+      lock.lock();
+      continue;
+    }
+    ++idle_;
+    if (later_.empty()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, later_.begin()->first);
+    }
+    --idle_;
+  }
+}
+
+}  // namespace headrace

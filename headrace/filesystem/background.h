@@ -1,0 +1,46 @@
+#pragma once
+
+/// \file Threads that work ahead of those that will want the result.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace headrace {
+
+/// Runs tasks on a bounded number of threads, which are started as they are needed. Thread-safe. Destruction
+/// waits for tasks that run, and drops the others.
+///
+/// Where the system refuses a thread, tasks may wait for ever: whoever needs a result must be able to do it
+/// himself, as FetchedRange can.
+class Background {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Background(int threads) : most_threads_(threads) {}
+  ~Background();
+
+  void add(std::function<void()> task);
+  /// Not before that time.
+  void add_at(Clock::time_point time, std::function<void()> task);
+
+ private:
+  void work();
+  void start_thread();
+
+  const int most_threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::multimap<Clock::time_point, std::function<void()>> later_;
+  int idle_ = 0;
+  bool has_ended_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,47 @@
+#pragma once
+
+/// \file Small blocks of objects that were read at random, for all files together.
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "headrace/filesystem/fetched_range.h"
+
+namespace headrace {
+
+inline constexpr std::size_t kBlockBytes = 64 << 10;
+
+/// Blocks are aligned to kBlockBytes; the last one of an object is shorter. The least recently used go first.
+/// Thread-safe.
+class BlockCache {
+ public:
+  explicit BlockCache(std::size_t most_blocks) : most_blocks_(most_blocks) {}
+
+  /// The block that begins at `number` · kBlockBytes, which may not be fetched yet: wait for it.
+  std::shared_ptr<FetchedRange> block(const Location& location, const ObjectInfo& object,
+                                      std::uint64_t number);
+  /// Puts one there that was read otherwise.
+  void put(const Location& location, const ObjectInfo& object, std::uint64_t number, BytesView data);
+  void clear();
+
+ private:
+  using Name = std::tuple<std::string, std::string, std::uint64_t>;  // object, version, number
+  struct Entry {
+    Name name;
+    std::shared_ptr<FetchedRange> range;
+  };
+
+  void insert(Name name, std::shared_ptr<FetchedRange> range);
+
+  const std::size_t most_blocks_;
+  const std::shared_ptr<BufferPool> pool_ = BufferPool::create();
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the last used first
+  std::map<Name, std::list<Entry>::iterator> found_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,398 @@
+#include "headrace/filesystem/file_system.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/filesystem/temporary_name.h"
+#include "headrace/io/parallel.h"
+#include "headrace/store/glob.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kCopiesAtOnce = 16;
+
+// "s3://bucket" of "s3://bucket/a/b"; what is no URL has none, and is refused by who opens it.
+std::string_view root_of(std::string_view path) {
+  const std::size_t colon = path.find("://");
+  if (colon == path.npos) return {};
+  return path.substr(0, path.find('/', colon + 3));
+}
+
+Error refused(Code code, const Location& at, std::string_view why) {
+  return {code, concat(at.describe(), ": ", why)};
+}
+
+// Of a file that is visible when it is closed.
+class PlainFile final : public WritableFile {
+ public:
+  explicit PlainFile(Location location) : writer_(std::move(location)) {}
+
+  // What was there, which is written anew if more comes.
+  Status begin_with(const ObjectInfo& object) {
+    has_changed_ = false;
+    return read_in_pieces(*writer_.location().store, object, {},
+                          [&](BytesView piece) { return writer_.append(piece); });
+  }
+  ~PlainFile() override { static_cast<void>(PlainFile::close()); }
+  Status append(BytesView data) override {
+    if (closed_) return *closed_;
+    has_changed_ = true;
+    return writer_.append(data);
+  }
+  Status flush() override { return writer_.status(); }
+  Status close() override {
+    if (!closed_) closed_ = has_changed_ ? writer_.commit() : Status{};
+    return *closed_;
+  }
+  std::uint64_t size_bytes() const override { return writer_.size_bytes(); }
+
+ private:
+  ObjectWriter writer_;
+  bool has_changed_ = true;
+  std::optional<Status> closed_;
+};
+
+// Of a file that is visible when it is renamed.
+class TemporaryFile final : public WritableFile {
+ public:
+  TemporaryFile(std::string path, Location final_location, HeldFiles& held)
+      : path_(std::move(path)),
+        writer_(std::make_unique<ObjectWriter>(std::move(final_location))),
+        held_(held) {}
+  ~TemporaryFile() override { static_cast<void>(TemporaryFile::close()); }
+  Status append(BytesView data) override { return writer_ ? writer_->append(data) : closed_; }
+  Status flush() override { return writer_ ? writer_->status() : closed_; }
+  Status close() override {
+    if (!writer_) return closed_;
+    closed_ = writer_->status();
+    size_bytes_ = writer_->size_bytes();
+    if (closed_) held_.hold(path_, std::move(writer_));
+    writer_.reset();
+    return closed_;
+  }
+  std::uint64_t size_bytes() const override { return writer_ ? writer_->size_bytes() : size_bytes_; }
+
+ private:
+  const std::string path_;
+  std::unique_ptr<ObjectWriter> writer_;
+  HeldFiles& held_;
+  std::uint64_t size_bytes_ = 0;
+  Status closed_;
+};
+
+// Of a file that is visible as it grows.
+class EventFile final : public WritableFile {
+ public:
+  explicit EventFile(std::shared_ptr<LogFile> log) : log_(std::move(log)) {}
+  Status append(BytesView data) override { return log_->append(data); }
+  Status flush() override { return log_->flush(); }
+  Status close() override { return log_->close(); }
+  std::uint64_t size_bytes() const override { return log_->size_bytes(); }
+
+ private:
+  const std::shared_ptr<LogFile> log_;
+};
+
+bool is_event_file(std::string_view key) { return last_segment(key).find("tfevents") != key.npos; }
+
+}  // namespace
+
+std::string FileSystem::clean(std::string_view path) {
+  const std::string_view root = root_of(path);
+  std::string out(root);
+  for (const std::string& segment : split(path.substr(root.size()), '/')) {
+    if (segment.empty() || segment == ".") continue;
+    out += '/';
+    out += segment;
+  }
+  return out;
+}
+
+Result<Location> FileSystem::locate(std::string_view path) const { return options_.open(clean(path)); }
+
+// ---- Folders -------------------------------------------------------------------------------------
+
+bool FileSystem::was_created(const Location& folder) {
+  const std::scoped_lock lock(mutex_);
+  return created_.contains(folder.url.text());
+}
+
+void FileSystem::forget_created(const Location& folder, bool all_below) {
+  const std::string path = folder.url.text();
+  const std::scoped_lock lock(mutex_);
+  created_.erase(path);
+  if (!all_below) return;
+  const std::string prefix = folder_prefix(path);
+  std::erase_if(created_, [&](const std::string& other) { return other.starts_with(prefix); });
+}
+
+Result<bool> FileSystem::is_folder(const Location& at) {
+  if (was_created(at)) return true;
+  bool is_there = at.key.empty();
+  const Status listed = at.store->list(folder_prefix(at.key), {.collapse_folders = true},
+                                       [&](const ObjectInfo&) { return is_there = true, false; });
+  if (listed) return is_there;
+  if (listed.error().code == Code::kNotFound) return false;  // the bucket
+  return listed.error();
+}
+
+// An error if a folder is there.
+Status FileSystem::refuse_folder(const Location& at) {
+  HEADRACE_TRY(const bool is_there, is_folder(at));
+  return is_there ? Status(refused(Code::kFailedPrecondition, at, "is a folder")) : Status{};
+}
+
+Result<FileInfo> FileSystem::stat(std::string_view path) {
+  HEADRACE_TRY(const Location at, locate(path));
+  const std::string name = at.url.text();
+  if (const auto size = held_.size_bytes(name)) return FileInfo{.size_bytes = *size};
+  if (const auto size = logs_.size_bytes(name)) return FileInfo{.size_bytes = *size};
+  if (!at.key.empty() && !was_created(at)) {
+    const auto object = at.store->stat(at.key, {});
+    if (object) return FileInfo{.size_bytes = object->size_bytes, .modified = object->modified};
+    if (object.error().code != Code::kNotFound) return object.error();
+  }
+  HEADRACE_TRY(const bool is_there, is_folder(at));
+  if (is_there) return FileInfo{.is_folder = true};
+  return refused(Code::kNotFound, at, "neither a file nor a folder is there");
+}
+
+Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
+  HEADRACE_TRY(const Location at, locate(folder));
+  HEADRACE_TRY(const FileInfo info, stat(folder));
+  if (!info.is_folder) return refused(Code::kFailedPrecondition, at, "is a file, not a folder");
+  std::set<std::string> names;
+  const std::string prefix = folder_prefix(at.key);
+  HEADRACE_CHECK(at.store->list(prefix, {.collapse_folders = true}, [&](const ObjectInfo& entry) {
+    std::string name = entry.key.substr(prefix.size());
+    if (entry.is_folder()) name.pop_back();
+    names.insert(std::move(name));
+    return true;
+  }));
+  const std::string path = concat(at.url.text(), "/");
+  const std::scoped_lock lock(mutex_);
+  for (auto next = created_.lower_bound(path); next != created_.end() && next->starts_with(path); ++next)
+    names.insert(next->substr(path.size(), next->find('/', path.size()) - path.size()));
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
+  const std::string cleaned = clean(pattern);
+  const std::string_view root = root_of(cleaned);
+  HEADRACE_TRY(const Location at, locate(root));
+  const std::string_view keys = std::string_view(cleaned).substr(std::min(root.size() + 1, cleaned.size()));
+  std::set<std::string> found;
+  const auto add = [&](std::string_view key) { found.insert(concat(root, "/", key)); };
+  const Status listed = visit_matches(*at.store, keys, {.with_folders = true}, [&](const ObjectInfo& entry) {
+    add(entry.is_folder() ? std::string_view(entry.key).substr(0, entry.key.size() - 1) : entry.key);
+    return true;
+  });
+  if (!listed && listed.error().code != Code::kNotFound) return listed.error();
+  const std::string prefix = concat(at.url.text(), "/");
+  const std::scoped_lock lock(mutex_);
+  for (const std::string& folder : created_) {
+    if (!folder.starts_with(prefix)) continue;
+    const std::string_view key = std::string_view(folder).substr(prefix.size());
+    if (matches_pattern(keys, key)) add(key);
+  }
+  return std::vector<std::string>(found.begin(), found.end());
+}
+
+Status FileSystem::create_folder(std::string_view folder) {
+  HEADRACE_TRY(const Location at, locate(folder));
+  const auto there = stat(folder);
+  if (there) return refused(Code::kAlreadyExists, at, "is there already");
+  if (there.error().code != Code::kNotFound) return there.error();
+  const std::string parent(std::string_view(clean(folder)).substr(0, clean(folder).rfind('/')));
+  if (at.key.empty()) return there.error();  // a bucket is not made by the way
+  HEADRACE_TRY(const FileInfo above, stat(parent));
+  if (!above.is_folder) return refused(Code::kFailedPrecondition, at, "lies below a file");
+  const std::scoped_lock lock(mutex_);
+  created_.insert(at.url.text());
+  return {};
+}
+
+Status FileSystem::create_folders(std::string_view folder) {
+  HEADRACE_TRY(Location at, locate(folder));
+  const auto there = stat(folder);
+  if (there && !there->is_folder) return refused(Code::kFailedPrecondition, at, "is a file");
+  if (there) return {};
+  if (there.error().code != Code::kNotFound || at.key.empty()) return there.error();
+  const std::scoped_lock lock(mutex_);
+  for (; !at.url.path.empty(); at.url.path = parent_key(at.url.path)) created_.insert(at.url.text());
+  return {};
+}
+
+Status FileSystem::remove_folder(std::string_view folder) {
+  HEADRACE_TRY(const std::vector<std::string> names, children(folder));
+  HEADRACE_TRY(const Location at, locate(folder));
+  if (!names.empty() || at.key.empty()) return refused(Code::kFailedPrecondition, at, "is not empty");
+  forget_created(at, false);
+  return {};
+}
+
+Result<std::vector<std::string>> FileSystem::keys_below(const Location& folder) {
+  HEADRACE_TRY(const std::vector<ObjectInfo> objects, list_all(*folder.store, folder_prefix(folder.key)));
+  std::vector<std::string> keys;
+  keys.reserve(objects.size());
+  for (const ObjectInfo& object : objects) keys.push_back(object.key);
+  return keys;
+}
+
+Status FileSystem::remove_below(const Location& folder) {
+  HEADRACE_TRY(const std::vector<std::string> keys, keys_below(folder));
+  HEADRACE_CHECK(folder.store->remove_many(keys, {}));
+  forget_created(folder, true);
+  return {};
+}
+
+Status FileSystem::remove_all(std::string_view path) {
+  HEADRACE_TRY(const FileInfo info, stat(path));
+  if (!info.is_folder) return remove_file(path);
+  HEADRACE_TRY(const Location at, locate(path));
+  return remove_below(at);
+}
+
+// ---- Files ---------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<ReadableFile>> FileSystem::open_for_reading(std::string_view path) {
+  HEADRACE_TRY(Location at, locate(path));
+  HEADRACE_TRY(std::optional<Bytes> content, held_.content(at.url.text()));
+  if (content) return ReadableFile::of_memory(std::move(at), *std::move(content), reads_);
+  if (at.key.empty()) return refused(Code::kFailedPrecondition, at, "is a folder");
+  return ReadableFile::open(std::move(at), reads_);
+}
+
+Result<std::unique_ptr<WritableFile>> FileSystem::open_for_writing(std::string_view path) {
+  HEADRACE_TRY(Location at, locate(path));
+  HEADRACE_CHECK(check_key(at.key));
+  if (was_created(at)) return refused(Code::kFailedPrecondition, at, "is a folder");
+  const std::string name = at.url.text();
+  if (is_event_file(at.key)) {
+    HEADRACE_TRY(auto log, LogFile::open(std::move(at), false, {.segment_header = options_.segment_header},
+                                         reads_.background));
+    logs_.add(name, log);
+    return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
+  }
+  if (const auto final_key = final_name(at.key)) {
+    at.url.path = *final_key;
+    at.key = *final_key;
+    return std::unique_ptr<WritableFile>(std::make_unique<TemporaryFile>(name, std::move(at), held_));
+  }
+  return std::unique_ptr<WritableFile>(std::make_unique<PlainFile>(std::move(at)));
+}
+
+Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string_view path) {
+  HEADRACE_TRY(Location at, locate(path));
+  HEADRACE_CHECK(check_key(at.key));
+  if (is_event_file(at.key)) {
+    const std::string name = at.url.text();
+    HEADRACE_TRY(auto log, LogFile::open(std::move(at), true, {.segment_header = options_.segment_header},
+                                         reads_.background));
+    logs_.add(name, log);
+    return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
+  }
+  const auto object = at.store->stat(at.key, {});
+  if (!object && object.error().code == Code::kNotFound) return open_for_writing(path);
+  if (!object) return object.error();
+  auto file = std::make_unique<PlainFile>(std::move(at));
+  HEADRACE_CHECK(file->begin_with(*object));
+  return std::unique_ptr<WritableFile>(std::move(file));
+}
+
+Status FileSystem::remove_file(std::string_view path) {
+  HEADRACE_TRY(const Location at, locate(path));
+  if (held_.take(at.url.text())) return {};
+  HEADRACE_TRY(const FileInfo info, stat(path));
+  if (info.is_folder) return refused(Code::kFailedPrecondition, at, "is a folder");
+  HEADRACE_CHECK(remove_object(*at.store, at.key));
+  // The folder that it was in is still there, as on a disk.
+  Url above = at.url;
+  above.path = parent_key(above.path);
+  const std::scoped_lock lock(mutex_);
+  if (!above.path.empty()) created_.insert(above.text());
+  return {};
+}
+
+Status FileSystem::copy_object(const Location& from, const Location& to) {
+  if (from.store == to.store) {
+    const auto copied = to.store->copy(from.key, to.key, {});
+    return copied ? Status{} : Status(copied.error());
+  }
+  HEADRACE_TRY(const ObjectInfo object, from.store->stat(from.key, {}));
+  ObjectWriter writer(to);
+  HEADRACE_CHECK(
+      read_in_pieces(*from.store, object, {}, [&](BytesView piece) { return writer.append(piece); }));
+  return writer.commit();
+}
+
+Status FileSystem::copy(std::string_view from, std::string_view to) {
+  HEADRACE_TRY(const Location source, locate(from));
+  HEADRACE_TRY(const Location target, locate(to));
+  HEADRACE_CHECK(check_key(target.key));
+  HEADRACE_TRY(const std::optional<Bytes> content, held_.content(source.url.text()));
+  if (!content) return copy_object(source, target);
+  const auto written = target.store->write(target.key, *content, {});
+  return written ? Status{} : Status(written.error());
+}
+
+Status FileSystem::rename(std::string_view from, std::string_view to) {
+  HEADRACE_TRY(const Location source, locate(from));
+  HEADRACE_TRY(const Location target, locate(to));
+  HEADRACE_CHECK(check_key(target.key));
+  if (source.url == target.url) return {};
+  if (std::unique_ptr<ObjectWriter> file = held_.take(source.url.text())) {
+    const Url& final_url = file->location().url;
+    const auto next = final_name(target.key);
+    if (next == file->location().key && final_url.authority == target.url.authority) {
+      held_.hold(target.url.text(), std::move(file));
+      return {};
+    }
+    if (final_url == target.url) return file->commit();
+    const Bytes* content = file->content();
+    if (content == nullptr) {
+      const Error error = refused(
+          Code::kFailedPrecondition, source,
+          concat("this part of a checkpoint is being written as ", final_url.text(), ", and cannot become ",
+                 target.url.text(), "; give the file another name, without .part or .tempstate"));
+      held_.hold(source.url.text(), std::move(file));
+      return error;
+    }
+    const auto written = target.store->write(target.key, *content, {});
+    return written ? Status{} : Status(written.error());
+  }
+  HEADRACE_TRY(const FileInfo info, stat(from));
+  if (info.is_folder) return rename_folder(source, target);
+  HEADRACE_CHECK(refuse_folder(target));
+  HEADRACE_CHECK(copy_object(source, target));
+  return remove_object(*source.store, source.key);
+}
+
+// All copies first: after a kill, each object is under its old name, its new one, or both.
+Status FileSystem::rename_folder(const Location& from, const Location& to) {
+  if (folder_prefix(to.url.text()).starts_with(folder_prefix(from.url.text())))
+    return refused(Code::kInvalidArgument, from, concat("cannot be moved into itself, ", to.describe()));
+  const auto below = children(to.url.text());
+  if (below ? !below->empty() : below.error().code != Code::kNotFound)
+    return below ? refused(Code::kFailedPrecondition, to, "is a folder that is not empty") : below.error();
+  HEADRACE_TRY(const std::vector<std::string> keys, keys_below(from));
+  const auto renamed = [&](const std::string& key) {
+    Location at = to;
+    const std::string_view rest = std::string_view(key).substr(folder_prefix(from.key).size());
+    at.key = join_key(to.key, rest);
+    at.url.path = join_key(to.url.path, rest);
+    return at;
+  };
+  HEADRACE_CHECK(parallel_for(kCopiesAtOnce, keys.size(), [&](std::size_t i) {
+    Location at = from;
+    at.key = at.url.path = keys[i];
+    return copy_object(at, renamed(keys[i]));
+  }));
+  HEADRACE_CHECK(remove_below(from));
+  const std::scoped_lock lock(mutex_);
+  if (keys.empty()) created_.insert(to.url.text());
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,98 @@
+#pragma once
+
+/// \file Files and folders over stores, as TensorFlow expects them: docs/tensorflow-file-systems.md.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/filesystem/held_files.h"
+#include "headrace/filesystem/log_file.h"
+#include "headrace/filesystem/readable_file.h"
+#include "headrace/filesystem/writable_file.h"
+
+namespace headrace {
+
+struct FileInfo {
+  std::uint64_t size_bytes = 0;
+  std::optional<std::chrono::system_clock::time_point> modified{};
+  bool is_folder = false;
+};
+
+struct FileSystemOptions {
+  /// Where a URL lies.
+  std::function<Result<Location>(std::string_view url)> open;
+  /// Of each segment of an event file but the first.
+  std::function<Bytes()> segment_header;
+};
+
+/// All stores of a process. Thread-safe. What it opens must not outlive it.
+///
+/// Paths are URLs. Consecutive slashes count as one, segments "." as nothing.
+/// \error kInvalidArgument  of every method: no URL, or "..", or no key; nothing is asked of a store
+class FileSystem {
+ public:
+  explicit FileSystem(FileSystemOptions options) : options_(std::move(options)) {}
+
+  /// The path as the other methods understand it.
+  static std::string clean(std::string_view path);
+
+  /// \error kNotFound
+  Result<std::unique_ptr<ReadableFile>> open_for_reading(std::string_view path);
+  /// \error kFailedPrecondition  a folder is there
+  Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
+  Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
+
+  /// \error kNotFound
+  Result<FileInfo> stat(std::string_view path);
+  /// Names, ascending, of folders without a slash.
+  /// \error kNotFound, kFailedPrecondition (it is a file)
+  Result<std::vector<std::string>> children(std::string_view folder);
+  /// Paths of files and folders, ascending; patterns as in store/glob.h.
+  Result<std::vector<std::string>> matches(std::string_view pattern);
+
+  /// \error kAlreadyExists; kNotFound (its parent is not there); kFailedPrecondition (its parent is a file)
+  Status create_folder(std::string_view folder);
+  /// With all folders above it. One that is there is no error.
+  Status create_folders(std::string_view folder);
+  /// \error kNotFound; kFailedPrecondition (it is a folder)
+  Status remove_file(std::string_view path);
+  /// \error kNotFound; kFailedPrecondition (it is a file, or not empty)
+  Status remove_folder(std::string_view folder);
+  /// With all that lies in it. \error kNotFound
+  Status remove_all(std::string_view path);
+
+  /// Replaces a file that is there.
+  /// \error kNotFound; kFailedPrecondition (a folder is there)
+  Status rename(std::string_view from, std::string_view to);
+  Status copy(std::string_view from, std::string_view to);
+
+  /// What was read is not taken from memory any more.
+  void forget_reads() { reads_.blocks.clear(); }
+
+ private:
+  Result<Location> locate(std::string_view path) const;
+  Result<bool> is_folder(const Location& at);
+  Status refuse_folder(const Location& at);
+  Status remove_below(const Location& folder);
+  Status copy_object(const Location& from, const Location& to);
+  Status rename_folder(const Location& from, const Location& to);
+  Result<std::vector<std::string>> keys_below(const Location& folder);
+  bool was_created(const Location& folder);
+  void forget_created(const Location& folder, bool all_below);
+
+  const FileSystemOptions options_;
+  ReadResources reads_;
+  HeldFiles held_;
+  OpenLogs logs_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> created_;  // folders, as URLs
+};
+
+}  // namespace headrace

@@ -1,0 +1,53 @@
+#include "headrace/filesystem/held_files.h"
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+void HeldFiles::hold(const std::string& path, std::unique_ptr<ObjectWriter> file) {
+  {
+    const std::scoped_lock lock(mutex_);
+    file.swap(files_[path]);
+  }
+  // What it replaces ends here, without the mutex: an upload is aborted.
+}
+
+std::optional<std::uint64_t> HeldFiles::size_bytes(const std::string& path) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = files_.find(path);
+  return found == files_.end() ? std::nullopt : std::optional(found->second->size_bytes());
+}
+
+Result<std::optional<Bytes>> HeldFiles::content(const std::string& path) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = files_.find(path);
+  if (found == files_.end()) return std::optional<Bytes>();
+  if (const Bytes* content = found->second->content()) return std::optional(*content);
+  return Error{Code::kFailedPrecondition,
+               concat(path, ": a temporary file of over ", format_size(ObjectWriter::kMemoryBytes),
+                      " cannot be read before it is renamed to ", found->second->location().url.text())};
+}
+
+std::unique_ptr<ObjectWriter> HeldFiles::take(const std::string& path) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = files_.extract(path);
+  return found ? std::move(found.mapped()) : nullptr;
+}
+
+void OpenLogs::add(const std::string& path, const std::shared_ptr<LogFile>& log) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(logs_, [](const auto& entry) { return entry.second.expired(); });
+  logs_[path] = log;
+}
+
+std::optional<std::uint64_t> OpenLogs::size_bytes(const std::string& path) {
+  std::shared_ptr<LogFile> log;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = logs_.find(path);
+    if (found != logs_.end()) log = found->second.lock();
+  }
+  return log ? std::optional(log->size_bytes()) : std::nullopt;
+}
+
+}  // namespace headrace

@@ -1,0 +1,171 @@
+#include "headrace/filesystem/log_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+// Framed as a record is; the log looks at lengths only.
+std::string record(std::string_view text) {
+  std::string out(8, '\0');
+  store_little_endian(reinterpret_cast<std::byte*>(out.data()), static_cast<std::uint64_t>(text.size()));
+  return concat(out, "LLLL", text, "DDDD");
+}
+
+class FailingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (failure) return *failure;
+    return ForwardingStore::write(key, data, options);
+  }
+  std::optional<Error> failure;
+};
+
+class LogFileTest : public testing::Test {
+ protected:
+  std::shared_ptr<LogFile> open(bool goes_on = false) {
+    auto log = LogFile::open(at, goes_on,
+                             {.segment_header = [] { return to_bytes("H:"); }, .now = [this] { return now; }},
+                             background);
+    EXPECT_TRUE(log);
+    return *std::move(log);
+  }
+  static Status append(LogFile& log, std::string_view text) { return log.append(as_bytes(record(text))); }
+  // Of all segments, in the order of their names; framing is left out.
+  std::vector<std::string> segments() {
+    std::vector<std::string> out;
+    const auto objects = list_all(*store, "");
+    for (const ObjectInfo& object : *objects) {
+      const auto read = read_object(*store, object.key, 100 << 20);
+      std::string text = to_string(read->data);
+      std::erase(text, 'L'), std::erase(text, 'D'), std::erase_if(text, [](char c) { return c < ' '; });
+      out.push_back(concat(object.key, "=", text.substr(0, 20)));
+    }
+    return out;
+  }
+
+  Background::Clock::time_point now{};
+  std::shared_ptr<FailingStore> store = std::make_shared<FailingStore>(make_memory_store("test"));
+  Location at{store, "events", {"memory", "test", "events"}};
+  Background background{2};
+};
+
+TEST_F(LogFileTest, EachFlushIsASegmentThatNeverChanges) {
+  const auto log = open();
+  EXPECT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre());
+  ASSERT_TRUE(append(*log, "one"));
+  ASSERT_TRUE(log->flush());
+  now += seconds(30);
+  ASSERT_TRUE(append(*log, "two"));
+  ASSERT_TRUE(append(*log, "three"));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:twothree"));
+}
+
+TEST_F(LogFileTest, FlushesSoonAfterAnotherAreOneSegment) {
+  const auto log = open();
+  for (const char* text : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(append(*log, text));
+    ASSERT_TRUE(log->flush());
+  }
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:bcd"));
+}
+
+TEST_F(LogFileTest, AFlushThatWasPutOffHappens) {
+  const auto began = Background::Clock::now();
+  now = began;
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "b"));
+  ASSERT_TRUE(log->flush());
+  const auto deadline = began + seconds(30);
+  while (segments().size() < 2 && Background::Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
+}
+
+TEST_F(LogFileTest, AFlushWritesWholeRecordsOnly) {
+  const auto log = open();
+  const std::string two = record("one") + record("two");
+  ASSERT_TRUE(log->append(as_bytes(two).first(two.size() - 5)));
+  ASSERT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre("events=one"));
+  ASSERT_TRUE(log->append(as_bytes(two).last(5)));
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:two"));
+}
+
+TEST_F(LogFileTest, MuchIsWrittenWithoutAFlush) {
+  const auto log = open();
+  const std::string megabyte(1 << 20, 'x');
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(append(*log, megabyte));
+    now += seconds(1);
+  }
+  EXPECT_EQ(segments().size(), 2U);
+}
+
+TEST_F(LogFileTest, TwoWritersOfOneNameLoseNothing) {
+  const auto first = open(), second = open();
+  ASSERT_TRUE(append(*first, "a"));
+  ASSERT_TRUE(append(*second, "b"));
+  ASSERT_TRUE(first->flush());
+  ASSERT_TRUE(second->flush());
+  now += seconds(2);
+  ASSERT_TRUE(append(*first, "c"));
+  ASSERT_TRUE(first->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:c"));
+}
+
+TEST_F(LogFileTest, AppendingGoesOnAfterWhatIsThere) {
+  for (const char* text : {"a", "b", "c"}) {
+    const auto log = open(true);
+    ASSERT_TRUE(append(*log, text));
+  }
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:c"));
+}
+
+TEST_F(LogFileTest, AnOutageOfTheStoreIsOutlasted) {
+  const auto log = open();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "b"));
+  EXPECT_FALSE(log->close());
+  store->failure.reset();
+  EXPECT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=ab"));
+}
+
+TEST_F(LogFileTest, WhatNoWaitingMendsIsToldAtOnce) {
+  const auto log = open();
+  store->failure = Error{Code::kPermissionDenied, "may not write"};
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_EQ(log->flush().error().code, Code::kPermissionDenied);
+}
+
+TEST_F(LogFileTest, WhatWaitsForTheStoreIsBounded) {
+  const auto log = open();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  const std::string megabyte(1 << 20, 'x');
+  Status status;
+  for (int i = 0; i < 100 && status; ++i) status = append(*log, megabyte);
+  EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace headrace

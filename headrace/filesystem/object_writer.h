@@ -1,0 +1,40 @@
+#pragma once
+
+/// \file An object that is being written from front to back: in memory while it is small, else sent meanwhile.
+
+#include <memory>
+
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+/// Not thread-safe. Without `commit`, the object stays as it was.
+class ObjectWriter {
+ public:
+  /// Nothing is asked of the store before there is more than kMemoryBytes, or `commit`.
+  explicit ObjectWriter(Location location) : location_(std::move(location)) {}
+
+  static constexpr std::size_t kMemoryBytes = 16 << 20;
+
+  /// After an error, every further call gives that error.
+  Status append(BytesView data);
+  Status status() const { return status_; }
+  /// Makes the object visible, whole. Once.
+  Status commit();
+
+  const Location& location() const { return location_; }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  /// All of it, while it is in memory.
+  const Bytes* content() const { return upload_ ? nullptr : &buffer_; }
+
+ private:
+  Status send(BytesView data);
+
+  const Location location_;
+  Bytes buffer_;  // what was not sent
+  std::unique_ptr<Upload> upload_;
+  std::uint64_t size_bytes_ = 0;
+  Status status_;
+};
+
+}  // namespace headrace

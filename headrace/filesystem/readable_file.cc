@@ -1,0 +1,160 @@
+#include "headrace/filesystem/readable_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kFirstRangeBytes = 512 << 10;
+constexpr std::size_t kMostRangeBytes = 8 << 20;
+constexpr std::size_t kRangesAhead = 4;
+// A read of so much is fetched well by itself, straight into the caller's memory.
+constexpr std::size_t kLargeReadBytes = 4 << 20;
+// No sequence goes on there.
+constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+}  // namespace
+
+ReadableFile::ReadableFile(Location location, ObjectInfo object, ReadResources& resources)
+    : location_(std::move(location)), object_(std::move(object)), resources_(resources) {
+  for (Sequence& sequence : sequences_) sequence.next = kNowhere;
+}
+
+// Ranges may be being fetched: they keep themselves, and end soon.
+ReadableFile::~ReadableFile() { stop_.request_stop(); }
+
+Result<std::unique_ptr<ReadableFile>> ReadableFile::open(Location location, ReadResources& resources) {
+  Bytes first(kBlockBytes);
+  HEADRACE_TRY(ReadResult read, location.store->read_into(location.key, first, {}));
+  first.resize(read.bytes_read);
+  std::unique_ptr<ReadableFile> file(
+      new ReadableFile(std::move(location), std::move(read.object), resources));
+  if (!first.empty()) resources.blocks.put(file->location_, file->object_, 0, first);
+  return file;
+}
+
+std::unique_ptr<ReadableFile> ReadableFile::of_memory(Location location, Bytes data,
+                                                      ReadResources& resources) {
+  ObjectInfo object{.key = location.key, .size_bytes = data.size()};
+  std::unique_ptr<ReadableFile> file(new ReadableFile(std::move(location), std::move(object), resources));
+  file->memory_ = std::move(data);
+  file->is_in_memory_ = true;
+  return file;
+}
+
+// A sequence that goes on at `offset`, for this thread alone; none if there is none.
+ReadableFile::Sequence* ReadableFile::claim(std::uint64_t offset) {
+  const std::scoped_lock lock(mutex_);
+  for (Sequence& sequence : sequences_) {
+    if (sequence.is_busy || sequence.next != offset) continue;
+    sequence.is_busy = true;
+    sequence.last_used = ++uses_;
+    return &sequence;
+  }
+  return nullptr;
+}
+
+// Where a new sequence may go on; the one that was not used for longest is forgotten.
+void ReadableFile::remember(std::uint64_t end) {
+  std::deque<std::shared_ptr<FetchedRange>> dropped;
+  const std::scoped_lock lock(mutex_);
+  Sequence* oldest = nullptr;
+  for (Sequence& sequence : sequences_) {
+    if (sequence.is_busy) continue;
+    if (oldest == nullptr || sequence.last_used < oldest->last_used) oldest = &sequence;
+  }
+  if (oldest == nullptr) return;
+  dropped.swap(oldest->ranges);
+  *oldest = {.next = end, .last_used = ++uses_};
+}
+
+Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView target) {
+  if (offset >= size_bytes() || target.empty()) return std::size_t{0};
+  target =
+      target.first(static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), size_bytes() - offset)));
+  if (is_in_memory_) {
+    std::memcpy(target.data(), memory_.data() + offset, target.size());
+    return target.size();
+  }
+  Status status;
+  if (size_bytes() <= kBlockBytes) {
+    status = read_blocks(offset, target);
+  } else if (Sequence* sequence = claim(offset)) {
+    status = read_sequence(*sequence, target);
+    const std::scoped_lock lock(mutex_);
+    sequence->next = status ? offset + target.size() : kNowhere;
+    if (!status) sequence->ranges.clear();
+    sequence->is_busy = false;
+  } else {
+    status = read_here(offset, target);
+    if (status) remember(offset + target.size());
+  }
+  if (!status) return std::move(status).error();
+  return target.size();
+}
+
+Status ReadableFile::read_here(std::uint64_t offset, MutableBytesView target) {
+  if (target.size() <= kBlockBytes) return read_blocks(offset, target);
+  return read_exactly(*location_.store, location_.key, target,
+                      {.offset_bytes = offset, .if_version = object_.version});
+}
+
+Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) {
+  while (!target.empty()) {
+    const std::shared_ptr<FetchedRange> block =
+        resources_.blocks.block(location_, object_, offset / kBlockBytes);
+    // Others may wait for the same block: it is fetched even if this file is closed.
+    HEADRACE_TRY(const BytesView data, block->wait({}));
+    const BytesView here = data.subspan(static_cast<std::size_t>(offset - block->begin()));
+    const std::size_t taken = std::min(here.size(), target.size());
+    std::memcpy(target.data(), here.data(), taken);
+    target = target.subspan(taken);
+    offset += taken;
+  }
+  return {};
+}
+
+// Orders the ranges that follow, as far as there is memory.
+void ReadableFile::fetch_ahead(Sequence& sequence) {
+  while (sequence.ranges.size() < kRangesAhead) {
+    const std::uint64_t begin = sequence.ranges.empty() ? sequence.next : sequence.ranges.back()->end();
+    if (begin >= size_bytes()) return;
+    const std::size_t wanted = std::clamp(2 * sequence.range_bytes, kFirstRangeBytes, kMostRangeBytes);
+    auto size = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size_bytes() - begin));
+    MemoryBudget::Share share = resources_.read_ahead.take(size);
+    while (!share && size > kFirstRangeBytes) {
+      size /= 2;
+      share = resources_.read_ahead.take(size);
+    }
+    if (!share) return;
+    auto range = std::make_shared<FetchedRange>(location_, object_.version, begin, size, *resources_.pool,
+                                                std::move(share));
+    sequence.ranges.push_back(range);
+    sequence.range_bytes = wanted;
+    resources_.background.add([range, stop = stop_.get_token()] { range->fetch(stop); });
+  }
+}
+
+// REQUIRES: the sequence is claimed, and goes on where the target begins
+Status ReadableFile::read_sequence(Sequence& sequence, MutableBytesView target) {
+  while (!target.empty()) {
+    while (!sequence.ranges.empty() && sequence.ranges.front()->end() <= sequence.next)
+      sequence.ranges.pop_front();
+    const bool is_large = sequence.ranges.empty() && target.size() >= kLargeReadBytes;
+    if (!is_large) fetch_ahead(sequence);
+    if (sequence.ranges.empty()) return read_here(sequence.next, target);
+    FetchedRange& range = *sequence.ranges.front();
+    HEADRACE_TRY(const BytesView data, range.wait(stop_.get_token()));
+    const BytesView here = data.subspan(static_cast<std::size_t>(sequence.next - range.begin()));
+    const std::size_t taken = std::min(here.size(), target.size());
+    std::memcpy(target.data(), here.data(), taken);
+    target = target.subspan(taken);
+    sequence.next += taken;
+  }
+  return {};
+}
+
+}  // namespace headrace

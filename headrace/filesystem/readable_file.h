@@ -1,0 +1,76 @@
+#pragma once
+
+/// \file An object opened for reading: docs/tensorflow-file-systems.md, "Reading".
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "headrace/filesystem/background.h"
+#include "headrace/filesystem/block_cache.h"
+#include "headrace/filesystem/fetched_range.h"
+
+namespace headrace {
+
+/// What all files of a file system share. `read_ahead` is how much may be fetched ahead, of all files.
+struct ReadResources {
+  explicit ReadResources(std::uint64_t read_ahead_bytes = std::uint64_t{256} << 20, int threads = 16,
+                         std::size_t most_blocks = 1'024)
+      : blocks(most_blocks), read_ahead(read_ahead_bytes), background(threads) {}
+
+  const std::shared_ptr<BufferPool> pool = BufferPool::create();
+  BlockCache blocks;
+  MemoryBudget read_ahead;
+  Background background;  // last: its threads use the others
+};
+
+/// One version of one object. Thread-safe. `resources` must outlive it.
+class ReadableFile {
+ public:
+  /// Fetches its first block.
+  /// \error kNotFound
+  static Result<std::unique_ptr<ReadableFile>> open(Location location, ReadResources& resources);
+  /// What is in memory already, and in no store.
+  static std::unique_ptr<ReadableFile> of_memory(Location location, Bytes data, ReadResources& resources);
+  ~ReadableFile();
+
+  std::uint64_t size_bytes() const { return object_.size_bytes; }
+
+  /// Reads min(target.size(), bytes from the offset to the end); past the end nothing.
+  /// \error kFailedPrecondition  the object was replaced
+  Result<std::size_t> read(std::uint64_t offset_bytes, MutableBytesView target);
+
+ private:
+  // Reads that follow one another, and what is fetched ahead of them.
+  struct Sequence {
+    std::uint64_t next = 0;                              // where the next read would begin
+    std::deque<std::shared_ptr<FetchedRange>> ranges{};  // ascending, without gaps
+    std::size_t range_bytes = 0;                         // of the next range; 0: nothing was fetched ahead
+    std::uint64_t last_used = 0;
+    bool is_busy = false;
+  };
+  class Claim;
+
+  ReadableFile(Location location, ObjectInfo object, ReadResources& resources);
+
+  Sequence* claim(std::uint64_t offset);
+  void remember(std::uint64_t end);
+  Status read_here(std::uint64_t offset, MutableBytesView target);
+  Status read_sequence(Sequence& sequence, MutableBytesView target);
+  void fetch_ahead(Sequence& sequence);
+  Status read_blocks(std::uint64_t offset, MutableBytesView target);
+
+  const Location location_;
+  const ObjectInfo object_;
+  ReadResources& resources_;
+  Bytes memory_;  // of_memory
+  bool is_in_memory_ = false;
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::array<Sequence, 4> sequences_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace headrace
