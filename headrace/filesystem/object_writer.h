@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file An object that is being written from front to back: in memory while it is small, else sent meanwhile.
+/// \file An object that is being written from front to back: in memory while small, else sent meanwhile.
 
 #include <memory>
 

@@ -18,8 +18,8 @@ class LoadsAtOnce {
 
   int limit() const { return limit_; }
 
-  /// Threads mostly wait for the store. The caller has waited for `seconds`, and meanwhile `blocks` of together
-  /// `bytes` were loaded.
+  /// Threads mostly wait for the store. The caller has waited for `seconds`, and meanwhile `blocks` of
+  /// together `bytes` were loaded.
   void add(double seconds, std::uint64_t blocks, std::uint64_t bytes);
 
  private:
