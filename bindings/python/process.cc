@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,26 +22,54 @@ namespace {
 
 constexpr std::size_t kKeptEnvironments = 8;
 
-// The stores of one process in one environment.
+// Set where a thread must not take the GIL: docs/tensorflow-file-systems.md, "Environment".
+thread_local bool is_without_gil = false;
+
+void warn(const std::string& text) {
+  if (is_without_gil) {
+    std::fprintf(stderr, "headrace: warning: %s\n", text.c_str());
+  } else if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) {
+    throw nb::python_error();
+  }
+}
+
+// The stores of one environment.
 struct OpenStores {
   explicit OpenStores(Environment captured) : environment(std::move(captured)), registry(environment, warn) {}
-  static void warn(const std::string& text) {
-    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
-  }
-  const ProcessMark process;
   const Environment environment;
   StoreRegistry registry;
 };
 
-// Guarded by the GIL, which a warning may give away: whoever opens something holds the stores. The last ones
-// are never destroyed: a fork's child must not touch its parent's connections, and at the interpreter's end
-// nothing is left to be done.
+// The stores of one process: those of the last few environments, the last used first. A warning may run any
+// code, so whoever opens something holds the stores, and not the mutex.
+struct ProcessStores {
+  const ProcessMark process;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<OpenStores>> kept;
+  Environment last;  // that was captured
+  // In memory they are the process's, whatever its environment is, and stay for as long as it lives.
+  OpenStores in_memory{Environment{}};
+};
+
+// Never destroyed: a fork's child must not touch its parent's connections, or a mutex that another thread
+// held, and at the interpreter's end nothing is left to be done.
+ProcessStores& process_stores() {
+  static std::atomic<ProcessStores*> current = nullptr;
+  ProcessStores* stores = current;
+  while (stores == nullptr || !stores->process.is_here()) {
+    auto* const fresh = new ProcessStores();
+    if (current.compare_exchange_strong(stores, fresh)) return *fresh;
+    delete fresh;
+  }
+  return *stores;
+}
+
 std::shared_ptr<OpenStores> stores_in(const Environment& environment) {
-  using Kept = std::vector<std::shared_ptr<OpenStores>>;  // the last used come first
-  static auto& kept = *new Kept();
-  if (!kept.empty() && !kept.front()->process.is_here()) new Kept(std::exchange(kept, {}));
+  ProcessStores& stores = process_stores();
+  const std::scoped_lock lock(stores.mutex);
+  auto& kept = stores.kept;
   auto found = std::ranges::find_if(
-      kept, [&](const auto& stores) { return stores->environment.variables == environment.variables; });
+      kept, [&](const auto& open) { return open->environment.variables == environment.variables; });
   if (found == kept.end()) {
     if (kept.size() == kKeptEnvironments) kept.pop_back();
     found = kept.insert(kept.end(), std::make_shared<OpenStores>(environment));
@@ -48,16 +78,47 @@ std::shared_ptr<OpenStores> stores_in(const Environment& environment) {
   return kept.front();
 }
 
+Result<Location> open_in(std::string_view url, const Environment& environment) {
+  if (url.starts_with("memory://")) return process_stores().in_memory.registry.open(url);
+  return stores_in(environment)->registry.open(url);
+}
+
+Environment remember(Environment environment) {
+  ProcessStores& stores = process_stores();
+  const std::scoped_lock lock(stores.mutex);
+  return stores.last = std::move(environment);
+}
+
 }  // namespace
 
-Location open_location(std::string_view url) { return open_location(url, Environment::capture()); }
+Location open_location(std::string_view url) {
+  return value_of(open_in(url, remember(Environment::capture())));
+}
 
 Location open_location(std::string_view url, const Environment& environment) {
-  if (!url.starts_with("memory://")) return value_of(stores_in(environment)->registry.open(url));
-  // These are the process's, whatever its environment is, and stay for as long as it lives.
-  static auto* in_memory = new OpenStores({});
-  if (!in_memory->process.is_here()) in_memory = new OpenStores({});
-  return value_of(in_memory->registry.open(url));
+  return value_of(open_in(url, environment));
+}
+
+void remember_environment() { remember(Environment::capture()); }
+
+Result<Location> open_from_any_thread(std::string_view url) {
+  // A thread that Python knows may wait for the GIL; one of TensorFlow's may be waited for by who holds it.
+  if (PyGILState_GetThisThreadState() != nullptr) {
+    const WhileInterpreterLives lives;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    remember_environment();
+    PyGILState_Release(state);
+  }
+  ProcessStores& stores = process_stores();
+  Environment environment;
+  {
+    const std::scoped_lock lock(stores.mutex);
+    environment = stores.last;
+  }
+  const bool before = std::exchange(is_without_gil, true);
+  auto opened = open_in(url, environment);
+  is_without_gil = before;
+  return opened;
 }
 
 ProcessMark::ProcessMark() : process_(getpid()) {}

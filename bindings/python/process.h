@@ -24,6 +24,12 @@ inline constexpr std::chrono::milliseconds kSignalInterval{100};
 /// from the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
 /// \error as StoreRegistry::open, raised
 Location open_location(std::string_view url);
+/// For threads that may not be Python's, with or without the GIL: the environment is captured if the thread
+/// is Python's, else it is the one that was captured last. Warnings go to stderr.
+/// \error as StoreRegistry::open
+Result<Location> open_from_any_thread(std::string_view url);
+/// Captures the environment for those. REQUIRES: the GIL
+void remember_environment();
 /// The same in another environment. Equal environments share their stores, with all connections; those of the
 /// last few are kept.
 Location open_location(std::string_view url, const Environment& environment);

@@ -14,8 +14,9 @@ double seconds_of(std::chrono::system_clock::time_point time) {
 FileSystem& file_system() {
   static const auto* environment = new Environment(Environment::capture());
   static auto* stores = new StoreRegistry(*environment);
-  static auto* files = new FileSystem({.open = [](std::string_view url) { return stores->open(url); },
-                                       .segment_header = [] { return segment_header(seconds_of(environment->now())); }});
+  static auto* files =
+      new FileSystem({.open = [](std::string_view url) { return stores->open(url); },
+                      .segment_header = [] { return segment_header(seconds_of(environment->now())); }});
   return *files;
 }
 

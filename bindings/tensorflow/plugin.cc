@@ -273,30 +273,29 @@ constexpr TF_ReadOnlyMemoryRegionOps kRegion = {
       return static_cast<Bytes*>(region->plugin_memory_region)->size();
     }};
 
-constexpr TF_FilesystemOps kFileSystem = {
-    .init = [](TF_Filesystem*, TF_Status* status) { tell(status, {}); },
-    .cleanup = [](TF_Filesystem*) {},
-    .new_random_access_file = open_for_reading,
-    .new_writable_file = open_for_writing,
-    .new_appendable_file = open_for_appending,
-    .new_read_only_memory_region_from_file = open_region,
-    .create_dir = create_folder,
-    .recursively_create_dir = create_folders,
-    .delete_file = remove_file,
-    .delete_dir = remove_folder,
-    .delete_recursively = remove_all,
-    .rename_file = rename,
-    .copy_file = copy,
-    .path_exists = path_exists,
-    .paths_exist = nullptr,
-    .stat = stat,
-    .is_directory = is_folder,
-    .get_file_size = file_size,
-    .translate_name = translate_name,
-    .get_children = children,
-    .get_matching_paths = matches,
-    .flush_caches = forget_reads,
-    .unused = {}};
+constexpr TF_FilesystemOps kFileSystem = {.init = [](TF_Filesystem*, TF_Status* status) { tell(status, {}); },
+                                          .cleanup = [](TF_Filesystem*) {},
+                                          .new_random_access_file = open_for_reading,
+                                          .new_writable_file = open_for_writing,
+                                          .new_appendable_file = open_for_appending,
+                                          .new_read_only_memory_region_from_file = open_region,
+                                          .create_dir = create_folder,
+                                          .recursively_create_dir = create_folders,
+                                          .delete_file = remove_file,
+                                          .delete_dir = remove_folder,
+                                          .delete_recursively = remove_all,
+                                          .rename_file = rename,
+                                          .copy_file = copy,
+                                          .path_exists = path_exists,
+                                          .paths_exist = nullptr,
+                                          .stat = stat,
+                                          .is_directory = is_folder,
+                                          .get_file_size = file_size,
+                                          .translate_name = translate_name,
+                                          .get_children = children,
+                                          .get_matching_paths = matches,
+                                          .flush_caches = forget_reads,
+                                          .unused = {}};
 
 template <typename Table>
 Table* table(const Table& from) {
@@ -320,8 +319,8 @@ std::vector<std::string> schemes() {
 
 std::string driver_url(std::string_view path) {
   const std::string_view scheme = path.substr(0, path.find("://"));
-  const bool is_own = scheme.starts_with(kOwn) &&
-                      std::ranges::find(kTaken, scheme.substr(kOwn.size())) != std::end(kTaken);
+  const bool is_own =
+      scheme.starts_with(kOwn) && std::ranges::find(kTaken, scheme.substr(kOwn.size())) != std::end(kTaken);
   return std::string(is_own ? path.substr(kOwn.size()) : path);
 }
 
@@ -336,8 +335,7 @@ void describe_plugin(TF_FilesystemPluginInfo* info, FileSystem& (*file_system)()
   if (!find_status_function()) return;
   process_file_system = file_system;
   const std::vector<std::string> names = schemes();
-  info->ops =
-      static_cast<TF_FilesystemPluginOps*>(allocate(names.size() * sizeof(TF_FilesystemPluginOps)));
+  info->ops = static_cast<TF_FilesystemPluginOps*>(allocate(names.size() * sizeof(TF_FilesystemPluginOps)));
   if (info->ops == nullptr) return;
   info->num_schemes = names.size();
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -352,5 +350,7 @@ void describe_plugin(TF_FilesystemPluginInfo* info, FileSystem& (*file_system)()
                     .read_only_memory_region_ops = table(kRegion)};
   }
 }
+
+bool is_registered() { return process_file_system != nullptr; }
 
 }  // namespace headrace::tensorflow

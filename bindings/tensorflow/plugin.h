@@ -25,4 +25,7 @@ Bytes segment_header(double now_s);
 /// lives; it is called from any thread, and at every call. No schemes, if TensorFlow is not in this process.
 void describe_plugin(TF_FilesystemPluginInfo* info, FileSystem& (*file_system)());
 
+/// Whether TensorFlow has asked already.
+bool is_registered();
+
 }  // namespace headrace::tensorflow

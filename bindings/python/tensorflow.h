@@ -1,0 +1,12 @@
+#pragma once
+
+/// \file The module as TensorFlow's file-system plug-in: docs/tensorflow-file-systems.md.
+
+#include <nanobind/nanobind.h>
+
+namespace headrace::python {
+
+/// What the package needs to register the plug-in.
+void bind_tensorflow(nanobind::module_& module);
+
+}  // namespace headrace::python

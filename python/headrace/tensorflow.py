@@ -1,0 +1,34 @@
+"""Stores as paths in TensorFlow and Keras: importing this module is all that is needed.
+
+    import headrace.tensorflow
+
+    tf.data.TFRecordDataset(["s3://datasets/train-00000.tfrecord"])
+    keras.callbacks.ModelCheckpoint("s3://datasets/checkpoints/cp.weights.h5", save_weights_only=True)
+    tf.io.gfile.listdir("s3://datasets")
+
+Every scheme that Headrace has a driver for becomes one of TensorFlow's, in this process. Those that TensorFlow
+has itself are ours with "hr" before them: `hrfile:///data`. Servers and keys are taken from the environment
+as everywhere in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
+"""
+
+from __future__ import annotations
+
+import tensorflow as _tensorflow
+
+from headrace import _headrace
+
+__all__ = ["schemes"]
+
+
+def schemes() -> list[str]:
+    """The schemes that paths in TensorFlow may have now: ["hrfile", "memory", "s3"]."""
+    return _headrace.tensorflow_schemes()
+
+
+def _register() -> None:
+    _headrace.remember_environment()
+    if not _headrace.is_tensorflow_plugin():
+        _tensorflow.experimental.register_filesystem_plugin(_headrace.__file__)
+
+
+_register()
