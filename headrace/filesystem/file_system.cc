@@ -130,11 +130,9 @@ void FileSystem::forget_created(const Location& folder, bool all_below) {
 Result<bool> FileSystem::is_folder(const Location& at) {
   if (was_created(at)) return true;
   bool is_there = at.key.empty();
-  const Status listed = at.store->list(folder_prefix(at.key), {.collapse_folders = true},
-                                       [&](const ObjectInfo&) { return is_there = true, false; });
-  if (listed) return is_there;
-  if (listed.error().code == Code::kNotFound) return false;  // the bucket
-  return listed.error();
+  HEADRACE_CHECK(at.store->list(folder_prefix(at.key), {.collapse_folders = true},
+                                [&](const ObjectInfo&) { return is_there = true, false; }));
+  return is_there;
 }
 
 // An error if a folder is there.
@@ -184,11 +182,10 @@ Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
   const std::string_view keys = std::string_view(cleaned).substr(std::min(root.size() + 1, cleaned.size()));
   std::set<std::string> found;
   const auto add = [&](std::string_view key) { found.insert(concat(root, "/", key)); };
-  const Status listed = visit_matches(*at.store, keys, {.with_folders = true}, [&](const ObjectInfo& entry) {
+  HEADRACE_CHECK(visit_matches(*at.store, keys, {.with_folders = true}, [&](const ObjectInfo& entry) {
     add(entry.is_folder() ? std::string_view(entry.key).substr(0, entry.key.size() - 1) : entry.key);
     return true;
-  });
-  if (!listed && listed.error().code != Code::kNotFound) return listed.error();
+  }));
   const std::string prefix = concat(at.url.text(), "/");
   const std::scoped_lock lock(mutex_);
   for (const std::string& folder : created_) {
