@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The file-system plug-in: docs/tensorflow-file-systems.md. Whoever builds it in defines TF_InitPlugin,
-/// which calls `describe_plugin`.
+/// \file The file-system plug-in: docs/tensorflow-file-systems.md. Whoever builds it in defines
+/// TF_InitPlugin, which calls `describe_plugin`.
 
 #include <functional>
 #include <string>

@@ -6,9 +6,9 @@
     keras.callbacks.ModelCheckpoint("s3://datasets/checkpoints/cp.weights.h5", save_weights_only=True)
     tf.io.gfile.listdir("s3://datasets")
 
-Every scheme that Headrace has a driver for becomes one of TensorFlow's, in this process. Those that TensorFlow
-has itself are ours with "hr" before them: `hrfile:///data`. Servers and keys are taken from the environment
-as everywhere in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
+Every scheme that Headrace has a driver for becomes one of TensorFlow's, in this process. Those that
+TensorFlow has itself are ours with "hr" before them: `hrfile:///data`. Servers and keys are taken from the
+environment as everywhere in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
 """
 
 from __future__ import annotations
