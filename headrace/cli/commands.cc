@@ -20,14 +20,34 @@ extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kLineageCommand;
+extern const Command kTensorflowEnableCommand;
+extern const Command kTensorflowDisableCommand;
+extern const Command kTensorflowStatusCommand;
 
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-      &kVerifyCommand,  &kRunsLsCommand,  &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,      &kSyncCommand,     &kRmCommand,      &kGcCommand,
-      &kStatCommand,    &kPresignCommand, &kDoctorCommand,
+      &kPrepareCommand,
+      &kTrainCommand,
+      &kEvaluateCommand,
+      &kPredictCommand,
+      &kInspectCommand,
+      &kVerifyCommand,
+      &kRunsLsCommand,
+      &kRunsShowCommand,
+      &kLineageCommand,
+      &kLsCommand,
+      &kCatCommand,
+      &kCpCommand,
+      &kSyncCommand,
+      &kRmCommand,
+      &kGcCommand,
+      &kStatCommand,
+      &kPresignCommand,
+      &kDoctorCommand,
+      &kTensorflowEnableCommand,
+      &kTensorflowDisableCommand,
+      &kTensorflowStatusCommand,
   };
   return kCommands;
 }

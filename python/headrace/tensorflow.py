@@ -16,6 +16,7 @@ from __future__ import annotations
 import tensorflow as _tensorflow
 
 from headrace import _headrace
+from headrace._src.keras_hdf5 import warn_of_urls
 
 __all__ = ["schemes"]
 
@@ -25,10 +26,15 @@ def schemes() -> list[str]:
     return _headrace.tensorflow_schemes()
 
 
+def _is_url(path: str) -> bool:
+    return path.partition("://")[0] in schemes() and "://" in path
+
+
 def _register() -> None:
     _headrace.remember_environment()
     if not _headrace.is_tensorflow_plugin():
         _tensorflow.experimental.register_filesystem_plugin(_headrace.__file__)
+        warn_of_urls(_is_url)
 
 
 _register()

@@ -1,0 +1,83 @@
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/engine/tensorflow/trace.h"
+#include "headrace/io/child_process.h"
+
+namespace headrace {
+namespace {
+
+// The interpreter knows where its packages lie, so the Python package does it.
+Status run_in_python(CommandContext& context, const char* action) {
+  HEADRACE_TRY(const std::string interpreter, find_interpreter(context.environment, ""));
+  std::error_code ignored;
+  const std::string executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  HEADRACE_TRY(const std::string package_folder, find_python_package(executable));
+  auto variables = context.environment.variables;
+  const std::string path = context.environment.get("PYTHONPATH").value_or("");
+  variables["PYTHONPATH"] = concat(package_folder, path.empty() ? "" : ":", path);
+  const std::string folder = std::filesystem::weakly_canonical(package_folder, ignored).string();
+  HEADRACE_TRY(const ChildResult done,
+               run_child({interpreter, "-m", "headrace._src.enable_tensorflow", action, folder}, variables,
+                         {.stop = context.stop}));
+  if (done.exit_status != 0) return Error{Code::kFailedPrecondition, std::string(trim(done.error_tail))};
+  const auto told = nlohmann::json::parse(done.output, nullptr, false);
+  if (told.is_discarded()) return Error{Code::kInternal, concat(interpreter, " said ", done.output)};
+  const bool is_enabled = told.value("enabled", false);
+  context.console.result(
+      context.console.json()
+          ? told.dump()
+          : concat(told.value("python", interpreter), ": TensorFlow has ",
+                   is_enabled ? "stores' URLs as paths, by " : "its own paths alone; not there is ",
+                   told.value("file", "")));
+  return {};
+}
+
+Status run_enable(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+  return run_in_python(context, "enable");
+}
+Status run_disable(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+  return run_in_python(context, "disable");
+}
+Status run_status(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+  return run_in_python(context, "status");
+}
+
+}  // namespace
+
+extern const Command kTensorflowEnableCommand;
+const Command kTensorflowEnableCommand = {
+    .name = "tensorflow enable",
+    .summary = "Let every program of a Python environment use stores' URLs as TensorFlow's paths",
+    .details =
+        "Writes headrace-tensorflow.pth beside the environment's packages: whenever TensorFlow is imported "
+        "there, it gets a file system for each scheme, as `import headrace.tensorflow` does for one program. "
+        "Nothing is imported before. The environment is that of HEADRACE_PYTHON, else of python3.\n"
+        "  headrace tensorflow enable\n"
+        "  python3 -c 'import tensorflow as tf; print(tf.io.gfile.listdir(\"s3://datasets\"))'",
+    .positionals = {},
+    .options = {},
+    .run = run_enable};
+
+extern const Command kTensorflowDisableCommand;
+const Command kTensorflowDisableCommand = {
+    .name = "tensorflow disable",
+    .summary = "Undo `headrace tensorflow enable`",
+    .details = "Removes headrace-tensorflow.pth. Programs that run keep what they have.",
+    .positionals = {},
+    .options = {},
+    .run = run_disable};
+
+extern const Command kTensorflowStatusCommand;
+const Command kTensorflowStatusCommand = {
+    .name = "tensorflow status",
+    .summary = "Tell whether `headrace tensorflow enable` is in force",
+    .details = "Names the Python it asked: that of HEADRACE_PYTHON, else python3.",
+    .positionals = {},
+    .options = {},
+    .run = run_status};
+
+}  // namespace headrace

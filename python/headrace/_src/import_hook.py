@@ -1,0 +1,56 @@
+"""What is to happen once a module has been imported, by whomever; nothing is imported for it."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+Action = Callable[[ModuleType], None]
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Looks for one module, once, and has its loader call the action."""
+
+    def __init__(self, name: str, action: Action):
+        self.name, self.action = name, action
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != self.name:
+            return None
+        sys.meta_path.remove(self)  # the others find it
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_act(module: ModuleType) -> None:
+                execute(module)
+                self.action(module)
+
+            spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
+        return spec
+
+
+def after_import(name: str, action: Action) -> None:
+    """Calls `action` with the module, now if it is there, else at the end of its import."""
+    if name in sys.modules:
+        action(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _Finder(name, action))
+
+
+def _add_file_systems(_: ModuleType) -> None:
+    try:
+        import headrace.tensorflow  # noqa: F401
+    except Exception as error:  # a program that does not need them must not end for it
+        sys.stderr.write(f"headrace: TensorFlow gets no file systems of stores: {error}\n")
+
+
+def enable() -> None:
+    """For `headrace tensorflow enable`: called at the start of every Python of that environment."""
+    after_import("tensorflow", _add_file_systems)

@@ -1,0 +1,95 @@
+"""How processes come by TensorFlow's file systems over stores, and what becomes of them."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import sysconfig
+
+import keras
+import pytest
+
+from headrace import tensorflow as paths  # noqa: F401
+
+
+def run(script: str, python: str | pathlib.Path = sys.executable, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [python, "-c", script], capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+@pytest.fixture
+def environment(tmp_path) -> pathlib.Path:
+    """The interpreter of a virtual environment that has TensorFlow, and not Headrace."""
+    folder = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=60)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "python"
+
+
+@pytest.mark.slow
+def test_enabling_an_environment_needs_no_import_in_programs(headrace, environment, monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADRACE_PYTHON", str(environment))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+    def state(command: str) -> bool:
+        return json.loads(headrace("tensorflow", command, "--json").stdout)["enabled"]
+
+    use = "import tensorflow as tf; tf.io.write_file('memory://a/b', b''); print(tf.io.gfile.listdir('memory://a'))"
+    assert (state("status"), state("enable"), state("status")) == (False, True, True)
+    assert run(use, environment, cwd=tmp_path).stdout.strip() == "['b']"
+    loaded = run(
+        "import sys; print([name for name in ('tensorflow', 'numpy') if name in sys.modules])", environment
+    )
+    assert loaded.stdout.strip() == "[]", "nothing is imported before it is wanted"
+    assert (state("disable"), state("disable")) == (False, False)
+    assert "File system scheme 'memory' not implemented" in run(use, environment).stderr
+
+
+def test_enabling_an_environment_without_tensorflow_is_refused(headrace, monkeypatch, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True, timeout=60)
+    monkeypatch.setenv("HEADRACE_PYTHON", str(tmp_path / "bare/bin/python"))
+    refused = headrace("tensorflow", "enable", check=False)
+    assert refused.returncode == 1
+    assert "has no TensorFlow: pip install tensorflow" in refused.stderr
+
+
+def test_a_fork_opens_anew_and_refuses_what_its_parent_opened():
+    script = """
+import os, tensorflow as tf, headrace.tensorflow
+tf.io.gfile.makedirs("memory://a")
+with tf.io.gfile.GFile("memory://a/b", "w") as file: file.write("x" * 2_000_000)
+file = tf.io.gfile.GFile("memory://a/b"); file.read(10)
+child = os.fork()
+if child == 0:
+    try:
+        file.seek(1_900_000); file.read(5_000)
+    except tf.errors.FailedPreconditionError as error:
+        print("forked" in error.message)
+    with tf.io.gfile.GFile("memory://a/c", "w") as other: other.write("child")
+    print(tf.io.gfile.GFile("memory://a/c").read(), flush=True)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(file.read()), flush=True)
+"""
+    assert run(script).stdout.split() == ["True", "child", "0", "1999990"]
+
+
+def test_a_log_that_nobody_closed_is_written_at_the_end_of_the_process(tmp_path):
+    script = f"""
+import tensorflow as tf, headrace.tensorflow
+writer = tf.summary.create_file_writer("hrfile://{tmp_path}/logs")
+with writer.as_default(): tf.summary.scalar("loss", 1.0, step=3)
+"""
+    done = run(script)
+    assert done.returncode == 0, done.stderr
+    sizes = [path.stat().st_size for path in (tmp_path / "logs").iterdir()]
+    assert sum(sizes) > 100
+
+
+def test_a_model_that_goes_to_a_local_folder_instead_is_warned_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+    with pytest.warns(UserWarning, match="memory://a/model.h5: HDF5 knows local files only"):
+        model.save("memory://a/model.h5")
+    assert (tmp_path / "memory:/a/model.h5").exists()
