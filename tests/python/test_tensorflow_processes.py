@@ -1,6 +1,7 @@
 """How processes come by TensorFlow's file systems over stores, and what becomes of them."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import keras
 import pytest
 
 from headrace import tensorflow as paths  # noqa: F401
+
+SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
+KILLS = [pytest.param(4, id="4"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
 
 def run(script: str, python: str | pathlib.Path = sys.executable, **options) -> subprocess.CompletedProcess:
@@ -36,7 +40,8 @@ def test_enabling_an_environment_needs_no_import_in_programs(headrace, environme
     def state(command: str) -> bool:
         return json.loads(headrace("tensorflow", command, "--json").stdout)["enabled"]
 
-    use = "import tensorflow as tf; tf.io.write_file('memory://a/b', b''); print(tf.io.gfile.listdir('memory://a'))"
+    write = "import tensorflow as tf; tf.io.write_file('memory://a/b', b''); "
+    use = write + "print(tf.io.gfile.listdir('memory://a'))"
     assert (state("status"), state("enable"), state("status")) == (False, True, True)
     assert run(use, environment, cwd=tmp_path).stdout.strip() == "['b']"
     loaded = run(
@@ -93,3 +98,19 @@ def test_a_model_that_goes_to_a_local_folder_instead_is_warned_of(tmp_path, monk
     with pytest.warns(UserWarning, match="memory://a/model.h5: HDF5 knows local files only"):
         model.save("memory://a/model.h5")
     assert (tmp_path / "memory:/a/model.h5").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("place", ["s3", "hrfile"])
+def test_a_killed_save_leaves_what_was_saved_before(place, kills, request, root, tmp_path):
+    folder = request.getfixturevalue("s3_url") if place == "s3" else f"hrfile://{tmp_path}/saved"
+    program = root / "tests/python/saving_loop.py"
+    done = subprocess.run(
+        [sys.executable, program, folder, str(kills), str(SEED)],
+        capture_output=True,
+        text=True,
+        timeout=3_600,
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
