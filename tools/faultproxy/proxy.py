@@ -47,6 +47,18 @@ class Options:
         return named or [kind for kind in playable if kind.expected]
 
 
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """One that was let through."""
+
+    method: str
+    path: str
+    query: str
+    status: int
+    sent_bytes: int
+    received_bytes: int
+
+
 @dataclasses.dataclass
 class Account:
     """What was done, kept while it is done.
@@ -55,11 +67,13 @@ class Account:
         requests: how many came, repeats included.
         injected: how many of each kind were played to the end; kinds that never were are there with 0.
         log: one line for each: number of the request, kind, method and path.
+        exchanges: those without a fault, in the order in which their answers came.
     """
 
     requests: int = 0
     injected: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     log: list[str] = dataclasses.field(default_factory=list)
+    exchanges: list[Exchange] = dataclasses.field(default_factory=list)
 
     @property
     def faults(self) -> int:
@@ -154,7 +168,11 @@ class FaultProxy:
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             request.body = await read_body(reader, headers, until_close=False)
         if fault is None:
-            writer.write((await store.ask(request)).bytes())
+            answer = await store.ask(request)
+            query = request.target.partition("?")[2]
+            sizes = len(request.body), len(answer.body) if answer.has_body else 0
+            self.account.exchanges.append(Exchange(method, request.path, query, answer.status, *sizes))
+            writer.write(answer.bytes())
             await writer.drain()
             return True
         draw = random.Random(f"{self._options.seed} {number}")
