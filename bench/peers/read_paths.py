@@ -1,0 +1,39 @@
+"""TFRecord files through TensorFlow's own data sets, by their paths:
+
+    python read_paths.py FOLDER|URL READERS REPEATS [cold]
+
+READERS: files that are read at once; 0 for as many as tf.data takes
+cold: what the system has kept of local files is dropped before each pass
+"""
+
+import os
+import sys
+
+import headrace.tensorflow  # noqa: F401
+import tensorflow as tf
+from repeating import repeat
+
+
+def forget(path: str) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def main() -> None:
+    folder, readers, repeats, *cold = sys.argv[1:]
+    paths = sorted(tf.io.gfile.glob(f"{folder}/*.tfrecord"))
+    records = tf.data.TFRecordDataset(paths, num_parallel_reads=int(readers) or tf.data.AUTOTUNE)
+    batches = records.batch(64)
+
+    def work() -> int:
+        if cold:
+            for path in paths:
+                forget(path)
+        return sum(int(tf.shape(batch)[0]) for batch in batches)
+
+    repeat(work, int(repeats))
+
+
+if __name__ == "__main__":
+    main()
