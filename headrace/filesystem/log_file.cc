@@ -48,7 +48,10 @@ Result<std::uint64_t> free_segment(const Location& location) {
 }  // namespace
 
 LogFile::LogFile(Location location, LogFileOptions options, Background& background)
-    : location_(std::move(location)), options_(std::move(options)), background_(background) {}
+    : location_(std::move(location)),
+      options_(std::move(options)),
+      background_(background),
+      not_before_(options_.now() + kLeastInterval) {}
 
 LogFile::~LogFile() { static_cast<void>(close()); }
 

@@ -26,7 +26,7 @@ struct LogFileOptions {
 /// to kMostHeldBytes, so that an outage of the store does not end a training.
 class LogFile : public std::enable_shared_from_this<LogFile> {
  public:
-  /// How soon after a segment the next is written, however often it is flushed.
+  /// How soon after opening, or after a segment, the next is written, however often it is flushed.
   static constexpr std::chrono::seconds kLeastInterval{1};
   /// The same after one that failed.
   static constexpr std::chrono::seconds kRetryInterval{10};
@@ -68,7 +68,7 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   mutable std::mutex mutex_;
   Bytes buffer_;
   std::uint64_t size_bytes_ = 0;
-  Clock::time_point not_before_ = Clock::time_point::min();  // the next segment
+  Clock::time_point not_before_;  // the next segment
   bool is_put_off_ = false;
 };
 

@@ -37,6 +37,7 @@ class LogFileTest : public testing::Test {
                              {.segment_header = [] { return to_bytes("H:"); }, .now = [this] { return now; }},
                              background);
     EXPECT_TRUE(log);
+    now += seconds(1);
     return *std::move(log);
   }
   static Status append(LogFile& log, std::string_view text) { return log.append(as_bytes(record(text))); }
@@ -86,7 +87,7 @@ TEST_F(LogFileTest, FlushesSoonAfterAnotherAreOneSegment) {
 
 TEST_F(LogFileTest, AFlushThatWasPutOffHappens) {
   const auto began = Background::Clock::now();
-  now = began;
+  now = began - seconds(1);
   const auto log = open();
   ASSERT_TRUE(append(*log, "a"));
   ASSERT_TRUE(log->flush());

@@ -106,6 +106,7 @@ void EventEncoder::begin_file(Bytes& out, double wall_time_s, std::string_view w
   tags_.clear();
   append_event(out, {wall_time_s, 0}, [&](WireWriter& event) {
     event.text(event_field::kFileVersion, kFileVersion);
+    if (writer.empty()) return;
     event.message(event_field::kSourceMetadata,
                   [&](WireWriter& source) { source.text(kSourceWriter, writer); });
   });

@@ -45,7 +45,7 @@ std::vector<HistogramBucket> make_histogram(std::span<const float> values,
 /// at a time.
 class EventEncoder {
  public:
-  /// \param writer  names the program, as in "headrace 0.1.0"
+  /// \param writer  names the program, as in "headrace 0.1.0"; empty: not named
   void begin_file(Bytes& out, double wall_time_s, std::string_view writer);
 
   /// One event with all the values.
