@@ -21,7 +21,13 @@ from headrace import tensorflow as paths
 gfile = tf.io.gfile
 
 
-@pytest.fixture(params=["s3", "hrfile", "memory"])
+@pytest.fixture(
+    params=[
+        pytest.param("s3", marks=pytest.mark.slow),
+        pytest.param("hrfile", marks=pytest.mark.slow),
+        "memory",
+    ]
+)
 def remote(request, tmp_path) -> str:
     """A folder of a store, which is not there yet."""
     if request.param == "s3":
@@ -439,6 +445,7 @@ def test_a_log_is_segments_that_never_change(remote):
     assert names[1:] == [f"{names[0]}.{number:06}" for number in range(1, len(names))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remote", ["s3", "hrfile"], indirect=True)
 def test_files_have_the_time_of_their_last_write(remote):
     write(f"{remote}/a")

@@ -60,6 +60,7 @@ def test_enabling_an_environment_without_tensorflow_is_refused(headrace, monkeyp
     assert "has no TensorFlow: pip install tensorflow" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_fork_opens_anew_and_refuses_what_its_parent_opened():
     script = """
 import os, tensorflow as tf, headrace.tensorflow
@@ -80,6 +81,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(file.read()), flus
     assert run(script).stdout.split() == ["True", "child", "0", "1999990"]
 
 
+@pytest.mark.slow
 def test_a_log_that_nobody_closed_is_written_at_the_end_of_the_process(tmp_path):
     script = f"""
 import tensorflow as tf, headrace.tensorflow
