@@ -15,6 +15,7 @@ extern const Command kGcCommand;
 extern const Command kStatCommand;
 extern const Command kPresignCommand;
 extern const Command kDoctorCommand;
+extern const Command kTensorboardCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
@@ -24,10 +25,10 @@ extern const Command kLineageCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-      &kPrepareCommand, &kTrainCommand,   &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-      &kVerifyCommand,  &kRunsLsCommand,  &kRunsShowCommand, &kLineageCommand, &kLsCommand,
-      &kCatCommand,     &kCpCommand,      &kSyncCommand,     &kRmCommand,      &kGcCommand,
-      &kStatCommand,    &kPresignCommand, &kDoctorCommand,
+      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
+      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kTensorboardCommand,
+      &kLsCommand,      &kCatCommand,    &kCpCommand,       &kSyncCommand,    &kRmCommand,
+      &kGcCommand,      &kStatCommand,   &kPresignCommand,  &kDoctorCommand,
   };
   return kCommands;
 }

@@ -2,8 +2,8 @@
 
 /// \file Reads events of any writer: docs/formats/event-file.md. Everything is a view of the event's bytes,
 /// which must outlive it; nothing is allocated or copied. Any bytes give a value or an error of code
-/// kDataLoss, in time proportional to their number. How whole events come out of a file: event_stream.h; how older forms
-/// become today's: event_migration.h.
+/// kDataLoss, in time proportional to their number. How whole events come out of a file: event_stream.h; how
+/// older forms become today's: event_migration.h.
 ///
 ///   HEADRACE_TRY(const EventView event, parse_event(record));
 ///   SummaryReader values(event);

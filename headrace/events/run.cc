@@ -1,0 +1,130 @@
+#include "headrace/events/run.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+bool lies_in(BytesView part, BytesView whole) {
+  return part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size();
+}
+
+BlobSequence references(std::span<const BytesView> blobs, const StreamEvent& event,
+                        const std::shared_ptr<const std::string>& key) {
+  BlobSequence out{key, {}};
+  out.blobs.reserve(std::min(blobs.size(), BlobSequence::kMaxBlobs));
+  for (const BytesView blob : blobs.first(std::min(blobs.size(), BlobSequence::kMaxBlobs))) {
+    if (!blob.empty() && lies_in(blob, event.record)) {
+      const auto place = static_cast<std::uint64_t>(blob.data() - event.record.data());
+      out.blobs.push_back({event.offset_bytes + place, blob.size(), crc32c(blob), {}});
+    } else {
+      out.blobs.push_back({0, blob.size(), crc32c(blob), to_string(blob)});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Series* Run::find(std::string_view tag) {
+  const auto found = series_.find(tag);
+  return found == series_.end() ? nullptr : found->second.get();
+}
+
+StreamOutcome Run::take(EventStream& stream, const EventSource& source) {
+  const std::unique_lock lock(mutex_);
+  StreamEvent event;
+  for (;;) {
+    const StreamOutcome outcome = stream.next(event);
+    if (outcome == StreamOutcome::kWait) return outcome;
+    if (outcome != StreamOutcome::kEvent) {
+      source.problem(stream.error());
+      if (outcome == StreamOutcome::kBroken) return outcome;
+      continue;
+    }
+    if (const Status added = add(event, source); !added) {
+      source.problem(added.error().in(concat("at offset ", event.offset_bytes)));
+    }
+  }
+}
+
+Status Run::add(const StreamEvent& event, const EventSource& source) {
+  if (begun_.emplace(source.log, event.event.wall_time_s).second) {
+    begun_by_name_.emplace(source.log_name, event.event.wall_time_s);
+  }
+  MigratedValue migrated;
+  if (migration_.migrate_event(event.event, migrated)) {
+    return add_value(migrated, find(migrated.tag), event, source);
+  }
+  SummaryReader values(event.event);
+  Status outcome;
+  for (SummaryValue value; values.next(value);) {
+    Series* const series = find(value.tag);
+    Status added = migration_.migrate(value, series == nullptr ? nullptr : &series->kind, migrated);
+    if (added) added = add_value(migrated, series, event, source);
+    if (!added && outcome) outcome = std::move(added);
+  }
+  return outcome ? values.status() : outcome;
+}
+
+Status Run::add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
+                      const EventSource& source) {
+  if (value.kind.data_class == DataClass::kUnknown) return {};
+  if (series == nullptr) {
+    if (!is_valid_utf8(value.tag) || !is_valid_utf8(value.metadata.plugin_name)) {
+      return Error{Code::kDataLoss,
+                   concat("tag or plugin that is not UTF-8: \"", printable_line(value.tag, 200), "\"")};
+    }
+    auto made = std::make_unique<Series>(value.kind, value.metadata);
+    series = series_.emplace(value.tag, std::move(made)).first->second.get();
+  }
+  const EventView& of = event.event;
+  switch (value.kind.data_class) {
+    case DataClass::kScalar:
+      series->add_scalar(source.log, of.step, of.wall_time_s, value.scalar);
+      break;
+    case DataClass::kTensor:
+      series->add_tensor(source.log, of.step, of.wall_time_s, value.tensor);
+      break;
+    default:
+      series->add_blobs(source.log, of.step, of.wall_time_s,
+                        references(value.blobs, event, source.object_key));
+  }
+  return {};
+}
+
+void Run::drop_log(LogId log, std::string_view log_name) {
+  const std::unique_lock lock(mutex_);
+  std::erase_if(series_, [log](auto& entry) { return entry.second->drop_log(log); });
+  begun_.erase(log);
+  if (const auto found = begun_by_name_.find(log_name); found != begun_by_name_.end()) {
+    begun_by_name_.erase(found);
+  }
+}
+
+std::optional<double> Run::start_time_s() const {
+  const std::shared_lock lock(mutex_);
+  if (begun_by_name_.empty()) return std::nullopt;
+  return begun_by_name_.begin()->second;
+}
+
+void Run::for_each(const Visit& visit) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<const std::pair<const std::string, std::unique_ptr<Series>>*> sorted;
+  for (const auto& entry : series_) sorted.push_back(&entry);
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+  for (const auto* entry : sorted) visit(entry->first, *entry->second, begun_);
+}
+
+void Run::for_tag(const std::string& tag, const Visit& visit) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = series_.find(tag);
+  if (found != series_.end()) visit(found->first, *found->second, begun_);
+}
+
+}  // namespace headrace
