@@ -53,8 +53,8 @@ else()
   message(STATUS "No Python module: ${HEADRACE_PYTHON} has no nanobind, or this is a sanitizer build")
 endif()
 
-# For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay away
-# from libraries that are not built with them; the wheel has the module and the command.
+# For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
+# away from libraries that are not built with them; the wheel has the module and the command.
 set(tensorboard_data_default ON)
 if(HEADRACE_SANITIZE OR SKBUILD OR HEADRACE_FUZZ OR HEADRACE_BENCH)
   set(tensorboard_data_default OFF)

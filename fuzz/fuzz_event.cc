@@ -3,6 +3,7 @@
 
 #include "headrace/record/event_migration.h"
 #include "headrace/record/event_reader.h"
+#include "headrace/record/event_scalar.h"
 #include "headrace/record/event_stream.h"
 #include "headrace/record/tfrecord.h"
 
@@ -23,6 +24,24 @@ void check_tensor(const SummaryValue& value, const MigratedValue& migrated) {
       tensor->content.size() != tensor->element_count * sizeof(float)) {
     std::abort();
   }
+}
+
+// What is read in one go is what the reader of everything reads.
+void check_scalar(BytesView record) {
+  ScalarEvent scalar;
+  if (!parse_scalar_event(record, scalar)) return;
+  const Result<EventView> event = parse_event(record);
+  if (!event || event->step != scalar.step) std::abort();
+  if (std::memcmp(&event->wall_time_s, &scalar.wall_time_s, sizeof(double)) != 0) std::abort();
+  SummaryReader values(*event);
+  SummaryValue value;
+  MigratedValue migrated;
+  constexpr SeriesKind kScalar{DataClass::kScalar};
+  if (!values.next(value) || value.tag != scalar.tag) std::abort();
+  if (!EventMigration().migrate(value, &kScalar, migrated)) std::abort();
+  const bool is_same = std::memcmp(&migrated.scalar, &scalar.value, sizeof(float)) == 0;
+  if (!is_same && !(migrated.scalar != migrated.scalar && scalar.value != scalar.value)) std::abort();
+  if (values.next(value) || !values.status()) std::abort();
 }
 
 void check_values(BytesView record, const EventView& event) {
@@ -80,6 +99,7 @@ void check_stream(BytesView file, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace headrace;
   const BytesView input = std::as_bytes(std::span(data, size));
+  check_scalar(input);
   const Result<EventView> event = parse_event(input);
   if (event) check_values(input, *event);
   Bytes file;

@@ -206,7 +206,8 @@ TEST_F(LogFolderTest, DamageIsToldOnceAFileAndTheRestIsRead) {
 TEST_F(LogFolderTest, WhatCannotBeReadNowIsReadLater) {
   FaultOptions faults;
   faults.only_call = 2;  // the listing is the first
-  LogFolder folder(Location{make_faulty(store_, faults, std::make_shared<FaultAccount>()), "logs", {}}, {.load_threads = 1});
+  const auto account = std::make_shared<FaultAccount>();
+  LogFolder folder(Location{make_faulty(store_, faults, account), "logs", {}}, {.load_threads = 1});
   put("r/tfevents", Writer().scalars(0, 2).file);
   put("s/tfevents", Writer().scalars(0, 2).file);
   EXPECT_EQ(folder.poll({}).error().code, Code::kUnavailable);

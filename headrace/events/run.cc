@@ -6,6 +6,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/record/event_scalar.h"
 
 namespace headrace {
 namespace {
@@ -32,31 +33,57 @@ BlobSequence references(std::span<const BytesView> blobs, const StreamEvent& eve
 }  // namespace
 
 Series* Run::find(std::string_view tag) {
+  Entry* const guess = latest_ == nullptr ? nullptr : latest_->follower;
+  if (guess != nullptr && guess->tag == tag) {
+    latest_ = guess;
+    return guess->series.get();
+  }
   const auto found = series_.find(tag);
-  return found == series_.end() ? nullptr : found->second.get();
+  if (found == series_.end()) return nullptr;
+  if (latest_ != nullptr) latest_->follower = &found->second;
+  latest_ = &found->second;
+  return latest_->series.get();
 }
 
 StreamOutcome Run::take(EventStream& stream, const EventSource& source) {
   const std::unique_lock lock(mutex_);
+  bool has_begun = begun_.contains(source.log);
   StreamEvent event;
   for (;;) {
-    const StreamOutcome outcome = stream.next(event);
+    const StreamOutcome outcome = stream.next_record(event);
     if (outcome == StreamOutcome::kWait) return outcome;
     if (outcome != StreamOutcome::kEvent) {
       source.problem(stream.error());
       if (outcome == StreamOutcome::kBroken) return outcome;
       continue;
     }
+    if (has_begun && add_plain_scalar(event, source)) continue;
     if (const Status added = add(event, source); !added) {
       source.problem(added.error().in(concat("at offset ", event.offset_bytes)));
+    } else {
+      has_begun = true;
     }
   }
 }
 
-Status Run::add(const StreamEvent& event, const EventSource& source) {
-  if (begun_.emplace(source.log, event.event.wall_time_s).second) {
-    begun_by_name_.emplace(source.log_name, event.event.wall_time_s);
-  }
+// False if the event is of another form, or the first of its series.
+bool Run::add_plain_scalar(const StreamEvent& event, const EventSource& source) {
+  ScalarEvent scalar;
+  if (!parse_scalar_event(event.record, scalar)) return false;
+  Series* const series = find(scalar.tag);
+  if (series == nullptr || series->kind.data_class != DataClass::kScalar) return false;
+  series->add_scalar(source.log, scalar.step, scalar.wall_time_s, scalar.value);
+  return true;
+}
+
+void Run::begin_log(const EventSource& source, double wall_time_s) {
+  if (begun_.emplace(source.log, wall_time_s).second) begun_by_name_.emplace(source.log_name, wall_time_s);
+}
+
+Status Run::add(const StreamEvent& stream_event, const EventSource& source) {
+  StreamEvent event = stream_event;
+  HEADRACE_TRY(event.event, parse_event(event.record));
+  begin_log(source, event.event.wall_time_s);
   MigratedValue migrated;
   if (migration_.migrate_event(event.event, migrated)) {
     return add_value(migrated, find(migrated.tag), event, source);
@@ -80,8 +107,10 @@ Status Run::add_value(const MigratedValue& value, Series* series, const StreamEv
       return Error{Code::kDataLoss,
                    concat("tag or plugin that is not UTF-8: \"", printable_line(value.tag, 200), "\"")};
     }
-    auto made = std::make_unique<Series>(value.kind, value.metadata);
-    series = series_.emplace(value.tag, std::move(made)).first->second.get();
+    const auto place = series_.try_emplace(std::string(value.tag)).first;
+    place->second.tag = place->first;
+    place->second.series = std::make_unique<Series>(value.kind, value.metadata);
+    series = place->second.series.get();
   }
   const EventView& of = event.event;
   switch (value.kind.data_class) {
@@ -100,7 +129,9 @@ Status Run::add_value(const MigratedValue& value, Series* series, const StreamEv
 
 void Run::drop_log(LogId log, std::string_view log_name) {
   const std::unique_lock lock(mutex_);
-  std::erase_if(series_, [log](auto& entry) { return entry.second->drop_log(log); });
+  latest_ = nullptr;
+  for (auto& [tag, entry] : series_) entry.follower = nullptr;
+  std::erase_if(series_, [log](auto& entry) { return entry.second.series->drop_log(log); });
   begun_.erase(log);
   if (const auto found = begun_by_name_.find(log_name); found != begun_by_name_.end()) {
     begun_by_name_.erase(found);
@@ -115,16 +146,16 @@ std::optional<double> Run::start_time_s() const {
 
 void Run::for_each(const Visit& visit) const {
   const std::shared_lock lock(mutex_);
-  std::vector<const std::pair<const std::string, std::unique_ptr<Series>>*> sorted;
+  std::vector<const std::pair<const std::string, Entry>*> sorted;
   for (const auto& entry : series_) sorted.push_back(&entry);
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
-  for (const auto* entry : sorted) visit(entry->first, *entry->second, begun_);
+  for (const auto* entry : sorted) visit(entry->first, *entry->second.series, begun_);
 }
 
 void Run::for_tag(const std::string& tag, const Visit& visit) const {
   const std::shared_lock lock(mutex_);
   const auto found = series_.find(tag);
-  if (found != series_.end()) visit(found->first, *found->second, begun_);
+  if (found != series_.end()) visit(found->first, *found->second.series, begun_);
 }
 
 }  // namespace headrace

@@ -47,13 +47,24 @@ class Run {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
+  struct Entry {
+    std::unique_ptr<Series> series;
+    std::string_view tag{};
+    /// The entry that came after this one the last time: writers go round the same tags in the same order,
+    /// so that a tag is mostly found without being looked for.
+    Entry* follower = nullptr;
+  };
+
+  bool add_plain_scalar(const StreamEvent& event, const EventSource& source);
   Status add(const StreamEvent& event, const EventSource& source);
   Status add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
                    const EventSource& source);
+  void begin_log(const EventSource& source, double wall_time_s);
   Series* find(std::string_view tag);
 
   mutable std::shared_mutex mutex_;
-  std::unordered_map<std::string, std::unique_ptr<Series>, Hash, std::equal_to<>> series_;
+  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> series_;
+  Entry* latest_ = nullptr;  // that `find` found
   LogTimes begun_;
   std::map<std::string, double, std::less<>> begun_by_name_;
   EventMigration migration_;

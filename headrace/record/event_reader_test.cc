@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headrace/record/event.h"
+#include "headrace/record/event_scalar.h"
 #include "headrace/record/event_wire.h"
 
 namespace headrace {
@@ -170,6 +171,38 @@ TEST(EventReader, MalformedMessagesAreErrors) {
   SummaryValue value;
   EXPECT_FALSE(values.next(value));
   EXPECT_EQ(values.status().error().code, Code::kDataLoss);
+}
+
+TEST(EventScalar, ReadsWhatTheCommonWritersWriteInOneGo) {
+  const auto event_with = [](std::string_view value) {
+    return message([&](WireWriter& event) {
+      event.fixed64(event_field::kWallTime, 2.5);
+      event.varint(event_field::kStep, 300);
+      event.message(event_field::kSummary, [&](WireWriter& summary) {
+        summary.text(kSummaryValue, std::string("\x0a\4loss").append(value));
+      });
+    });
+  };
+  using namespace std::string_view_literals;
+  for (const std::string_view value : {"\x42\x0a\x08\1\x12\0\x2a\4\0\0\0\x3f"sv,  // EventEncoder
+                                       "\x42\x0a\x08\1\x12\0\x22\4\0\0\0\x3f"sv,  // TensorFlow
+                                       "\x15\0\0\0\x3f"sv}) {                     // PyTorch
+    ScalarEvent scalar;
+    const Bytes event = event_with(value);
+    ASSERT_TRUE(parse_scalar_event(event, scalar));
+    EXPECT_EQ(scalar.wall_time_s, 2.5);
+    EXPECT_EQ(scalar.step, 300);
+    EXPECT_EQ(scalar.tag, "loss");
+    EXPECT_EQ(scalar.value, 0.5F);
+    for (std::size_t size = 0; size < event.size(); ++size) {
+      EXPECT_FALSE(parse_scalar_event(BytesView(event).first(size), scalar)) << size;
+    }
+  }
+  ScalarEvent scalar;
+  for (const std::string_view value :
+       {"\x42\x0a\x08\2\x12\0\x2a\4\0\0\0\x3f"sv, ""sv, "\x4a\0"sv, "\x15\0\0\0\x3f\x4a\0"sv}) {
+    EXPECT_FALSE(parse_scalar_event(event_with(value), scalar));
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ StreamOutcome EventStream::leave_out(std::uint64_t size, Error error) {
   return StreamOutcome::kDamaged;
 }
 
-StreamOutcome EventStream::next(StreamEvent& event) {
+StreamOutcome EventStream::next_record(StreamEvent& event) {
   if (broken_) return StreamOutcome::kBroken;
   RecordScanner scanner(BytesView(buffer_).subspan(begin_, filled_ - begin_), limit_bytes_);
   const std::uint64_t offset = offset_of(begin_);
@@ -71,10 +71,21 @@ StreamOutcome EventStream::next(StreamEvent& event) {
       break;
   }
   begin_ += scanner.position();
-  Result<EventView> parsed = parse_event(record);
-  if (!parsed) return leave_out(0, std::move(parsed.error()).in(concat("at offset ", offset)));
-  event = {*parsed, record, offset + kRecordHeaderBytes};
+  event.record = record;
+  event.offset_bytes = offset + kRecordHeaderBytes;
   return StreamOutcome::kEvent;
+}
+
+StreamOutcome EventStream::next(StreamEvent& event) {
+  const StreamOutcome outcome = next_record(event);
+  if (outcome != StreamOutcome::kEvent) return outcome;
+  Result<EventView> parsed = parse_event(event.record);
+  if (!parsed) {
+    error_ = std::move(parsed.error()).in(concat("at offset ", event.offset_bytes - kRecordHeaderBytes));
+    return StreamOutcome::kDamaged;
+  }
+  event.event = *parsed;
+  return outcome;
 }
 
 BytesView EventStream::tail(std::size_t bytes) const {

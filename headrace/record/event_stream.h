@@ -46,6 +46,8 @@ class EventStream {
 
   /// Never waits; kWait and kBroken do not change until more is appended, or ever.
   StreamOutcome next(StreamEvent& event);
+  /// The same, but a record is not parsed: of `event`, only `record` and `offset_bytes` are set.
+  StreamOutcome next_record(StreamEvent& event);
 
   /// Of the last kDamaged or kBroken; kDataLoss or, for a record beyond the limit, kResourceExhausted.
   const Error& error() const { return error_; }

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Returns when `stop` is stopped. `tell` gets a line when the store cannot be reached, and when it can again.
+/// Returns when `stop` is stopped. `tell` gets a line when the store cannot be reached, and when it can.
 /// \param polls  how often the folder was listed
 void follow(LogFolder& folder, const std::function<void(const std::string&)>& tell, std::uint64_t& polls,
             const std::stop_token& stop);
