@@ -4,7 +4,9 @@
 //   headrace_record_probe read FILE [NAME:TYPE[:LENGTH[:DEFAULT]] …]   columns: by ExampleDecoder
 //   headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER
 //   headrace_record_probe index FILE                  the index that `write` made beside the file
-//   headrace_record_probe events FILE
+//   headrace_record_probe events FILE                 writes
+//   headrace_record_probe show-events FILE [PIECE_BYTES]   one line an event, each value as it lies there and
+//                                                          as it is read today
 
 #include <bit>
 #include <cstdio>
@@ -12,12 +14,16 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/record/event.h"
+#include "headrace/record/event_migration.h"
+#include "headrace/record/event_reader.h"
+#include "headrace/record/event_stream.h"
 #include "headrace/record/example.h"
 #include "headrace/record/example_decoder.h"
 #include "headrace/record/index.h"
@@ -232,26 +238,170 @@ Status show_index(const std::vector<std::string>& arguments) {
   return {};
 }
 
+SeriesLabel label_of(const Json& event) {
+  const auto text = [&](const char* name) {
+    return event.contains(name) ? std::string_view(event.at(name).get_ref<const std::string&>()) : "";
+  };
+  return {text("display_name"), text("description")};
+}
+
+HyperparameterValue hyperparameter_value(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number()) return value.get<double>();
+  return std::string_view(value.get_ref<const std::string&>());
+}
+
+void write_experiment(EventEncoder& encoder, Bytes& out, const Json& event) {
+  std::vector<HyperparameterDomain> domains;
+  std::deque<std::vector<HyperparameterValue>> values;
+  for (const Json& domain : event.at("hyperparameters")) {
+    HyperparameterDomain next{domain.at("name").get_ref<const std::string&>()};
+    next.label = label_of(domain);
+    if (domain.contains("values")) {
+      values.emplace_back();
+      for (const Json& value : domain.at("values")) values.back().push_back(hyperparameter_value(value));
+      next.values = values.back();
+    } else {
+      next.least = domain.at("least");
+      next.greatest = domain.at("greatest");
+    }
+    domains.push_back(next);
+  }
+  std::vector<MetricName> metrics;
+  for (const Json& metric : event.at("metrics")) {
+    metrics.push_back({metric.at("tag").get_ref<const std::string&>(),
+                       metric.at("group").get_ref<const std::string&>(), label_of(metric)});
+  }
+  encoder.experiment(out, event.at("wall_time"),
+                     {domains, metrics, event.at("name").get_ref<const std::string&>(),
+                      event.at("description").get_ref<const std::string&>()});
+}
+
+void write_images(EventEncoder& encoder, Bytes& out, const EventStamp& stamp, const Json& event) {
+  std::vector<Bytes> encoded;
+  for (const Json& image : event.at("encoded")) encoded.push_back(from_hex(image));
+  const std::vector<BytesView> views(encoded.begin(), encoded.end());
+  encoder.images(out, stamp, event.at("tag").get<std::string>(),
+                 {event.at("width"), event.at("height"), views}, label_of(event));
+}
+
+void write_event(EventEncoder& encoder, Bytes& out, const Json& event) {
+  const std::string kind = event.at("kind");
+  const std::string tag = event.value("tag", "");
+  const EventStamp stamp{event.at("wall_time"), event.value("step", std::int64_t{0})};
+  if (kind == "begin") encoder.begin_file(out, stamp.wall_time_s, "headrace_record_probe");
+  if (kind == "scalar") encoder.scalar(out, stamp, tag, event.at("value").get<float>(), label_of(event));
+  if (kind == "histogram") {
+    encoder.histogram(out, stamp, tag, make_histogram(event.at("values").get<std::vector<float>>()),
+                      label_of(event));
+  }
+  if (kind == "histogram of doubles") {
+    encoder.histogram(out, stamp, tag, make_histogram(event.at("values").get<std::vector<double>>()));
+  }
+  if (kind == "text") encoder.text(out, stamp, tag, event.at("text").get<std::string>(), label_of(event));
+  if (kind == "images") write_images(encoder, out, stamp, event);
+  if (kind == "graph") encoder.graph(out, stamp, from_hex(event.at("graph_def")));
+  if (kind == "experiment") write_experiment(encoder, out, event);
+  if (kind == "trial start") {
+    std::vector<Hyperparameter> values;
+    for (const auto& [name, value] : event.at("hyperparameters").items()) {
+      values.push_back({name, hyperparameter_value(value)});
+    }
+    encoder.trial_start(out, stamp.wall_time_s, event.at("trial").get<std::string>(), values);
+  }
+  if (kind == "trial end") {
+    encoder.trial_end(out, stamp.wall_time_s, static_cast<TrialStatus>(event.at("status").get<int>()));
+  }
+}
+
 Status events(const std::vector<std::string>& arguments) {
   Bytes out;
   EventEncoder encoder;
-  for (std::string line; std::getline(std::cin, line);) {
-    const Json event = Json::parse(line);
-    const std::string kind = event.at("kind");
-    const EventStamp stamp{event.at("wall_time"), event.value("step", std::int64_t{0})};
-    if (kind == "begin") encoder.begin_file(out, stamp.wall_time_s, "headrace_record_probe");
-    if (kind == "scalar") {
-      encoder.scalar(out, stamp, event.at("tag").get<std::string>(), event.at("value").get<float>());
-    }
-    if (kind == "histogram") {
-      encoder.histogram(out, stamp, event.at("tag").get<std::string>(),
-                        make_histogram(event.at("values").get<std::vector<float>>()));
-    }
-    if (kind == "text")
-      encoder.text(out, stamp, event.at("tag").get<std::string>(), event.at("text").get<std::string>());
-    if (kind == "graph") encoder.graph(out, stamp, from_hex(event.at("graph_def")));
-  }
+  for (std::string line; std::getline(std::cin, line);) write_event(encoder, out, Json::parse(line));
   write_file(arguments.at(0), out);
+  return {};
+}
+
+Json show_migrated(const MigratedValue& value) {
+  const MetadataView& metadata = value.metadata;
+  Json out{{"tag", value.tag},
+           {"class", static_cast<int>(value.kind.data_class)},
+           {"plugin", metadata.plugin_name},
+           {"content", to_hex(metadata.plugin_content)},
+           {"display_name", metadata.display_name},
+           {"description", metadata.description}};
+  if (value.kind.data_class == DataClass::kScalar) out["scalar"] = std::bit_cast<std::uint32_t>(value.scalar);
+  if (value.kind.data_class == DataClass::kTensor) out["tensor"] = to_hex(value.tensor);
+  if (value.kind.data_class == DataClass::kBlobSequence) {
+    out["blobs"] = Json::array();
+    for (const BytesView blob : value.blobs) out["blobs"].push_back(to_hex(blob));
+  }
+  return out;
+}
+
+// As it lies in the file. A number is the bits of a double.
+Json show_value(const SummaryValue& value) {
+  Json out{{"tag", value.tag}, {"form", static_cast<int>(value.form)}};
+  if (value.form != ValueForm::kTensor) return out;
+  const Result<TensorView> tensor = parse_tensor(value.content);
+  if (!tensor) return out;
+  out["dtype"] = tensor->dtype;
+  out["rank"] = tensor->rank;
+  out["elements"] = tensor->element_count;
+  const std::optional<double> scalar = tensor->scalar();
+  if (scalar) out["scalar"] = std::bit_cast<std::uint64_t>(*scalar);
+  out["strings"] = Json::array();
+  StringReader strings(*tensor);
+  for (BytesView element; strings.next(element);) out["strings"].push_back(to_hex(element));
+  return out;
+}
+
+class EventPrinter {
+ public:
+  Json show(const StreamEvent& from) {
+    const EventView& event = from.event;
+    Json out{
+        {"wall_time", event.wall_time_s}, {"step", event.step},     {"kind", static_cast<int>(event.kind)},
+        {"offset", from.offset_bytes},    {"writer", event.writer}, {"values", Json::array()},
+        {"migrated", Json::array()},      {"errors", Json::array()}};
+    MigratedValue migrated;
+    if (migration_.migrate_event(event, migrated)) out["migrated"].push_back(show_migrated(migrated));
+    SummaryReader values(event);
+    for (SummaryValue value; values.next(value);) {
+      out["values"].push_back(show_value(value));
+      const auto known = kinds_.find(std::string(value.tag));
+      migrated = {};
+      const Status done =
+          migration_.migrate(value, known == kinds_.end() ? nullptr : &known->second, migrated);
+      if (!done) {
+        out["errors"].push_back(done.error().message);
+        continue;
+      }
+      if (known == kinds_.end()) kinds_[std::string(value.tag)] = migrated.kind;
+      out["migrated"].push_back(show_migrated(migrated));
+    }
+    return out;
+  }
+
+ private:
+  EventMigration migration_;
+  std::map<std::string, SeriesKind> kinds_;
+};
+
+Status show_events(const std::vector<std::string>& arguments) {
+  const Bytes file = read_file(arguments.at(0));
+  const std::size_t piece = arguments.size() > 1 ? std::stoul(arguments.at(1)) : 8 << 20;
+  EventPrinter printer;
+  EventStream stream;
+  for (std::size_t at = 0; at < file.size(); at += piece) {
+    stream.append(BytesView(file).subspan(at, std::min(piece, file.size() - at)));
+    StreamEvent event;
+    for (StreamOutcome outcome; (outcome = stream.next(event)) != StreamOutcome::kWait;) {
+      if (outcome == StreamOutcome::kEvent) std::cout << printer.show(event) << "\n";
+      if (outcome == StreamOutcome::kDamaged) std::cout << Json{{"damaged", stream.error().message}} << "\n";
+      if (outcome == StreamOutcome::kBroken) return stream.error();
+    }
+  }
   return {};
 }
 
@@ -260,6 +410,7 @@ Status run(const std::string& command, const std::vector<std::string>& arguments
   if (command == "write") return write(arguments);
   if (command == "index") return show_index(arguments);
   if (command == "events") return events(arguments);
+  if (command == "show-events") return show_events(arguments);
   return Error{Code::kInvalidArgument, concat("no command '", command, "'")};
 }
 

@@ -20,7 +20,7 @@ LAYERS = [
     {"io"},
     {"store"},
     {"record", "codec", "engine", "filesystem"},
-    {"stream", "track"},
+    {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "serve"},
     {"cli"},
 ]

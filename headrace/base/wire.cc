@@ -28,7 +28,7 @@ bool read_varint(BytesView bytes, std::size_t& position, std::uint64_t& value) {
   return false;
 }
 
-bool WireReader::next(WireField& field) {
+bool WireReader::next_any(WireField& field) {
   while (!malformed_ && position_ < message_.size()) {
     const std::size_t start = position_;
     std::uint32_t wire_type = 0;
@@ -123,6 +123,13 @@ void WireWriter::bytes(std::uint32_t number, BytesView value) {
   tag(number, WireType::kBytes);
   append_varint(out_, value.size());
   append(out_, value);
+}
+
+void WireWriter::end_message(std::size_t start) {
+  std::uint64_t size = out_.size() - start - 1;
+  out_.insert(out_.begin() + static_cast<std::ptrdiff_t>(start), varint_size(size) - 1, std::byte{});
+  for (; size >= 0x80; size >>= 7) out_[start++] = static_cast<std::byte>(size | 0x80);
+  out_[start] = static_cast<std::byte>(size);
 }
 
 }  // namespace headrace

@@ -44,12 +44,42 @@ class WireReader {
   explicit WireReader(BytesView message) : message_(message) {}
 
   /// True with the next field; false at the end of the message and at the first malformed byte.
-  bool next(WireField& field);
+  bool next(WireField& field) { return next_short(field) || next_any(field); }
   bool malformed() const { return malformed_; }
   /// Where the next field begins, or where the malformed one does. In bytes from the start of the message.
   std::size_t position() const { return position_; }
 
  private:
+  /// The common case, so that it is inlined: tag and number or length take one byte each.
+  bool next_short(WireField& field) {
+    const std::size_t remaining = message_.size() - position_;
+    if (remaining < 2 || malformed_) return false;
+    const std::byte* const at = message_.data() + position_;
+    const auto tag = std::to_integer<std::uint32_t>(at[0]);
+    const auto second = std::to_integer<std::uint32_t>(at[1]);
+    if (tag < 8 || tag >= 0x80) return false;
+    const auto type = static_cast<WireType>(tag & 7);
+    std::size_t size = 2;
+    if (type == WireType::kVarint && second < 0x80) {
+      field.value = second;
+    } else if (type == WireType::kBytes && second < 0x80 && second <= remaining - 2) {
+      field.bytes = {at + 2, second};
+      size += second;
+    } else if (type == WireType::kFixed32 && remaining >= 5) {
+      field.value = load_little_endian<std::uint32_t>(at + 1);
+      size = 5;
+    } else if (type == WireType::kFixed64 && remaining >= 9) {
+      field.value = load_little_endian<std::uint64_t>(at + 1);
+      size = 9;
+    } else {
+      return false;
+    }
+    field.number = tag >> 3;
+    field.type = type;
+    position_ += size;
+    return true;
+  }
+  bool next_any(WireField& field);
   bool read_field(WireField& field, std::uint32_t& wire_type);
   bool skip_group(std::uint32_t number);
 
@@ -84,16 +114,21 @@ class WireWriter {
   void bytes(std::uint32_t number, BytesView value);
   void text(std::uint32_t number, std::string_view value) { bytes(number, as_bytes(value)); }
 
-  /// A nested message, written by `write(WireWriter&)`. Costs one more copy of its content.
+  /// A nested message, written in place by `write(WireWriter&)`. Allocates nothing but room in `out`; costs
+  /// one more copy of a content of 128 bytes and more, whose length takes more than the byte left for it.
   template <typename Write>
   void message(std::uint32_t number, Write&& write) {
-    Bytes content;
-    WireWriter nested(content);
-    write(nested);
-    bytes(number, content);
+    tag(number, WireType::kBytes);
+    const std::size_t start = out_.size();
+    out_.push_back(std::byte{});
+    write(*this);
+    end_message(start);
   }
 
  private:
+  /// `start` is where the byte for the length lies, right before the content.
+  void end_message(std::size_t start);
+
   Bytes& out_;
 };
 

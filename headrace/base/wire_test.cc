@@ -128,5 +128,26 @@ TEST(Wire, RandomBytesAreWalkedToAnEnd) {
   }
 }
 
+TEST(Wire, NestedMessagesOfAnySizeAreWrittenInPlace) {
+  for (const std::size_t size : {0, 1, 126, 127, 128, 129, 16'000, 16'383, 16'384, 3'000'000}) {
+    const std::string content(size, 'x');
+    Bytes out;
+    WireWriter(out).message(1, [&](WireWriter& outer) {
+      outer.message(2, [&](WireWriter& inner) { inner.text(3, content); });
+      outer.varint(4, 5);
+    });
+    WireReader reader(out);
+    WireField field;
+    ASSERT_TRUE(reader.next(field));
+    WireReader outer(field.bytes);
+    ASSERT_TRUE(outer.next(field));
+    WireReader inner(field.bytes);
+    ASSERT_TRUE(outer.next(field));
+    EXPECT_EQ(field.value, 5U);
+    ASSERT_TRUE(inner.next(field));
+    EXPECT_EQ(field.as_text(), content);
+  }
+}
+
 }  // namespace
 }  // namespace headrace

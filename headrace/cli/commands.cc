@@ -15,6 +15,7 @@ extern const Command kGcCommand;
 extern const Command kStatCommand;
 extern const Command kPresignCommand;
 extern const Command kDoctorCommand;
+extern const Command kTensorboardCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
@@ -27,6 +28,7 @@ extern const Command kTensorflowStatusCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
+<<<<<<< HEAD
       &kPrepareCommand,
       &kTrainCommand,
       &kEvaluateCommand,
@@ -48,6 +50,12 @@ std::span<const Command* const> all_commands() {
       &kTensorflowEnableCommand,
       &kTensorflowDisableCommand,
       &kTensorflowStatusCommand,
+=======
+      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
+      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kTensorboardCommand,
+      &kLsCommand,      &kCatCommand,    &kCpCommand,       &kSyncCommand,    &kRmCommand,
+      &kGcCommand,      &kStatCommand,   &kPresignCommand,  &kDoctorCommand,
+>>>>>>> 8881c70dbf12c714f3c6d070839368348802c6ef
   };
   return kCommands;
 }

@@ -95,9 +95,62 @@ TEST(Event, HistogramsOfOneValueAndOfNone) {
   EXPECT_EQ(buckets[2].left, 2.5);
   EXPECT_EQ(buckets[2].right, 2.5);
   EXPECT_EQ(buckets[2].count, 7);
-  EXPECT_TRUE(make_histogram({}).empty());
+  EXPECT_TRUE(make_histogram(std::span<const float>()).empty());
   const std::vector<float> extremes = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
   EXPECT_EQ(make_histogram(extremes, 2)[1].count, 1);
+}
+
+TEST(Event, HistogramsOfDoublesReachOverTheirWholeRange) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const std::vector<double> values = {-kMost, -1, 0, 1, kMost};
+  const std::vector<HistogramBucket> buckets = make_histogram(values, 4);
+  ASSERT_EQ(buckets.size(), 4U);
+  EXPECT_EQ(buckets[0].left, -kMost);
+  EXPECT_EQ(buckets[1].right, 0);
+  EXPECT_EQ(buckets[3].right, kMost);
+  EXPECT_EQ(buckets[0].count, 1);
+  EXPECT_EQ(buckets[3].count, 1);
+  EXPECT_EQ(buckets[1].count + buckets[2].count, 3);
+  const std::vector<double> subnormal = {0, std::numeric_limits<double>::denorm_min()};
+  EXPECT_EQ(make_histogram(subnormal, 4)[0].count, 2);
+  EXPECT_EQ(make_histogram(std::vector<double>{1e300 + 1, 1e300 + 1}, 2)[1].count, 2);
+}
+
+TEST(Event, ImagesAreOneTensorOfStrings) {
+  Bytes file;
+  EventEncoder encoder;
+  const std::vector<BytesView> encoded = {as_bytes("first"), as_bytes("second")};
+  encoder.images(file, {2.0, 7}, "i", {3, 20, encoded});
+  const std::string tensor(
+      "\x42\x1e\x08\7\x12\4\x12\2\x08\4\x42\1"
+      "3\x42\2"
+      "20\x42\5"
+      "first\x42\6"
+      "second",
+      32);
+  EXPECT_THAT(events_in(file)[0], HasSubstr(tensor));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("images\x20\3"));
+}
+
+TEST(Event, LabelsStandInTheMetadata) {
+  Bytes file;
+  EventEncoder encoder;
+  encoder.scalar(file, {2.0, 7}, "loss", 0.5F, {"Loss", "*lower* is better"});
+  EXPECT_THAT(events_in(file)[0], HasSubstr("\x12\4Loss\x1a\x11*lower* is better\x20\1"));
+}
+
+TEST(Event, ATrialGivesItsValuesInTheOrderOfTheirNames) {
+  Bytes file;
+  EventEncoder encoder;
+  const std::vector<Hyperparameter> values = {{"z", true}, {"b", 0.5}, {"a", std::string_view("x")}};
+  encoder.trial_start(file, 2.0, "t", values);
+  const std::string entries(
+      "\x0a\x08\x0a\1a\x12\3\x1a\1x\x0a\x0e\x0a\1b\x12\x09\x11\0\0\0\0\0\0\xe0\x3f"
+      "\x0a\7\x0a\1z\x12\2\x20\1\x22\1t\x29\0\0\0\0\0\0\0\x40",
+      47);
+  EXPECT_THAT(events_in(file)[0], HasSubstr(entries));
+  encoder.trial_end(file, 3.0, TrialStatus::kFailure);
+  EXPECT_THAT(events_in(file)[1], HasSubstr("_hparams_/session_end_info"));
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "headrace/cli/servers/tensorboard_data/follow.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "headrace/base/text.h"
+#include "headrace/events/poll_schedule.h"
+
+namespace headrace {
+
+void follow(LogFolder& folder, const std::function<void(const std::string&)>& tell, std::uint64_t& polls,
+            const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  PollSchedule schedule;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  bool is_unreachable = false;
+  while (!stop.stop_requested()) {
+    const Clock::time_point start = Clock::now();
+    const Result<PollOutcome> outcome = folder.poll({.stop = stop});
+    if (stop.stop_requested()) return;
+    ++polls;
+    if (!outcome && !is_unreachable) {
+      tell(concat(outcome.error().message, "; what was read before is shown until this ends"));
+    }
+    if (outcome && is_unreachable) tell(concat(folder.describe(), " can be read again"));
+    is_unreachable = !outcome;
+    const auto took = std::chrono::duration_cast<PollSchedule::Time>(Clock::now() - start);
+    const PollSchedule::Time wait = schedule.wait_after(!outcome || outcome->changed, took);
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop, wait, [] { return false; });
+  }
+}
+
+}  // namespace headrace

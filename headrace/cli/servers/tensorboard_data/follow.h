@@ -1,0 +1,19 @@
+#pragma once
+
+/// \file Polls a log folder until it is told to stop.
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "headrace/events/log_folder.h"
+
+namespace headrace {
+
+/// Returns when `stop` is stopped. `tell` gets a line when the store cannot be reached, and when it can.
+/// \param polls  how often the folder was listed
+void follow(LogFolder& folder, const std::function<void(const std::string&)>& tell, std::uint64_t& polls,
+            const std::stop_token& stop);
+
+}  // namespace headrace

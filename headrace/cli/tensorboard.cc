@@ -1,0 +1,180 @@
+// headrace tensorboard: our data server and the stock TensorBoard beside each other. docs/tensorboard.md.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/io/child_process.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kServer = "headrace-tensorboard-data";
+constexpr std::string_view kListening = "listening on ";
+/// A server may be silent for as long as it lives.
+constexpr std::chrono::milliseconds kNoSilence = std::chrono::hours(24 * 365 * 10);
+constexpr std::chrono::milliseconds kGrace{3'000};
+
+constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The log folder, in any store."},
+                                       {.name = "OPTION",
+                                        .sentence = "Further options of tensorboard, after --.",
+                                        .required = false,
+                                        .repeated = true}};
+
+constexpr Option kOptions[] = {{.name = "port",
+                                .type = OptionType::kInteger,
+                                .default_value = "6006",
+                                .unit = "PORT",
+                                .sentence = "Where TensorBoard listens; 0: any that is free.",
+                                .minimum = 0,
+                                .maximum = 65535},
+                               {.name = "host",
+                                .default_value = "127.0.0.1",
+                                .unit = "ADDRESS",
+                                .sentence = "On which address. Whoever reaches it sees the logs."}};
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// A program on PATH, or the path itself.
+std::optional<std::string> find_program(const Environment& environment, const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  }
+  for (const std::string& folder : split(environment.get("PATH").value_or("/usr/bin:/bin"), ':')) {
+    std::string path = concat(folder.empty() ? "." : folder, "/", name);
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+/// The data server lies beside this program.
+Result<std::string> find_server(const Environment& environment) {
+  std::error_code error;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string beside = error ? std::string(kServer) : (here.parent_path() / kServer).string();
+  if (access(beside.c_str(), X_OK) == 0) return beside;
+  if (const auto found = find_program(environment, std::string(kServer))) return *found;
+  return Error{Code::kNotFound, concat(kServer, " is neither at ", beside,
+                                       " nor on PATH: it is built where gRPC and protobuf are installed")};
+}
+
+Result<std::string> find_python(const Environment& environment) {
+  const std::string wanted = environment.get("HEADRACE_PYTHON").value_or("python3");
+  if (const auto found = find_program(environment, wanted)) return *found;
+  return Error{Code::kNotFound,
+               concat("there is no ", wanted, ": set HEADRACE_PYTHON to the Python that has TensorBoard")};
+}
+
+Status check_tensorboard(const std::string& python, const Variables& variables, const std::stop_token& stop) {
+  ChildLimits limits;
+  limits.stop = stop;
+  constexpr std::string_view kAsk =
+      "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorboard') is None)";
+  HEADRACE_TRY(const ChildResult asked, run_child({python, "-c", std::string(kAsk)}, variables, limits));
+  if (asked.exit_status == 0) return {};
+  return Error{Code::kFailedPrecondition, concat("TensorBoard is not installed in ", python, ": ", python,
+                                                 " -m pip install tensorboard")};
+}
+
+/// Two programs that end together.
+class Pair {
+ public:
+  Pair(CommandContext& context, const Variables& variables)
+      : context_(context),
+        variables_(variables),
+        on_signal_(context.stop, [this] { stop_.request_stop(); }) {}
+
+  /// Runs a program to its end, and then stops the other.
+  Status run(const std::vector<std::string>& arguments, std::string_view name,
+             const std::function<void(std::string_view)>& on_line) {
+    ChildLimits limits;
+    limits.stop = stop_.get_token();
+    limits.grace = kGrace;
+    ChildConversation conversation;
+    conversation.silence_max = kNoSilence;
+    conversation.on_line = [&](std::string_view line) -> Result<std::string> {
+      on_line(line);
+      return std::string();
+    };
+    conversation.on_error_line = [&](std::string_view line) { context_.console.note(line); };
+    const Result<ChildResult> ended = converse_with_child(arguments, variables_, limits, conversation);
+    const bool was_stopped = stop_.stop_requested();
+    stop_.request_stop();
+    if (was_stopped) return {};
+    if (!ended) return ended.error();
+    if (ended->exit_status == 0) return {};
+    return Error{Code::kUnknown, concat(name, " ended with exit code ", ended->exit_status)};
+  }
+
+ private:
+  CommandContext& context_;
+  const Variables& variables_;
+  std::stop_source stop_;
+  std::stop_callback<std::function<void()>> on_signal_;
+};
+
+std::vector<std::string> tensorboard_arguments(const std::string& python, const std::string& address,
+                                               const std::vector<std::string>& arguments,
+                                               const OptionValues& options) {
+  std::vector<std::string> out = {python,
+                                  "-m",
+                                  "tensorboard.main",
+                                  concat("--grpc_data_provider=", address),
+                                  concat("--port=", options.integer("port")),
+                                  concat("--host=", options.text("host"))};
+  out.insert(out.end(), arguments.begin() + 1, arguments.end());
+  return out;
+}
+
+Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));  // what is no URL is said here
+  HEADRACE_TRY(const std::string server, find_server(context.environment));
+  HEADRACE_TRY(const std::string python, find_python(context.environment));
+  const Variables& variables = context.environment.variables;
+  HEADRACE_CHECK(check_tensorboard(python, variables, context.stop));
+
+  Pair pair(context, variables);
+  std::promise<std::string> address;
+  bool is_told = false;
+  Status served;
+  std::thread serving([&] {
+    served = pair.run({server, "--log-folder", arguments[0], "--port", "0", "--die-after-stdin"}, kServer,
+                      [&](std::string_view line) {
+                        if (is_told || !line.starts_with(kListening)) return;
+                        is_told = true;
+                        address.set_value(std::string(line.substr(kListening.size())));
+                      });
+    if (!is_told) address.set_value("");
+  });
+  const std::string where = address.get_future().get();
+  Status shown;
+  if (!where.empty()) {
+    shown = pair.run(tensorboard_arguments(python, where, arguments, options), "tensorboard",
+                     [&](std::string_view line) { context.console.result(line); });
+  }
+  serving.join();
+  return shown ? served : shown;
+}
+
+}  // namespace
+
+extern const Command kTensorboardCommand;
+const Command kTensorboardCommand = {
+    .name = "tensorboard",
+    .summary = "Show the event files below a URL in TensorBoard",
+    .details =
+        "Starts a data server that follows the log folder, and the TensorBoard of HEADRACE_PYTHON, else of "
+        "python3, which asks it. Both end together, on SIGINT and SIGTERM.\n"
+        "  headrace tensorboard s3://experiments/logs\n"
+        "  headrace tensorboard ./logs --port 7007 -- --window_title Reviews",
+    .positionals = kPositionals,
+    .options = kOptions,
+    .run = run};
+
+}  // namespace headrace

@@ -1,0 +1,166 @@
+#include "headrace/events/log_folder.h"
+
+#include <algorithm>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
+
+namespace headrace {
+
+LogFolder::LogFolder(Location folder, LogFolderOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {}
+
+Result<LogLayout> LogFolder::list(const CallOptions& call) const {
+  const std::string prefix = folder_prefix(folder_.key);
+  std::vector<ObjectInfo> files;
+  HEADRACE_CHECK(folder_.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    if (is_event_file(object.key)) files.push_back(object);
+    return true;
+  }));
+  return lay_out_logs(prefix, files);
+}
+
+bool LogFolder::forget_missing(const LogLayout& layout) {
+  bool changed = false;
+  for (auto run = followed_.begin(); run != followed_.end();) {
+    const auto listed = layout.find(run->first);
+    for (auto log = run->second.logs.begin(); log != run->second.logs.end();) {
+      if (listed != layout.end() && listed->second.contains(log->first)) {
+        ++log;
+        continue;
+      }
+      run->second.run->drop_log(log->second->id(), log->first);
+      log = run->second.logs.erase(log);
+      changed = true;
+    }
+    if (!run->second.logs.empty()) {
+      ++run;
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    shown_.erase(run->first);
+    run = followed_.erase(run);
+  }
+  return changed;
+}
+
+// Those with the most to read first, so that none is left alone at the end.
+std::vector<std::string> LogFolder::runs_behind(const LogLayout& layout) {
+  std::vector<std::pair<std::uint64_t, std::string>> behind;
+  for (const auto& [name, logs] : layout) {
+    FollowedRun& run = followed_[name];
+    if (!run.run) {
+      run.run = std::make_shared<Run>();
+      const std::lock_guard lock(mutex_);
+      shown_.emplace(name, run.run);
+    }
+    bool is_behind = false;
+    std::uint64_t bytes = 0;
+    for (const auto& [log, segments] : logs) {
+      std::unique_ptr<LogReader>& reader = run.logs[log];
+      if (!reader) reader = std::make_unique<LogReader>(next_log_++, log);
+      is_behind = reader->is_behind(segments) || is_behind;
+      for (const ObjectInfo& segment : segments) bytes += segment.size_bytes;
+    }
+    if (is_behind) behind.emplace_back(bytes, name);
+  }
+  std::stable_sort(behind.begin(), behind.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> names;
+  for (auto& [bytes, name] : behind) names.push_back(std::move(name));
+  return names;
+}
+
+Status LogFolder::read_run(const std::string& name, const LogLayout& layout, const CallOptions& call) {
+  FollowedRun& run = followed_.find(name)->second;
+  const LogReading reading{*folder_.store, *run.run, options_.warn, call};
+  Status outcome;
+  for (const auto& [log, segments] : layout.find(name)->second) {
+    LogReader& reader = *run.logs.find(log)->second;
+    if (!reader.is_behind(segments)) continue;
+    Status done = reader.advance(reading, segments);
+    if (!done && outcome) outcome = std::move(done);
+  }
+  return outcome;
+}
+
+Result<PollOutcome> LogFolder::poll(const CallOptions& call) {
+  HEADRACE_TRY(const LogLayout layout, list(call));
+  PollOutcome out;
+  for (const auto& [run, logs] : layout) {
+    for (const auto& [log, segments] : logs) out.event_files += segments.size();
+  }
+  const bool forgot = forget_missing(layout);
+  const std::vector<std::string> behind = runs_behind(layout);
+  std::mutex first_error_mutex;
+  Status first_error;
+  HEADRACE_CHECK(parallel_for(options_.load_threads, behind.size(), [&](std::size_t i) -> Status {
+    if (call.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};
+    Status done = read_run(behind[i], layout, call);
+    const std::lock_guard lock(first_error_mutex);
+    if (!done && first_error) first_error = std::move(done);
+    return {};  // other runs can still be read
+  }));
+  HEADRACE_CHECK(std::move(first_error));
+  out.runs_read = behind.size();
+  out.changed = forgot || !behind.empty();
+  return out;
+}
+
+std::map<std::string, std::shared_ptr<Run>> LogFolder::shown() const {
+  const std::lock_guard lock(mutex_);
+  return shown_;
+}
+
+std::vector<LogFolder::RunInfo> LogFolder::runs() const {
+  std::vector<RunInfo> out;
+  for (const auto& [name, run] : shown()) out.push_back({name, run->start_time_s()});
+  return out;
+}
+
+std::set<std::string> LogFolder::plugins() const {
+  std::set<std::string> out;
+  for (const auto& [name, run] : shown()) {
+    run->for_each(
+        [&](const std::string&, const Series& series, const LogTimes&) { out.insert(series.plugin_name); });
+  }
+  return out;
+}
+
+void LogFolder::for_each_series(const SeriesQuery& query, const Visit& visit) const {
+  const auto runs = shown();
+  for (const auto& [name, run] : runs) {
+    if (query.runs && !query.runs->contains(name)) continue;
+    const auto filtered = [&, &run_name = name](const std::string& tag, const Series& series,
+                                                const LogTimes& begun) {
+      if (series.kind.data_class != query.data_class || series.plugin_name != query.plugin) return;
+      visit(run_name, tag, series, begun);
+    };
+    if (!query.tags) run->for_each(filtered);
+    if (query.tags) {
+      for (const std::string& tag : *query.tags) run->for_tag(tag, filtered);
+    }
+  }
+}
+
+std::string LogFolder::blob_key(const BlobSequence& sequence, const BlobReference& blob) const {
+  return write_blob_key(options_.blob_secret, *sequence.object_key, blob);
+}
+
+Result<Bytes> LogFolder::read_blob(std::string_view key, const CallOptions& call) const {
+  HEADRACE_TRY(const BlobPlace place, read_blob_key(options_.blob_secret, key));
+  const BlobReference& blob = place.blob;
+  if (!blob.literal.empty() || blob.length_bytes == 0) return to_bytes(blob.literal);
+  Bytes out(blob.length_bytes);
+  const auto read =
+      folder_.store->read_into(place.object_key, out, {.offset_bytes = blob.offset_bytes, .call = call});
+  if (!read && read.error().code != Code::kOutOfRange) return read.error();
+  if (!read || read->bytes_read != out.size() || crc32c(out) != blob.crc32c) {
+    return Error{Code::kNotFound, concat(folder_.store->describe(place.object_key), ": the ", out.size(),
+                                         " bytes at offset ", blob.offset_bytes, " are not what they were")};
+  }
+  return out;
+}
+
+}  // namespace headrace

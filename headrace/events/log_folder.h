@@ -1,0 +1,99 @@
+#pragma once
+
+/// \file Follows a folder of event files in any store, and answers what is in it: docs/tensorboard.md.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headrace/base/hash.h"
+#include "headrace/events/blob_key.h"
+#include "headrace/events/log_layout.h"
+#include "headrace/events/log_reader.h"
+#include "headrace/events/run.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+struct LogFolderOptions {
+  /// Runs that are read at once; each takes LogReader::kPieceBytes meanwhile.
+  int load_threads = 8;
+  /// Makes blob keys; secret, and another for each process.
+  HashKey blob_secret{};
+  /// Told of damage in event files, from any thread.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+};
+
+/// Which series are wanted. Without runs or tags, those of all.
+struct SeriesQuery {
+  std::string plugin;
+  DataClass data_class = DataClass::kScalar;
+  std::optional<std::set<std::string>> runs{};
+  std::optional<std::set<std::string>> tags{};
+};
+
+struct PollOutcome {
+  std::size_t event_files = 0;
+  /// Runs of which something was read.
+  std::size_t runs_read = 0;
+  /// Something was read, or went.
+  bool changed = false;
+};
+
+/// `poll` by one thread at a time; all else by any thread, also meanwhile.
+class LogFolder {
+ public:
+  LogFolder(Location folder, LogFolderOptions options);
+
+  /// Lists the folder and reads what is new; runs are shown as soon as they are found, and grow by pieces.
+  /// \error of the store; what was read stays, and the next poll goes on
+  Result<PollOutcome> poll(const CallOptions& call);
+
+  std::string describe() const { return folder_.describe(); }
+
+  struct RunInfo {
+    std::string name;
+    std::optional<double> start_time_s;  // none until an event was read
+  };
+  /// By name.
+  std::vector<RunInfo> runs() const;
+  /// Every plugin that a series is of.
+  std::set<std::string> plugins() const;
+
+  /// Calls `visit` by run and tag, ascending. The series does not change until it returns.
+  using Visit =
+      std::function<void(const std::string& run, const std::string& tag, const Series&, const LogTimes&)>;
+  void for_each_series(const SeriesQuery& query, const Visit& visit) const;
+
+  /// The key of a blob that a series has.
+  std::string blob_key(const BlobSequence& sequence, const BlobReference& blob) const;
+  /// \error kNotFound  no key of ours, or its bytes are not there any more; and those of the store
+  Result<Bytes> read_blob(std::string_view key, const CallOptions& call) const;
+
+ private:
+  struct FollowedRun {
+    std::shared_ptr<Run> run;
+    std::map<std::string, std::unique_ptr<LogReader>> logs;
+  };
+
+  Result<LogLayout> list(const CallOptions& call) const;
+  bool forget_missing(const LogLayout& layout);
+  std::vector<std::string> runs_behind(const LogLayout& layout);
+  Status read_run(const std::string& name, const LogLayout& layout, const CallOptions& call);
+  std::map<std::string, std::shared_ptr<Run>> shown() const;
+
+  const Location folder_;
+  const LogFolderOptions options_;
+  std::map<std::string, FollowedRun> followed_;  // of the thread that polls
+  LogId next_log_ = 0;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Run>> shown_;
+};
+
+}  // namespace headrace

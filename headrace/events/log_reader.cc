@@ -1,0 +1,113 @@
+#include "headrace/events/log_reader.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+// What a listing told that is not so any more: the next one will tell what is.
+bool is_outdated(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kOutOfRange ||
+         error.code == Code::kFailedPrecondition;
+}
+
+}  // namespace
+
+bool LogReader::is_behind(const LogSegments& segments) const {
+  if (segments.size() != seen_.size()) return true;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].key != segments[i].key || seen_[i].size_bytes != segments[i].size_bytes ||
+        seen_[i].version != segments[i].version) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LogReader::is_finished_part_changed(const LogSegments& segments) const {
+  if (segments.size() < seen_.size()) return true;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].key != segments[i].key) return true;
+    const bool is_last = i + 1 == seen_.size();
+    if (!is_last && seen_[i].version != segments[i].version) return true;
+    if (is_last && segments[i].size_bytes < stream_.end_bytes()) return true;
+  }
+  return false;
+}
+
+void LogReader::forget(Run& run) {
+  run.drop_log(id_, name_);
+  seen_.clear();
+}
+
+Status LogReader::advance(const LogReading& reading, const LogSegments& segments) {
+  if (is_finished_part_changed(segments)) forget(reading.run);
+  if (!seen_.empty()) {
+    const ObjectInfo& last = segments[seen_.size() - 1];
+    if (seen_.back().version != last.version || seen_.back().size_bytes != last.size_bytes) {
+      HEADRACE_TRY(const bool continued, continues(reading, last));
+      if (continued) {
+        HEADRACE_CHECK(read_segment(reading, last));
+      } else {
+        forget(reading.run);
+      }
+    }
+  }
+  for (std::size_t i = seen_.size(); i < segments.size(); ++i) {
+    seen_.push_back({segments[i].key, 0, {}});
+    stream_ = EventStream();
+    tail_.clear();
+    broken_ = told_ = false;
+    HEADRACE_CHECK(read_segment(reading, segments[i]));
+  }
+  return {};
+}
+
+// Whether the object still holds, where it was read last, what it held.
+Result<bool> LogReader::continues(const LogReading& reading, const ObjectInfo& object) {
+  if (tail_.empty()) return true;
+  Bytes there(tail_.size());
+  const auto read = reading.store.read_into(
+      object.key, there, {.offset_bytes = stream_.end_bytes() - tail_.size(), .call = reading.call});
+  if (!read) return is_outdated(read.error()) ? Result<bool>(true) : Result<bool>(read.error());
+  return read->bytes_read == there.size() && there == tail_;
+}
+
+// Reads on to the size that was listed.
+Status LogReader::read_segment(const LogReading& reading, const ObjectInfo& object) {
+  Seen& seen = seen_.back();
+  seen.version = {};
+  const EventSource source{
+      id_, name_, std::make_shared<const std::string>(object.key), [&](const Error& problem) {
+        if (!std::exchange(told_, true)) {
+          reading.warn(concat(reading.store.describe(object.key), ": ", problem.message));
+        }
+      }};
+  while (!broken_ && stream_.end_bytes() < object.size_bytes) {
+    HEADRACE_TRY(const std::size_t bytes, read_piece(reading, object));
+    if (bytes == 0) return {};
+    broken_ = reading.run.take(stream_, source) == StreamOutcome::kBroken;
+  }
+  const BytesView tail = stream_.tail(kTailBytes);
+  if (!tail.empty()) tail_.assign(tail.begin(), tail.end());
+  stream_.shrink();
+  seen.size_bytes = object.size_bytes;
+  seen.version = object.version;
+  return {};
+}
+
+// Returns 0 where the object is not what was listed any more.
+Result<std::size_t> LogReader::read_piece(const LogReading& reading, const ObjectInfo& object) {
+  const std::uint64_t left = object.size_bytes - stream_.end_bytes();
+  const MutableBytesView room =
+      stream_.room(static_cast<std::size_t>(std::min<std::uint64_t>(left, kPieceBytes)));
+  const auto read =
+      reading.store.read_into(object.key, room, {.offset_bytes = stream_.end_bytes(), .call = reading.call});
+  if (!read) return is_outdated(read.error()) ? Result<std::size_t>(0U) : Result<std::size_t>(read.error());
+  stream_.arrived(read->bytes_read);
+  return read->bytes_read;
+}
+
+}  // namespace headrace

@@ -1,0 +1,34 @@
+#pragma once
+
+/// \file When to list a log folder again: docs/tensorboard.md, "Following". Pure.
+
+#include <algorithm>
+#include <chrono>
+
+namespace headrace {
+
+class PollSchedule {
+ public:
+  using Time = std::chrono::milliseconds;
+  static constexpr Time kLiveInterval{1'000};
+  static constexpr Time kLongestInterval{10'000};
+  /// A folder in which nothing changed for so long has no live run.
+  static constexpr Time kLiveFor{600'000};
+
+  /// After a poll: how long to wait before the next.
+  /// \param changed  it had something to read
+  /// \param took     how long it took
+  Time wait_after(bool changed, Time took) {
+    quiet_for_ = changed ? Time{0} : quiet_for_ + took;
+    interval_ = quiet_for_ < kLiveFor ? kLiveInterval : std::min(interval_ * 2, kLongestInterval);
+    const Time wait = std::max(interval_ - took, std::min(took, kLongestInterval));
+    quiet_for_ += wait;
+    return wait;
+  }
+
+ private:
+  Time quiet_for_{0};
+  Time interval_ = kLiveInterval;
+};
+
+}  // namespace headrace

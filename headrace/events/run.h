@@ -1,0 +1,73 @@
+#pragma once
+
+/// \file What was read of one run.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "headrace/base/result.h"
+#include "headrace/events/series.h"
+#include "headrace/record/event_stream.h"
+
+namespace headrace {
+
+/// Where the events of a stream come from.
+struct EventSource {
+  LogId log = 0;
+  /// Orders the logs of a run.
+  std::string_view log_name;
+  std::shared_ptr<const std::string> object_key;
+  /// Told what was left out, and why.
+  std::function<void(const Error&)> problem;
+};
+
+/// Thread-safe: one thread reads into it, any number look at it meanwhile.
+class Run {
+ public:
+  /// Takes every whole event out of `stream`. Returns kWait, or kBroken if nothing more can come of it.
+  StreamOutcome take(EventStream& stream, const EventSource& source);
+  void drop_log(LogId log, std::string_view log_name);
+
+  /// The wall time of the first event of the first log; none before there is one.
+  std::optional<double> start_time_s() const;
+
+  /// Calls `visit` for every series, or the one of `tag`, in the order of tags, while nothing is added.
+  using Visit = std::function<void(const std::string& tag, const Series&, const LogTimes&)>;
+  void for_each(const Visit& visit) const;
+  void for_tag(const std::string& tag, const Visit& visit) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  struct Entry {
+    std::unique_ptr<Series> series;
+    std::string_view tag{};
+    /// The entry that came after this one the last time: writers go round the same tags in the same order,
+    /// so that a tag is mostly found without being looked for.
+    Entry* follower = nullptr;
+  };
+
+  bool add_plain_scalar(const StreamEvent& event, const EventSource& source);
+  Status add(const StreamEvent& event, const EventSource& source);
+  Status add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
+                   const EventSource& source);
+  void begin_log(const EventSource& source, double wall_time_s);
+  Series* find(std::string_view tag);
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> series_;
+  Entry* latest_ = nullptr;  // that `find` found
+  LogTimes begun_;
+  std::map<std::string, double, std::less<>> begun_by_name_;
+  EventMigration migration_;
+};
+
+}  // namespace headrace

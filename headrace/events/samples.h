@@ -1,0 +1,96 @@
+#pragma once
+
+/// \file The values of one tag in one log, as they are written: steps ascend, since a step that goes back
+/// removes what it repeats.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace headrace {
+
+/// All points, 20 bytes each.
+class ScalarColumns {
+ public:
+  void add(std::int64_t step, double wall_time_s, float value) {
+    if (!steps.empty() && step <= steps.back()) cut(step);
+    steps.push_back(step);
+    wall_times_s.push_back(wall_time_s);
+    values.push_back(value);
+  }
+  std::size_t size() const { return steps.size(); }
+
+  std::vector<std::int64_t> steps;
+  std::vector<double> wall_times_s;
+  std::vector<float> values;
+
+ private:
+  void cut(std::int64_t step) {
+    const auto from = std::lower_bound(steps.begin(), steps.end(), step);
+    steps.erase(from, steps.end());
+    wall_times_s.resize(steps.size());
+    values.resize(steps.size());
+  }
+};
+
+struct SampleBounds {
+  std::size_t samples = 1000;   // at least 2
+  std::size_t bytes = 4 << 20;  // of their contents; two are kept, however large they are
+};
+
+template <typename T>
+struct Sample {
+  std::int64_t step = 0;
+  double wall_time_s = 0;
+  T value{};
+  std::size_t bytes = 0;
+  std::uint64_t ordinal = 0;
+};
+
+/// Samples within bounds. When there are too many, every second is left out, and from then on every second
+/// that comes: what is kept is evenly spaced, has the first and the last, and depends on the log alone.
+template <typename T>
+class SampleList {
+ public:
+  void add(std::int64_t step, double wall_time_s, T value, std::size_t bytes, const SampleBounds& bounds) {
+    if (!samples_.empty() && step <= samples_.back().step) cut(step);
+    // The last one stays only until the next comes, unless its turn was to stay.
+    if (samples_.size() > 1 && samples_.back().ordinal % stride_ != 0) pop();
+    samples_.push_back({step, wall_time_s, std::move(value), bytes, next_ordinal_++});
+    bytes_ += bytes;
+    while (samples_.size() > 2 && (samples_.size() > bounds.samples || bytes_ > bounds.bytes)) thin();
+  }
+  const std::vector<Sample<T>>& samples() const { return samples_; }
+  std::size_t size() const { return samples_.size(); }
+
+ private:
+  void pop() {
+    bytes_ -= samples_.back().bytes;
+    samples_.pop_back();
+  }
+  void cut(std::int64_t step) {
+    while (!samples_.empty() && samples_.back().step >= step) pop();
+    next_ordinal_ = samples_.empty() ? 0 : samples_.back().ordinal + 1;
+  }
+  void thin() {
+    stride_ *= 2;
+    std::size_t kept = 0;
+    bytes_ = 0;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      if (samples_[i].ordinal % stride_ != 0 && i + 1 != samples_.size()) continue;
+      bytes_ += samples_[i].bytes;
+      if (kept != i) samples_[kept] = std::move(samples_[i]);
+      ++kept;
+    }
+    samples_.resize(kept);
+  }
+
+  std::vector<Sample<T>> samples_;
+  std::size_t bytes_ = 0;
+  std::uint64_t stride_ = 1;
+  std::uint64_t next_ordinal_ = 0;
+};
+
+}  // namespace headrace
