@@ -28,7 +28,6 @@ extern const Command kTensorflowStatusCommand;
 std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
-<<<<<<< HEAD
       &kPrepareCommand,
       &kTrainCommand,
       &kEvaluateCommand,
@@ -50,12 +49,7 @@ std::span<const Command* const> all_commands() {
       &kTensorflowEnableCommand,
       &kTensorflowDisableCommand,
       &kTensorflowStatusCommand,
-=======
-      &kPrepareCommand, &kTrainCommand,  &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-      &kVerifyCommand,  &kRunsLsCommand, &kRunsShowCommand, &kLineageCommand, &kTensorboardCommand,
-      &kLsCommand,      &kCatCommand,    &kCpCommand,       &kSyncCommand,    &kRmCommand,
-      &kGcCommand,      &kStatCommand,   &kPresignCommand,  &kDoctorCommand,
->>>>>>> 8881c70dbf12c714f3c6d070839368348802c6ef
+      &kTensorboardCommand,
   };
   return kCommands;
 }
