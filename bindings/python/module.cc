@@ -6,6 +6,7 @@
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
 #include "bindings/python/store.h"
+#include "bindings/python/summary.h"
 #include "bindings/python/tensorflow.h"
 #include "bindings/python/upload.h"
 #include "headrace/base/text.h"
@@ -36,6 +37,7 @@ NB_MODULE(_headrace, module) {
   bind_loader(module);
   bind_published(module);
   bind_store(module);
+  bind_summary(module);
   bind_tensorflow(module);
   bind_upload(module);
 }

@@ -67,19 +67,21 @@ Result<std::shared_ptr<LogFile>> LogFile::open(Location location, bool goes_on, 
 }
 
 Status LogFile::append(BytesView data) {
-  bool is_full = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (buffer_.size() + data.size() > kMostHeldBytes) {
-      return Error{Code::kResourceExhausted,
-                   concat(location_.describe(), ": ", format_size(buffer_.size()),
-                          " of events wait for the store, which has not taken them; is it there?")};
-    }
-    headrace::append(buffer_, data);
-    size_bytes_ += data.size();
-    is_full = buffer_.size() >= kMostSegmentBytes && options_.now() >= not_before_;
+  const std::scoped_lock lock(mutex_);
+  if (buffer_.size() + data.size() > kMostHeldBytes) {
+    return Error{Code::kResourceExhausted,
+                 concat(location_.describe(), ": ", format_size(buffer_.size()),
+                        " of events wait for the store, which has not taken them; is it there?")};
   }
-  return is_full ? write(Part::kWholeRecords) : Status{};
+  headrace::append(buffer_, data);
+  size_bytes_ += data.size();
+  if (buffer_.size() >= kMostSegmentBytes) put_off();
+  return {};
+}
+
+void LogFile::flush_soon() {
+  const std::scoped_lock lock(mutex_);
+  if (!buffer_.empty()) put_off();
 }
 
 Status LogFile::flush() {

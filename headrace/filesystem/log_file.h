@@ -30,6 +30,7 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   static constexpr std::chrono::seconds kLeastInterval{1};
   /// The same after one that failed.
   static constexpr std::chrono::seconds kRetryInterval{10};
+  /// So much is written without a flush.
   static constexpr std::size_t kMostSegmentBytes = 8 << 20;
   static constexpr std::size_t kMostHeldBytes = 64 << 20;
 
@@ -39,10 +40,13 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   /// Writes what is left. Call `close` before to have the error.
   ~LogFile();
 
+  /// Does not wait for the store.
   /// \error kResourceExhausted  more than kMostHeldBytes wait for the store
   Status append(BytesView data);
   /// What was appended, up to the last whole record, is in the store within kLeastInterval.
   Status flush();
+  /// As `flush`, but does not wait for the store. What cannot be written then is told by a later `flush`.
+  void flush_soon();
   /// All is in the store.
   Status close();
   std::uint64_t size_bytes() const;

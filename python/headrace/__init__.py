@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headrace import fsspec as fsspec
     from headrace import keras as keras
     from headrace import models as models
+    from headrace import summary as summary
     from headrace import tensorflow as tensorflow
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
     from headrace._src.dataset import Dataset, Shard, mix
@@ -59,7 +60,7 @@ _HOMES = {
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "fsspec", "keras", "models", "tensorflow")
+_MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow")
 
 # What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
 __all__ = [

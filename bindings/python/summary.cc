@@ -1,0 +1,155 @@
+#include "bindings/python/summary.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <deque>
+#include <variant>
+
+#include "bindings/python/buffers.h"
+#include "bindings/python/process.h"
+#include "headrace/events/event_writer.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+using Value = std::variant<bool, double, std::string>;
+
+// As the encoder has them; bool comes first, for Python's is a number, too.
+HyperparameterValue view_of(const Value& value) {
+  return std::visit([](const auto& held) { return HyperparameterValue(held); }, value);
+}
+
+class PythonEventWriter {
+ public:
+  PythonEventWriter(const std::string& url, const std::string& writer, double flush_seconds)
+      : open_("this writer", open_location(url), writer, flush_seconds) {}
+
+  // The one that programs call most: no other thread gets the GIL for it, unless it must wait.
+  void scalar(std::string_view tag, double value, std::int64_t step, std::optional<double> wall_time_s) {
+    const double time_s = wall_time_s.value_or(now_s());
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      encoder.scalar(out, {time_s, step}, tag, static_cast<float>(value));
+    });
+  }
+
+  void scalars(const std::vector<std::pair<std::string, double>>& values, std::int64_t step,
+               std::optional<double> wall_time_s) {
+    const double time_s = wall_time_s.value_or(now_s());
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      for (const auto& [tag, value] : values)
+        encoder.scalar(out, {time_s, step}, tag, static_cast<float>(value));
+    });
+  }
+
+  // `values`: float64, in one piece.
+  void histogram(std::string_view tag, const nb::object& values, std::int64_t step, int buckets) {
+    const LentBuffer lent(values, LentBuffer::Access::kRead);
+    const std::span<const double> numbers(reinterpret_cast<const double*>(lent.view().data()),
+                                          lent.view().size() / sizeof(double));
+    const double time_s = now_s();
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      encoder.histogram(out, {time_s, step}, tag, make_histogram(numbers, buckets));
+    });
+  }
+
+  void images(std::string_view tag, const std::vector<nb::bytes>& encoded, std::uint32_t width,
+              std::uint32_t height, std::int64_t step) {
+    std::vector<BytesView> views;
+    for (const nb::bytes& one : encoded) views.push_back(as_bytes({one.c_str(), one.size()}));
+    const double time_s = now_s();
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      encoder.images(out, {time_s, step}, tag, {.width = width, .height = height, .encoded = views});
+    });
+  }
+
+  void text(std::string_view tag, std::string_view markdown, std::int64_t step) {
+    const double time_s = now_s();
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) { encoder.text(out, {time_s, step}, tag, markdown); });
+  }
+
+  void graph(const nb::bytes& graph_def) {
+    const double time_s = now_s();
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      encoder.graph(out, {time_s, 0}, as_bytes({graph_def.c_str(), graph_def.size()}));
+    });
+  }
+
+  void trial(std::string_view name, const std::vector<std::pair<std::string, Value>>& values) {
+    std::vector<Hyperparameter> hyperparameters;
+    for (const auto& [of, value] : values) hyperparameters.push_back({of, view_of(value)});
+    const double time_s = now_s();
+    add(time_s,
+        [&](EventEncoder& encoder, Bytes& out) { encoder.trial_start(out, time_s, name, hyperparameters); });
+  }
+
+  void end_trial(bool has_succeeded) {
+    const double time_s = now_s();
+    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+      encoder.trial_end(out, time_s, has_succeeded ? TrialStatus::kSuccess : TrialStatus::kFailure);
+    });
+  }
+
+  void flush() {
+    Open& open = open_.here();
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(now_s()); }));
+  }
+
+  void close() {
+    if (!open_.is_here()) return;
+    Open& open = open_.here();
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->close(); }));
+  }
+
+ private:
+  struct Open {
+    Open(Location location, const std::string& name, double flush_seconds)
+        : writer(value_of(EventWriter::open(std::move(location), now_s(),
+                                            {.writer = name, .flush_seconds = flush_seconds}, background))) {}
+    Background background{1};
+    std::unique_ptr<EventWriter> writer;  // first to go
+  };
+
+  template <typename Encode>
+  void add(double time_s, Encode&& encode) {
+    check(open_.here().writer->add(time_s, encode));
+  }
+
+  const OfProcess<Open> open_;
+};
+
+}  // namespace
+
+void bind_summary(nb::module_& module) {
+  nb::class_<PythonEventWriter>(module, "EventWriter")
+      .def(nb::init<const std::string&, const std::string&, double>(), nb::arg("url"), nb::arg("writer"),
+           nb::arg("flush_seconds"))
+      .def("scalar", &PythonEventWriter::scalar, nb::arg("tag"), nb::arg("value"), nb::arg("step"),
+           nb::arg("wall_time_s") = nb::none())
+      .def("scalars", &PythonEventWriter::scalars, nb::arg("values"), nb::arg("step"),
+           nb::arg("wall_time_s") = nb::none())
+      .def("histogram", &PythonEventWriter::histogram, nb::arg("tag"), nb::arg("values"), nb::arg("step"),
+           nb::arg("buckets"))
+      .def("images", &PythonEventWriter::images, nb::arg("tag"), nb::arg("encoded"), nb::arg("width"),
+           nb::arg("height"), nb::arg("step"))
+      .def("text", &PythonEventWriter::text, nb::arg("tag"), nb::arg("markdown"), nb::arg("step"))
+      .def("graph", &PythonEventWriter::graph, nb::arg("graph_def"))
+      .def("trial", &PythonEventWriter::trial, nb::arg("name"), nb::arg("values"))
+      .def("end_trial", &PythonEventWriter::end_trial, nb::arg("has_succeeded"))
+      .def("flush", &PythonEventWriter::flush)
+      .def("close", &PythonEventWriter::close);
+}
+
+}  // namespace headrace::python
