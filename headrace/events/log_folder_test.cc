@@ -203,6 +203,27 @@ TEST_F(LogFolderTest, DamageIsToldOnceAFileAndTheRestIsRead) {
   EXPECT_THAT(warnings_[0], testing::AllOf(HasSubstr("logs/a/tfevents"), HasSubstr("offset")));
 }
 
+TEST_F(LogFolderTest, AFinishedSegmentThatEndsWithinARecordIsTold) {
+  const Bytes cut = Writer().scalars(0, 3).file;
+  put("r/tfevents", BytesView(cut).first(cut.size() - 1));
+  poll();
+  EXPECT_TRUE(warnings_.empty()) << "it may be written yet";
+  put("r/tfevents.000001", Writer().scalars(3, 4).file);
+  poll();
+  EXPECT_EQ(shown("r"), "0:1 1:1 3:1");
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_THAT(warnings_[0], HasSubstr("ends within the record at offset"));
+}
+
+TEST_F(LogFolderTest, NamesThatAreNotUtf8AreLeftOut) {
+  put("r/tfevents", Writer().scalar("\xff\xfe", 0, 1).scalar("loss", 1, 1).file);
+  poll();
+  EXPECT_EQ(shown("r"), "1:1");
+  EXPECT_EQ(shown("r", "\xff\xfe"), "");
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_THAT(warnings_[0], HasSubstr("not UTF-8"));
+}
+
 TEST_F(LogFolderTest, WhatCannotBeReadNowIsReadLater) {
   FaultOptions faults;
   faults.only_call = 2;  // the listing is the first

@@ -36,6 +36,7 @@ LogLayout lay_out_logs(std::string_view folder_prefix, const std::vector<ObjectI
   std::map<std::string, std::map<std::string, ObjectInfo>> folders;
   for (const ObjectInfo& object : objects) {
     if (object.is_folder() || !object.key.starts_with(folder_prefix) || !is_event_file(object.key)) continue;
+    if (!check_key(object.key)) continue;  // a file whose name no store can read, or show
     const std::string inner = object.key.substr(folder_prefix.size());
     const std::string folder = parent_key(inner);
     folders[folder.empty() ? "." : folder].emplace(last_segment(inner), object);

@@ -18,7 +18,8 @@ using LogSegments = std::vector<ObjectInfo>;
 using LogLayout = std::map<std::string, std::map<std::string, LogSegments>>;
 
 /// \param folder_prefix  what the keys of all objects begin with
-/// \param objects        any order; what is no event file is passed over
+/// \param objects        any order; what is no event file, or breaks the
+///                        grammar of keys, is passed over
 LogLayout lay_out_logs(std::string_view folder_prefix, const std::vector<ObjectInfo>& objects);
 
 /// Part of the name of every event file.

@@ -56,6 +56,7 @@ Status LogReader::advance(const LogReading& reading, const LogSegments& segments
     }
   }
   for (std::size_t i = seen_.size(); i < segments.size(); ++i) {
+    if (!seen_.empty() && !broken_ && stream_.waiting_bytes() > 0) tell_cut_off(reading);
     seen_.push_back({segments[i].key, 0, {}});
     stream_ = EventStream();
     tail_.clear();
@@ -63,6 +64,13 @@ Status LogReader::advance(const LogReading& reading, const LogSegments& segments
     HEADRACE_CHECK(read_segment(reading, segments[i]));
   }
   return {};
+}
+
+// The last object is finished, and its last record is not whole.
+void LogReader::tell_cut_off(const LogReading& reading) {
+  const std::uint64_t offset = stream_.end_bytes() - stream_.waiting_bytes();
+  reading.warn(concat(reading.store.describe(seen_.back().key), ": it ends within the record at offset ",
+                      offset, ", and the log goes on in another object; that record is left out"));
 }
 
 // Whether the object still holds, where it was read last, what it held.

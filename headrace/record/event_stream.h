@@ -53,6 +53,8 @@ class EventStream {
   const Error& error() const { return error_; }
   /// Offset in the file of the first byte that was not appended.
   std::uint64_t end_bytes() const { return end_bytes_; }
+  /// Bytes of a record whose rest was not appended.
+  std::size_t waiting_bytes() const { return filled_ - begin_; }
   /// The last bytes that were appended and are still held: at most `bytes`, maybe none.
   BytesView tail(std::size_t bytes) const;
   /// Frees what is not needed to go on.

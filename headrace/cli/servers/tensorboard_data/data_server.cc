@@ -15,6 +15,8 @@ namespace proto = tensorboard::data;
 
 /// One message of ReadBlob's stream: well below the 4 MiB that clients take unless told otherwise.
 constexpr std::size_t kBlobPieceBytes = 1 << 20;
+/// Calls that are answered at once; further ones are refused with RESOURCE_EXHAUSTED.
+constexpr int kMostThreads = 64;
 
 grpc::Status to_grpc(const Error& error) {
   return {static_cast<grpc::StatusCode>(error.code), error.message};  // the numbers are gRPC's
@@ -227,6 +229,7 @@ class GrpcDataServer final : public DataServer {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
     // A second server on the port of the first would take every other call.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetResourceQuota(grpc::ResourceQuota("calls").SetMaxThreads(kMostThreads));
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (server_ && port_ != 0) return {};

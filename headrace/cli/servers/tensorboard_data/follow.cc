@@ -9,6 +9,13 @@
 
 namespace headrace {
 
+namespace {
+
+/// A store that does not answer is told of, and asked again, after this.
+constexpr std::chrono::milliseconds kDeadline{10'000};
+
+}  // namespace
+
 void follow(LogFolder& folder, const std::function<void(const std::string&)>& tell, std::uint64_t& polls,
             const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
@@ -18,7 +25,7 @@ void follow(LogFolder& folder, const std::function<void(const std::string&)>& te
   bool is_unreachable = false;
   while (!stop.stop_requested()) {
     const Clock::time_point start = Clock::now();
-    const Result<PollOutcome> outcome = folder.poll({.stop = stop});
+    const Result<PollOutcome> outcome = folder.poll({.deadline = kDeadline, .stop = stop});
     if (stop.stop_requested()) return;
     ++polls;
     if (!outcome && !is_unreachable) {
