@@ -121,6 +121,26 @@ TEST_F(LogFileTest, MuchIsWrittenWithoutAFlush) {
   EXPECT_EQ(segments().size(), 1U);
 }
 
+// A scalar a second, as hr.summary writes it, for twelve hours, flushed each half minute.
+TEST_F(LogFileTest, ALongRunSendsHardlyMoreThanItLogs) {
+  const auto log = *LogFile::open(
+      at, false, {.segment_header = [] { return Bytes(40); }, .now = [this] { return now; }}, background);
+  const std::string scalar = record(std::string(35, 'x'));
+  std::uint64_t logged = 0;
+  for (int second = 0; second < 12 * 3600; ++second) {
+    now += seconds(1);
+    ASSERT_TRUE(log->append(as_bytes(scalar)));
+    logged += scalar.size();
+    if (second % 30 == 0) ASSERT_TRUE(log->flush());
+  }
+  ASSERT_TRUE(log->close());
+  std::uint64_t sent = 0;
+  const auto objects = list_all(*store, "");
+  for (const ObjectInfo& object : *objects) sent += object.size_bytes;
+  EXPECT_EQ(objects->size(), 1'441U);
+  EXPECT_LE(static_cast<double>(sent), 1.05 * static_cast<double>(logged));
+}
+
 TEST_F(LogFileTest, TwoWritersOfOneNameLoseNothing) {
   const auto first = open(), second = open();
   ASSERT_TRUE(append(*first, "a"));

@@ -2,9 +2,6 @@
 
 import importlib
 import os
-import pathlib
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -506,21 +503,3 @@ def test_errors_name_the_url_and_say_what_to_do(s3_url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
     with pytest.raises(tf.errors.UnavailableError, match=s3_url):
         gfile.exists(f"{s3_url}/a")
-
-
-def test_a_process_without_python_has_it_too(build, root, tmp_path):
-    """The library of its own, in a TensorFlow that was opened with local names."""
-    library = build / "lib" / "libheadrace_tensorflow.so"
-    script = f"""
-import ctypes, os, sys
-sys.setdlopenflags(os.RTLD_NOW | os.RTLD_LOCAL)
-import tensorflow as tf
-tf.experimental.register_filesystem_plugin({str(library)!r})
-tf.io.write_file("hrfile://{tmp_path}/a", b"text")
-print(tf.io.read_file("hrfile://{tmp_path}/a").numpy())
-"""
-    shown = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert shown.stdout.strip() == "b'text'"
-    assert pathlib.Path(tmp_path, "a").read_bytes() == b"text"

@@ -9,6 +9,7 @@ import sysconfig
 
 import keras
 import pytest
+import tensorflow as tf
 
 from headrace import tensorflow as paths  # noqa: F401
 
@@ -58,6 +59,19 @@ def test_enabling_an_environment_without_tensorflow_is_refused(headrace, monkeyp
     refused = headrace("tensorflow", "enable", check=False)
     assert refused.returncode == 1
     assert "has no TensorFlow: pip install tensorflow" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_program_without_python_has_a_library_of_its_own(build, tmp_path, s3_url):
+    model = tf.Module()
+    model.value = tf.Variable(1.0)
+    model.get = tf.function(lambda: model.value.read_value(), input_signature=[])
+    tf.saved_model.save(model, f"{s3_url}/model", signatures={"get": model.get})
+    probe = [build / "bin/headrace_plugin_probe", pathlib.Path(tf.__file__).parent]
+    plugin = build / "lib/libheadrace_tensorflow.so"
+    for model_url, said in ((f"{s3_url}/model", "loaded"), (f"{s3_url}/none", "Could not find SavedModel")):
+        done = subprocess.run([*probe, plugin, model_url], capture_output=True, text=True, timeout=120)
+        assert said in done.stdout, done.stderr
 
 
 @pytest.mark.slow
