@@ -208,6 +208,13 @@ TEST_F(FileSystemTest, ASmallTemporaryFileMayGetAnyName) {
   EXPECT_THAT(objects(), ElementsAre("b", "c"));
 }
 
+TEST_F(FileSystemTest, WhatFailedSavesLeaveIsBounded) {
+  for (std::size_t i = 0; i <= HeldFiles::kMost; ++i)
+    ASSERT_TRUE(write(concat("memory://m/a.tempstate", i), "text"));
+  EXPECT_EQ(code(files.stat("memory://m/a.tempstate0")), "NOT_FOUND");
+  EXPECT_EQ(read("memory://m/a.tempstate1"), "text");
+}
+
 TEST_F(FileSystemTest, AnOpenEventFileIsThereBeforeItsFirstSegment) {
   const std::string name = "memory://m/logs/events.out.tfevents.1";
   {

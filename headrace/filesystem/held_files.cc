@@ -1,37 +1,50 @@
 #include "headrace/filesystem/held_files.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
 
 void HeldFiles::hold(const std::string& path, std::unique_ptr<ObjectWriter> file) {
-  {
-    const std::scoped_lock lock(mutex_);
-    file.swap(files_[path]);
+  Held dropped;  // ends without the mutex: an upload is aborted
+  const std::scoped_lock lock(mutex_);
+  Held held{std::move(file), next_number_++};
+  const auto found = files_.find(path);
+  if (found != files_.end()) {
+    dropped = std::exchange(found->second, std::move(held));
+    return;
   }
-  // What it replaces ends here, without the mutex: an upload is aborted.
+  files_.emplace(path, std::move(held));
+  if (files_.size() <= kMost) return;
+  const auto oldest =
+      std::ranges::min_element(files_, {}, [](const auto& entry) { return entry.second.number; });
+  dropped = std::move(oldest->second);
+  files_.erase(oldest);
 }
 
 std::optional<std::uint64_t> HeldFiles::size_bytes(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.find(path);
-  return found == files_.end() ? std::nullopt : std::optional(found->second->size_bytes());
+  return found == files_.end() ? std::nullopt : std::optional(found->second.writer->size_bytes());
 }
 
 Result<std::optional<Bytes>> HeldFiles::content(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.find(path);
   if (found == files_.end()) return std::optional<Bytes>();
-  if (const Bytes* content = found->second->content()) return std::optional(*content);
+  const ObjectWriter& writer = *found->second.writer;
+  if (const Bytes* content = writer.content()) return std::optional(*content);
   return Error{Code::kFailedPrecondition,
                concat(path, ": a temporary file of over ", format_size(ObjectWriter::kMemoryBytes),
-                      " cannot be read before it is renamed to ", found->second->location().url.text())};
+                      " cannot be read before it is renamed to ", writer.location().url.text())};
 }
 
 std::unique_ptr<ObjectWriter> HeldFiles::take(const std::string& path) {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.extract(path);
-  return found ? std::move(found.mapped()) : nullptr;
+  return found ? std::move(found.mapped().writer) : nullptr;
 }
 
 void OpenLogs::add(const std::string& path, const std::shared_ptr<LogFile>& log) {

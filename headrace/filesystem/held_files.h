@@ -17,6 +17,10 @@ namespace headrace {
 /// By path. Thread-safe.
 class HeldFiles {
  public:
+  /// A save has a handful at a time. What saves that failed have left is dropped beyond so many, the oldest
+  /// first.
+  static constexpr std::size_t kMost = 256;
+
   /// Replaces one of that path.
   void hold(const std::string& path, std::unique_ptr<ObjectWriter> file);
   std::optional<std::uint64_t> size_bytes(const std::string& path) const;
@@ -27,8 +31,14 @@ class HeldFiles {
   std::unique_ptr<ObjectWriter> take(const std::string& path);
 
  private:
+  struct Held {
+    std::unique_ptr<ObjectWriter> writer;
+    std::uint64_t number = 0;  // ascends
+  };
+
   mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<ObjectWriter>> files_;
+  std::map<std::string, Held> files_;
+  std::uint64_t next_number_ = 0;
 };
 
 /// By path; those that nobody has open are forgotten. Thread-safe.
