@@ -101,13 +101,14 @@ std::int64_t nanoseconds_of(const FileInfo& info) {
 
 std::int64_t read(const TF_RandomAccessFile* handle, std::uint64_t offset, std::size_t bytes, char* target,
                   TF_Status* status) {
-  std::size_t taken = 0;
+  std::int64_t read_bytes = -1;
   run(status, [&](FileSystem&) -> Status {
     HEADRACE_TRY(ReadableFile* const file, Reading::of(handle->plugin_file));
-    HEADRACE_TRY(taken, file->read(offset, {reinterpret_cast<std::byte*>(target), bytes}));
+    HEADRACE_TRY(const std::size_t taken, file->read(offset, {reinterpret_cast<std::byte*>(target), bytes}));
+    read_bytes = static_cast<std::int64_t>(taken);
     return taken == bytes ? Status{} : Status(Error{Code::kOutOfRange, "the end of the file"});
   });
-  return static_cast<std::int64_t>(taken);
+  return read_bytes;
 }
 
 void append(const TF_WritableFile* handle, const char* data, std::size_t bytes, TF_Status* status) {

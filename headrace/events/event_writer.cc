@@ -13,12 +13,10 @@ EventWriter::~EventWriter() { static_cast<void>(close()); }
 
 Result<std::unique_ptr<EventWriter>> EventWriter::open(Location location, double wall_time_s,
                                                        EventWriterOptions options, Background& background) {
-  const auto header = [wall_time_s] {
-    Bytes out;
-    EventEncoder().begin_file(out, wall_time_s, "");
-    return out;
-  };
-  HEADRACE_TRY(auto log, LogFile::open(std::move(location), false, {.segment_header = header}, background));
+  Bytes header;
+  EventEncoder().begin_file(header, wall_time_s, "");
+  HEADRACE_TRY(auto log,
+               LogFile::open(std::move(location), false, {.segment_header = std::move(header)}, background));
   std::unique_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options)));
   writer->encoder_.begin_file(writer->buffer_, wall_time_s, writer->options_.writer);
   writer->last_flush_s_ = wall_time_s;
@@ -47,10 +45,12 @@ Status EventWriter::flush(double wall_time_s) {
 }
 
 Status EventWriter::close() {
-  const std::scoped_lock lock(mutex_);
-  if (std::exchange(is_closed_, true)) return {};
-  HEADRACE_CHECK(hand_on());
-  return log_->close();
+  {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+    HEADRACE_CHECK(hand_on());
+  }
+  return log_->close();  // without the mutex: others are refused meanwhile, and need not wait for that
 }
 
 }  // namespace headrace

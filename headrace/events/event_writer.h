@@ -28,16 +28,21 @@ class EventWriter {
   /// Closes it, and drops the error.
   ~EventWriter();
 
-  /// `encode` appends events to the buffer, which is handed on now and then. Does not wait for the store.
+  /// `encode` appends events to the buffer, which is handed on now and then. Waits for the store only where
+  /// LogFile::append does.
   /// \error as LogFile::append; kFailedPrecondition: it is closed
   template <typename Encode>
   Status add(double wall_time_s, Encode&& encode) {
     const std::scoped_lock lock(mutex_);
     if (is_closed_) return refuse();
+    const std::size_t before = buffer_.size();
     encode(encoder_, buffer_);
     const bool is_due = wall_time_s - last_flush_s_ >= options_.flush_seconds;
     if (buffer_.size() < kBufferBytes && !is_due) return {};
-    HEADRACE_CHECK(hand_on());
+    if (Status status = hand_on(); !status) {
+      buffer_.resize(before);  // this event is refused; those before it are kept
+      return status;
+    }
     if (is_due) log_->flush_soon();
     if (is_due) last_flush_s_ = wall_time_s;
     return {};
@@ -45,7 +50,7 @@ class EventWriter {
 
   /// What was added is in the store within a second.
   Status flush(double wall_time_s);
-  /// All is in the store. Further calls do nothing.
+  /// All is in the store. May be repeated after an error.
   Status close();
   std::string describe() const { return log_->location().describe(); }
 

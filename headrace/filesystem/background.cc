@@ -1,5 +1,6 @@
 #include "headrace/filesystem/background.h"
 
+#include <exception>
 #include <system_error>
 
 namespace headrace {
@@ -15,6 +16,7 @@ Background::~Background() {
 
 void Background::add(std::function<void()> task) {
   const std::scoped_lock lock(mutex_);
+  if (has_ended_) return;
   tasks_.push_back(std::move(task));
   start_thread();
   changed_.notify_one();
@@ -22,6 +24,7 @@ void Background::add(std::function<void()> task) {
 
 void Background::add_at(Clock::time_point time, std::function<void()> task) {
   const std::scoped_lock lock(mutex_);
+  if (has_ended_) return;
   later_.emplace(time, std::move(task));
   start_thread();
   changed_.notify_all();  // who waits for a later time
@@ -42,16 +45,15 @@ void Background::work() {
   std::unique_lock lock(mutex_);
   while (!has_ended_) {
     std::function<void()> task;
-    if (!tasks_.empty()) {
+    if (!later_.empty() && later_.begin()->first <= Clock::now()) {
+      task = std::move(later_.extract(later_.begin()).mapped());
+    } else if (!tasks_.empty()) {
       task = std::move(tasks_.front());
       tasks_.pop_front();
-    } else if (!later_.empty() && later_.begin()->first <= Clock::now()) {
-      task = std::move(later_.extract(later_.begin()).mapped());
     }
     if (task) {
       lock.unlock();
-      task();
-      task = {};  // what it holds goes without the mutex
+      run(std::move(task));
       lock.lock();
       continue;
     }
@@ -59,9 +61,19 @@ void Background::work() {
     if (later_.empty()) {
       changed_.wait(lock);
     } else {
-      changed_.wait_until(lock, later_.begin()->first);
+      const Clock::time_point until = later_.begin()->first;  // another thread may take that one meanwhile
+      changed_.wait_until(lock, until);
     }
     --idle_;
+  }
+}
+
+// Without the mutex, also for what the task holds.
+void Background::run(std::function<void()> task) {
+  try {
+    task();
+  } catch (const std::exception&) {
+    // Out of memory. Whoever waits for the result has been told, or does it himself.
   }
 }
 

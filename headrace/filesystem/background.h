@@ -13,8 +13,8 @@
 
 namespace headrace {
 
-/// Runs tasks on a bounded number of threads, which are started as they are needed. Thread-safe. Destruction
-/// waits for tasks that run, and drops the others.
+/// Runs tasks on a bounded number of threads, which are started as they are needed; those that are due come
+/// before the others. Thread-safe. Destruction waits for tasks that run, and drops the others.
 ///
 /// Where the system refuses a thread, tasks may wait for ever: whoever needs a result must be able to do it
 /// himself, as FetchedRange can.
@@ -31,6 +31,7 @@ class Background {
 
  private:
   void work();
+  static void run(std::function<void()> task);
   void start_thread();
 
   const int most_threads_;

@@ -1,6 +1,7 @@
 #include "headrace/filesystem/fetched_range.h"
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "headrace/base/text.h"
@@ -48,8 +49,13 @@ void FetchedRange::fetch(const std::stop_token& stop) {
     if (state_ != State::kWanted) return;
     state_ = State::kFetching;
   }
-  Status status = read_exactly(*object_.store, object_.key, buffer_.bytes(),
-                               {.offset_bytes = begin_, .if_version = version_, .call = {.stop = stop}});
+  Status status = Error{Code::kResourceExhausted, concat(object_.describe(), ": out of memory")};
+  try {
+    status = read_exactly(*object_.store, object_.key, buffer_.bytes(),
+                          {.offset_bytes = begin_, .if_version = version_, .call = {.stop = stop}});
+  } catch (const std::bad_alloc&) {
+    // Those that wait must be told.
+  }
   const std::scoped_lock lock(mutex_);
   state_ = status ? State::kThere : State::kFailed;
   if (!status) error_ = std::move(status).error();

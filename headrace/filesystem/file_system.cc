@@ -56,8 +56,8 @@ class PlainFile final : public WritableFile {
 // Of a file that is visible when it is renamed.
 class TemporaryFile final : public WritableFile {
  public:
-  TemporaryFile(std::string path, Location final_location, HeldFiles& held)
-      : path_(std::move(path)),
+  TemporaryFile(Location location, Location final_location, HeldFiles& held)
+      : location_(std::move(location)),
         writer_(std::make_unique<ObjectWriter>(std::move(final_location))),
         held_(held) {}
   ~TemporaryFile() override { static_cast<void>(TemporaryFile::close()); }
@@ -65,16 +65,28 @@ class TemporaryFile final : public WritableFile {
   Status flush() override { return writer_ ? writer_->status() : closed_; }
   Status close() override {
     if (!writer_) return closed_;
-    closed_ = writer_->status();
     size_bytes_ = writer_->size_bytes();
-    if (closed_) held_.hold(path_, std::move(writer_));
+    closed_ = writer_->status();
+    if (closed_) writer_ = held_.hold(location_.url.text(), std::move(writer_));
+    if (writer_ && closed_) closed_ = write_through();
     writer_.reset();
     return closed_;
   }
   std::uint64_t size_bytes() const override { return writer_ ? writer_->size_bytes() : size_bytes_; }
 
  private:
-  const std::string path_;
+  // Too many are held: this one becomes an object of its own name, and its rename a copy.
+  Status write_through() {
+    const Bytes* const content = writer_->content();
+    if (content == nullptr) {
+      return refused(Code::kResourceExhausted, location_,
+                     "too many checkpoints are being written that nobody has renamed yet");
+    }
+    const auto written = location_.store->write(location_.key, *content, {});
+    return written ? Status{} : Status(written.error());
+  }
+
+  const Location location_;
   std::unique_ptr<ObjectWriter> writer_;
   HeldFiles& held_;
   std::uint64_t size_bytes_ = 0;
@@ -85,13 +97,17 @@ class TemporaryFile final : public WritableFile {
 class EventFile final : public WritableFile {
  public:
   explicit EventFile(std::shared_ptr<LogFile> log) : log_(std::move(log)) {}
-  Status append(BytesView data) override { return log_->append(data); }
-  Status flush() override { return log_->flush(); }
-  Status close() override { return log_->close(); }
+  Status append(BytesView data) override { return closed_ ? *closed_ : log_->append(data); }
+  Status flush() override { return closed_ ? *closed_ : log_->flush(); }
+  Status close() override {
+    if (!closed_) closed_ = log_->close();
+    return *closed_;
+  }
   std::uint64_t size_bytes() const override { return log_->size_bytes(); }
 
  private:
   const std::shared_ptr<LogFile> log_;
+  std::optional<Status> closed_;
 };
 
 bool is_event_file(std::string_view key) { return last_segment(key).find("tfevents") != key.npos; }
@@ -143,6 +159,10 @@ Status FileSystem::refuse_folder(const Location& at) {
 
 Result<FileInfo> FileSystem::stat(std::string_view path) {
   HEADRACE_TRY(const Location at, locate(path));
+  return stat_at(at);
+}
+
+Result<FileInfo> FileSystem::stat_at(const Location& at) {
   const std::string name = at.url.text();
   if (const auto size = held_.size_bytes(name)) return FileInfo{.size_bytes = *size};
   if (const auto size = logs_.size_bytes(name)) return FileInfo{.size_bytes = *size};
@@ -165,7 +185,7 @@ Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
   HEADRACE_CHECK(at.store->list(prefix, {.collapse_folders = true}, [&](const ObjectInfo& entry) {
     std::string name = entry.key.substr(prefix.size());
     if (entry.is_folder()) name.pop_back();
-    names.insert(std::move(name));
+    if (!name.empty()) names.insert(std::move(name));  // "a//b", which others may have written
     return true;
   }));
   const std::string path = concat(at.url.text(), "/");
@@ -212,12 +232,16 @@ Status FileSystem::create_folder(std::string_view folder) {
 
 Status FileSystem::create_folders(std::string_view folder) {
   HEADRACE_TRY(Location at, locate(folder));
-  const auto there = stat(folder);
-  if (there && !there->is_folder) return refused(Code::kFailedPrecondition, at, "is a file");
-  if (there) return {};
-  if (there.error().code != Code::kNotFound || at.key.empty()) return there.error();
+  std::vector<std::string> missing;
+  for (; !at.key.empty(); at.key = at.url.path = parent_key(at.key)) {
+    const auto there = stat_at(at);
+    if (there && !there->is_folder) return refused(Code::kFailedPrecondition, at, "is a file");
+    if (there) break;
+    if (there.error().code != Code::kNotFound) return there.error();
+    missing.push_back(at.url.text());
+  }
   const std::scoped_lock lock(mutex_);
-  for (; !at.url.path.empty(); at.url.path = parent_key(at.url.path)) created_.insert(at.url.text());
+  created_.insert(missing.begin(), missing.end());
   return {};
 }
 
@@ -267,15 +291,16 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_writing(std::string_v
   if (was_created(at)) return refused(Code::kFailedPrecondition, at, "is a folder");
   const std::string name = at.url.text();
   if (is_event_file(at.key)) {
-    HEADRACE_TRY(auto log, LogFile::open(std::move(at), false, {.segment_header = options_.segment_header},
-                                         reads_.background));
+    HEADRACE_TRY(auto log, LogFile::open(std::move(at), false, {.segment_header = options_.segment_header()},
+                                         log_writers_));
     logs_.add(name, log);
     return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
   }
   if (const auto final_key = final_name(at.key)) {
-    at.url.path = *final_key;
-    at.key = *final_key;
-    return std::unique_ptr<WritableFile>(std::make_unique<TemporaryFile>(name, std::move(at), held_));
+    Location final_location = at;
+    final_location.key = final_location.url.path = *final_key;
+    return std::unique_ptr<WritableFile>(
+        std::make_unique<TemporaryFile>(std::move(at), std::move(final_location), held_));
   }
   return std::unique_ptr<WritableFile>(std::make_unique<PlainFile>(std::move(at)));
 }
@@ -285,10 +310,16 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string
   HEADRACE_CHECK(check_key(at.key));
   if (is_event_file(at.key)) {
     const std::string name = at.url.text();
-    HEADRACE_TRY(auto log, LogFile::open(std::move(at), true, {.segment_header = options_.segment_header},
-                                         reads_.background));
+    HEADRACE_TRY(auto log, LogFile::open(std::move(at), true, {.segment_header = options_.segment_header()},
+                                         log_writers_));
     logs_.add(name, log);
     return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
+  }
+  HEADRACE_TRY(const std::optional<Bytes> held, held_.content(at.url.text()));
+  if (held) {
+    HEADRACE_TRY(auto again, open_for_writing(path));
+    HEADRACE_CHECK(again->append(*held));
+    return again;
   }
   const auto object = at.store->stat(at.key, {});
   if (!object && object.error().code == Code::kNotFound) return open_for_writing(path);
@@ -328,10 +359,36 @@ Status FileSystem::copy(std::string_view from, std::string_view to) {
   HEADRACE_TRY(const Location source, locate(from));
   HEADRACE_TRY(const Location target, locate(to));
   HEADRACE_CHECK(check_key(target.key));
+  if (was_created(target)) return refused(Code::kFailedPrecondition, target, "is a folder");
   HEADRACE_TRY(const std::optional<Bytes> content, held_.content(source.url.text()));
   if (!content) return copy_object(source, target);
   const auto written = target.store->write(target.key, *content, {});
   return written ? Status{} : Status(written.error());
+}
+
+// After an error it is held as before, so that it can be renamed again, or removed.
+Status FileSystem::rename_held(const Location& source, const Location& target,
+                               std::unique_ptr<ObjectWriter> file) {
+  const Location& final_location = file->location();
+  const bool is_same_store = final_location.url.authority == target.url.authority;
+  if (is_same_store && final_name(target.key) == final_location.key) {
+    held_.hold_anyway(target.url.text(), std::move(file));
+    return {};
+  }
+  Status renamed;
+  if (const Bytes* const content = file->content()) {
+    const auto written = target.store->write(target.key, *content, {});
+    if (!written) renamed = written.error();
+  } else if (final_location.url == target.url) {
+    renamed = file->commit();
+  } else {
+    renamed = refused(Code::kFailedPrecondition, source,
+                      concat("this part of a checkpoint is being written as ", final_location.url.text(),
+                             ", and cannot become ", target.url.text(),
+                             "; give the file another name, without .part or .tempstate"));
+  }
+  if (!renamed) held_.hold_anyway(source.url.text(), std::move(file));
+  return renamed;
 }
 
 Status FileSystem::rename(std::string_view from, std::string_view to) {
@@ -339,26 +396,8 @@ Status FileSystem::rename(std::string_view from, std::string_view to) {
   HEADRACE_TRY(const Location target, locate(to));
   HEADRACE_CHECK(check_key(target.key));
   if (source.url == target.url) return {};
-  if (std::unique_ptr<ObjectWriter> file = held_.take(source.url.text())) {
-    const Url& final_url = file->location().url;
-    const auto next = final_name(target.key);
-    if (next == file->location().key && final_url.authority == target.url.authority) {
-      held_.hold(target.url.text(), std::move(file));
-      return {};
-    }
-    if (final_url == target.url) return file->commit();
-    const Bytes* content = file->content();
-    if (content == nullptr) {
-      const Error error = refused(
-          Code::kFailedPrecondition, source,
-          concat("this part of a checkpoint is being written as ", final_url.text(), ", and cannot become ",
-                 target.url.text(), "; give the file another name, without .part or .tempstate"));
-      held_.hold(source.url.text(), std::move(file));
-      return error;
-    }
-    const auto written = target.store->write(target.key, *content, {});
-    return written ? Status{} : Status(written.error());
-  }
+  if (std::unique_ptr<ObjectWriter> file = held_.take(source.url.text()))
+    return rename_held(source, target, std::move(file));
   HEADRACE_TRY(const FileInfo info, stat(from));
   if (info.is_folder) return rename_folder(source, target);
   HEADRACE_CHECK(refuse_folder(target));
@@ -386,8 +425,15 @@ Status FileSystem::rename_folder(const Location& from, const Location& to) {
     at.key = at.url.path = keys[i];
     return copy_object(at, renamed(keys[i]));
   }));
-  HEADRACE_CHECK(remove_below(from));
+  HEADRACE_CHECK(from.store->remove_many(keys, {}));  // those that were copied, and no others
+  const std::string old_path = from.url.text(), old_prefix = folder_prefix(old_path);
   const std::scoped_lock lock(mutex_);
+  std::set<std::string, std::less<>> moved;
+  for (const std::string& folder : created_) {
+    const bool is_below = folder == old_path || folder.starts_with(old_prefix);
+    moved.insert(is_below ? concat(to.url.text(), folder.substr(old_path.size())) : folder);
+  }
+  created_ = std::move(moved);
   if (keys.empty()) created_.insert(to.url.text());
   return {};
 }

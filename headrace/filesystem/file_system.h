@@ -45,7 +45,8 @@ class FileSystem {
 
   /// \error kNotFound
   Result<std::unique_ptr<ReadableFile>> open_for_reading(std::string_view path);
-  /// \error kFailedPrecondition  a folder is there
+  /// \error kFailedPrecondition  this process has created a folder there. (One that others have made is not
+  /// looked for: a request more for each file.)
   Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
   Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
 
@@ -78,10 +79,12 @@ class FileSystem {
 
  private:
   Result<Location> locate(std::string_view path) const;
+  Result<FileInfo> stat_at(const Location& at);
   Result<bool> is_folder(const Location& at);
   Status refuse_folder(const Location& at);
   Status remove_below(const Location& folder);
   Status copy_object(const Location& from, const Location& to);
+  Status rename_held(const Location& source, const Location& target, std::unique_ptr<ObjectWriter> file);
   Status rename_folder(const Location& from, const Location& to);
   Result<std::vector<std::string>> keys_below(const Location& folder);
   bool was_created(const Location& folder);
@@ -89,6 +92,7 @@ class FileSystem {
 
   const FileSystemOptions options_;
   ReadResources reads_;
+  Background log_writers_{2};  // of their own: reading ahead must not keep logs waiting
   HeldFiles held_;
   OpenLogs logs_;
   std::mutex mutex_;

@@ -208,11 +208,40 @@ TEST_F(FileSystemTest, ASmallTemporaryFileMayGetAnyName) {
   EXPECT_THAT(objects(), ElementsAre("b", "c"));
 }
 
-TEST_F(FileSystemTest, WhatFailedSavesLeaveIsBounded) {
+TEST_F(FileSystemTest, BeyondABoundTemporaryFilesAreObjects) {
   for (std::size_t i = 0; i <= HeldFiles::kMost; ++i)
-    ASSERT_TRUE(write(concat("memory://m/a.tempstate", i), "text"));
-  EXPECT_EQ(code(files.stat("memory://m/a.tempstate0")), "NOT_FOUND");
-  EXPECT_EQ(read("memory://m/a.tempstate1"), "text");
+    ASSERT_TRUE(write(concat("memory://m/a.tempstate", i), concat("text", i)));
+  EXPECT_THAT(objects(), ElementsAre(concat("a.tempstate", HeldFiles::kMost)));
+  for (std::size_t i = 0; i <= HeldFiles::kMost; ++i) {
+    ASSERT_TRUE(files.rename(concat("memory://m/a.tempstate", i), concat("memory://m/b", i)));
+    EXPECT_EQ(read(concat("memory://m/b", i)), concat("text", i));
+  }
+}
+
+TEST_F(FileSystemTest, ATemporaryFileMayBeAppendedTo) {
+  ASSERT_TRUE(write("memory://m/a.tempstate1", "one"));
+  {
+    const auto file = files.open_for_appending("memory://m/a.tempstate1");
+    ASSERT_TRUE((*file)->append(as_bytes(" two")));
+  }
+  ASSERT_TRUE(files.rename("memory://m/a.tempstate1", "memory://m/a"));
+  EXPECT_EQ(read("memory://m/a"), "one two");
+}
+
+TEST_F(FileSystemTest, AFolderIsNotMadeBelowAFile) {
+  ASSERT_TRUE(write("memory://m/a", "text"));
+  EXPECT_EQ(code(files.create_folders("memory://m/a/b/c")), "FAILED_PRECONDITION");
+  EXPECT_EQ(files.stat("memory://m/a")->size_bytes, 4U);
+  ASSERT_TRUE(files.create_folders("memory://m/b"));
+  EXPECT_EQ(code(files.copy("memory://m/a", "memory://m/b")), "FAILED_PRECONDITION");
+}
+
+TEST_F(FileSystemTest, AFolderThatIsRenamedTakesItsEmptyFoldersAlong) {
+  ASSERT_TRUE(files.create_folders("memory://m/a/b/c"));
+  ASSERT_TRUE(write("memory://m/a/d", "text"));
+  ASSERT_TRUE(files.rename("memory://m/a", "memory://m/e"));
+  EXPECT_TRUE(is_folder("memory://m/e/b/c"));
+  EXPECT_FALSE(is_folder("memory://m/a"));
 }
 
 TEST_F(FileSystemTest, AnOpenEventFileIsThereBeforeItsFirstSegment) {

@@ -1,40 +1,37 @@
 #include "headrace/filesystem/held_files.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "headrace/base/text.h"
 
 namespace headrace {
 
-void HeldFiles::hold(const std::string& path, std::unique_ptr<ObjectWriter> file) {
-  Held dropped;  // ends without the mutex: an upload is aborted
-  const std::scoped_lock lock(mutex_);
-  Held held{std::move(file), next_number_++};
-  const auto found = files_.find(path);
-  if (found != files_.end()) {
-    dropped = std::exchange(found->second, std::move(held));
-    return;
+std::unique_ptr<ObjectWriter> HeldFiles::hold(const std::string& path, std::unique_ptr<ObjectWriter> file) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (files_.size() >= kMost && !files_.contains(path)) return file;
   }
-  files_.emplace(path, std::move(held));
-  if (files_.size() <= kMost) return;
-  const auto oldest =
-      std::ranges::min_element(files_, {}, [](const auto& entry) { return entry.second.number; });
-  dropped = std::move(oldest->second);
-  files_.erase(oldest);
+  hold_anyway(path, std::move(file));
+  return nullptr;
+}
+
+void HeldFiles::hold_anyway(const std::string& path, std::unique_ptr<ObjectWriter> file) {
+  {
+    const std::scoped_lock lock(mutex_);
+    file.swap(files_[path]);
+  }
+  // What it replaces ends here, without the mutex: an upload is aborted.
 }
 
 std::optional<std::uint64_t> HeldFiles::size_bytes(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.find(path);
-  return found == files_.end() ? std::nullopt : std::optional(found->second.writer->size_bytes());
+  return found == files_.end() ? std::nullopt : std::optional(found->second->size_bytes());
 }
 
 Result<std::optional<Bytes>> HeldFiles::content(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.find(path);
   if (found == files_.end()) return std::optional<Bytes>();
-  const ObjectWriter& writer = *found->second.writer;
+  const ObjectWriter& writer = *found->second;
   if (const Bytes* content = writer.content()) return std::optional(*content);
   return Error{Code::kFailedPrecondition,
                concat(path, ": a temporary file of over ", format_size(ObjectWriter::kMemoryBytes),
@@ -44,7 +41,7 @@ Result<std::optional<Bytes>> HeldFiles::content(const std::string& path) const {
 std::unique_ptr<ObjectWriter> HeldFiles::take(const std::string& path) {
   const std::scoped_lock lock(mutex_);
   const auto found = files_.extract(path);
-  return found ? std::move(found.mapped().writer) : nullptr;
+  return found ? std::move(found.mapped()) : nullptr;
 }
 
 void OpenLogs::add(const std::string& path, const std::shared_ptr<LogFile>& log) {

@@ -17,12 +17,13 @@ namespace headrace {
 /// By path. Thread-safe.
 class HeldFiles {
  public:
-  /// A save has a handful at a time. What saves that failed have left is dropped beyond so many, the oldest
-  /// first.
-  static constexpr std::size_t kMost = 256;
+  /// A save has a handful at a time. Each may take ObjectWriter::kMemoryBytes, or an unfinished upload.
+  static constexpr std::size_t kMost = 64;
 
-  /// Replaces one of that path.
-  void hold(const std::string& path, std::unique_ptr<ObjectWriter> file);
+  /// Replaces one of that path. If too many are held, the file is given back.
+  std::unique_ptr<ObjectWriter> hold(const std::string& path, std::unique_ptr<ObjectWriter> file);
+  /// One that was held before, under this or another path.
+  void hold_anyway(const std::string& path, std::unique_ptr<ObjectWriter> file);
   std::optional<std::uint64_t> size_bytes(const std::string& path) const;
   /// Its content, of one that is in memory; none if it is not held.
   /// \error kFailedPrecondition  it is being sent already
@@ -31,14 +32,8 @@ class HeldFiles {
   std::unique_ptr<ObjectWriter> take(const std::string& path);
 
  private:
-  struct Held {
-    std::unique_ptr<ObjectWriter> writer;
-    std::uint64_t number = 0;  // ascends
-  };
-
   mutable std::mutex mutex_;
-  std::map<std::string, Held> files_;
-  std::uint64_t next_number_ = 0;
+  std::map<std::string, std::unique_ptr<ObjectWriter>> files_;
 };
 
 /// By path; those that nobody has open are forgotten. Thread-safe.

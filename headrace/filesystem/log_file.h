@@ -15,7 +15,7 @@ namespace headrace {
 
 struct LogFileOptions {
   /// What every segment after the first begins with: the `file_version` record of an event file.
-  std::function<Bytes()> segment_header;
+  Bytes segment_header;
   /// Tests pass their own.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
@@ -30,7 +30,7 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   static constexpr std::chrono::seconds kLeastInterval{1};
   /// The same after one that failed.
   static constexpr std::chrono::seconds kRetryInterval{10};
-  /// So much is written without a flush.
+  /// So much is written without a flush, in the background; of four times as much `append` waits for it.
   static constexpr std::size_t kMostSegmentBytes = 8 << 20;
   static constexpr std::size_t kMostHeldBytes = 64 << 20;
 
@@ -40,15 +40,16 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   /// Writes what is left. Call `close` before to have the error.
   ~LogFile();
 
-  /// Does not wait for the store.
-  /// \error kResourceExhausted  more than kMostHeldBytes wait for the store
+  /// \error kResourceExhausted  the store has failed, and more than kMostHeldBytes wait for it: what was
+  /// appended of this record is dropped, too
   Status append(BytesView data);
   /// What was appended, up to the last whole record, is in the store within kLeastInterval.
   Status flush();
   /// As `flush`, but does not wait for the store. What cannot be written then is told by a later `flush`.
   void flush_soon();
-  /// All is in the store.
+  /// All is in the store. May be repeated after an error.
   Status close();
+  /// With what was there before.
   std::uint64_t size_bytes() const;
   const Location& location() const { return location_; }
 
@@ -58,9 +59,12 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
 
   LogFile(Location location, LogFileOptions options, Background& background);
 
+  Status refuse() const;
+  void drop_record_of(BytesView data);
   Status write(Part part);
   Status write_segment(BytesView records);
-  void put_off();
+  Result<bool> is_ours(const std::string& key, BytesView segment);
+  void write_later(Clock::time_point time);
 
   const Location location_;
   const LogFileOptions options_;
@@ -68,12 +72,17 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
 
   std::mutex writing_;  // taken before mutex_; held while a segment is written, so they stay in order
   std::uint64_t next_segment_ = 0;
+  /// Of the buffer's beginning: sent under the next number, and it is not known whether it came through.
+  std::size_t unclear_bytes_ = 0;
 
   mutable std::mutex mutex_;
   Bytes buffer_;
+  std::size_t being_written_bytes_ = 0;
+  std::uint64_t refused_bytes_ = 0;  // that are still to come of a record whose beginning was refused
   std::uint64_t size_bytes_ = 0;
-  Clock::time_point not_before_;  // the next segment
+  Clock::time_point not_before_;  // the next segment that a flush asks for
   bool is_put_off_ = false;
+  bool has_failed_ = false;  // the last write
 };
 
 }  // namespace headrace

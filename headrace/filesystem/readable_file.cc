@@ -45,17 +45,38 @@ std::unique_ptr<ReadableFile> ReadableFile::of_memory(Location location, Bytes d
   return file;
 }
 
-// A sequence that goes on at `offset`, for this thread alone; none if there is none.
-ReadableFile::Sequence* ReadableFile::claim(std::uint64_t offset) {
-  const std::scoped_lock lock(mutex_);
-  for (Sequence& sequence : sequences_) {
-    if (sequence.is_busy || sequence.next != offset) continue;
-    sequence.is_busy = true;
-    sequence.last_used = ++uses_;
-    return &sequence;
+// A sequence that goes on at `offset`, for this thread alone; none if there is none. Unless it is said to go
+// on, it ends here.
+class ReadableFile::Claim {
+ public:
+  Claim(ReadableFile& file, std::uint64_t offset) : file_(file) {
+    const std::scoped_lock lock(file.mutex_);
+    for (Sequence& sequence : file.sequences_) {
+      if (sequence.is_busy || sequence.next != offset) continue;
+      sequence.is_busy = true;
+      sequence.last_used = ++file.uses_;
+      sequence_ = &sequence;
+      return;
+    }
   }
-  return nullptr;
-}
+  ~Claim() {
+    if (sequence_ == nullptr) return;
+    if (!next_) sequence_->ranges.clear();
+    const std::scoped_lock lock(file_.mutex_);
+    sequence_->next = next_.value_or(kNowhere);
+    sequence_->is_busy = false;
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  Sequence* sequence() const { return sequence_; }
+  void goes_on_at(std::uint64_t next) { next_ = next; }
+
+ private:
+  ReadableFile& file_;
+  Sequence* sequence_ = nullptr;
+  std::optional<std::uint64_t> next_;
+};
 
 // Where a new sequence may go on; the one that was not used for longest is forgotten.
 void ReadableFile::remember(std::uint64_t end) {
@@ -82,12 +103,9 @@ Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView ta
   Status status;
   if (size_bytes() <= kBlockBytes) {
     status = read_blocks(offset, target);
-  } else if (Sequence* sequence = claim(offset)) {
-    status = read_sequence(*sequence, target);
-    const std::scoped_lock lock(mutex_);
-    sequence->next = status ? offset + target.size() : kNowhere;
-    if (!status) sequence->ranges.clear();
-    sequence->is_busy = false;
+  } else if (Claim claim(*this, offset); claim.sequence() != nullptr) {
+    status = read_sequence(*claim.sequence(), target);
+    if (status) claim.goes_on_at(offset + target.size());
   } else {
     status = read_here(offset, target);
     if (status) remember(offset + target.size());

@@ -55,7 +55,6 @@ class ReadableFile {
 
   ReadableFile(Location location, ObjectInfo object, ReadResources& resources);
 
-  Sequence* claim(std::uint64_t offset);
   void remember(std::uint64_t end);
   Status read_here(std::uint64_t offset, MutableBytesView target);
   Status read_sequence(Sequence& sequence, MutableBytesView target);

@@ -16,7 +16,7 @@ constexpr double kRestSeconds = 30;
 }  // namespace
 
 void LoadsAtOnce::add(double seconds, std::uint64_t blocks, std::uint64_t bytes) {
-  if (least_ >= most_) return;
+  if (limit_ >= most_ && least_ >= most_) return;
   rest_seconds_ -= seconds;
   if (rest_seconds_ > 0) return;
   seconds_ += seconds;

@@ -62,6 +62,12 @@ TEST(LoadsAtOnce, LooksAgainAfterAWhile) {
   EXPECT_EQ(loads.limit(), 4);
 }
 
+TEST(LoadsAtOnce, ManyCoresLeaveOneStep) {
+  LoadsAtOnce loads(8, 16, 16);
+  wait(loads, 5, far);
+  EXPECT_EQ(loads.limit(), 16);
+}
+
 TEST(LoadsAtOnce, ANumberThatWasAskedForStays) {
   LoadsAtOnce loads(3, 3, 3);
   wait(loads, 5, dead);

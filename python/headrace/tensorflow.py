@@ -32,9 +32,13 @@ def _is_url(path: str) -> bool:
 
 def _register() -> None:
     _headrace.remember_environment()
+    if getattr(_tensorflow, "_has_headrace", False):
+        return
+    _tensorflow.experimental.register_filesystem_plugin(_headrace.__file__)
     if not _headrace.is_tensorflow_plugin():
-        _tensorflow.experimental.register_filesystem_plugin(_headrace.__file__)
-        warn_of_urls(_is_url)
+        raise ImportError("this TensorFlow's library offers no file systems by plug-ins; 2.16 and later do")
+    _tensorflow._has_headrace = True
+    warn_of_urls(_is_url)
 
 
 _register()

@@ -45,6 +45,8 @@ def test_enabling_an_environment_needs_no_import_in_programs(headrace, environme
     use = write + "print(tf.io.gfile.listdir('memory://a'))"
     assert (state("status"), state("enable"), state("status")) == (False, True, True)
     assert run(use, environment, cwd=tmp_path).stdout.strip() == "['b']"
+    probed = run("import importlib.util; importlib.util.find_spec('tensorflow'); " + use, environment)
+    assert probed.stdout.strip() == "['b']", "asking whether it is there changes nothing"
     loaded = run(
         "import sys; print([name for name in ('tensorflow', 'numpy') if name in sys.modules])", environment
     )

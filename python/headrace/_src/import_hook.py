@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -13,24 +14,31 @@ Action = Callable[[ModuleType], None]
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Looks for one module, once, and has its loader call the action."""
+    """Has the loader of one module call the action. Stays until then: a program may only ask whether the
+    module is there."""
 
     def __init__(self, name: str, action: Action):
         self.name, self.action = name, action
+        self.asking = threading.local()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != self.name:
+        if name != self.name or getattr(self.asking, "now", False):
             return None
-        sys.meta_path.remove(self)  # the others find it
-        spec = importlib.util.find_spec(name)
+        self.asking.now = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.asking.now = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_act(module: ModuleType) -> None:
                 execute(module)
-                self.action(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self.action(module)
 
             spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
         return spec
