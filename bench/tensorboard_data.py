@@ -1,8 +1,8 @@
 """How long from the start of TensorBoard's data server until it has shown 1,000,000 scalars of 10 runs? Our
 server on local files and on MinIO, beside the server that TensorBoard brings, on the same files. The clock
 runs from the start of the process until ReadScalars, at 1,000 points a series, has answered with the last
-step of every tag of every run; the client asks for one point each until they are all there. Servers, client and
-store share two cores, taking turns; CPU seconds are those of the data server alone.
+step of every tag of every run; the client asks for one point each until they are all there. Servers, client
+and store share two cores, taking turns; CPU seconds are those of the data server alone.
 
     ./dev bench tensorboard_data --json bench/results/2026-01-31/tensorboard_data.json
 
