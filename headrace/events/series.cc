@@ -38,6 +38,9 @@ class Restarts {
     }
   }
 
+  Restarts(const Restarts&) = delete;  // least_ points into restarts_
+  Restarts& operator=(const Restarts&) = delete;
+
   bool hide(LogId log, std::int64_t step, double wall_time_s) const {
     const auto later = std::upper_bound(restarts_.begin(), restarts_.end(), wall_time_s,
                                         [](double wall_s, const Restart& r) { return wall_s < r.begun_s; });

@@ -1,6 +1,7 @@
 #include "headrace/record/event_reader.h"
 
 #include <cmath>
+#include <deque>
 
 #include "headrace/record/event.h"
 #include "headrace/record/event_scalar.h"
@@ -127,12 +128,14 @@ TEST(EventReader, ReadsScalarsOfEveryNumberType) {
 }
 
 TEST(EventReader, OnlyTensorsOfOneElementAreScalars) {
-  const auto elements = [](std::initializer_list<std::uint64_t> sizes) {
-    return *parse_tensor(message([&](WireWriter& tensor) {
+  std::deque<Bytes> messages;  // which the views are of
+  const auto elements = [&](std::initializer_list<std::uint64_t> sizes) {
+    messages.push_back(message([&](WireWriter& tensor) {
       tensor.varint(tensor_field::kDtype, dtype::kFloat);
       write_shape(tensor, sizes);
       tensor.fixed32(tensor_field::kFloatVal, 1);
     }));
+    return *parse_tensor(messages.back());
   };
   EXPECT_TRUE(elements({1, 1}).scalar());
   EXPECT_EQ(elements({1, 1}).rank, 2);

@@ -413,6 +413,23 @@ def test_headrace_tensorboard_shows_the_folder(build, logs):
         scalars = wait_until(lambda: get("data/plugin/scalars/tags").get("train"), "scalars")
         assert set(scalars) == {"loss", "accuracy"}
         assert get("data/environment")["window_title"] == "Reviews"
+        of_run = "run=train&tag="
+        for route in (
+            f"scalars/scalars?{of_run}loss",
+            f"histograms/histograms?{of_run}weights",
+            f"text/text?{of_run}notes",
+            f"images/images?{of_run}samples&sample=1",
+            f"audio/audio?{of_run}clips&sample=1",
+            "graphs/info",
+        ):
+            assert len(get(f"data/plugin/{route}")) >= 3, route
+        series = get("experiment/defaultExperimentId/data/plugin/timeseries/tags")
+        assert set(series["scalars"]["runTagInfo"]) == {".", "deep/validation", "train"}
+        (image,) = get(f"data/plugin/images/images?{of_run}samples&sample=1")[:1]
+        with urllib.request.urlopen(
+            f"{match[1]}data/plugin/images/individualImage?{image['query']}"
+        ) as answer:
+            assert answer.read(8) == b"\x89PNG\r\n\x1a\n"
     finally:
         process.send_signal(signal.SIGTERM)
         process.stderr.close()
