@@ -66,7 +66,9 @@ extern const Command kTensorflowDisableCommand;
 const Command kTensorflowDisableCommand = {
     .name = "tensorflow disable",
     .summary = "Undo `headrace tensorflow enable`",
-    .details = "Removes headrace-tensorflow.pth. Programs that run keep what they have.",
+    .details =
+        "Removes headrace-tensorflow.pth. Programs that run keep what they have.\n"
+        "  headrace tensorflow disable",
     .positionals = {},
     .options = {},
     .run = run_disable};
@@ -75,7 +77,9 @@ extern const Command kTensorflowStatusCommand;
 const Command kTensorflowStatusCommand = {
     .name = "tensorflow status",
     .summary = "Tell whether `headrace tensorflow enable` is in force",
-    .details = "Names the Python it asked: that of HEADRACE_PYTHON, else python3.",
+    .details =
+        "Names the Python it asked: that of HEADRACE_PYTHON, else python3.\n"
+        "  HEADRACE_PYTHON=.venv/bin/python headrace tensorflow status",
     .positionals = {},
     .options = {},
     .run = run_status};
