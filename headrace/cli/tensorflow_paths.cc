@@ -79,7 +79,7 @@ const Command kTensorflowStatusCommand = {
     .summary = "Tell whether `headrace tensorflow enable` is in force",
     .details =
         "Names the Python it asked: that of HEADRACE_PYTHON, else python3.\n"
-        "  HEADRACE_PYTHON=.venv/bin/python headrace tensorflow status",
+        "  headrace tensorflow status",
     .positionals = {},
     .options = {},
     .run = run_status};
