@@ -101,5 +101,5 @@ if not TYPE_CHECKING:  # else every name would be one of this package to a type 
 
 
 def __dir__() -> list[str]:
-    """Without `keras` and `fsspec`: to inspect all that is listed would import what may not be there."""
-    return sorted({*globals(), *_HOMES, *_MODULES} - {"keras", "fsspec"})
+    """Without those of other packages: to inspect all that is listed would import what may not be there."""
+    return sorted({*globals(), *_HOMES, *_MODULES} - {"fsspec", "keras", "tensorflow"})

@@ -179,6 +179,14 @@ def job(headrace, store) -> dict:
     return answers
 
 
+@pytest.fixture(scope="module")
+def native(headrace, store) -> dict:
+    """What train answered of one epoch of the native loop."""
+    words = words_of(store, "native", "plain", "", "--epochs", "1", "--json")
+    words[words.index("keras")] = "native"
+    return json.loads(headrace(*words).stdout)
+
+
 def npz_variables(run: pathlib.Path, step: int) -> list[np.ndarray]:
     with np.load(run / "checkpoints" / f"variables-{step:08}.npz") as values:
         return [values[name] for name in values.files if not name.startswith("callback")]
@@ -198,11 +206,8 @@ def curve(run: pathlib.Path, part: str, tag: str) -> list[tuple[int, float]]:
 
 
 @pytest.mark.slow
-def test_it_trains_as_the_native_loop_does(headrace, store, job):
+def test_it_trains_as_the_native_loop_does(job, native):
     """The same model, seed and order; only the last bits of sums may differ, so the first epoch agrees."""
-    words = words_of(store, "native", "plain", "", "--epochs", "1", "--json")
-    words[words.index("keras")] = "native"
-    native = json.loads(headrace(*words).stdout)
     assert set(job["train"]) == {*native, "named"}
     first = job["train"]["history"][0]
     assert {name: first[name] for name in native["history"][0]} == pytest.approx(
@@ -459,9 +464,10 @@ def test_callbacks_without_the_loop_that_calls_them_are_a_wrong_command_line(hea
 # Options
 
 
-@pytest.mark.parametrize("loop", ["keras", "native"])
-def test_it_begins_with_a_run_of_either_loop(headrace, store, job, tmp_path, loop):
+@pytest.mark.parametrize("loop", ["keras", pytest.param("native", marks=pytest.mark.slow)])
+def test_it_begins_with_a_run_of_either_loop(request, store, tmp_path, loop):
     """Its weights stay, since nothing is learnt; 20 steps are an epoch of 13 and 7 of the next."""
+    request.getfixturevalue("job" if loop == "keras" else "native")
     run = store / ("run" if loop == "keras" else "native")
     before = {
         "url": str(run / "checkpoints"),
