@@ -385,10 +385,10 @@ SCENARIOS = [
     lines_and_fixed_records,
     data_sets_saved_and_cached,
     checkpoints,
-    session_savers,
-    saved_models,
-    keras_models,
-    keras_callbacks,
+    pytest.param(session_savers, marks=pytest.mark.slow),
+    pytest.param(saved_models, marks=pytest.mark.slow),
+    pytest.param(keras_models, marks=pytest.mark.slow),
+    pytest.param(keras_callbacks, marks=pytest.mark.slow),
 ]
 
 

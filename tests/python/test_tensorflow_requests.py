@@ -10,6 +10,8 @@ from faultproxy.proxy import Exchange
 
 from headrace import tensorflow as paths  # noqa: F401
 
+pytestmark = pytest.mark.slow
+
 gfile = tf.io.gfile
 
 
