@@ -383,12 +383,12 @@ class NoMoreFiles {
 TEST(HttpClient, WhereNoFileCanBeOpenedItSaysSoAndGoesOnLater) {
   HttpTestServer server([](const TestHttpRequest&) { return test_reply(200); });
   HttpClient client({});
-  {
-    const NoMoreFiles exhausted;
-    const auto response = client.perform({.endpoint = server.endpoint()});
-    ASSERT_FALSE(response);
-    EXPECT_THAT(response.error().message, HasSubstr("Too many open files"));
-  }
+  const auto refused = [&] {
+    const NoMoreFiles exhausted;  // not longer: sanitizers need some, too
+    return client.perform({.endpoint = server.endpoint()});
+  }();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("Too many open files"));
   EXPECT_TRUE(client.perform({.endpoint = server.endpoint()}));
 }
 
