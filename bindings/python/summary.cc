@@ -37,7 +37,7 @@ class PythonEventWriter {
   PythonEventWriter(const std::string& url, const std::string& writer, double flush_seconds)
       : open_("this writer", open_location(url), writer, flush_seconds) {}
 
-  // The one that programs call most: no other thread gets the GIL for it, unless it must wait.
+  // The one that programs call most: it keeps the GIL, and hardly ever waits (LogFile::append).
   void scalar(std::string_view tag, double value, std::int64_t step, std::optional<double> wall_time_s) {
     const double time_s = wall_time_s.value_or(now_s());
     add(time_s, [&](EventEncoder& encoder, Bytes& out) {

@@ -25,7 +25,7 @@ Status run_in_python(CommandContext& context, const char* action) {
                          {.stop = context.stop}));
   if (done.exit_status != 0) return Error{Code::kFailedPrecondition, std::string(trim(done.error_tail))};
   const auto told = nlohmann::json::parse(done.output, nullptr, false);
-  if (told.is_discarded()) return Error{Code::kInternal, concat(interpreter, " said ", done.output)};
+  if (!told.is_object()) return Error{Code::kInternal, concat(interpreter, " said ", done.output)};
   const bool is_enabled = told.value("enabled", false);
   context.console.result(
       context.console.json()

@@ -1,6 +1,7 @@
 """What the Python tests share: the built command, stores to run it on."""
 
 import base64
+import json
 import os
 import pathlib
 import ssl
@@ -56,6 +57,28 @@ def headrace(build):
             pytest.fail(
                 f"headrace {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stderr}"
             )
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def probe(build):
+    """Runs the probe of record formats with JSON lines in and out."""
+
+    def run(*arguments, lines=(), check=True):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        done = subprocess.run(
+            [build / "bin" / "headrace_record_probe", *map(str, arguments)],
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()]
         return done
 
     return run

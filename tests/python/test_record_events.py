@@ -3,7 +3,6 @@
 import json
 import random
 import struct
-import subprocess
 
 import numpy as np
 import pytest
@@ -17,28 +16,6 @@ from tensorboard.plugins.hparams import api_pb2 as hparams_api
 from tensorboard.plugins.hparams import metadata as hparams_metadata
 from tensorboard.plugins.hparams import summary_v2 as hparams_summary
 from tensorboard.util import tensor_util
-
-
-@pytest.fixture(scope="module")
-def probe(build):
-    """Runs the probe with JSON lines in and out."""
-
-    def run(*arguments, lines=(), check=True):
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        done = subprocess.run(
-            [build / "bin" / "headrace_record_probe", *map(str, arguments)],
-            input=text,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
-        if check:
-            assert done.returncode == 0, done.stderr
-            return [json.loads(line) for line in done.stdout.splitlines()]
-        return done
-
-    return run
 
 
 def png(width: int, height: int, shade: int) -> bytes:

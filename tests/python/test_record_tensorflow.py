@@ -1,10 +1,8 @@
 """Record and codec formats against TensorFlow and TensorBoard, both ways, through headrace_record_probe."""
 
 import gzip
-import json
 import random
 import struct
-import subprocess
 import zlib
 
 import numpy as np
@@ -12,28 +10,6 @@ import pytest
 import tensorflow as tf
 
 EXAMPLES = 10_000
-
-
-@pytest.fixture(scope="module")
-def probe(build):
-    """Runs the probe with JSON lines in and out."""
-
-    def run(*arguments, lines=(), check=True):
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        done = subprocess.run(
-            [build / "bin" / "headrace_record_probe", *map(str, arguments)],
-            input=text,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
-        if check:
-            assert done.returncode == 0, done.stderr
-            return [json.loads(line) for line in done.stdout.splitlines()]
-        return done
-
-    return run
 
 
 # ---- Examples as plain data: {name: {"bytes": [hex] | "float32": [bits] | "int64": [value]}} ---------------
