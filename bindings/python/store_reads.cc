@@ -8,20 +8,25 @@ namespace headrace::python {
 
 namespace {
 
-constexpr std::uint64_t kFirstBytes = 1 << 20;        // of a read whose size nobody said
+// Of a read whose size nobody said: memory that is taken, but touched only as far as there is content.
+constexpr std::uint64_t kFirstBytes = 4 << 20;
 constexpr std::uint64_t kMostUnseenBytes = 64 << 20;  // taken before it is known that there are so many
 constexpr int kMostRestarts = 3;
 constexpr int kParallelReads = 32;  // of objects whose size is unknown
 
-// What the first answer shows to be there beyond it is read in one call, and of the version that it shows.
+// What the first answer shows to be there beyond it is read in one call, and of the version that it shows. A
+// whole object that the first call has no room for is left to that call, which then compares all of it with
+// the store's checksum.
 Status read_once(Store& store, const Range& range, const CallOptions& call, NewBytes& bytes,
                  bool& has_begun) {
   const std::uint64_t at_first = std::min(range.size_bytes.value_or(kFirstBytes), kMostUnseenBytes);
+  const bool is_whole = range.offset_bytes == 0 && !range.size_bytes;
   HEADRACE_TRY(MutableBytesView memory, bytes.resize(at_first));
-  HEADRACE_TRY(
-      const ReadResult read,
-      store.read_into(range.key, memory,
-                      {.offset_bytes = range.offset_bytes, .if_version = range.version, .call = call}));
+  HEADRACE_TRY(const ReadResult read, store.read_into(range.key, memory,
+                                                      {.offset_bytes = range.offset_bytes,
+                                                       .if_version = range.version,
+                                                       .is_whole = is_whole,
+                                                       .call = call}));
   const std::uint64_t there =
       std::max<std::uint64_t>(read.object.size_bytes - range.offset_bytes, read.bytes_read);
   HEADRACE_TRY(memory, bytes.resize(std::min(range.size_bytes.value_or(there), there)));
@@ -30,6 +35,7 @@ Status read_once(Store& store, const Range& range, const CallOptions& call, NewB
   return read_exactly(store, range.key, memory.subspan(read.bytes_read),
                       {.offset_bytes = range.offset_bytes + read.bytes_read,
                        .if_version = read.object.version,
+                       .is_whole = is_whole && read.bytes_read == 0,
                        .call = call});
 }
 

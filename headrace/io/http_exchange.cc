@@ -244,11 +244,7 @@ std::uint64_t HttpExchange::room() const {
 }
 
 HttpExchange::GoOn HttpExchange::read_body() {
-  if (parser_.announced_bytes().value_or(0) > room()) {
-    finish(Error{Code::kDataLoss,
-                 concat("the body of the answer is longer than the ", room(), " bytes expected")});
-    return false;
-  }
+  if (parser_.announced_bytes().value_or(0) > room()) return end_too_long();
   if (begin_ == end_ && takes_body_directly() && parser_.direct_bytes() > 0)
     return read_directly(parser_.direct_bytes());
   Result<HttpResponseParser::Step> step = parser_.next(unparsed());
@@ -261,18 +257,34 @@ HttpExchange::GoOn HttpExchange::read_body() {
     case HttpResponseParser::Event::kBody:
       return take_body_event(*step);
     case HttpResponseParser::Event::kEnd:
-      response_.status = parser_.status();
-      response_.headers = std::move(parser_.headers());
-      response_.tls_version = connection_.stream->tls_version();
       reusable_ = sent_all_ && parser_.keep_alive() && begin_ == end_;
-      finish(std::move(response_));
-      return false;
+      return end_answered();
     case HttpResponseParser::Event::kNeedMore:
       // A direct read may be possible now that the buffer is used up.
       return takes_body_directly() && parser_.direct_bytes() > 0 ? true : fill();
     default:
       return true;
   }
+}
+
+HttpExchange::GoOn HttpExchange::end_answered() {
+  response_.status = parser_.status();
+  response_.headers = std::move(parser_.headers());
+  response_.tls_version = connection_.stream->tls_version();
+  finish(std::move(response_));
+  return false;
+}
+
+HttpExchange::GoOn HttpExchange::end_too_long() {
+  if (takes_body_directly() && request_.leaves_longer_body) {
+    response_.left_body = true;
+    response_.body_bytes = 0;
+    response_.body_crc32c = 0;
+    return end_answered();
+  }
+  finish(Error{Code::kDataLoss,
+               concat("the body of the answer is longer than the ", room(), " bytes expected")});
+  return false;
 }
 
 // So many further bytes of the body have come to where they go.
@@ -285,11 +297,7 @@ void HttpExchange::took(std::size_t bytes) {
 }
 
 HttpExchange::GoOn HttpExchange::take_body_event(const HttpResponseParser::Step& step) {
-  if (step.data.size() > room() - response_.body_bytes) {
-    finish(Error{Code::kDataLoss,
-                 concat("the body of the answer is longer than the ", room(), " bytes expected")});
-    return false;
-  }
+  if (step.data.size() > room() - response_.body_bytes) return end_too_long();
   if (takes_body_directly()) {
     std::memcpy(request_.target_memory.data() + response_.body_bytes, step.data.data(), step.data.size());
   } else {

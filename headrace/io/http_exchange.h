@@ -87,6 +87,8 @@ class HttpExchange {
   GoOn read_head();
   GoOn read_body();
   GoOn read_directly(std::uint64_t most);
+  GoOn end_answered();
+  GoOn end_too_long();
   void took(std::size_t bytes);
   GoOn take_body_event(const HttpResponseParser::Step& step);
   // Interim answers in the buffer, until the head of the final one.

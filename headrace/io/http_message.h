@@ -62,6 +62,8 @@ struct HttpRequest {
   MutableBytesView target_memory{};
   /// Of what goes there: HttpResponse::body_crc32c.
   bool with_crc32c = false;
+  /// A body for which that memory is too small is left, with its connection, and is no error.
+  bool leaves_longer_body = false;
   /// Longest body that is taken where it does not go into `target_memory`.
   std::uint64_t max_body_bytes = 16 << 20;
   /// Ask the server first (Expect: 100-continue) before the body is sent.
@@ -83,6 +85,8 @@ struct HttpResponse {
   Bytes body{};
   /// Length of the body, wherever it went.
   std::uint64_t body_bytes = 0;
+  /// There is more than fits, as HttpRequest::leaves_longer_body allows: `body_bytes` is 0.
+  bool left_body = false;
   /// Of a body that went into `target_memory`, if the request asks for it; else 0.
   std::uint32_t body_crc32c = 0;
   /// Of the connection: "TLSv1.3"; empty in the clear.

@@ -40,8 +40,8 @@ struct ReadOptions {
   std::uint64_t offset_bytes = 0;
   /// Read only this version of the object.
   std::optional<Version> if_version{};
-  /// The target is as large as that version: a driver may then compare what it reads with the store's
-  /// checksum. Nothing without `if_version` and the offset 0.
+  /// The whole object is wanted: a driver may compare what it reads with the store's checksum. Of one that
+  /// does not fit into the target it then may read nothing, and only tell its size. Needs the offset 0.
   bool is_whole = false;
   CallOptions call{};
 };
@@ -145,11 +145,11 @@ class Store {
   virtual ~Store() = default;
 
   /// Reads min(target.size(), bytes from the offset to the end), never a mixture of two versions. A short
-  /// count means the end of the object.
+  /// count means the end of the object (but see ReadOptions::is_whole).
   /// \error kNotFound            no such object: an ordinary answer, never retried
   /// \error kFailedPrecondition  `if_version` no longer holds (but see Capabilities::latest_only)
   /// \error kOutOfRange          the offset lies past the end (the end itself is allowed: zero bytes)
-  /// \error kDataLoss            `is_whole`, and the store's checksum is of other bytes, or it is not whole
+  /// \error kDataLoss            `is_whole`, and the store's checksum is of other bytes
   virtual Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) = 0;
 

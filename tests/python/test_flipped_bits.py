@@ -6,6 +6,7 @@ of its own: archives, records, manifests.
 
 import os
 import pathlib
+import random
 
 import fault_support
 import kill_support
@@ -13,6 +14,7 @@ import pytest
 import tfrecords
 
 import headrace as hr
+from headrace import errors
 
 LARGE_BYTES = 20_000_000
 RECORDS = 400
@@ -51,6 +53,23 @@ def test_a_damaged_copy_does_not_appear(headrace, large, tmp_path):
     assert not (tmp_path / "copy").exists()
     done, account = fault_support.run_through(flipping("/large"), headrace, "cat", url)
     expect_refusal(done, account, url)
+
+
+@pytest.mark.parametrize("size", [5_000, 3_000_000])
+def test_a_whole_object_read_from_python_is_got_right(s3_url, size):
+    data = random.Random(size).randbytes(size)
+    hr.store(s3_url).write("object", data)
+    with flipping("/object", most=1) as proxy:
+        assert hr.store(s3_url, endpoint_url=proxy.url).read("object") == data
+    assert proxy.account.faults == 1
+
+
+@pytest.mark.parametrize("size", [5_000, 3_000_000, 20_000_000])
+def test_a_whole_object_that_stays_damaged_is_refused_in_python(s3_url, size):
+    hr.store(s3_url).write("object", random.Random(size).randbytes(size))
+    with flipping("/object") as proxy, pytest.raises(errors.DataLossError, match="object.*CRC32C"):
+        hr.store(s3_url, endpoint_url=proxy.url).read("object")
+    assert proxy.account.faults > 0
 
 
 @pytest.mark.parametrize("command", ["cp", "cat"])

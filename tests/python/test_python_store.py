@@ -392,6 +392,22 @@ def test_a_small_object_is_read_with_one_request(s3_url, proxy):
     assert proxy.account.requests == 1
 
 
+def test_a_whole_object_of_any_version_is_read_with_few_requests(s3_url, proxy):
+    store = hr.store(s3_url, endpoint_url=proxy.url)
+    info = hr.store(s3_url).write("object", content(6 * MIB))
+    assert store.read("object") == content(6 * MIB)
+    assert proxy.account.requests == 2, "that is larger than supposed; then all of it"
+    assert store.read("object", version=info.version) == content(6 * MIB)
+
+
+def test_small_objects_that_are_kept_take_no_mapping_of_memory_each():
+    store = hr.store(f"memory://{uuid.uuid4().hex}")
+    store.write("object", content(4000))
+    kept = [store.read("object") for _ in range(2000)]
+    assert len(kept) == 2000
+    assert len(pathlib.Path("/proc/self/maps").read_text().splitlines()) < 1900
+
+
 # ---- threads, pickles, options
 
 

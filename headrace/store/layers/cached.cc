@@ -36,7 +36,8 @@ class CachedStore final : public ForwardingStore {
     const std::string name = name_of(key, target.size(), options);
     if (std::optional<ReadResult> kept = find(name, key, target, options)) return *std::move(kept);
     HEADRACE_TRY(ReadResult read, inner().read_into(key, target, options));
-    keep(name, read, target.first(read.bytes_read), options.call);
+    const bool is_too_large = options.is_whole && target.size() < read.object.size_bytes;
+    if (!is_too_large) keep(name, read, target.first(read.bytes_read), options.call);
     return read;
   }
 

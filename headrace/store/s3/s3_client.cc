@@ -131,6 +131,7 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .body = request.body,
                    .target_memory = request.target_memory,
                    .with_crc32c = request.with_crc32c,
+                   .leaves_longer_body = request.leaves_longer_body,
                    .expect_continue = request.body.size() >= kAskFirstBytes};
   if (may_fail_after_200(request)) http.trickle_time = kLongestTrickle;
   // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.

@@ -37,7 +37,8 @@ struct S3Request {
   HttpHeaders headers{};
   BytesView body{};
   MutableBytesView target_memory{};
-  bool with_crc32c = false;  // of what goes into `target_memory`
+  bool with_crc32c = false;         // of what goes into `target_memory`
+  bool leaves_longer_body = false;  // than `target_memory`
   CallOptions call{};
   /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
   bool repeat_conflicts = true;

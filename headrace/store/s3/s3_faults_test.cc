@@ -205,8 +205,23 @@ TEST(S3Read, AWholeObjectIsComparedWithTheChecksumThatTheStoreKeeps) {
   const Error error = error_of(damaged.read(9, whole));
   EXPECT_EQ(error.code, Code::kDataLoss);
   EXPECT_THAT(error.message, AllOf(HasSubstr("s3://bucket/key"), HasSubstr("CRC32C")));
-  EXPECT_EQ(error_of(Script({reply("4waSgw==")}).read(10, whole)).code, Code::kDataLoss) << "not whole";
-  EXPECT_EQ(error_of(Script({reply("4waSgw==")}).read(8, whole)).code, Code::kDataLoss) << "more than whole";
+  EXPECT_EQ(*Script({reply("4waSgw==")}).read(100, {.is_whole = true}), "123456789") << "of any version";
+}
+
+TEST(S3Read, AWholeObjectForWhichThereIsNoRoomIsLeftAndItsSizeTold) {
+  const auto reply = [](std::string_view length_field, std::string_view body) {
+    return TestHttpReply{concat("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n", length_field, "\r\n\r\n", body)};
+  };
+  Script script({reply("Content-Length: 9", "123456789")});
+  Bytes target(8);
+  const auto read = script.store->read_into("key", target, {.is_whole = true});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->bytes_read, 0U);
+  EXPECT_EQ(read->object.size_bytes, 9U);
+  EXPECT_EQ(read->object.version, Version{"v1"});
+  EXPECT_EQ(script.requests().size(), 1U);
+  Script chunked({reply("Transfer-Encoding: chunked", "9\r\n123456789\r\n0\r\n\r\n")});
+  EXPECT_EQ(error_of(chunked.read(8, {.is_whole = true})).code, Code::kDataLoss) << "its size is not told";
 }
 
 TEST(S3Read, AChecksumOfPartsIsNoneOfTheObject) {

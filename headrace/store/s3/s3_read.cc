@@ -33,6 +33,11 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
     return Error{Code::kDataLoss,
                  concat(client.describe(range.key), ", from byte ", range.offset_bytes, ": ", what)};
   };
+  if (answer.http.left_body) {
+    const auto size = parse_number<std::uint64_t>(answer.http.header("Content-Length").value_or(""));
+    if (!size) return wrong("the server does not say how long it is");
+    return ReadResult{0, object_info_of(range.key, *size, answer.http)};
+  }
   ReadResult result{static_cast<std::size_t>(answer.http.body_bytes),
                     object_info_of(range.key, answer.http.body_bytes, answer.http)};
   if (answer.http.status == 206) {
@@ -47,8 +52,6 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
       std::min<std::uint64_t>(range.target.size(), result.object.size_bytes - range.offset_bytes);
   if (result.bytes_read != expected)
     return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
-  if (range.is_whole && result.bytes_read != range.target.size())
-    return wrong(concat("it has ", result.bytes_read, " bytes instead of ", range.target.size()));
   if (range.is_whole && result.object.crc32c && answer.http.body_crc32c != result.object.crc32c) {
     return wrong(concat("what came has the CRC32C ", hex32(answer.http.body_crc32c), ", and the store keeps ",
                         hex32(*result.object.crc32c)));
@@ -62,6 +65,7 @@ S3Request request_of(const S3Client& client, const S3Range& range, const CallOpt
   S3Request request{.key = range.key,
                     .target_memory = range.target,
                     .with_crc32c = with_crc32c || is_checked,
+                    .leaves_longer_body = range.is_whole,
                     .call = call};
   request.check = [&](const S3Answer& answer) -> Status {
     HEADRACE_CHECK(result_of(client, range, answer));

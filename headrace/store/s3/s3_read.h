@@ -18,7 +18,8 @@ struct S3Range {
   std::uint64_t offset_bytes = 0;
   MutableBytesView target{};  // not empty
   std::optional<Version> if_version{};
-  /// The target is the whole object: asked for without a range, or the server would not tell its checksum.
+  /// Asked for without a range, or the server would not tell the checksum. What does not fit into the target
+  /// is not read at all.
   bool is_whole = false;
   std::optional<Result<S3Answer>> answer{};
 };

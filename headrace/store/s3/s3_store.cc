@@ -60,6 +60,7 @@ class S3Store final : public Store {
   Result<ReadResult> read_in_ranges(std::string_view key, MutableBytesView target, const ReadOptions& options,
                                     const ObjectInfo* object);
   Result<ReadResult> read_large(std::string_view key, MutableBytesView target, const ReadOptions& options);
+  Result<ReadResult> read_whole(std::string_view key, MutableBytesView target, const ReadOptions& options);
   Status remove_one(const std::string& key, const CallOptions& options);
   Status remove_batch(const std::vector<std::string>& keys, const CallOptions& options);
 
@@ -111,14 +112,23 @@ Result<ReadResult> S3Store::read_at_end(std::string_view key, const ReadOptions&
   return ReadResult{0, std::move(object)};
 }
 
+// With one request, whose answer tells the checksum of what is whole.
+Result<ReadResult> S3Store::read_whole(std::string_view key, MutableBytesView target,
+                                       const ReadOptions& options) {
+  S3Range range{
+      .key = std::string(key), .target = target, .if_version = options.if_version, .is_whole = true};
+  read_ranges(client_, {&range, 1}, options.call);
+  HEADRACE_TRY(std::optional<ReadResult> read, check_range(client_, range));
+  if (!read) return read_at_end(key, options);
+  return *std::move(read);
+}
+
 // All ranges are of one version: that which was asked for, or which is there now.
 Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesView target,
                                            const ReadOptions& options, const ObjectInfo* object) {
   const std::optional<Version> version = object ? object->version : options.if_version;
   std::vector<S3Range> ranges =
       split_into_ranges(key, target, options.offset_bytes, version, client_.options().range_bytes);
-  if (options.is_whole && options.if_version && options.offset_bytes == 0 && ranges.size() == 1)
-    ranges.front().is_whole = true;
   const bool is_all = object && options.offset_bytes == 0 && target.size() == object->size_bytes;
   const bool is_checked = is_all && object->crc32c;
   read_ranges(client_, ranges, options.call, is_checked);
@@ -140,13 +150,13 @@ Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesVie
 Result<ReadResult> S3Store::read_large(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) {
   for (int restarts = 0;; ++restarts) {
-    HEADRACE_TRY(const ObjectInfo object, head(key, std::nullopt, options.call));
+    HEADRACE_TRY(const ObjectInfo object, head(key, options.if_version, options.call));
     if (options.offset_bytes >= object.size_bytes) return read_at_end(key, options);
     const std::uint64_t left = object.size_bytes - options.offset_bytes;
     Result<ReadResult> result =
         read_in_ranges(key, target.first(std::min<std::uint64_t>(target.size(), left)), options, &object);
     const bool has_changed = !result && result.error().code == Code::kFailedPrecondition;
-    if (!has_changed || restarts == kMostRestarts) return result;
+    if (!has_changed || options.if_version || restarts == kMostRestarts) return result;
   }
 }
 
@@ -158,7 +168,9 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
   if (target.empty() || room == 0) return read_at_end(key, options);
   target = target.first(std::min<std::uint64_t>(target.size(), room));
   const bool is_large = target.size() > most_in_one_range(client_.options().range_bytes);
-  if (is_large && !options.if_version) return read_large(key, target, options);
+  const bool is_whole = options.is_whole && options.offset_bytes == 0;
+  if (is_large && (is_whole || !options.if_version)) return read_large(key, target, options);
+  if (is_whole) return read_whole(key, target, options);
   return read_in_ranges(key, target, options, nullptr);
 }
 
