@@ -1,11 +1,13 @@
 """TensorFlow's own operations on files, over stores: each gives what it gives on a local disk."""
 
 import importlib
+import json
 import os
 import threading
 import time
 import uuid
 
+import boto3
 import keras
 import numpy as np
 import pytest
@@ -486,6 +488,51 @@ def test_it_shares_the_stores_of_the_process():
     name = uuid.uuid4().hex
     hr.store(f"memory://{name}").write("a", b"text")
     assert gfile.GFile(f"memory://{name}/a").read() == "text"
+
+
+@pytest.fixture
+def as_a_limited_user(s3_url, monkeypatch):
+    """Who may list the bucket, and read the objects of its folder "readable"; nothing else."""
+    bucket, prefix = s3_url.removeprefix("s3://").split("/", 1)
+    allowed = [
+        {"Action": "s3:ListBucket", "Resource": f"arn:aws:s3:::{bucket}"},
+        {"Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{bucket}/{prefix}/readable/*"},
+    ]
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow"} | one for one in allowed]}
+    service = boto3.client("sts", endpoint_url=os.environ["AWS_ENDPOINT_URL_S3"], region_name="us-east-1")
+    keys = service.assume_role(
+        RoleArn="arn:aws:iam::1:role/x", RoleSessionName="test", Policy=json.dumps(policy)
+    )["Credentials"]
+
+    def change() -> None:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", keys["AccessKeyId"])
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", keys["SecretAccessKey"])
+        monkeypatch.setenv("AWS_SESSION_TOKEN", keys["SessionToken"])
+
+    return change
+
+
+def test_what_a_user_may_not_do_is_refused_by_name(s3_url, as_a_limited_user):
+    for name in ("readable/a", "secret/a"):
+        gfile.GFile(f"{s3_url}/{name}", "w").write("content")
+    as_a_limited_user()
+    assert gfile.GFile(f"{s3_url}/readable/a").read() == "content"
+    assert gfile.glob(f"{s3_url}/*/*") == [f"{s3_url}/readable/a", f"{s3_url}/secret/a"]
+    refused = [
+        lambda: gfile.GFile(f"{s3_url}/secret/a").read(),
+        lambda: next(iter(tf.data.TFRecordDataset(f"{s3_url}/secret/a"))),
+        lambda: tf.io.write_file(f"{s3_url}/secret/b", "other"),
+        lambda: tf.train.Checkpoint(value=tf.Variable(1.0)).write(f"{s3_url}/secret/checkpoint"),
+        lambda: gfile.remove(f"{s3_url}/secret/a"),
+        lambda: gfile.rmtree(f"{s3_url}/secret"),
+        lambda: gfile.rename(f"{s3_url}/readable/a", f"{s3_url}/secret/b"),
+        lambda: gfile.copy(f"{s3_url}/readable/a", f"{s3_url}/secret/b"),
+    ]
+    for number, refuse in enumerate(refused):
+        with pytest.raises(tf.errors.PermissionDeniedError, match=s3_url):
+            refuse()
+            pytest.fail(f"the attempt {number} was not refused")
+    assert gfile.glob(f"{s3_url}/*/*") == [f"{s3_url}/readable/a", f"{s3_url}/secret/a"]
 
 
 def test_errors_name_the_url_and_say_what_to_do(s3_url, monkeypatch):
