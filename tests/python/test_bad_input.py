@@ -416,6 +416,7 @@ def test_a_loss_that_is_no_number_keeps_the_last_good_checkpoint(
     headrace("verify", tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_an_absurd_learning_rate_before_any_checkpoint(fails, dataset, tmp_path):
     words = ["in epoch 1", "no checkpoint was written yet", "smaller --learning-rate"]
     fails(*train(dataset, tmp_path / "run", "--learning-rate", "1e38"), words=words)

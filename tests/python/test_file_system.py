@@ -315,6 +315,7 @@ def test_cat_ranges_tells_which_failed(place):
         fs.cat_ranges([f"{path}/x", f"{path}/missing"], 0, 2, on_error="raise")
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_is_asked_once_for_many_ranges():
     options = {"access_key_id": "key", "secret_access_key": "secret", "timeout": 1}
     fs = fsspec.filesystem("hr+s3", endpoint_url="http://127.0.0.1:1", **options)

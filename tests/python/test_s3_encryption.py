@@ -261,6 +261,7 @@ PROFILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["ls", "doctor", "cp"])
 def test_no_secret_is_in_what_failures_print(headrace, tmp_path, secret_environment, command):
     environment, secrets = secret_environment

@@ -309,6 +309,7 @@ def test_damage_is_told_and_other_files_go_on(serve, probe, tmp_path):
     assert re.search(r"damaged/tfevents: at offset \d+: record data with a wrong checksum", line)
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace, journals):
     probe(tmp_path / "run/tfevents", begin(), scalar(0, 1))
     headrace("sync", tmp_path, s3_url)

@@ -535,6 +535,7 @@ def test_what_a_user_may_not_do_is_refused_by_name(s3_url, as_a_limited_user):
     assert gfile.glob(f"{s3_url}/*/*") == [f"{s3_url}/readable/a", f"{s3_url}/secret/a"]
 
 
+@pytest.mark.slow
 def test_errors_name_the_url_and_say_what_to_do(s3_url, monkeypatch):
     with pytest.raises(tf.errors.FailedPreconditionError, match='no bucket "none-of-that-name"'):
         gfile.GFile("s3://none-of-that-name/a").read()

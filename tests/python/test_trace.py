@@ -15,6 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from headrace._src import fused_adam, sources, trace, user_model
 
@@ -180,6 +181,7 @@ class TraceTest(_ModelsTest):
         self.assertEqual(sums[0], 3 * _ROWS)
         np.testing.assert_allclose(sums[1:], want, rtol=1e-6)
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_trace_and_another_does_not(self):
         def initial(seed):
             answer = self.answer("mine:normalized")

@@ -217,6 +217,7 @@ def test_it_trains_as_the_native_loop_does(job, native):
         assert job["train"][name] == native[name]
 
 
+@pytest.mark.slow
 def test_callbacks_are_honoured_and_what_they_print_is_no_result(job):
     rates = [epoch["learning_rate"] for epoch in job["train"]["history"]]
     assert rates == pytest.approx([0.05 * 0.9**epoch for epoch in range(EPOCHS)])
@@ -284,6 +285,7 @@ def test_another_configuration_is_refused_by_name(headrace, store, job):
     assert "loop was keras and is now (absent)" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_train_step_of_ones_own_is_honoured(headrace, store):
     words = words_of(store, "own", "own_step", "", "--epochs", "2", "--json")
     answer = json.loads(headrace(*words).stdout)
