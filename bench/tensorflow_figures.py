@@ -11,7 +11,7 @@ import sys
 
 from measuring import collection
 
-PROGRAMS = ("read_paths", "save_checkpoints", "log_scalars", "tensorboard_data")
+PROGRAMS = ("read_paths", "save_checkpoints", "log_scalars", "tensorboard_data", "idle_reload")
 
 if __name__ == "__main__":
     sys.exit(collection.main(__doc__, PROGRAMS))
