@@ -54,9 +54,9 @@ else()
 endif()
 
 # For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
-# away from libraries that are not built with them; the wheel has the module and the command.
+# away from libraries that are not built with them.
 set(tensorboard_data_default ON)
-if(HEADRACE_SANITIZE OR SKBUILD OR HEADRACE_FUZZ OR HEADRACE_BENCH)
+if(HEADRACE_SANITIZE OR HEADRACE_FUZZ OR HEADRACE_BENCH)
   set(tensorboard_data_default OFF)
 endif()
 option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data, which needs gRPC and protobuf"
@@ -66,10 +66,23 @@ if(HEADRACE_TENSORBOARD_DATA)
   find_program(HEADRACE_PROTOC protoc)
   find_program(HEADRACE_GRPC_PLUGIN grpc_cpp_plugin)
   if(PkgConfig_FOUND AND HEADRACE_PROTOC AND HEADRACE_GRPC_PLUGIN)
-    pkg_check_modules(grpcpp IMPORTED_TARGET grpc++)
-    pkg_check_modules(protobuf IMPORTED_TARGET protobuf)
+    pkg_check_modules(grpc grpc++ protobuf)
   endif()
-  if(NOT TARGET PkgConfig::grpcpp OR NOT TARGET PkgConfig::protobuf)
+  if(grpc_FOUND)
+    set(grpc_archives)
+    foreach(name IN LISTS grpc_STATIC_LIBRARIES)
+      find_library(grpc_archive_${name} lib${name}.a)
+      if(grpc_archive_${name})
+        list(APPEND grpc_archives ${grpc_archive_${name}})
+      else()
+        list(APPEND grpc_archives ${name})  # of the compiler or the C library
+      endif()
+    endforeach()
+    list(REMOVE_DUPLICATES grpc_archives)
+    add_library(dependency_grpc INTERFACE)
+    target_link_libraries(dependency_grpc INTERFACE
+      "$<LINK_GROUP:RESCAN,${grpc_archives}>" Threads::Threads)
+  else()
     message(STATUS "No headrace-tensorboard-data: gRPC and protobuf are not installed")
     set(HEADRACE_TENSORBOARD_DATA OFF)
   endif()

@@ -17,6 +17,14 @@ namespace {
 
 constexpr std::string_view kServer = "headrace-tensorboard-data";
 constexpr std::string_view kListening = "listening on ";
+/// TensorBoard, which ends when the end of this process closes its standard input.
+constexpr std::string_view kTensorboard =
+    "import os, runpy, signal, sys, threading\n"
+    "def end_with_parent():\n"
+    "    sys.stdin.buffer.read()\n"
+    "    os.kill(os.getpid(), signal.SIGTERM)\n"
+    "threading.Thread(target=end_with_parent, daemon=True).start()\n"
+    "runpy.run_module('tensorboard.main', run_name='__main__', alter_sys=True)\n";
 /// A server may be silent for as long as it lives.
 constexpr std::chrono::milliseconds kNoSilence = std::chrono::hours(24 * 365 * 10);
 constexpr std::chrono::milliseconds kGrace{3'000};
@@ -61,7 +69,8 @@ Result<std::string> find_server(const Environment& environment) {
   if (access(beside.c_str(), X_OK) == 0) return beside;
   if (const auto found = find_program(environment, std::string(kServer))) return *found;
   return Error{Code::kNotFound, concat(kServer, " is neither at ", beside,
-                                       " nor on PATH: it is built where gRPC and protobuf are installed")};
+                                       " nor on PATH: this Headrace was built without gRPC and protobuf; the "
+                                       "wheel has it, and so has a build where they are installed")};
 }
 
 Result<std::string> find_python(const Environment& environment) {
@@ -123,8 +132,8 @@ std::vector<std::string> tensorboard_arguments(const std::string& python, const 
                                                const std::vector<std::string>& arguments,
                                                const OptionValues& options) {
   std::vector<std::string> out = {python,
-                                  "-m",
-                                  "tensorboard.main",
+                                  "-c",
+                                  std::string(kTensorboard),
                                   concat("--grpc_data_provider=", address),
                                   concat("--port=", options.integer("port")),
                                   concat("--host=", options.text("host"))};

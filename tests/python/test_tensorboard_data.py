@@ -384,30 +384,35 @@ def test_the_core_links_no_grpc(build):
         assert not re.search(r"grpc|protobuf|absl", linked.stdout)
 
 
-def test_headrace_tensorboard_shows_the_folder(build, logs):
-    command = [
-        build / "bin" / "headrace",
-        "tensorboard",
-        logs,
-        "--port",
-        "0",
-        "--",
-        "--window_title",
-        "Reviews",
-    ]
+@contextlib.contextmanager
+def tensorboard_of(build, logs, *options: str):
+    """`headrace tensorboard` of a folder, and the address that it shows it at."""
+    command = [build / "bin" / "headrace", "tensorboard", logs, "--port", "0", *options]
     environment = {**os.environ, "HEADRACE_PYTHON": sys.executable}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        told = []
-        for line in process.stderr:
-            told.append(line)
-            if match := re.search(r"(http://\S+:\d+/)", line):
-                break
-        else:
-            pytest.fail("".join(told))
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = []
+            for line in process.stderr:
+                told.append(line)
+                if match := re.search(r"(http://\S+:\d+/)", line):
+                    break
+            else:
+                pytest.fail("".join(told))
+            yield process, match[1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.stderr.close()
+            try:
+                process.wait(PATIENCE_S)
+            finally:
+                process.kill()
+
+
+def test_headrace_tensorboard_shows_the_folder(build, logs):
+    with tensorboard_of(build, logs, "--", "--window_title", "Reviews") as (process, address):
 
         def get(path: str):
-            with urllib.request.urlopen(match[1] + path, timeout=PATIENCE_S) as answer:
+            with urllib.request.urlopen(address + path, timeout=PATIENCE_S) as answer:
                 return json.load(answer)
 
         wait_until(lambda: sorted(get("data/runs")) == [".", "deep/validation", "train"], "three runs")
@@ -428,14 +433,27 @@ def test_headrace_tensorboard_shows_the_folder(build, logs):
         assert set(series["scalars"]["runTagInfo"]) == {".", "deep/validation", "train"}
         (image,) = get(f"data/plugin/images/images?{of_run}samples&sample=1")[:1]
         with urllib.request.urlopen(
-            f"{match[1]}data/plugin/images/individualImage?{image['query']}"
+            f"{address}data/plugin/images/individualImage?{image['query']}"
         ) as answer:
             assert answer.read(8) == b"\x89PNG\r\n\x1a\n"
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.stderr.close()
-        status = process.wait(PATIENCE_S)
-    assert status == 0
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+def test_headrace_tensorboard_that_is_killed_leaves_no_program(build, logs):
+    with tensorboard_of(build, logs) as (process, _):
+        children = pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
+        programs = [pathlib.Path("/proc", child) for path in children for child in path.read_text().split()]
+        assert len(programs) == 2
+        process.kill()
+        wait_until(lambda: not any(map(is_running, programs)), "both have ended")
+
+
+def is_running(process: pathlib.Path) -> bool:
+    try:
+        return process.joinpath("stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
 def test_headrace_tensorboard_says_what_is_missing(headrace, logs, tmp_path):

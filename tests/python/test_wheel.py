@@ -15,10 +15,10 @@ pytestmark = pytest.mark.slow
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 SYSTEM_VERSIONS = re.compile(r"@(?:GLIBC|GLIBCXX|CXXABI|GCC)_[\d.]+$")
 PYTHON_SYMBOLS = re.compile(r"_?Py[A-Z_]\w*")
-# Weak references that nobody need define: the compiler's, and hooks of Zstandard, which the command alone
-# has.
+# Weak references that nobody need define: the compiler's, and, in the programs alone, hooks of Zstandard and
+# initialisers of thread-local variables that need none.
 OPTIONAL_SYMBOLS = {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
-HOOKS = re.compile(r"ZSTD_trace_\w+")
+HOOKS = re.compile(r"ZSTD_trace_\w+|_ZTH\w+")
 
 
 def output_of(*command, **options) -> str:
@@ -61,7 +61,7 @@ def bare(tmp_path_factory) -> dict:
 
 def binaries(package: pathlib.Path) -> list[pathlib.Path]:
     (module,) = package.glob("_headrace*.so")
-    return [module, package / "bin" / "headrace"]
+    return [module, package / "bin" / "headrace", package / "bin" / "headrace-tensorboard-data"]
 
 
 def test_the_name_says_that_systems_of_2022_can_use_it(wheel):
@@ -86,13 +86,13 @@ def test_nothing_is_wanted_from_outside_but_the_c_library_and_python(package):
 
 
 def test_the_module_exports_its_init_functions_alone(package):
-    module, _ = binaries(package)
+    module = binaries(package)[0]
     names = [line.split()[-1] for line in output_of("nm", "-D", "--defined-only", module).splitlines()]
     assert sorted(names) == ["PyInit__headrace", "TF_InitPlugin"]
 
 
 def test_code_of_the_module_is_never_written_to(package):
-    module, _ = binaries(package)
+    module = binaries(package)[0]
     assert "TEXTREL" not in output_of("objdump", "-p", module)
 
 
@@ -137,6 +137,11 @@ def test_the_version_is_one_everywhere(installed, bare, wheel, root):
     version = re.search(r"project\(headrace VERSION (\S+)", (root / "CMakeLists.txt").read_text())[1]
     assert headrace.__version__ == version == wheel.name.split("-")[1]
     assert version in output_of(installed / "bin" / "headrace", "--version", **bare)
+
+
+def test_the_data_server_of_tensorboard_is_in_it(package, bare):
+    shown = output_of(package / "bin" / "headrace-tensorboard-data", "--help", **bare)
+    assert "--log-folder" in shown
 
 
 def test_the_demo_runs_without_tensorflow_compiler_or_checkout(installed, bare):

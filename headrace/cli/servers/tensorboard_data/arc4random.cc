@@ -1,0 +1,12 @@
+// Debian's c-ares takes this function from glibc 2.36; with this one the program runs with older ones, too.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+extern "C" std::uint32_t arc4random() noexcept {
+  std::uint32_t number = 0;
+  if (getentropy(&number, sizeof number) != 0) std::abort();
+  return number;
+}
