@@ -6,16 +6,25 @@ and store share two cores, taking turns; CPU seconds are those of the data serve
 
     ./dev bench tensorboard_data --json bench/results/2026-01-31/tensorboard_data.json
 
+Then, for information, the whole application: from the start of `headrace tensorboard`, and of TensorBoard
+with its fast loader, until a browser that asks for every tag of every run is told the last steps.
+
 TensorBoard's server keeps at most 1,000 points of a series, and does not look at checksums; ours keeps all,
 and checks them.
 """
 
 import importlib.util
+import json
 import os
 import pathlib
+import re
 import subprocess
+import sys
 import tempfile
+import threading
 import time
+import urllib.error
+import urllib.request
 
 import measuring
 from measuring import object_store
@@ -24,6 +33,7 @@ RUNS, TAGS, STEPS = 10, 10, 10_000
 POINTS = 1_000
 FOLDER = "logs"
 PAUSE_S = 0.002
+APPLICATIONS = ("the whole application, headrace tensorboard, MinIO", "TensorBoard itself, local files")
 LOCAL, STORE, THEIRS = "headrace, local files", "headrace, MinIO", "TensorBoard's server, local files"
 
 
@@ -117,6 +127,37 @@ def measure(command: list) -> dict:
     }
 
 
+def measure_application(command: list) -> dict:
+    """`command` tells its address on standard error."""
+    start = time.monotonic()
+    process = subprocess.Popen(
+        ["taskset", "-c", ",".join(map(str, measuring.cores())), *map(str, command)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = next(match[0] for line in process.stderr if (match := re.search(r"http://\S+:\d+/", line)))
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        for run in range(RUNS):
+            for tag in range(TAGS):
+                while not shows_all(f"{address}data/plugin/scalars/scalars?run=run{run}&tag=metric/{tag}"):
+                    time.sleep(10 * PAUSE_S)
+        return {"wall_s": [time.monotonic() - start]}
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def shows_all(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address) as answer:
+            points = json.load(answer)
+    except urllib.error.HTTPError:  # a tag that is not there yet
+        return False
+    return bool(points) and points[-1][1] == STEPS - 1
+
+
 def summarise(answers: dict) -> tuple[dict, dict]:
     def middle(name: str, what: str) -> float:
         return measuring.median(value for answer in answers[name] for value in answer[what])
@@ -126,10 +167,11 @@ def summarise(answers: dict) -> tuple[dict, dict]:
     over_local = "MinIO, time over that of local files (must be <= 1.5)"
     summary = {over_theirs: wall[LOCAL] / wall[THEIRS], over_local: wall[STORE] / wall[LOCAL]}
     summary |= {f"{name}: seconds": seconds for name, seconds in wall.items()}
-    summary |= {f"{name}: CPU seconds": middle(name, "cpu_s") for name in answers}
+    servers = {name: of_name for name, of_name in answers.items() if name not in APPLICATIONS}
+    summary |= {f"{name}: CPU seconds": middle(name, "cpu_s") for name in servers}
     summary |= {
         f"{name}: MiB": measuring.median(answer["most_memory_bytes"] for answer in of_name) / (1 << 20)
-        for name, of_name in answers.items()
+        for name, of_name in servers.items()
     }
     compared = {
         over_theirs: f"{wall[THEIRS]:.3g} s; Headrace {wall[LOCAL]:.3g} s",
@@ -149,6 +191,13 @@ def main() -> None:
             THEIRS: lambda: measure(command_of_theirs(folder)),
             LOCAL: lambda: measure(command_of_ours(f"file://{folder}")),
             STORE: lambda: measure(command_of_ours(url)),
+            APPLICATIONS[0]: lambda: measure_application(
+                [measuring.headrace(), "tensorboard", url, "--port", "0"]
+            ),
+            APPLICATIONS[1]: lambda: measure_application(
+                [sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--port", "0"]
+                + ["--load_fast", "true"]
+            ),
         }
         answers, failed = measuring.take_turns(programs, arguments.repeats)
     assert not failed, failed
