@@ -3,9 +3,11 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -90,6 +92,28 @@ def data_server(build: pathlib.Path, url: str, errors: pathlib.Path, *options: s
         yield server
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def headrace_tensorboard(build: pathlib.Path, url: str, errors: pathlib.Path, *options: str) -> Iterator:
+    """`headrace tensorboard` of a folder: the process, and the address that it shows the folder at."""
+    command = [build / "bin" / "headrace", "tensorboard", url, "--port", "0", "--", *options]
+    environment = {**os.environ, "HEADRACE_PYTHON": sys.executable}
+    with errors.open("w") as file:  # a pipe would fill
+        process = subprocess.Popen(command, env=environment, stderr=file)
+
+    def told() -> re.Match[str] | None:
+        assert process.poll() is None, errors.read_text()
+        return re.search(r"(http://\S+:\d+/)", errors.read_text())
+
+    try:
+        yield process, wait_until(told, "TensorBoard's address")[1]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE_S)
+        finally:
+            process.kill()
 
 
 class Relay:

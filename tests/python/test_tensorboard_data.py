@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import urllib.request
@@ -19,7 +18,15 @@ from tensorboard import context, errors
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.data import provider
 from tensorboard.data.proto import data_provider_pb2
-from tensorboard_support import ALL_POINTS, PATIENCE_S, Relay, data_server, wait_until, write_logs
+from tensorboard_support import (
+    ALL_POINTS,
+    PATIENCE_S,
+    Relay,
+    data_server,
+    headrace_tensorboard,
+    wait_until,
+    write_logs,
+)
 
 CONTEXT = context.RequestContext()
 
@@ -384,32 +391,9 @@ def test_the_core_links_no_grpc(build):
         assert not re.search(r"grpc|protobuf|absl", linked.stdout)
 
 
-@contextlib.contextmanager
-def tensorboard_of(build, logs, *options: str):
-    """`headrace tensorboard` of a folder, and the address that it shows it at."""
-    command = [build / "bin" / "headrace", "tensorboard", logs, "--port", "0", *options]
-    environment = {**os.environ, "HEADRACE_PYTHON": sys.executable}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            told = []
-            for line in process.stderr:
-                told.append(line)
-                if match := re.search(r"(http://\S+:\d+/)", line):
-                    break
-            else:
-                pytest.fail("".join(told))
-            yield process, match[1]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.stderr.close()
-            try:
-                process.wait(PATIENCE_S)
-            finally:
-                process.kill()
-
-
-def test_headrace_tensorboard_shows_the_folder(build, logs):
-    with tensorboard_of(build, logs, "--", "--window_title", "Reviews") as (process, address):
+def test_headrace_tensorboard_shows_the_folder(build, logs, tmp_path):
+    options = ("--window_title", "Reviews")
+    with headrace_tensorboard(build, str(logs), tmp_path / "errors", *options) as (process, address):
 
         def get(path: str):
             with urllib.request.urlopen(address + path, timeout=PATIENCE_S) as answer:
@@ -440,8 +424,8 @@ def test_headrace_tensorboard_shows_the_folder(build, logs):
 
 
 @pytest.mark.slow
-def test_headrace_tensorboard_that_is_killed_leaves_no_program(build, logs):
-    with tensorboard_of(build, logs) as (process, _):
+def test_headrace_tensorboard_that_is_killed_leaves_no_program(build, logs, tmp_path):
+    with headrace_tensorboard(build, str(logs), tmp_path / "errors") as (process, _):
         children = pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
         programs = [pathlib.Path("/proc", child) for path in children for child in path.read_text().split()]
         assert len(programs) == 2
