@@ -37,10 +37,10 @@ class PythonEventWriter {
   PythonEventWriter(const std::string& url, const std::string& writer, double flush_seconds)
       : open_("this writer", open_location(url), writer, flush_seconds) {}
 
-  // The one that programs call most: it keeps the GIL, and hardly ever waits (LogFile::append).
+  // The one that programs call most: it keeps the GIL.
   void scalar(std::string_view tag, double value, std::int64_t step, std::optional<double> wall_time_s) {
     const double time_s = wall_time_s.value_or(now_s());
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       encoder.scalar(out, {time_s, step}, tag, static_cast<float>(value));
     });
   }
@@ -48,7 +48,7 @@ class PythonEventWriter {
   void scalars(const std::vector<std::pair<std::string, double>>& values, std::int64_t step,
                std::optional<double> wall_time_s) {
     const double time_s = wall_time_s.value_or(now_s());
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       for (const auto& [tag, value] : values)
         encoder.scalar(out, {time_s, step}, tag, static_cast<float>(value));
     });
@@ -60,7 +60,7 @@ class PythonEventWriter {
     const std::span<const double> numbers(reinterpret_cast<const double*>(lent.view().data()),
                                           lent.view().size() / sizeof(double));
     const double time_s = now_s();
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       encoder.histogram(out, {time_s, step}, tag, make_histogram(numbers, buckets));
     });
   }
@@ -70,19 +70,19 @@ class PythonEventWriter {
     std::vector<BytesView> views;
     for (const nb::bytes& one : encoded) views.push_back(as_bytes({one.c_str(), one.size()}));
     const double time_s = now_s();
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       encoder.images(out, {time_s, step}, tag, {.width = width, .height = height, .encoded = views});
     });
   }
 
   void text(std::string_view tag, std::string_view markdown, std::int64_t step) {
     const double time_s = now_s();
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) { encoder.text(out, {time_s, step}, tag, markdown); });
+    add([&](EventEncoder& encoder, Bytes& out) { encoder.text(out, {time_s, step}, tag, markdown); });
   }
 
   void graph(const nb::bytes& graph_def) {
     const double time_s = now_s();
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       encoder.graph(out, {time_s, 0}, as_bytes({graph_def.c_str(), graph_def.size()}));
     });
   }
@@ -91,20 +91,19 @@ class PythonEventWriter {
     std::vector<Hyperparameter> hyperparameters;
     for (const auto& [of, value] : values) hyperparameters.push_back({of, view_of(value)});
     const double time_s = now_s();
-    add(time_s,
-        [&](EventEncoder& encoder, Bytes& out) { encoder.trial_start(out, time_s, name, hyperparameters); });
+    add([&](EventEncoder& encoder, Bytes& out) { encoder.trial_start(out, time_s, name, hyperparameters); });
   }
 
   void end_trial(bool has_succeeded) {
     const double time_s = now_s();
-    add(time_s, [&](EventEncoder& encoder, Bytes& out) {
+    add([&](EventEncoder& encoder, Bytes& out) {
       encoder.trial_end(out, time_s, has_succeeded ? TrialStatus::kSuccess : TrialStatus::kFailure);
     });
   }
 
   void flush() {
     Open& open = open_.here();
-    check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(now_s()); }));
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(); }));
   }
 
   void close() {
@@ -119,12 +118,15 @@ class PythonEventWriter {
         : writer(value_of(EventWriter::open(std::move(location), now_s(),
                                             {.writer = name, .flush_seconds = flush_seconds}, background))) {}
     Background background{1};
-    std::unique_ptr<EventWriter> writer;  // first to go
+    std::shared_ptr<EventWriter> writer;  // first to go
   };
 
   template <typename Encode>
-  void add(double time_s, Encode&& encode) {
-    check(open_.here().writer->add(time_s, encode));
+  void add(Encode&& encode) {
+    EventWriter& writer = *open_.here().writer;
+    check(writer.add(encode));
+    if (writer.is_full())
+      check(run_interruptibly([&](const std::stop_token&) { return writer.make_room(); }));
   }
 
   const OfProcess<Open> open_;

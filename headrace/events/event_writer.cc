@@ -6,20 +6,23 @@
 
 namespace headrace {
 
-EventWriter::EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options)
-    : log_(std::move(log)), options_(std::move(options)) {}
+EventWriter::EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options, Background& background)
+    : log_(std::move(log)), options_(std::move(options)), background_(background) {}
 
 EventWriter::~EventWriter() { static_cast<void>(close()); }
 
-Result<std::unique_ptr<EventWriter>> EventWriter::open(Location location, double wall_time_s,
+Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double wall_time_s,
                                                        EventWriterOptions options, Background& background) {
+  if (!(options.flush_seconds >= 0)) {
+    return Error{Code::kInvalidArgument, concat(location.describe(), ": flush_seconds has to be 0 or more")};
+  }
   Bytes header;
   EventEncoder().begin_file(header, wall_time_s, "");
   HEADRACE_TRY(auto log,
-               LogFile::open(std::move(location), false, {.segment_header = std::move(header)}, background));
-  std::unique_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options)));
+               LogFile::open(std::move(location), false,
+                             {.segment_header = std::move(header), .now = options.now}, background));
+  std::shared_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options), background));
   writer->encoder_.begin_file(writer->buffer_, wall_time_s, writer->options_.writer);
-  writer->last_flush_s_ = wall_time_s;
   return writer;
 }
 
@@ -31,26 +34,65 @@ Status EventWriter::refuse() const {
 Status EventWriter::hand_on() {
   if (!buffer_.empty()) HEADRACE_CHECK(log_->append(buffer_));
   buffer_.clear();
+  is_full_ = log_->is_full();
   return {};
 }
 
-Status EventWriter::flush(double wall_time_s) {
+// REQUIRES: mutex_ is held
+void EventWriter::order_flush() {
+  is_flush_ordered_ = true;
+  const auto wait = std::chrono::duration<double>(std::min(options_.flush_seconds, 1e9));
+  const auto time = Background::Clock::now() + std::chrono::duration_cast<Background::Clock::duration>(wait);
+  background_.add_at(time, [weak = weak_from_this()] {
+    if (const auto writer = weak.lock()) writer->flush_ordered();
+  });
+}
+
+void EventWriter::flush_ordered() {
   {
     const std::scoped_lock lock(mutex_);
-    if (is_closed_) return {};
-    HEADRACE_CHECK(hand_on());
-    last_flush_s_ = wall_time_s;
+    is_flush_ordered_ = false;  // what comes from now on may be too late for this one
   }
-  return log_->flush();
+  Status status = flush();
+  if (status) return;
+  const std::scoped_lock lock(mutex_);
+  untold_ = std::move(status);
+  if (!is_closed_ && !is_flush_ordered_) order_flush();
+}
+
+Status EventWriter::make_room() {
+  Status status = log_->make_room();
+  is_full_ = log_->is_full();
+  return status;
+}
+
+// What the log refuses, since too much waits, it may take once the store was asked again.
+Status EventWriter::flush() {
+  Status handed;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (is_closed_) return {};
+      handed = hand_on();
+    }
+    HEADRACE_CHECK(log_->flush());
+    if (handed) return {};
+  }
+  return handed;
 }
 
 Status EventWriter::close() {
-  {
-    const std::scoped_lock lock(mutex_);
-    is_closed_ = true;
-    HEADRACE_CHECK(hand_on());
+  Status handed;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_closed_ = true;
+      handed = hand_on();
+    }
+    HEADRACE_CHECK(log_->close());  // without the mutex: others are refused meanwhile, and need not wait
+    if (handed) return {};
   }
-  return log_->close();  // without the mutex: others are refused meanwhile, and need not wait for that
+  return handed;
 }
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 
 /// \file Writes an event file into a store, as segments: docs/tensorflow-file-systems.md, "Event files".
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,41 +16,44 @@ namespace headrace {
 struct EventWriterOptions {
   /// Of the program, as in "headrace 0.1.0".
   std::string writer;
-  /// So long after an event at most, it is on its way into the store, if another event comes.
+  /// So long after an event at most, it is on its way into the store.
   double flush_seconds = 30;
+  /// Tests pass their own, for LogFile.
+  std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
 /// Thread-safe: events are in the order of the calls. `background` must outlive it.
-class EventWriter {
+class EventWriter : public std::enable_shared_from_this<EventWriter> {
  public:
   /// Writes nothing yet. `location` is the file, whose name contains "tfevents".
-  static Result<std::unique_ptr<EventWriter>> open(Location location, double wall_time_s,
+  /// \error kInvalidArgument  flush_seconds is less than 0, or no number
+  static Result<std::shared_ptr<EventWriter>> open(Location location, double wall_time_s,
                                                    EventWriterOptions options, Background& background);
   /// Closes it, and drops the error.
   ~EventWriter();
 
-  /// `encode` appends events to the buffer, which is handed on now and then. Waits for the store only where
-  /// LogFile::append does.
-  /// \error as LogFile::append; kFailedPrecondition: it is closed
+  /// `encode` appends events to the buffer, which is handed on now and then. Never waits for the store.
+  /// \error kResourceExhausted  the store takes nothing, and too much waits for it: this event is left out;
+  /// kFailedPrecondition: it is closed; once, what the store has answered to a flush in the background: this
+  /// event is kept, and so are those before it
   template <typename Encode>
-  Status add(double wall_time_s, Encode&& encode) {
+  Status add(Encode&& encode) {
     const std::scoped_lock lock(mutex_);
     if (is_closed_) return refuse();
-    const std::size_t before = buffer_.size();
+    // Before the event is encoded: the encoder would take its tags for described.
+    if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(hand_on());
     encode(encoder_, buffer_);
-    const bool is_due = wall_time_s - last_flush_s_ >= options_.flush_seconds;
-    if (buffer_.size() < kBufferBytes && !is_due) return {};
-    if (Status status = hand_on(); !status) {
-      buffer_.resize(before);  // this event is refused; those before it are kept
-      return status;
-    }
-    if (is_due) log_->flush_soon();
-    if (is_due) last_flush_s_ = wall_time_s;
-    return {};
+    if (!is_flush_ordered_) order_flush();
+    if (buffer_.size() >= kBufferBytes) static_cast<void>(hand_on());  // or at the next event
+    return std::exchange(untold_, Status());
   }
 
-  /// What was added is in the store within a second.
-  Status flush(double wall_time_s);
+  /// The store takes events, but more slowly.
+  bool is_full() const { return is_full_; }
+  /// Waits for the store where that is so. \error of the store; the events are kept
+  Status make_room();
+  /// What was added is in the store within a second; \error as LogFile::flush
+  Status flush();
   /// All is in the store. May be repeated after an error.
   Status close();
   std::string describe() const { return log_->location().describe(); }
@@ -57,16 +61,21 @@ class EventWriter {
  private:
   static constexpr std::size_t kBufferBytes = 1 << 20;
 
-  EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options);
+  EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options, Background& background);
   Status refuse() const;
   Status hand_on();
+  void order_flush();
+  void flush_ordered();
 
   const std::shared_ptr<LogFile> log_;
   const EventWriterOptions options_;
+  Background& background_;
+  std::atomic<bool> is_full_ = false;
   std::mutex mutex_;
   EventEncoder encoder_;
   Bytes buffer_;
-  double last_flush_s_ = 0;
+  Status untold_;  // of a flush that nobody waited for
+  bool is_flush_ordered_ = false;
   bool is_closed_ = false;
 };
 

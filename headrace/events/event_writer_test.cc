@@ -3,49 +3,141 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "headrace/events/log_folder.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class FailingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (is_failing) return Error{Code::kPermissionDenied, "may not write"};
+    return ForwardingStore::write(key, data, options);
+  }
+  std::atomic<bool> is_failing = false;
+};
+
 class EventWriterTest : public testing::Test {
  protected:
-  std::unique_ptr<EventWriter> open(double flush_seconds = 30) {
-    auto writer = EventWriter::open({store, "run/events.out.tfevents.1", {"memory", "m", "run"}}, 100,
-                                    {.writer = "test", .flush_seconds = flush_seconds}, background);
+  std::shared_ptr<EventWriter> open(double flush_seconds = 30) {
+    auto writer = EventWriter::open(
+        {store, "run/events.out.tfevents.1", {"memory", "m", "run"}}, 100,
+        {.writer = "test", .flush_seconds = flush_seconds, .now = [this] { return now; }}, background);
     EXPECT_TRUE(writer);
     return *std::move(writer);
   }
-  static Status add(EventWriter& writer, std::int64_t step, double wall_time_s) {
-    return writer.add(wall_time_s, [&](EventEncoder& encoder, Bytes& out) {
-      encoder.scalar(out, {wall_time_s, step}, "loss", 0.5F);
+  static Status add(EventWriter& writer, std::int64_t step, std::string_view tag = "loss") {
+    return writer.add([&](EventEncoder& encoder, Bytes& out) {
+      encoder.scalar(out, {.wall_time_s = 101, .step = step}, tag, 0.5F);
     });
   }
+  // Until the log is full of what the store does not take. Returns how many events it has taken.
+  std::int64_t fill(EventWriter& writer) {
+    store->is_failing = true;
+    EXPECT_TRUE(add(writer, 0));
+    now += seconds(2);
+    EXPECT_EQ(writer.flush().error().code, Code::kPermissionDenied);
+    std::int64_t step = 1;
+    Status status;
+    while (status && step < 10'000'000) status = add(writer, step++);
+    EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+    return step - 1;
+  }
   std::size_t objects() { return list_all(*store, "")->size(); }
+  // How many points TensorBoard is shown.
+  std::size_t points(const std::string& tag) {
+    LogFolder folder({store, "", {"memory", "m", ""}}, {});
+    EXPECT_TRUE(folder.poll({}));
+    std::size_t found = 0;
+    folder.for_each_series({.plugin = "scalars", .tags = {{tag}}},
+                           [&](const auto&, const auto&, const Series& series, const LogTimes& begun) {
+                             ScalarColumns scratch;
+                             found += series.scalars(begun, scratch).steps.size();
+                           });
+    return found;
+  }
 
-  std::shared_ptr<Store> store = make_memory_store("m");
+  std::shared_ptr<FailingStore> store = std::make_shared<FailingStore>(make_memory_store("m"));
+  // Far ahead of the background's clock: what is put off does not happen by the way.
+  Background::Clock::time_point now = Background::Clock::now() + std::chrono::hours(1);
   Background background{1};
 };
 
 TEST_F(EventWriterTest, WhatIsClosedIsThere) {
   const auto writer = open();
-  for (int step = 0; step < 100'000; ++step) ASSERT_TRUE(add(*writer, step, 101));
+  for (int step = 0; step < 100'000; ++step) ASSERT_TRUE(add(*writer, step));
   ASSERT_TRUE(writer->close());
   ASSERT_TRUE(writer->close());
-  EXPECT_EQ(objects(), 1U);
-  EXPECT_EQ(add(*writer, 1, 102).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(points("loss"), 100'000U);
+  EXPECT_EQ(add(*writer, 1).error().code, Code::kFailedPrecondition);
 }
 
-TEST_F(EventWriterTest, TimeThatPassesFlushes) {
-  const auto writer = open(30);
-  ASSERT_TRUE(add(*writer, 1, 110));
-  ASSERT_TRUE(add(*writer, 2, 129));
+TEST_F(EventWriterTest, TimeThatPassesFlushesWithoutAnotherEvent) {
+  now = Background::Clock::now();
+  const auto writer = open(0.1);
+  ASSERT_TRUE(add(*writer, 1));
   EXPECT_EQ(objects(), 0U);
-  ASSERT_TRUE(add(*writer, 3, 131));
-  const auto deadline = Background::Clock::now() + std::chrono::seconds(30);
-  while (objects() == 0 && Background::Clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(objects(), 1U);
+  now += seconds(2);
+  const auto deadline = Background::Clock::now() + seconds(30);
+  while (objects() == 0 && Background::Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_EQ(points("loss"), 1U);
+}
+
+TEST_F(EventWriterTest, WhatTheStoreRefusesMeanwhileIsToldOnceAndKept) {
+  const auto writer = open(0.01);
+  now += seconds(2);
+  store->is_failing = true;
+  std::size_t added = 1;
+  Status told = add(*writer, 0);
+  const auto deadline = Background::Clock::now() + seconds(30);
+  while (told && Background::Clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(10));
+    told = add(*writer, static_cast<std::int64_t>(added++));
+  }
+  EXPECT_EQ(told.error().code, Code::kPermissionDenied);
+  store->is_failing = false;
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(points("loss"), added);
+}
+
+TEST_F(EventWriterTest, AStoreThatTakesEventsAgainGetsAllThatWereNotRefused) {
+  const auto writer = open();
+  const auto taken = static_cast<std::size_t>(fill(*writer));
+  EXPECT_EQ(add(*writer, 0, "accuracy").error().code, Code::kResourceExhausted);
+  store->is_failing = false;
+  now += seconds(20);
+  ASSERT_TRUE(writer->flush());
+  ASSERT_TRUE(add(*writer, 1, "accuracy"));
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(points("loss"), taken);
+  EXPECT_EQ(points("accuracy"), 1U) << "the one that was refused first described the tag";
+}
+
+TEST_F(EventWriterTest, ClosingOffersWhatWasRefusedOnceMore) {
+  const auto writer = open();
+  const auto taken = static_cast<std::size_t>(fill(*writer));
+  EXPECT_EQ(writer->close().error().code, Code::kPermissionDenied);
+  store->is_failing = false;
+  ASSERT_TRUE(writer->close());
+  EXPECT_EQ(points("loss"), taken);
+}
+
+TEST_F(EventWriterTest, AnIntervalThatIsNoneIsRefused) {
+  for (const double seconds : {-1.0, std::nan("")}) {
+    const auto writer = EventWriter::open({store, "tfevents", {"memory", "m", "tfevents"}}, 100,
+                                          {.writer = "test", .flush_seconds = seconds}, background);
+    EXPECT_EQ(writer.error().code, Code::kInvalidArgument);
+  }
 }
 
 }  // namespace

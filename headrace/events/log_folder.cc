@@ -1,6 +1,7 @@
 #include "headrace/events/log_folder.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -46,8 +47,8 @@ bool LogFolder::forget_missing(const LogLayout& layout) {
 }
 
 // Those with the most to read first, so that none is left alone at the end.
-std::vector<std::string> LogFolder::runs_behind(const LogLayout& layout) {
-  std::vector<std::pair<std::uint64_t, std::string>> behind;
+LogFolder::Behind LogFolder::runs_behind(const LogLayout& layout) {
+  std::vector<std::pair<std::uint64_t, std::string>> live, others;
   for (const auto& [name, logs] : layout) {
     FollowedRun& run = followed_[name];
     if (!run.run) {
@@ -63,48 +64,73 @@ std::vector<std::string> LogFolder::runs_behind(const LogLayout& layout) {
       is_behind = reader->is_behind(segments) || is_behind;
       for (const ObjectInfo& segment : segments) bytes += segment.size_bytes;
     }
-    if (is_behind) behind.emplace_back(bytes, name);
+    if (is_behind) (run.was_current ? live : others).emplace_back(bytes, name);
   }
-  std::stable_sort(behind.begin(), behind.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> names;
-  for (auto& [bytes, name] : behind) names.push_back(std::move(name));
-  return names;
+  const auto names = [](std::vector<std::pair<std::uint64_t, std::string>>& runs) {
+    std::ranges::stable_sort(runs, [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> out;
+    for (auto& [bytes, name] : runs) out.push_back(std::move(name));
+    return out;
+  };
+  return {names(live), names(others)};
 }
 
-Status LogFolder::read_run(const std::string& name, const LogLayout& layout, const CallOptions& call) {
+Status LogFolder::read_run(const std::string& name, const LogLayout& layout, const CallOptions& call,
+                           const std::function<bool()>& must_pause) {
   FollowedRun& run = followed_.find(name)->second;
-  const LogReading reading{*folder_.store, *run.run, options_.warn, call};
+  const LogReading reading{*folder_.store, *run.run, options_.warn, call, must_pause};
   Status outcome;
+  bool is_current = true;
   for (const auto& [log, segments] : layout.find(name)->second) {
     LogReader& reader = *run.logs.find(log)->second;
     if (!reader.is_behind(segments)) continue;
+    if (must_pause()) return outcome;
     Status done = reader.advance(reading, segments);
     if (!done && outcome) outcome = std::move(done);
+    is_current = is_current && !reader.is_behind(segments);
   }
+  run.was_current = run.was_current || is_current;
   return outcome;
 }
 
-Result<PollOutcome> LogFolder::poll(const CallOptions& call) {
-  HEADRACE_TRY(const LogLayout layout, list(call));
-  PollOutcome out;
-  for (const auto& [run, logs] : layout) {
-    for (const auto& [log, segments] : logs) out.event_files += segments.size();
-  }
-  const bool forgot = forget_missing(layout);
-  const std::vector<std::string> behind = runs_behind(layout);
+// Until it is time to look for what has come meanwhile; returns whether it was.
+Result<bool> LogFolder::read_runs(const std::vector<std::string>& names, const LogLayout& layout,
+                                  Clock::duration time, const CallOptions& call) {
+  const Clock::time_point until = Clock::now() + time;
+  std::atomic<bool> has_paused = false;
+  const auto must_pause = [&] {
+    if (Clock::now() >= until) has_paused = true;
+    return has_paused.load();
+  };
   std::mutex first_error_mutex;
   Status first_error;
-  HEADRACE_CHECK(parallel_for(options_.load_threads, behind.size(), [&](std::size_t i) -> Status {
+  HEADRACE_CHECK(parallel_for(options_.load_threads, names.size(), [&](std::size_t i) -> Status {
     if (call.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};
-    Status done = read_run(behind[i], layout, call);
+    Status done = read_run(names[i], layout, call, must_pause);
     const std::lock_guard lock(first_error_mutex);
     if (!done && first_error) first_error = std::move(done);
     return {};  // other runs can still be read
   }));
   HEADRACE_CHECK(std::move(first_error));
-  out.runs_read = behind.size();
-  out.changed = forgot || !behind.empty();
+  return has_paused.load();
+}
+
+Result<PollOutcome> LogFolder::poll(const CallOptions& call) {
+  const Clock::time_point began = Clock::now();
+  HEADRACE_TRY(const LogLayout layout, list(call));
+  const auto time = std::max<Clock::duration>(options_.reading_time, 4 * (Clock::now() - began));
+  PollOutcome out;
+  for (const auto& [run, logs] : layout) {
+    for (const auto& [log, segments] : logs) out.event_files += segments.size();
+  }
+  const bool forgot = forget_missing(layout);
+  const Behind behind = runs_behind(layout);
+  const Result<bool> live = read_runs(behind.live, layout, time, call);
+  HEADRACE_TRY(const bool others_paused, read_runs(behind.others, layout, time, call));
+  HEADRACE_TRY(const bool live_paused, live);
+  out.has_more = live_paused || others_paused;
+  out.runs_read = behind.live.size() + behind.others.size();
+  out.changed = forgot || out.runs_read > 0;
   return out;
 }
 

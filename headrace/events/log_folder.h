@@ -2,6 +2,7 @@
 
 /// \file Follows a folder of event files in any store, and answers what is in it: docs/tensorboard.md.
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,9 @@ struct LogFolderOptions {
   int load_threads = 8;
   /// Makes blob keys; secret, and another for each process.
   HashKey blob_secret{};
+  /// So long a poll reads live runs, and then the others, or four times as long as it took to list, before
+  /// the folder has to be listed again. One piece at least of each thread.
+  std::chrono::milliseconds reading_time{500};
   /// Told of damage in event files, from any thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
@@ -43,6 +47,8 @@ struct PollOutcome {
   std::size_t runs_read = 0;
   /// Something was read, or went.
   bool changed = false;
+  /// There is more to read: it was time to look for what has come meanwhile.
+  bool has_more = false;
 };
 
 /// `poll` by one thread at a time; all else by any thread, also meanwhile.
@@ -50,7 +56,8 @@ class LogFolder {
  public:
   LogFolder(Location folder, LogFolderOptions options);
 
-  /// Lists the folder and reads what is new; runs are shown as soon as they are found, and grow by pieces.
+  /// Lists the folder and reads what is new, of live runs first: those of which everything had been read.
+  /// Runs are shown as soon as they are found, and grow by pieces.
   /// \error of the store; what was read stays, and the next poll goes on
   Result<PollOutcome> poll(const CallOptions& call);
 
@@ -76,15 +83,23 @@ class LogFolder {
   Result<Bytes> read_blob(std::string_view key, const CallOptions& call) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct FollowedRun {
     std::shared_ptr<Run> run;
     std::map<std::string, std::unique_ptr<LogReader>> logs;
+    bool was_current = false;  // after an earlier poll
   };
 
   Result<LogLayout> list(const CallOptions& call) const;
   bool forget_missing(const LogLayout& layout);
-  std::vector<std::string> runs_behind(const LogLayout& layout);
-  Status read_run(const std::string& name, const LogLayout& layout, const CallOptions& call);
+  struct Behind {
+    std::vector<std::string> live, others;  // names
+  };
+  Behind runs_behind(const LogLayout& layout);
+  Result<bool> read_runs(const std::vector<std::string>& names, const LogLayout& layout, Clock::duration time,
+                         const CallOptions& call);
+  Status read_run(const std::string& name, const LogLayout& layout, const CallOptions& call,
+                  const std::function<bool()>& must_pause);
   std::map<std::string, std::shared_ptr<Run>> shown() const;
 
   const Location folder_;

@@ -7,6 +7,7 @@
 #include "headrace/events/thinning.h"
 #include "headrace/record/event.h"
 #include "headrace/store/layers/faulty.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/memory/memory_store.h"
 
@@ -240,6 +241,88 @@ TEST_F(LogFolderTest, WhatCannotBeReadNowIsReadLater) {
   series = 0;
   folder.for_each_series({.plugin = "scalars"}, count);
   EXPECT_EQ(series, 2U);
+}
+
+// Refuses reads as it is told.
+class RefusingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (const auto error = refuse(key, options.offset_bytes)) return *error;
+    return ForwardingStore::read_into(key, target, options);
+  }
+  std::function<std::optional<Error>(std::string_view key, std::uint64_t offset)> refuse =
+      [](std::string_view, std::uint64_t) { return std::nullopt; };
+};
+
+TEST_F(LogFolderTest, WhatIsArchivedIsToldOnceAndNotAskedForAgain) {
+  const auto refusing = std::make_shared<RefusingStore>(store_);
+  refusing->refuse = [](std::string_view key, std::uint64_t) {
+    return key.find("old") == key.npos ? std::nullopt
+                                       : std::optional(Error{Code::kFailedPrecondition, "archived"});
+  };
+  for (const char* segment : {"", ".000001"}) {
+    put(concat("old/tfevents", segment), Writer().scalars(0, 2).file);
+    put(concat("new/tfevents", segment), Writer().scalars(0, 2).file);
+  }
+  LogFolder folder(make_metered(Location{refusing, "logs", {"memory", "test", "logs"}}, metrics_),
+                   {.warn = [this](const std::string& warning) { warnings_.push_back(warning); }});
+  ASSERT_TRUE(folder.poll({}));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("archived"), HasSubstr("archived")));
+  const std::uint64_t asked = calls(StoreOperation::kRead);
+  put("new/tfevents.000002", Writer().scalars(2, 3).file);
+  ASSERT_TRUE(folder.poll({}));
+  EXPECT_EQ(calls(StoreOperation::kRead), asked + 1);
+  EXPECT_EQ(warnings_.size(), 2U);
+}
+
+TEST_F(LogFolderTest, AReadThatFailsHalfWayGoesOnFromThere) {
+  const auto refusing = std::make_shared<RefusingStore>(store_);
+  Writer writer;
+  put("run/tfevents", writer.scalars(0, 10).file);
+  LogFolder folder(make_metered(Location{refusing, "logs", {"memory", "test", "logs"}}, metrics_), {});
+  ASSERT_TRUE(folder.poll({}));
+  put("run/tfevents", writer.scalars(10, 500'000).file);
+  refusing->refuse = [](std::string_view, std::uint64_t offset) {
+    return offset < LogReader::kPieceBytes ? std::nullopt
+                                           : std::optional(Error{Code::kUnavailable, "out of reach"});
+  };
+  EXPECT_FALSE(folder.poll({}));
+  refusing->refuse = [](std::string_view, std::uint64_t) { return std::nullopt; };
+  const std::uint64_t before = read_bytes();
+  ASSERT_TRUE(folder.poll({}));
+  EXPECT_LE(read_bytes() - before, writer.file.size() - LogReader::kPieceBytes + LogReader::kTailBytes);
+}
+
+TEST_F(LogFolderTest, WhatIsLiveIsShownWhileMuchElseIsRead) {
+  LogFolder folder({store_, "logs", {"memory", "test", "logs"}},
+                   {.load_threads = 1, .reading_time = std::chrono::milliseconds(0)});
+  Writer live, much;
+  put("live/tfevents", live.scalars(0, 2).file);
+  ASSERT_TRUE(folder.poll({}));
+  much.scalars(0, 500'000);
+  for (const char* run : {"a", "b", "c"}) put(concat(run, "/tfevents"), much.file);
+  const auto points = [&](const std::string& run) {
+    std::size_t found = 0;
+    folder.for_each_series({.plugin = "scalars", .runs = {{run}}},
+                           [&](const auto&, const auto&, const Series& series, const LogTimes& begun) {
+                             ScalarColumns scratch;
+                             found = series.scalars(begun, scratch).steps.size();
+                           });
+    return found;
+  };
+  int polls = 0;
+  bool has_more = true;
+  for (; has_more && polls < 1'000; ++polls) {
+    put("live/tfevents", live.scalars(2 + polls, 3 + polls).file);
+    const auto outcome = folder.poll({});
+    ASSERT_TRUE(outcome);
+    has_more = outcome->has_more;
+    EXPECT_EQ(points("live"), 3U + static_cast<std::size_t>(polls));
+  }
+  EXPECT_GT(polls, 3);
+  for (const char* run : {"a", "b", "c"}) EXPECT_EQ(points(run), 500'000U);
 }
 
 TEST_F(LogFolderTest, BlobsAreReadFromTheStoreWhenAskedFor) {

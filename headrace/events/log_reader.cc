@@ -9,9 +9,11 @@ namespace {
 
 // What a listing told that is not so any more: the next one will tell what is.
 bool is_outdated(const Error& error) {
-  return error.code == Code::kNotFound || error.code == Code::kOutOfRange ||
-         error.code == Code::kFailedPrecondition;
+  return error.code == Code::kNotFound || error.code == Code::kOutOfRange;
 }
+
+// As by a rule of the bucket's. No version is asked for, so nothing else is meant.
+bool is_archived(const Error& error) { return error.code == Code::kFailedPrecondition; }
 
 }  // namespace
 
@@ -50,12 +52,13 @@ Status LogReader::advance(const LogReading& reading, const LogSegments& segments
       HEADRACE_TRY(const bool continued, continues(reading, last));
       if (continued) {
         HEADRACE_CHECK(read_segment(reading, last));
+        if (seen_.back().version != last.version) return {};  // there is more of it
       } else {
         forget(reading.run);
       }
     }
   }
-  for (std::size_t i = seen_.size(); i < segments.size(); ++i) {
+  for (std::size_t i = seen_.size(); i < segments.size() && !reading.must_pause(); ++i) {
     if (!seen_.empty() && !broken_ && stream_.waiting_bytes() > 0) tell_cut_off(reading);
     seen_.push_back({segments[i].key, 0, {}});
     stream_ = EventStream();
@@ -79,7 +82,8 @@ Result<bool> LogReader::continues(const LogReading& reading, const ObjectInfo& o
   Bytes there(tail_.size());
   const auto read = reading.store.read_into(
       object.key, there, {.offset_bytes = stream_.end_bytes() - tail_.size(), .call = reading.call});
-  if (!read) return is_outdated(read.error()) ? Result<bool>(true) : Result<bool>(read.error());
+  if (!read && (is_outdated(read.error()) || is_archived(read.error()))) return true;
+  if (!read) return read.error();
   return read->bytes_read == there.size() && there == tail_;
 }
 
@@ -87,6 +91,7 @@ Result<bool> LogReader::continues(const LogReading& reading, const ObjectInfo& o
 Status LogReader::read_segment(const LogReading& reading, const ObjectInfo& object) {
   Seen& seen = seen_.back();
   seen.version = {};
+  const std::uint64_t begin = stream_.end_bytes();
   const EventSource source{
       id_, name_, std::make_shared<const std::string>(object.key), [&](const Error& problem) {
         if (!std::exchange(told_, true)) {
@@ -94,12 +99,19 @@ Status LogReader::read_segment(const LogReading& reading, const ObjectInfo& obje
         }
       }};
   while (!broken_ && stream_.end_bytes() < object.size_bytes) {
-    HEADRACE_TRY(const std::size_t bytes, read_piece(reading, object));
-    if (bytes == 0) return {};
+    if (stream_.end_bytes() > begin && reading.must_pause()) return {};
+    const Result<std::size_t> bytes = read_piece(reading, object);
+    if (!bytes && is_archived(bytes.error())) {
+      reading.warn(concat(bytes.error().message, "; it is left out"));
+      broken_ = true;
+      break;
+    }
+    if (!bytes) return bytes.error();
+    if (*bytes == 0) return {};
     broken_ = reading.run.take(stream_, source) == StreamOutcome::kBroken;
+    const BytesView tail = stream_.tail(kTailBytes);
+    tail_.assign(tail.begin(), tail.end());
   }
-  const BytesView tail = stream_.tail(kTailBytes);
-  if (!tail.empty()) tail_.assign(tail.begin(), tail.end());
   stream_.shrink();
   seen.size_bytes = object.size_bytes;
   seen.version = object.version;

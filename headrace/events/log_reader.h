@@ -20,6 +20,8 @@ struct LogReading {
   /// Told of the first damage in each object. Called by the threads that read.
   const std::function<void(const std::string&)>& warn;
   CallOptions call{};
+  /// Asked after each piece.
+  std::function<bool()> must_pause = [] { return false; };
 };
 
 /// One thread at a time.
@@ -34,8 +36,9 @@ class LogReader {
   /// Whether a listing that shows these segments has news for `advance`.
   bool is_behind(const LogSegments& segments) const;
 
-  /// Brings `run` to what the segments hold. An object that vanished or shrank since it was listed is no
-  /// error: the next listing tells. After an error, calling again goes on where it stopped.
+  /// Brings `run` to what the segments hold, or, where it has to pause, nearer to it. An object that vanished
+  /// or shrank since it was listed is no error: the next listing tells. One that is archived is left out.
+  /// After an error or a pause, calling again goes on where it stopped.
   Status advance(const LogReading& reading, const LogSegments& segments);
 
   LogId id() const { return id_; }

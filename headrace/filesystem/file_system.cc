@@ -97,7 +97,12 @@ class TemporaryFile final : public WritableFile {
 class EventFile final : public WritableFile {
  public:
   explicit EventFile(std::shared_ptr<LogFile> log) : log_(std::move(log)) {}
-  Status append(BytesView data) override { return closed_ ? *closed_ : log_->append(data); }
+  ~EventFile() override { static_cast<void>(EventFile::close()); }
+  Status append(BytesView data) override {
+    if (closed_) return *closed_;
+    HEADRACE_CHECK(log_->append(data));
+    return log_->make_room();
+  }
   Status flush() override { return closed_ ? *closed_ : log_->flush(); }
   Status close() override {
     if (!closed_) closed_ = log_->close();
@@ -132,6 +137,14 @@ Result<Location> FileSystem::locate(std::string_view path) const { return option
 bool FileSystem::was_created(const Location& folder) {
   const std::scoped_lock lock(mutex_);
   return created_.contains(folder.url.text());
+}
+
+// The folder that something was in is still there without it, as on a disk.
+void FileSystem::remember_parent(const Location& removed) {
+  Url above = removed.url;
+  above.path = parent_key(above.path);
+  const std::scoped_lock lock(mutex_);
+  if (!above.path.empty()) created_.insert(above.text());
 }
 
 void FileSystem::forget_created(const Location& folder, bool all_below) {
@@ -272,7 +285,9 @@ Status FileSystem::remove_all(std::string_view path) {
   HEADRACE_TRY(const FileInfo info, stat(path));
   if (!info.is_folder) return remove_file(path);
   HEADRACE_TRY(const Location at, locate(path));
-  return remove_below(at);
+  HEADRACE_CHECK(remove_below(at));
+  remember_parent(at);
+  return {};
 }
 
 // ---- Files ---------------------------------------------------------------------------------------
@@ -335,11 +350,7 @@ Status FileSystem::remove_file(std::string_view path) {
   HEADRACE_TRY(const FileInfo info, stat(path));
   if (info.is_folder) return refused(Code::kFailedPrecondition, at, "is a folder");
   HEADRACE_CHECK(remove_object(*at.store, at.key));
-  // The folder that it was in is still there, as on a disk.
-  Url above = at.url;
-  above.path = parent_key(above.path);
-  const std::scoped_lock lock(mutex_);
-  if (!above.path.empty()) created_.insert(above.text());
+  remember_parent(at);
   return {};
 }
 
@@ -399,10 +410,15 @@ Status FileSystem::rename(std::string_view from, std::string_view to) {
   if (std::unique_ptr<ObjectWriter> file = held_.take(source.url.text()))
     return rename_held(source, target, std::move(file));
   HEADRACE_TRY(const FileInfo info, stat(from));
-  if (info.is_folder) return rename_folder(source, target);
-  HEADRACE_CHECK(refuse_folder(target));
-  HEADRACE_CHECK(copy_object(source, target));
-  return remove_object(*source.store, source.key);
+  if (info.is_folder) {
+    HEADRACE_CHECK(rename_folder(source, target));
+  } else {
+    HEADRACE_CHECK(refuse_folder(target));
+    HEADRACE_CHECK(copy_object(source, target));
+    HEADRACE_CHECK(remove_object(*source.store, source.key));
+  }
+  remember_parent(source);
+  return {};
 }
 
 // All copies first: after a kill, each object is under its old name, its new one, or both.

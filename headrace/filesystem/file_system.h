@@ -89,6 +89,7 @@ class FileSystem {
   Result<std::vector<std::string>> keys_below(const Location& folder);
   bool was_created(const Location& folder);
   void forget_created(const Location& folder, bool all_below);
+  void remember_parent(const Location& removed);
 
   const FileSystemOptions options_;
   ReadResources reads_;

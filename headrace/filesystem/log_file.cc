@@ -72,25 +72,29 @@ Result<std::shared_ptr<LogFile>> LogFile::open(Location location, bool goes_on, 
 }
 
 Status LogFile::append(BytesView data) {
-  bool must_wait = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto refused = static_cast<std::size_t>(std::min<std::uint64_t>(refused_bytes_, data.size()));
-    refused_bytes_ -= refused;
-    if (refused > 0 && refused == data.size()) return refuse();
-    data = data.subspan(refused);
-    const std::size_t held = buffer_.size() + being_written_bytes_;
-    if (has_failed_ && held > 0 && held + data.size() > kMostHeldBytes) {
-      drop_record_of(data);
-      return refuse();
-    }
-    headrace::append(buffer_, data);
-    size_bytes_ += data.size();
-    if (buffer_.size() >= kMostSegmentBytes) write_later(has_failed_ ? not_before_ : options_.now());
-    must_wait = !has_failed_ && buffer_.size() >= 4 * kMostSegmentBytes;
+  const std::scoped_lock lock(mutex_);
+  const auto refused = static_cast<std::size_t>(std::min<std::uint64_t>(refused_bytes_, data.size()));
+  refused_bytes_ -= refused;
+  if (refused > 0 && refused == data.size()) return refuse();
+  data = data.subspan(refused);
+  const std::size_t held = buffer_.size() + being_written_bytes_;
+  if (has_failed_ && held > 0 && held + data.size() > kMostHeldBytes) {
+    drop_record_of(data);
+    write_later(not_before_);  // the store may have changed its mind
+    return refuse();
   }
-  return must_wait ? write(Part::kWholeRecords) : Status{};
+  headrace::append(buffer_, data);
+  size_bytes_ += data.size();
+  if (buffer_.size() >= kMostSegmentBytes) write_later(has_failed_ ? not_before_ : options_.now());
+  return {};
 }
+
+bool LogFile::is_full() const {
+  const std::scoped_lock lock(mutex_);
+  return !has_failed_ && buffer_.size() >= kFullBytes;
+}
+
+Status LogFile::make_room() { return is_full() ? write(Part::kWholeRecords) : Status{}; }
 
 Status LogFile::refuse() const {
   return Error{Code::kResourceExhausted,
@@ -119,15 +123,10 @@ Status LogFile::flush() {
     if (buffer_.empty()) return {};
     if (options_.now() < not_before_) {
       write_later(not_before_);
-      return {};
+      return std::exchange(untold_, Status());
     }
   }
   return write(Part::kWholeRecords);
-}
-
-void LogFile::flush_soon() {
-  const std::scoped_lock lock(mutex_);
-  if (!buffer_.empty()) write_later(not_before_);
 }
 
 // REQUIRES: mutex_ is held
@@ -140,8 +139,9 @@ void LogFile::write_later(Clock::time_point time) {
       const std::scoped_lock lock(log->mutex_);
       log->is_put_off_ = false;
     }
-    // Nobody is there to be told; what was not written is offered again, and `close` tells.
-    static_cast<void>(log->write(Part::kWholeRecords));
+    Status status = log->write(Part::kWholeRecords);
+    const std::scoped_lock lock(log->mutex_);
+    log->untold_ = std::move(status);
   });
 }
 

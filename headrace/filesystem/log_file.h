@@ -30,8 +30,10 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   static constexpr std::chrono::seconds kLeastInterval{1};
   /// The same after one that failed.
   static constexpr std::chrono::seconds kRetryInterval{10};
-  /// So much is written without a flush, in the background; of four times as much `append` waits for it.
+  /// So much is written without a flush, in the background.
   static constexpr std::size_t kMostSegmentBytes = 8 << 20;
+  /// Who has appended so much that waits should `make_room`.
+  static constexpr std::size_t kFullBytes = 4 * kMostSegmentBytes;
   static constexpr std::size_t kMostHeldBytes = 64 << 20;
 
   /// Writes nothing yet. `goes_on`: the log is appended to, after what is there.
@@ -40,13 +42,17 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   /// Writes what is left. Call `close` before to have the error.
   ~LogFile();
 
+  /// Never waits for the store.
   /// \error kResourceExhausted  the store has failed, and more than kMostHeldBytes wait for it: what was
   /// appended of this record is dropped, too
   Status append(BytesView data);
-  /// What was appended, up to the last whole record, is in the store within kLeastInterval.
+  /// The store takes what is appended, but more slowly.
+  bool is_full() const;
+  /// Waits for the store where the log is full. \error of the store; what was appended is kept
+  Status make_room();
+  /// What was appended, up to the last whole record, is in the store within kLeastInterval, or, after a write
+  /// that failed, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
   Status flush();
-  /// As `flush`, but does not wait for the store. What cannot be written then is told by a later `flush`.
-  void flush_soon();
   /// All is in the store. May be repeated after an error.
   Status close();
   /// With what was there before.
@@ -83,6 +89,7 @@ class LogFile : public std::enable_shared_from_this<LogFile> {
   Clock::time_point not_before_;  // the next segment that a flush asks for
   bool is_put_off_ = false;
   bool has_failed_ = false;  // the last write
+  Status untold_;            // the error of a write that nobody waited for
 };
 
 }  // namespace headrace

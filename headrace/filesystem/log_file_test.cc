@@ -198,8 +198,12 @@ TEST_F(LogFileTest, AnAnswerThatWasLostWritesNothingTwice) {
 TEST_F(LogFileTest, MuchAtOnceWaitsForTheStore) {
   const auto log = open();
   const std::string large(70 << 20, 'x');
-  ASSERT_TRUE(append(*log, large));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(append(*log, large));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(append(*log, large));
+    EXPECT_TRUE(log->is_full());
+    ASSERT_TRUE(log->make_room());
+    EXPECT_FALSE(log->is_full());
+  }
   ASSERT_TRUE(log->close());
   std::uint64_t sent = 0;
   const auto objects = list_all(*store, "");
@@ -228,6 +232,22 @@ TEST_F(LogFileTest, WhatIsRefusedLeavesWholeRecords) {
   const std::size_t others = rest->data.size() - record("z").size() - 2;  // and the header
   EXPECT_EQ(others % text.size(), 0U);
   EXPECT_GT(others, 50 * text.size());
+}
+
+TEST_F(LogFileTest, WhatAWriteThatNobodyWaitedForWasToldTheNextFlushTells) {
+  now = Background::Clock::now() - seconds(1);
+  const auto log = open();
+  store->failure = Error{Code::kPermissionDenied, "may not write"};
+  ASSERT_TRUE(append(*log, "a"));
+  now -= seconds(1);
+  ASSERT_TRUE(log->flush()) << "is put off";
+  const auto deadline = Background::Clock::now() + seconds(30);
+  Status status;
+  while (status && Background::Clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = log->flush();
+  }
+  EXPECT_EQ(status.error().code, Code::kPermissionDenied);
 }
 
 TEST_F(LogFileTest, WhatWaitsForTheStoreIsBounded) {

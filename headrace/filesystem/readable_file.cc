@@ -79,7 +79,7 @@ class ReadableFile::Claim {
 };
 
 // Where a new sequence may go on; the one that was not used for longest is forgotten.
-void ReadableFile::remember(std::uint64_t end) {
+void ReadableFile::remember(std::uint64_t begin, std::uint64_t end) {
   std::deque<std::shared_ptr<FetchedRange>> dropped;
   const std::scoped_lock lock(mutex_);
   Sequence* oldest = nullptr;
@@ -89,7 +89,7 @@ void ReadableFile::remember(std::uint64_t end) {
   }
   if (oldest == nullptr) return;
   dropped.swap(oldest->ranges);
-  *oldest = {.next = end, .last_used = ++uses_};
+  *oldest = {.begin = begin, .next = end, .last_used = ++uses_};
 }
 
 Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView target) {
@@ -108,7 +108,7 @@ Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView ta
     if (status) claim.goes_on_at(offset + target.size());
   } else {
     status = read_here(offset, target);
-    if (status) remember(offset + target.size());
+    if (status) remember(offset, offset + target.size());
   }
   if (!status) return std::move(status).error();
   return target.size();
@@ -135,12 +135,15 @@ Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) 
   return {};
 }
 
-// Orders the ranges that follow, as far as there is memory.
+// Orders the ranges that follow, as far as there is memory, and not more than the sequence has used so far:
+// it may end soon.
 void ReadableFile::fetch_ahead(Sequence& sequence) {
+  const std::uint64_t most = std::max<std::uint64_t>(sequence.next - sequence.begin, kFirstRangeBytes);
   while (sequence.ranges.size() < kRangesAhead) {
     const std::uint64_t begin = sequence.ranges.empty() ? sequence.next : sequence.ranges.back()->end();
-    if (begin >= size_bytes()) return;
-    const std::size_t wanted = std::clamp(2 * sequence.range_bytes, kFirstRangeBytes, kMostRangeBytes);
+    if (begin >= size_bytes() || begin - sequence.next >= most) return;
+    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(most, kMostRangeBytes));
+    const std::size_t wanted = std::clamp(2 * sequence.range_bytes, kFirstRangeBytes, room);
     auto size = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size_bytes() - begin));
     MemoryBudget::Share share = resources_.read_ahead.take(size);
     while (!share && size > kFirstRangeBytes) {

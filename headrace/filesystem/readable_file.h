@@ -45,6 +45,7 @@ class ReadableFile {
  private:
   // Reads that follow one another, and what is fetched ahead of them.
   struct Sequence {
+    std::uint64_t begin = 0;                             // of its first read
     std::uint64_t next = 0;                              // where the next read would begin
     std::deque<std::shared_ptr<FetchedRange>> ranges{};  // ascending, without gaps
     std::size_t range_bytes = 0;                         // of the next range; 0: nothing was fetched ahead
@@ -55,7 +56,7 @@ class ReadableFile {
 
   ReadableFile(Location location, ObjectInfo object, ReadResources& resources);
 
-  void remember(std::uint64_t end);
+  void remember(std::uint64_t begin, std::uint64_t end);
   Status read_here(std::uint64_t offset, MutableBytesView target);
   Status read_sequence(Sequence& sequence, MutableBytesView target);
   void fetch_ahead(Sequence& sequence);

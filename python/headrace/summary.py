@@ -45,7 +45,9 @@ class Writer:
     """Writes one event file into the folder `url`, which is a run in TensorBoard.
 
     Events go into the store every `flush_seconds`, at `flush` and at `close`, as objects that never change.
-    What the store does not take at once is kept and offered again. For any thread; not for a fork's child.
+    What the store does not take at once is kept and offered again; if it refuses to take it (no permission,
+    no room), the next call raises that, once, though its event is kept, too. Only where 64 MiB wait already,
+    events are left out, each with a `ResourceExhaustedError`. For any thread; not for a fork's child.
 
     Raises the errors of `headrace.errors`, whose messages name the file.
     """

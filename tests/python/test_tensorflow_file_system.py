@@ -451,6 +451,16 @@ def test_files_have_the_time_of_their_last_write(remote):
     assert abs(gfile.stat(f"{remote}/a").mtime_nsec / 1e9 - time.time()) < 60
 
 
+def test_a_folder_outlives_what_was_in_it(remote):
+    for name in ("models/1/a", "renamed/a", "moved/folder/a"):
+        write(f"{remote}/{name}", "content")
+    gfile.rmtree(f"{remote}/models/1")
+    gfile.rename(f"{remote}/renamed/a", f"{remote}/b")
+    gfile.rename(f"{remote}/moved/folder", f"{remote}/folder")
+    for name in ("models", "renamed", "moved"):
+        assert gfile.listdir(f"{remote}/{name}") == []
+
+
 def test_a_writer_needs_no_folder(remote):
     write(f"{remote}/not/there/yet", "text")
     assert gfile.isdir(f"{remote}/not/there")

@@ -44,6 +44,16 @@ def test_reading_fetches_each_byte_once(trace, s3_url):
     assert len(seen) <= 20
 
 
+def test_two_reads_that_follow_one_another_cost_little_more(trace, s3_url):
+    tf.io.write_file(f"{s3_url}/large", np.random.default_rng(1).bytes(20_000_000))
+    trace()
+    with gfile.GFile(f"{s3_url}/large", "rb") as file:
+        file.seek(5_000_000)
+        for _ in range(2):
+            file.read(300_000)
+    assert received(trace()) <= 4 * 600_000
+
+
 def test_a_part_of_a_checkpoint_costs_that_part(trace, s3_url):
     variables = {f"v{i:02}": tf.Variable(tf.random.stateless_uniform([1_500_000], [i, 0])) for i in range(20)}
     path = tf.train.Checkpoint(**variables).write(f"{s3_url}/checkpoint")

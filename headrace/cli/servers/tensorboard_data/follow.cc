@@ -33,6 +33,7 @@ void follow(LogFolder& folder, const std::function<void(const std::string&)>& te
     }
     if (outcome && is_unreachable) tell(concat(folder.describe(), " can be read again"));
     is_unreachable = !outcome;
+    if (outcome && outcome->has_more) continue;
     const auto took = std::chrono::duration_cast<PollSchedule::Time>(Clock::now() - start);
     const PollSchedule::Time wait = schedule.wait_after(!outcome || outcome->changed, took);
     std::unique_lock lock(mutex);
