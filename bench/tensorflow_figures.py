@@ -11,7 +11,14 @@ import sys
 
 from measuring import collection
 
-PROGRAMS = ("read_paths", "save_checkpoints", "log_scalars", "tensorboard_data", "idle_reload")
+PROGRAMS = (
+    "read_paths",
+    "save_checkpoints",
+    "log_scalars",
+    "log_for_hours",
+    "tensorboard_data",
+    "idle_reload",
+)
 
 if __name__ == "__main__":
     sys.exit(collection.main(__doc__, PROGRAMS))

@@ -125,6 +125,20 @@ def s3_url() -> str:
     return f"s3://headrace-test/{uuid.uuid4().hex}"
 
 
+@pytest.fixture(
+    params=[
+        pytest.param("s3", marks=pytest.mark.slow),
+        pytest.param("hrfile", marks=pytest.mark.slow),
+        "memory",
+    ]
+)
+def remote(request, tmp_path) -> str:
+    """A folder of a store, which is not there yet."""
+    if request.param == "s3":
+        return request.getfixturevalue("s3_url")
+    return f"hrfile://{tmp_path}/store" if request.param == "hrfile" else f"memory://{uuid.uuid4().hex}/a"
+
+
 @pytest.fixture(scope="session")
 def certificate(root, tmp_path_factory) -> pathlib.Path:
     """PEM file of a certificate for this machine, which is its own authority."""

@@ -23,8 +23,15 @@ def test_it_runs_with_one_import_more(legacy, root, headrace, real_reviews, s3_u
         check=False,
     )
     assert shown.returncode == 0, shown.stderr
-    assert re.search(r"accuracy 0\.[5-9]", shown.stdout), shown.stdout
-    assert "differs by 0" in shown.stdout
+    told = re.search(
+        r" (\d+) to test on\n.*accuracy (0\.[5-9]\d+)\npredicted (\d+) examples, (0\.\d+) of them right\n",
+        shown.stdout,
+        re.DOTALL,
+    )
+    assert told, shown.stdout
+    assert told[3] == told[1]
+    assert float(told[4]) == pytest.approx(float(told[2]), abs=2e-4)
+    assert "differs by 0\n" in shown.stdout
     assert "serving_default" in shown.stdout
 
     keys = headrace("ls", "-r", s3_url).stdout

@@ -12,26 +12,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorboard.compat.proto import event_pb2
+from tensorflow_support import summaries_below, told
 
 import headrace as hr
 from headrace import tensorflow as paths
 
 gfile = tf.io.gfile
-
-
-@pytest.fixture(
-    params=[
-        pytest.param("s3", marks=pytest.mark.slow),
-        pytest.param("hrfile", marks=pytest.mark.slow),
-        "memory",
-    ]
-)
-def remote(request, tmp_path) -> str:
-    """A folder of a store, which is not there yet."""
-    if request.param == "s3":
-        return request.getfixturevalue("s3_url")
-    return f"hrfile://{tmp_path}/store" if request.param == "hrfile" else f"memory://{uuid.uuid4().hex}/a"
 
 
 def write(path: str, text: str = "text") -> None:
@@ -394,38 +380,12 @@ SCENARIOS = [
 ]
 
 
-def told(scenario, root: str) -> object:
-    """What a scenario saw there, in terms of the root."""
-    gfile.makedirs(root)
-
-    def relative(value):
-        if isinstance(value, list | tuple):
-            return [relative(one) for one in value]
-        return value.replace(root, "ROOT") if isinstance(value, str) else value
-
-    return relative(scenario(root))
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_it_is_as_on_a_local_disk(scenario, remote, tmp_path):
     assert told(scenario, remote) == told(scenario, str(tmp_path / "local"))
 
 
 # ---- What a local disk has not ------------------------------------------------------------------
-
-
-def events_below(root: str) -> list[tuple[int, float]]:
-    """Steps and values of the scalar "loss" of all segments, in the order of their names."""
-    seen = []
-    for path in sorted(gfile.glob(f"{root}/*tfevents*")):
-        for record in tf.data.TFRecordDataset(path):
-            event = event_pb2.Event.FromString(record.numpy())
-            seen += [
-                (event.step, float(tf.make_ndarray(value.tensor)))
-                for value in event.summary.value
-                if value.tag == "loss"
-            ]
-    return seen
 
 
 def test_a_log_is_segments_that_never_change(remote):
@@ -439,7 +399,7 @@ def test_a_log_is_segments_that_never_change(remote):
                 content = gfile.GFile(path, "rb").read()
                 assert versions.setdefault(path, content) == content
     writer.close()
-    assert events_below(remote) == [(step, step / 2) for step in range(4)]
+    assert summaries_below(remote) == [("loss", step, step / 2) for step in range(4)]
     names = sorted(gfile.listdir(remote))
     assert names[1:] == [f"{names[0]}.{number:06}" for number in range(1, len(names))]
 
