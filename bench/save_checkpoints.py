@@ -1,11 +1,12 @@
 """How fast does TensorFlow write a checkpoint of 1 GB to s3://, and restore it? MinIO on the same machine,
 beside `headrace cp` of as many bytes from and to the local disk. Nothing is copied within the server, so
 nothing is added for that. Per second of the wall's clock, server and client on the same two cores, taking
-turns.
+turns; before each write, the disk has taken what was written before.
 
     ./dev bench save_checkpoints --json bench/results/2026-01-31/save_checkpoints.json
 """
 
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -30,6 +31,7 @@ def copies(folder: pathlib.Path) -> dict:
         local.write_bytes(b"".join(i.to_bytes(8, "little") for i in range(1_000)) * (MEGABYTES * 125))
     up, down = [], []
     for _ in range(INNER_REPEATS):
+        os.sync()
         up.append(seconds_of([measuring.headrace(), "cp", local, url]))
         down.append(seconds_of([measuring.headrace(), "cp", url, folder / "back"]))
     return {"write_s": up, "restore_s": down}

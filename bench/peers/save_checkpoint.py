@@ -6,6 +6,7 @@ Prints the seconds of the wall's clock of each: {"write_s": […], "restore_s": 
 """
 
 import json
+import os
 import sys
 import time
 
@@ -22,6 +23,7 @@ def main() -> None:
     checkpoint = tf.train.Checkpoint(variables=variables)
     seconds = {"write_s": [], "restore_s": []}
     for number in range(repeats + 1):
+        os.sync()
         start = time.monotonic()
         path = checkpoint.write(f"{prefix}-{number}")
         written = time.monotonic()
