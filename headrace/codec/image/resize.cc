@@ -1,0 +1,170 @@
+#include "headrace/codec/image/resize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "headrace/base/text.h"
+#include "headrace/codec/image/four_lanes.h"
+
+namespace headrace {
+namespace {
+
+// TensorFlow computes places in float; so do we, to give the same neighbours.
+float ratio(std::uint32_t from, std::uint32_t to) {
+  return static_cast<float>(from) / static_cast<float>(to);
+}
+
+struct Neighbourhood {
+  std::uint32_t lower;
+  std::uint32_t upper;
+  float upper_weight;
+};
+
+// Of the centre of pixel `to`, in pixels of the other size.
+Neighbourhood neighbourhood(std::uint32_t to, float scale, std::uint32_t size) {
+  const float place = (static_cast<float>(to) + 0.5F) * scale - 0.5F;
+  const float below = std::floor(place);
+  const float last = static_cast<float>(size - 1);
+  return {static_cast<std::uint32_t>(std::clamp(below, 0.0F, last)),
+          static_cast<std::uint32_t>(std::clamp(std::ceil(place), 0.0F, last)), place - below};
+}
+
+// What pixel `to` covers of the other size: pixels begin to end - 1, and how much of each.
+struct Coverage {
+  std::uint32_t begin;
+  std::uint32_t end;
+  float from, to;
+
+  float weight(std::uint32_t at) const {
+    const auto pixel = static_cast<float>(at);
+    return std::min(pixel + 1, to) - std::max(pixel, from);
+  }
+};
+
+Coverage coverage(std::uint32_t to, float scale, std::uint32_t size) {
+  const float from = static_cast<float>(to) * scale;
+  const float end = static_cast<float>(to + 1) * scale;
+  const auto first = std::min(static_cast<std::uint32_t>(from), size - 1);
+  return {first, std::clamp(static_cast<std::uint32_t>(std::ceil(end)), first + 1, size), from, end};
+}
+
+void store(float value, float* to) { *to = value; }
+void store(float value, std::uint8_t* to) {
+  *to = static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+}
+
+float between(float a, float b, float weight) { return a + (b - a) * weight; }
+
+}  // namespace
+
+Status Resizer::resize(const PixelsView& from, ResizeMethod method, const MutablePixelsView& to) {
+  return resize_to(from, method, to);
+}
+
+Status Resizer::resize(const PixelsView& from, ResizeMethod method, const MutableFloatPixelsView& to) {
+  return resize_to(from, method, to);
+}
+
+template <typename Sample>
+Status Resizer::resize_to(const PixelsView& from, ResizeMethod method, const Pixels<Sample>& to) {
+  const auto is_empty = [](ImageSize size) { return size.width == 0 || size.height == 0; };
+  if (is_empty(from.size) || is_empty(to.size))
+    return Error{Code::kInvalidArgument, "an image of no pixels cannot be resized, nor be the result"};
+  if (from.channels != to.channels || from.channels == 0 || from.channels > Image::kMaxChannels) {
+    return Error{Code::kInvalidArgument, concat("an image of ", from.channels,
+                                                " channels cannot be resized into one of ", to.channels)};
+  }
+  set_columns(from, method, to.size.width);
+  if (method == ResizeMethod::kBilinear)
+    bilinear(from, to);
+  else
+    area(from, to);
+  return {};
+}
+
+void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint32_t to_width) {
+  const std::uint32_t width = from.size.width, channels = from.channels;
+  if (method == method_ && width == from_width_ && to_width == to_width_ && channels == channels_) return;
+  method_ = method, from_width_ = width, to_width_ = to_width, channels_ = channels;
+  const float scale = ratio(width, to_width);
+  neighbours_.clear();
+  stretches_.clear();
+  area_weights_.clear();
+  for (std::uint32_t x = 0; x < to_width; ++x) {
+    if (method == ResizeMethod::kBilinear) {
+      const Neighbourhood place = neighbourhood(x, scale, width);
+      neighbours_.push_back({place.lower * channels, place.upper * channels, place.upper_weight});
+    } else {
+      const Coverage covered = coverage(x, scale, width);
+      stretches_.push_back({covered.begin * channels, covered.end - covered.begin, area_weights_.size()});
+      for (std::uint32_t at = covered.begin; at < covered.end; ++at)
+        area_weights_.push_back(covered.weight(at));
+    }
+  }
+}
+
+// Left and right first, then top and bottom, as TensorFlow does.
+template <typename Sample>
+void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
+  const std::size_t channels = from.channels, row_samples = from.row_samples();
+  const float scale = ratio(from.size.height, to.size.height);
+  // Four samples are read and written for each pixel, if it has three or four; at the end of a row there may
+  // be none left.
+  std::size_t wide = channels < 3 ? 0 : to.size.width;
+  while (wide > 0 &&
+         (neighbours_[wide - 1].right + 4 > row_samples || wide * channels > to.row_samples() + channels - 4))
+    --wide;
+  for (std::uint32_t y = 0; y < to.size.height; ++y) {
+    const Neighbourhood rows = neighbourhood(y, scale, from.size.height);
+    const std::uint8_t* const top = from.row(rows.lower);
+    const std::uint8_t* const bottom = from.row(rows.upper);
+    Sample* target = to.row(y);
+    for (std::size_t x = 0; x < wide; ++x, target += channels) {
+      const Neighbours& at = neighbours_[x];
+      const FourLanes above = FourLanes::between(FourLanes::load(top + at.left),
+                                                 FourLanes::load(top + at.right), at.right_weight);
+      const FourLanes below = FourLanes::between(FourLanes::load(bottom + at.left),
+                                                 FourLanes::load(bottom + at.right), at.right_weight);
+      FourLanes::between(above, below, rows.upper_weight).store(target);
+    }
+    for (std::size_t x = wide; x < to.size.width; ++x) {
+      const Neighbours& at = neighbours_[x];
+      for (std::size_t i = 0; i < channels; ++i, ++target) {
+        const float above = between(top[at.left + i], top[at.right + i], at.right_weight);
+        const float below = between(bottom[at.left + i], bottom[at.right + i], at.right_weight);
+        store(between(above, below, rows.upper_weight), target);
+      }
+    }
+  }
+}
+
+// Down the columns first, a row at a time, then along the row of sums.
+template <typename Sample>
+void Resizer::area(const PixelsView& from, const Pixels<Sample>& to) {
+  const std::size_t channels = from.channels, row_samples = from.row_samples();
+  const float scale = ratio(from.size.height, to.size.height);
+  const float mean = 1 / (scale * ratio(from.size.width, to.size.width));
+  for (std::uint32_t y = 0; y < to.size.height; ++y) {
+    const Coverage rows = coverage(y, scale, from.size.height);
+    row_sums_.assign(row_samples, 0.0F);
+    for (std::uint32_t at = rows.begin; at < rows.end; ++at) {
+      const std::uint8_t* const row = from.row(at);
+      const float weight = rows.weight(at);
+      float* const sums = row_sums_.data();
+      for (std::size_t i = 0; i < row_samples; ++i) sums[i] += static_cast<float>(row[i]) * weight;
+    }
+    Sample* target = to.row(y);
+    for (const Stretch& stretch : stretches_) {
+      const float* const weights = &area_weights_[stretch.weights];
+      for (std::size_t channel = 0; channel < channels; ++channel, ++target) {
+        const float* sums = &row_sums_[stretch.begin + channel];
+        float sum = 0;
+        for (std::uint32_t i = 0; i < stretch.count; ++i, sums += channels) sum += *sums * weights[i];
+        store(sum * mean, target);
+      }
+    }
+  }
+}
+
+}  // namespace headrace
