@@ -101,8 +101,8 @@ TEST(ImageHeader, WhatIsNotReadIsNamed) {
       {"BM............", "a BMP"},
       {"RIFF....WEBPVP8 ", "a WebP"},
       {std::string("II*\0........", 12), "a TIFF"},
-      {std::string("\0\0\0\x20", 4) + "ftypavif....", "an AVIF"},
-      {std::string("\0\0\0\x20", 4) + "ftypheic....", "a HEIF"}};
+      {std::string("\0\0\0 ftypavif....", 16), "an AVIF"},
+      {std::string("\0\0\0 ftypheic....", 16), "a HEIF"}};
   for (const auto& [bytes, name] : others) {
     const Error error = error_of(as_bytes(bytes));
     EXPECT_EQ(error.code, Code::kUnimplemented);

@@ -34,11 +34,14 @@ Neighbourhood neighbourhood(std::uint32_t to, float scale, std::uint32_t size) {
 struct Coverage {
   std::uint32_t begin;
   std::uint32_t end;
-  float from, to;
+  float from, to, length;
 
   float weight(std::uint32_t at) const {
     const auto pixel = static_cast<float>(at);
-    return std::min(pixel + 1, to) - std::max(pixel, from);
+    const bool begins_before = pixel < from;
+    const bool ends_after = pixel + 1 > to;
+    if (begins_before) return ends_after ? length : pixel + 1 - from;
+    return ends_after ? to - pixel : 1;
   }
 };
 
@@ -46,7 +49,7 @@ Coverage coverage(std::uint32_t to, float scale, std::uint32_t size) {
   const float from = static_cast<float>(to) * scale;
   const float end = static_cast<float>(to + 1) * scale;
   const auto first = std::min(static_cast<std::uint32_t>(from), size - 1);
-  return {first, std::clamp(static_cast<std::uint32_t>(std::ceil(end)), first + 1, size), from, end};
+  return {first, std::clamp(static_cast<std::uint32_t>(std::ceil(end)), first + 1, size), from, end, scale};
 }
 
 void store(float value, float* to) { *to = value; }
