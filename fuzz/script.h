@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file The fuzzer's input as a script of what to make, for formats that random bytes would not get far into.
+/// \file The fuzzer's input as a script of what to make: for formats that random bytes would not get far
+/// into.
 
 #include <algorithm>
 

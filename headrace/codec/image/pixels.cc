@@ -1,6 +1,7 @@
 #include "headrace/codec/image/pixels.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "headrace/base/text.h"
@@ -21,17 +22,19 @@ void flip_horizontally(const MutablePixelsView& pixels) {
 }
 
 Status Image::reshape(ImageSize size, std::uint32_t channels) {
-  const std::size_t needed_bytes = std::size_t{size.width} * size.height * channels;
-  if (needed_bytes > capacity_bytes_) {
+  constexpr std::uint64_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
+  const std::uint64_t pixels = std::uint64_t{size.width} * size.height;
+  const bool is_possible = channels <= kMaxChannels && pixels <= kMostBytes / kMaxChannels;
+  if (is_possible && pixels * channels > capacity_bytes_) {
     clear();
-    capacity_bytes_ = 0;
     memory_.reset();  // before the new one is taken
-    memory_.reset(new (std::nothrow) std::uint8_t[needed_bytes]);
-    if (!memory_) {
-      return Error{Code::kResourceExhausted,
-                   concat("no memory for an image of ", size.width, " × ", size.height, " pixels")};
-    }
-    capacity_bytes_ = needed_bytes;
+    memory_.reset(new (std::nothrow) std::uint8_t[pixels * channels]);
+    capacity_bytes_ = memory_ ? pixels * channels : 0;
+  }
+  if (!is_possible || pixels * channels > capacity_bytes_) {
+    clear();
+    return Error{Code::kResourceExhausted,
+                 concat("no memory for an image of ", size.width, " × ", size.height, " pixels")};
   }
   pixels_ = dense_pixels(memory_.get(), size, channels);
   return {};

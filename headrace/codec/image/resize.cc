@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "headrace/base/text.h"
-#include "headrace/codec/image/four_lanes.h"
 
 namespace headrace {
 namespace {
@@ -57,8 +56,6 @@ void store(float value, std::uint8_t* to) {
   *to = static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
 }
 
-float between(float a, float b, float weight) { return a + (b - a) * weight; }
-
 }  // namespace
 
 Status Resizer::resize(const PixelsView& from, ResizeMethod method, const MutablePixelsView& to) {
@@ -97,7 +94,8 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   for (std::uint32_t x = 0; x < to_width; ++x) {
     if (method == ResizeMethod::kBilinear) {
       const Neighbourhood place = neighbourhood(x, scale, width);
-      neighbours_.push_back({place.lower * channels, place.upper * channels, place.upper_weight});
+      neighbours_.push_back(
+          {place.lower * channels, place.upper * channels, SideWeights(place.upper_weight)});
     } else {
       const Coverage covered = coverage(x, scale, width);
       stretches_.push_back({covered.begin * channels, covered.end - covered.begin, area_weights_.size()});
@@ -107,7 +105,6 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   }
 }
 
-// Left and right first, then top and bottom, as TensorFlow does.
 template <typename Sample>
 void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
   const std::size_t channels = from.channels, row_samples = from.row_samples();
@@ -116,28 +113,23 @@ void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
   // be none left.
   std::size_t wide = channels < 3 ? 0 : to.size.width;
   while (wide > 0 &&
-         (neighbours_[wide - 1].right + 4 > row_samples || wide * channels > to.row_samples() + channels - 4))
+         (neighbours_[wide - 1].right + 4 > row_samples || wide * channels + 4 > to.row_samples() + channels))
     --wide;
   for (std::uint32_t y = 0; y < to.size.height; ++y) {
-    const Neighbourhood rows = neighbourhood(y, scale, from.size.height);
-    const std::uint8_t* const top = from.row(rows.lower);
-    const std::uint8_t* const bottom = from.row(rows.upper);
+    const Neighbourhood place = neighbourhood(y, scale, from.size.height);
+    const RowWeights rows(place.upper_weight);
+    const std::uint8_t* const top = from.row(place.lower);
+    const std::uint8_t* const bottom = from.row(place.upper);
+    const auto corners = [&](const Neighbours& at, std::size_t channel) {
+      const std::size_t left = at.left + channel, right = at.right + channel;
+      return Corners{top + left, top + right, bottom + left, bottom + right};
+    };
     Sample* target = to.row(y);
-    for (std::size_t x = 0; x < wide; ++x, target += channels) {
-      const Neighbours& at = neighbours_[x];
-      const FourLanes above = FourLanes::between(FourLanes::load(top + at.left),
-                                                 FourLanes::load(top + at.right), at.right_weight);
-      const FourLanes below = FourLanes::between(FourLanes::load(bottom + at.left),
-                                                 FourLanes::load(bottom + at.right), at.right_weight);
-      FourLanes::between(above, below, rows.upper_weight).store(target);
-    }
+    for (std::size_t x = 0; x < wide; ++x, target += channels)
+      blend_four(corners(neighbours_[x], 0), neighbours_[x].weights, rows, target);
     for (std::size_t x = wide; x < to.size.width; ++x) {
-      const Neighbours& at = neighbours_[x];
-      for (std::size_t i = 0; i < channels; ++i, ++target) {
-        const float above = between(top[at.left + i], top[at.right + i], at.right_weight);
-        const float below = between(bottom[at.left + i], bottom[at.right + i], at.right_weight);
-        store(between(above, below, rows.upper_weight), target);
-      }
+      for (std::size_t channel = 0; channel < channels; ++channel, ++target)
+        blend_one(corners(neighbours_[x], channel), neighbours_[x].weights, rows, target);
     }
   }
 }
