@@ -6,8 +6,8 @@
 ///   headrace_bench_decode_images exact FOLDER REPEATS     ours, resized; into batches of 32
 ///   headrace_bench_decode_images scaled FOLDER REPEATS    the same from scaled pictures
 ///
-/// All but `write` print JSON: images, bytes of a file, seconds of each repeat. bench/decode_images.py pins it
-/// and runs the peers beside it.
+/// All but `write` print JSON: images, bytes of a file, seconds of each repeat. bench/decode_images.py pins
+/// it and runs the peers beside it.
 
 #include <cstdio>
 // libjpeg's headers need <cstdio> before them.

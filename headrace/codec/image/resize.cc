@@ -20,13 +20,17 @@ struct Neighbourhood {
   float upper_weight;
 };
 
+// Held inside: where sides are so long that float skips whole numbers, too.
+std::uint32_t pixel_at(float place, std::uint32_t size) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(place, 0.0F)), size - 1));
+}
+
 // Of the centre of pixel `to`, in pixels of the other size.
 Neighbourhood neighbourhood(std::uint32_t to, float scale, std::uint32_t size) {
   const float place = (static_cast<float>(to) + 0.5F) * scale - 0.5F;
   const float below = std::floor(place);
-  const float last = static_cast<float>(size - 1);
-  return {static_cast<std::uint32_t>(std::clamp(below, 0.0F, last)),
-          static_cast<std::uint32_t>(std::clamp(std::ceil(place), 0.0F, last)), place - below};
+  return {pixel_at(below, size), pixel_at(std::ceil(place), size), place - below};
 }
 
 // What pixel `to` covers of the other size: pixels begin to end - 1, and how much of each.
@@ -47,8 +51,8 @@ struct Coverage {
 Coverage coverage(std::uint32_t to, float scale, std::uint32_t size) {
   const float from = static_cast<float>(to) * scale;
   const float end = static_cast<float>(to + 1) * scale;
-  const auto first = std::min(static_cast<std::uint32_t>(from), size - 1);
-  return {first, std::clamp(static_cast<std::uint32_t>(std::ceil(end)), first + 1, size), from, end, scale};
+  const std::uint32_t first = pixel_at(from, size);
+  return {first, std::max(first, pixel_at(std::ceil(end) - 1, size)) + 1, from, end, scale};
 }
 
 void store(float value, float* to) { *to = value; }
@@ -93,44 +97,68 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   area_weights_.clear();
   for (std::uint32_t x = 0; x < to_width; ++x) {
     if (method == ResizeMethod::kBilinear) {
+      // Where both are one pixel, the one after it weighs nothing.
       const Neighbourhood place = neighbourhood(x, scale, width);
-      neighbours_.push_back(
-          {place.lower * channels, place.upper * channels, SideWeights(place.upper_weight)});
+      const bool is_one = place.lower == place.upper;
+      neighbours_.push_back({std::size_t{place.lower} * channels, place.lower + 1 < width ? channels : 0,
+                             SideWeights(is_one ? 0 : place.upper_weight)});
     } else {
       const Coverage covered = coverage(x, scale, width);
-      stretches_.push_back({covered.begin * channels, covered.end - covered.begin, area_weights_.size()});
+      stretches_.push_back(
+          {std::size_t{covered.begin} * channels, covered.end - covered.begin, area_weights_.size()});
       for (std::uint32_t at = covered.begin; at < covered.end; ++at)
         area_weights_.push_back(covered.weight(at));
     }
   }
 }
 
+// How many of the first pixels of a row can be computed at once: reading and writing a little more than they
+// have must stay inside the rows.
 template <typename Sample>
+std::size_t Resizer::count_whole_pixels(const PixelsView& from, const Pixels<Sample>& to) const {
+  if (from.channels < 3) return 0;
+  std::size_t count = to.size.width;
+  while (count > 0 && (neighbours_[count - 1].left + kPixelReads > from.row_samples() ||
+                       count * from.channels + kPixelWrites > to.row_samples() + from.channels))
+    --count;
+  return count;
+}
+
+template <std::size_t kChannels, typename Sample>
 void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
-  const std::size_t channels = from.channels, row_samples = from.row_samples();
   const float scale = ratio(from.size.height, to.size.height);
-  // Four samples are read and written for each pixel, if it has three or four; at the end of a row there may
-  // be none left.
-  std::size_t wide = channels < 3 ? 0 : to.size.width;
-  while (wide > 0 &&
-         (neighbours_[wide - 1].right + 4 > row_samples || wide * channels + 4 > to.row_samples() + channels))
-    --wide;
+  const std::size_t whole = count_whole_pixels(from, to);
   for (std::uint32_t y = 0; y < to.size.height; ++y) {
     const Neighbourhood place = neighbourhood(y, scale, from.size.height);
     const RowWeights rows(place.upper_weight);
     const std::uint8_t* const top = from.row(place.lower);
     const std::uint8_t* const bottom = from.row(place.upper);
-    const auto corners = [&](const Neighbours& at, std::size_t channel) {
-      const std::size_t left = at.left + channel, right = at.right + channel;
-      return Corners{top + left, top + right, bottom + left, bottom + right};
-    };
     Sample* target = to.row(y);
-    for (std::size_t x = 0; x < wide; ++x, target += channels)
-      blend_four(corners(neighbours_[x], 0), neighbours_[x].weights, rows, target);
-    for (std::size_t x = wide; x < to.size.width; ++x) {
-      for (std::size_t channel = 0; channel < channels; ++channel, ++target)
-        blend_one(corners(neighbours_[x], channel), neighbours_[x].weights, rows, target);
+    if constexpr (kChannels >= 3) {
+      for (std::size_t x = 0; x < whole; ++x, target += kChannels) {
+        const Neighbours& at = neighbours_[x];
+        blend_pixel<kChannels>(top + at.left, bottom + at.left, at.weights, rows, target);
+      }
     }
+    for (std::size_t x = whole; x < to.size.width; ++x) {
+      const Neighbours& at = neighbours_[x];
+      for (std::size_t i = at.left; i < at.left + kChannels; ++i, ++target)
+        blend_sample(top + i, bottom + i, at.to_right, at.weights, rows, target);
+    }
+  }
+}
+
+template <typename Sample>
+void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
+  switch (from.channels) {
+    case 1:
+      return bilinear<1>(from, to);
+    case 2:
+      return bilinear<2>(from, to);
+    case 3:
+      return bilinear<3>(from, to);
+    default:
+      return bilinear<4>(from, to);
   }
 }
 

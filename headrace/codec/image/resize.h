@@ -17,8 +17,8 @@ enum class ResizeMethod : std::uint8_t {
 };
 
 /// Keeps the weights of columns, and makes them anew when widths change: one for many images. To 8 bits, or
-/// to float in 0 to 255. The first is the second rounded, half up; bilinear, after an error of 1 / 100 at
-/// most, which its integers save half the time for. One thread at a time.
+/// to float in 0 to 255. The first is the second rounded, half up; if bilinear, after an error of 1 / 100
+/// at most, since integers are faster. One thread at a time.
 class Resizer {
  public:
   /// To the size that `to` has. `from` may be a crop; `to` lies elsewhere.
@@ -27,15 +27,15 @@ class Resizer {
   Status resize(const PixelsView& from, ResizeMethod method, const MutableFloatPixelsView& to);
 
  private:
-  /// Where a pixel of a row comes from: offsets in samples.
+  /// Where a pixel of a row comes from: the left one's offset and the way to the right one, in samples.
   struct Neighbours {
-    std::uint32_t left;
-    std::uint32_t right;
+    std::size_t left;
+    std::size_t to_right;
     SideWeights weights;
   };
   /// A run of pixels, which weights in `area_weights_` belong to.
   struct Stretch {
-    std::uint32_t begin = 0;
+    std::size_t begin = 0;
     std::uint32_t count = 0;
     std::size_t weights = 0;
   };
@@ -44,6 +44,10 @@ class Resizer {
   Status resize_to(const PixelsView& from, ResizeMethod method, const Pixels<Sample>& to);
   template <typename Sample>
   void bilinear(const PixelsView& from, const Pixels<Sample>& to);
+  template <std::size_t kChannels, typename Sample>
+  void bilinear(const PixelsView& from, const Pixels<Sample>& to);
+  template <typename Sample>
+  std::size_t count_whole_pixels(const PixelsView& from, const Pixels<Sample>& to) const;
   template <typename Sample>
   void area(const PixelsView& from, const Pixels<Sample>& to);
   void set_columns(const PixelsView& from, ResizeMethod method, std::uint32_t to_width);
