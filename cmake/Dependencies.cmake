@@ -26,6 +26,27 @@ headrace_static_package(dependency_nettle nettle/hmac.h libnettle.a)
 headrace_static_package(dependency_archive archive.h libarchive.a
   dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
 
+headrace_static_package(dependency_png png.h libpng16.a dependency_zlib m)
+headrace_static_package(dependency_jpeg jpeglib.h libjpeg.a)
+
+# Debian's libpng and libjpeg name stderr in a way that a shared object cannot be linked with, as the Python
+# module is. So copies are linked in which it is a variable of ours, which is null: they cannot print, either.
+# (headrace_codec_image_stderr: headrace/codec/image.)
+function(headrace_without_stderr target)
+  get_target_property(original ${target} IMPORTED_LOCATION)
+  get_filename_component(name ${original} NAME)
+  set(copy ${CMAKE_BINARY_DIR}/silent/${name})
+  if(NOT EXISTS ${copy} OR ${original} IS_NEWER_THAN ${copy})
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/silent)
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=headrace_codec_image_stderr
+      ${original} ${copy} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${copy})
+  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES headrace_codec_image_stderr)
+endfunction()
+headrace_without_stderr(dependency_png)
+headrace_without_stderr(dependency_jpeg)
+
 # For the Python module: the headers of the interpreter HEADRACE_PYTHON, and the nanobind that is installed in
 # it. Without them, the rest is built. Sanitizers stay away from Python, which is not built with them.
 set(HEADRACE_PYTHON $ENV{HEADRACE_PYTHON} CACHE FILEPATH

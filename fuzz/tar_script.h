@@ -9,30 +9,10 @@
 #include <cstdio>
 #include <string_view>
 
-#include "headrace/base/bytes.h"
+#include "fuzz/script.h"
 #include "headrace/codec/tar.h"
 
 namespace headrace {
-
-/// Takes bytes off the front of the fuzzer's input; zeros when it is used up.
-class Script {
- public:
-  explicit Script(BytesView input) : input_(input) {}
-  bool empty() const { return input_.empty(); }
-  unsigned byte() { return empty() ? 0 : std::to_integer<unsigned char>(take(1)[0]); }
-  unsigned word() {
-    const unsigned high = byte();
-    return high << 8 | byte();
-  }
-  BytesView take(std::size_t size) {
-    const BytesView out = input_.first(std::min(size, input_.size()));
-    input_ = input_.subspan(out.size());
-    return out;
-  }
-
- private:
-  BytesView input_;
-};
 
 struct TarHeader {
   std::string_view path;    // what is longer than the header's field is cut off

@@ -1,0 +1,37 @@
+#pragma once
+
+/// \file Pixels to JPEG and PNG. The same pixels, options and library version give the same bytes; no time or
+/// name is put in.
+
+#include <cstdint>
+#include <string>
+
+#include "headrace/base/bytes.h"
+#include "headrace/codec/image/pixels.h"
+
+namespace headrace {
+
+/// How many pixels share a sample of colour: one, two side by side, or two by two.
+enum class ChromaSubsampling : std::uint8_t { k444, k422, k420 };
+
+struct JpegOptions {
+  int quality = 90;  // 1 to 100
+  ChromaSubsampling subsampling = ChromaSubsampling::k420;
+};
+
+/// Appends a baseline JPEG, with the usual Huffman tables and the accurate integer transform.
+/// \error kInvalidArgument    the quality is out of range, a side is 0 or above 65,500, or there are not 1 or
+///                            3 channels: JPEG has no alpha
+/// \error kResourceExhausted  no memory
+Status encode_jpeg(const PixelsView& pixels, const JpegOptions& options, Bytes& out);
+
+/// Appends a PNG of 8 bits a sample: grey, grey with alpha, RGB or RGBA. `level` is zlib's, 1 to 9.
+/// \error kInvalidArgument    the level is out of range, a side is 0, or there are not 1 to 4 channels
+/// \error kResourceExhausted  no memory
+Status encode_png(const PixelsView& pixels, int level, Bytes& out);
+
+/// What encoded bytes depend on besides pixels and options: "libjpeg-turbo 2.1.5, libpng 1.6.39, zlib
+/// 1.2.13". Part of a plan.
+std::string image_encoder_fingerprint();
+
+}  // namespace headrace
