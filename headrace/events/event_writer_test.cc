@@ -32,7 +32,7 @@ class EventWriterTest : public testing::Test {
   std::shared_ptr<EventWriter> open(double flush_seconds = 30) {
     auto writer = EventWriter::open(
         {store, "run/events.out.tfevents.1", {"memory", "m", "run"}}, 100,
-        {.writer = "test", .flush_seconds = flush_seconds, .now = [this] { return now; }}, background);
+        {.writer = "test", .flush_seconds = flush_seconds, .now = [this] { return now.load(); }}, background);
     EXPECT_TRUE(writer);
     return *std::move(writer);
   }
@@ -45,7 +45,7 @@ class EventWriterTest : public testing::Test {
   std::int64_t fill(EventWriter& writer) {
     store->is_failing = true;
     EXPECT_TRUE(add(writer, 0));
-    now += seconds(2);
+    pass(seconds(2));
     EXPECT_EQ(writer.flush().error().code, Code::kPermissionDenied);
     std::int64_t step = 1;
     Status status;
@@ -53,10 +53,11 @@ class EventWriterTest : public testing::Test {
     EXPECT_EQ(status.error().code, Code::kResourceExhausted);
     return step - 1;
   }
+  void pass(seconds time) { now = now.load() + time; }
   std::size_t objects() { return list_all(*store, "")->size(); }
   // How many points TensorBoard is shown.
   std::size_t points(const std::string& tag) {
-    LogFolder folder({store, "", {"memory", "m", ""}}, {});
+    LogFolder folder({store, "", {"memory", "m", ""}}, {.reading_time = std::chrono::minutes(1)});
     EXPECT_TRUE(folder.poll({}));
     std::size_t found = 0;
     folder.for_each_series({.plugin = "scalars", .tags = {{tag}}},
@@ -69,7 +70,7 @@ class EventWriterTest : public testing::Test {
 
   std::shared_ptr<FailingStore> store = std::make_shared<FailingStore>(make_memory_store("m"));
   // Far ahead of the background's clock: what is put off does not happen by the way.
-  Background::Clock::time_point now = Background::Clock::now() + std::chrono::hours(1);
+  std::atomic<Background::Clock::time_point> now = Background::Clock::now() + std::chrono::hours(1);
   Background background{1};
 };
 
@@ -87,7 +88,7 @@ TEST_F(EventWriterTest, TimeThatPassesFlushesWithoutAnotherEvent) {
   const auto writer = open(0.1);
   ASSERT_TRUE(add(*writer, 1));
   EXPECT_EQ(objects(), 0U);
-  now += seconds(2);
+  pass(seconds(2));
   const auto deadline = Background::Clock::now() + seconds(30);
   while (objects() == 0 && Background::Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(10));
   EXPECT_EQ(points("loss"), 1U);
@@ -95,7 +96,7 @@ TEST_F(EventWriterTest, TimeThatPassesFlushesWithoutAnotherEvent) {
 
 TEST_F(EventWriterTest, WhatTheStoreRefusesMeanwhileIsToldOnceAndKept) {
   const auto writer = open(0.01);
-  now += seconds(2);
+  pass(seconds(2));
   store->is_failing = true;
   std::size_t added = 1;
   Status told = add(*writer, 0);
@@ -115,7 +116,7 @@ TEST_F(EventWriterTest, AStoreThatTakesEventsAgainGetsAllThatWereNotRefused) {
   const auto taken = static_cast<std::size_t>(fill(*writer));
   EXPECT_EQ(add(*writer, 0, "accuracy").error().code, Code::kResourceExhausted);
   store->is_failing = false;
-  now += seconds(20);
+  pass(seconds(20));
   ASSERT_TRUE(writer->flush());
   ASSERT_TRUE(add(*writer, 1, "accuracy"));
   ASSERT_TRUE(writer->close());

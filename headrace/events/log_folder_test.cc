@@ -66,7 +66,9 @@ class LogFolderTest : public testing::Test {
   std::vector<std::string> warnings_;
   std::mutex warnings_mutex_;
   LogFolder folder_{make_metered(Location{store_, "logs", {"memory", "test", "logs"}}, metrics_),
-                    {.blob_secret = {1, 2}, .warn = [this](const std::string& warning) {
+                    {.blob_secret = {1, 2},
+                     .reading_time = std::chrono::minutes(1),
+                     .warn = [this](const std::string& warning) {
                        const std::lock_guard lock(warnings_mutex_);
                        warnings_.push_back(warning);
                      }}};
@@ -281,7 +283,8 @@ TEST_F(LogFolderTest, AReadThatFailsHalfWayGoesOnFromThere) {
   const auto refusing = std::make_shared<RefusingStore>(store_);
   Writer writer;
   put("run/tfevents", writer.scalars(0, 10).file);
-  LogFolder folder(make_metered(Location{refusing, "logs", {"memory", "test", "logs"}}, metrics_), {});
+  LogFolder folder(make_metered(Location{refusing, "logs", {"memory", "test", "logs"}}, metrics_),
+                   {.reading_time = std::chrono::minutes(1)});
   ASSERT_TRUE(folder.poll({}));
   put("run/tfevents", writer.scalars(10, 500'000).file);
   refusing->refuse = [](std::string_view, std::uint64_t offset) {
