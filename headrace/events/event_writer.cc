@@ -1,5 +1,7 @@
 #include "headrace/events/event_writer.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "headrace/base/text.h"

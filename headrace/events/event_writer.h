@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "headrace/filesystem/log_file.h"
 #include "headrace/record/event.h"

@@ -171,6 +171,7 @@ Status LogFile::write(Part part) {
     const std::scoped_lock lock(mutex_);
     being_written_bytes_ = 0;
     has_failed_ = !status;
+    if (status) untold_ = Status();  // what had been refused is there now
     not_before_ = options_.now() + (status ? kLeastInterval : kRetryInterval);
     const bool was_unclear = std::exchange(unclear_bytes_, status ? 0 : records.size()) > 0;
     if (status && was_unclear) continue;  // what has come since
