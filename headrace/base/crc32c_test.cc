@@ -1,6 +1,8 @@
 #include "headrace/base/crc32c.h"
 
+#include <gtest/gtest.h>
 #include <random>
+#include <vector>
 
 #include "headrace/base/crc32c_methods.h"
 

@@ -1,5 +1,6 @@
 #include "headrace/base/hash.h"
 
+#include <gtest/gtest.h>
 #include <array>
 #include <unordered_set>
 

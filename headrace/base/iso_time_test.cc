@@ -1,5 +1,7 @@
 #include "headrace/base/iso_time.h"
 
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

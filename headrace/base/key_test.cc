@@ -1,6 +1,9 @@
 #include "headrace/base/key.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 

@@ -1,5 +1,9 @@
 #include "headrace/base/text.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 

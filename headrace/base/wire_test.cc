@@ -1,7 +1,9 @@
 #include "headrace/base/wire.h"
 
+#include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <string>
 
 namespace headrace {
 namespace {

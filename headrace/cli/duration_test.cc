@@ -1,5 +1,7 @@
 #include "headrace/cli/duration.h"
 
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

@@ -1,5 +1,9 @@
 #include "headrace/cli/help.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/text.h"
 #include "headrace/cli/parse.h"
 

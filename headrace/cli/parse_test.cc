@@ -1,5 +1,10 @@
 #include "headrace/cli/parse.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 

@@ -1,6 +1,10 @@
 #include "headrace/cli/text_lines.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <array>
 #include <thread>

@@ -1,6 +1,9 @@
 #include "headrace/codec/deflate.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <zlib.h>
+#include <string>
 
 #include <random>
 

@@ -1,6 +1,9 @@
 #include "headrace/codec/tar.h"
 
+#include <gtest/gtest.h>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "headrace/codec/tar_builder_test.h"
 

@@ -1,5 +1,6 @@
 #include "headrace/evaluate/confusion_matrix.h"
 
+#include <gtest/gtest.h>
 #include <array>
 #include <limits>
 

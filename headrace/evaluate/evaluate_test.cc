@@ -1,8 +1,12 @@
 #include "headrace/evaluate/evaluate.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "headrace/evaluate/tiny_run_test.h"
 

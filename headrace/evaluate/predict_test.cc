@@ -1,6 +1,10 @@
 #include "headrace/evaluate/predict.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/evaluate/predictor.h"

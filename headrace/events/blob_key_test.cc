@@ -1,5 +1,8 @@
 #include "headrace/events/blob_key.h"
 
+#include <gtest/gtest.h>
+#include <string>
+
 namespace headrace {
 namespace {
 

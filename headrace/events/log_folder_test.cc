@@ -1,7 +1,11 @@
 #include "headrace/events/log_folder.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/events/thinning.h"

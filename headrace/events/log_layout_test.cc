@@ -1,5 +1,9 @@
 #include "headrace/events/log_layout.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "headrace/events/poll_schedule.h"
 
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

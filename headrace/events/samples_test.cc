@@ -1,5 +1,8 @@
 #include "headrace/events/samples.h"
 
+#include <gtest/gtest.h>
+#include <vector>
+
 namespace headrace {
 namespace {
 

@@ -1,9 +1,11 @@
 #include "headrace/events/thinning.h"
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 namespace headrace {
 namespace {

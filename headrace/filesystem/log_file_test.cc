@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"

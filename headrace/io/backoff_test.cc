@@ -1,5 +1,6 @@
 #include "headrace/io/backoff.h"
 
+#include <gtest/gtest.h>
 #include <thread>
 
 namespace headrace {

@@ -1,6 +1,7 @@
 #include "headrace/io/buffer_pool.h"
 
 #include <gtest/gtest.h>
+#include <vector>
 
 #include <atomic>
 #include <cstring>

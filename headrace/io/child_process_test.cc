@@ -1,7 +1,11 @@
 #include "headrace/io/child_process.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <filesystem>
 #include <fstream>

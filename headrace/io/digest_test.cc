@@ -1,5 +1,7 @@
 #include "headrace/io/digest.h"
 
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "headrace/io/file_descriptor.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>

@@ -1,6 +1,9 @@
 #include "headrace/io/http_addresses.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include <future>
 #include <memory>

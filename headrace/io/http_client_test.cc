@@ -1,9 +1,13 @@
 #include "headrace/io/http_client.h"
 
 #include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,7 @@
 #include "headrace/io/http_governor.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 

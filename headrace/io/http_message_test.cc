@@ -1,5 +1,8 @@
 #include "headrace/io/http_message.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

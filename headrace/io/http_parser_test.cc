@@ -1,5 +1,9 @@
 #include "headrace/io/http_parser.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/text.h"
 
 namespace headrace {

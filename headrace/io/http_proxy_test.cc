@@ -1,9 +1,12 @@
 #include "headrace/io/http_proxy.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <string>
+#include <vector>
 
 #include <array>
 #include <mutex>

@@ -1,4 +1,7 @@
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include <atomic>
 #include <latch>

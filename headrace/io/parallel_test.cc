@@ -1,8 +1,11 @@
 #include "headrace/io/parallel.h"
 
+#include <gtest/gtest.h>
 #include <atomic>
 #include <new>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/io/thread_refusal.h"
 

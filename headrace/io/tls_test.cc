@@ -1,6 +1,9 @@
 #include "headrace/io/tls.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
+#include <string>
 
 #include <cstdio>
 

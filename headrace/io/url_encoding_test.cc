@@ -1,5 +1,8 @@
 #include "headrace/io/url_encoding.h"
 
+#include <gtest/gtest.h>
+#include <string>
+
 namespace headrace {
 namespace {
 

@@ -1,5 +1,8 @@
 #include "headrace/prepare/layout.h"
 
+#include <gtest/gtest.h>
+#include <vector>
+
 namespace headrace {
 namespace {
 

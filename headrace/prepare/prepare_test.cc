@@ -1,6 +1,10 @@
 #include "headrace/prepare/prepare.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
+#include <string>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"

@@ -1,6 +1,9 @@
 #include "headrace/prepare/record_spool.h"
 
+#include <gtest/gtest.h>
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"

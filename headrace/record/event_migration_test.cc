@@ -1,6 +1,9 @@
 #include "headrace/record/event_migration.h"
 
+#include <gtest/gtest.h>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "headrace/record/event_wire.h"
 

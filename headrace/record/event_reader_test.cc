@@ -1,7 +1,10 @@
 #include "headrace/record/event_reader.h"
 
+#include <gtest/gtest.h>
 #include <cmath>
 #include <deque>
+#include <string>
+#include <vector>
 
 #include "headrace/record/event.h"
 #include "headrace/record/event_scalar.h"

@@ -1,5 +1,10 @@
 #include "headrace/record/event_stream.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/record/event.h"
 #include "headrace/record/tfrecord.h"
 

@@ -1,8 +1,12 @@
 #include "headrace/record/event.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "headrace/base/wire.h"
 #include "headrace/record/tfrecord.h"

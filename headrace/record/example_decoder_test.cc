@@ -1,5 +1,10 @@
 #include "headrace/record/example_decoder.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/record/random_example_test.h"
 
 namespace headrace {

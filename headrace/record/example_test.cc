@@ -1,5 +1,9 @@
 #include "headrace/record/example.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/record/random_example_test.h"
 
 namespace headrace {

@@ -1,6 +1,9 @@
 #include "headrace/record/index.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <random>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/wire.h"

@@ -1,5 +1,10 @@
 #include "headrace/record/manifest.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
 

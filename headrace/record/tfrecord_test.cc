@@ -1,7 +1,10 @@
 #include "headrace/record/tfrecord.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <random>
 #include <set>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 

@@ -1,6 +1,9 @@
 #include "headrace/store/examine.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <map>
+#include <string>
 
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"

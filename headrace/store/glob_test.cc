@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"

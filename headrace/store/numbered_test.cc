@@ -1,5 +1,8 @@
 #include "headrace/store/numbered.h"
 
+#include <gtest/gtest.h>
+#include <vector>
+
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {

@@ -1,8 +1,12 @@
 #include "headrace/store/staging.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,8 @@
 #include "headrace/store/url.h"
 
+#include <gtest/gtest.h>
+#include <string>
+
 namespace headrace {
 namespace {
 

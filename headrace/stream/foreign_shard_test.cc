@@ -1,5 +1,10 @@
 #include "headrace/stream/foreign_shard.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/stream/index_cache.h"
 #include "headrace/stream/small_dataset_test.h"
 

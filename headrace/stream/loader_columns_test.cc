@@ -1,4 +1,8 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "headrace/stream/small_dataset_test.h"
 

@@ -1,7 +1,11 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "headrace/io/parallel.h"
 #include "headrace/store/layers/cached.h"

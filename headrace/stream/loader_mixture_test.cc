@@ -1,6 +1,10 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "headrace/stream/small_dataset_test.h"
 

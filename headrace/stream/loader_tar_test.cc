@@ -1,5 +1,9 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "headrace/codec/tar_builder_test.h"
 #include "headrace/io/digest.h"

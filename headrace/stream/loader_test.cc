@@ -1,7 +1,11 @@
 #include "headrace/stream/loader.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "headrace/stream/small_dataset_test.h"
 

@@ -1,8 +1,10 @@
 #include "headrace/stream/order.h"
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace headrace {
 namespace {

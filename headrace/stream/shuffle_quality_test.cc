@@ -1,5 +1,9 @@
 #include "headrace/stream/shuffle_quality.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/stream/small_dataset_test.h"
 
 namespace headrace {

@@ -1,5 +1,9 @@
 #include "headrace/stream/tar_sample.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/codec/tar_builder_test.h"
 #include "headrace/record/example.h"

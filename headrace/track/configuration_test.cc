@@ -1,5 +1,8 @@
 #include "headrace/track/configuration.h"
 
+#include <gtest/gtest.h>
+#include <string>
+
 namespace headrace {
 namespace {
 

@@ -1,5 +1,9 @@
 #include "headrace/track/lineage.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/track/recorder.h"
 

@@ -1,7 +1,10 @@
 #include "headrace/track/published_folder.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace headrace {
 namespace {

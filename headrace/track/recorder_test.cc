@@ -1,5 +1,10 @@
 #include "headrace/track/recorder.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/runs.h"

@@ -1,5 +1,9 @@
 #include "headrace/track/redact.h"
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 

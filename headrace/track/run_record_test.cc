@@ -1,7 +1,10 @@
 #include "headrace/track/run_record.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace headrace {
 namespace {

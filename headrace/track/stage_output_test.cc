@@ -1,6 +1,9 @@
 #include "headrace/track/stage_output.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <set>
+#include <string>
 
 #include "headrace/record/manifest.h"
 

@@ -1,9 +1,13 @@
 #include "headrace/train/checkpoint.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 

@@ -1,5 +1,8 @@
 #include "headrace/train/export.h"
 
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/crc32c.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"

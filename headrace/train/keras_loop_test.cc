@@ -1,7 +1,11 @@
 // The Python process, as far as the command can tell: a shell script that says what it is told to.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,9 @@
 #include "headrace/train/train_run.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
+#include <vector>
 
 namespace headrace {
 namespace {

@@ -1,9 +1,12 @@
 #include "headrace/codec/archive/archive_reader.h"
 
 #include <bzlib.h>
+#include <gtest/gtest.h>
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <string>
+#include <vector>
 
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,9 @@
 #include "headrace/codec/image/image_builder_test.h"
 
+#include <gtest/gtest.h>
 #include <cstdio>
+#include <string>
+#include <vector>
 // libjpeg's headers need <cstdio> before them.
 #include <jpeglib.h>
 #include <zlib.h>

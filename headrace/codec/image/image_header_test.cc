@@ -1,5 +1,10 @@
 #include "headrace/codec/image/image_header.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/codec/image/image_builder_test.h"
 

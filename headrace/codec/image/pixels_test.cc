@@ -1,5 +1,8 @@
 #include "headrace/codec/image/pixels.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "headrace/codec/image/image_builder_test.h"
 
 namespace headrace {

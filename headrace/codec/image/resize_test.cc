@@ -1,6 +1,9 @@
 #include "headrace/codec/image/resize.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <cmath>
+#include <vector>
 
 #include "headrace/codec/image/image_builder_test.h"
 

@@ -1,5 +1,10 @@
 #include "headrace/engine/hash/tokens.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 

@@ -1,4 +1,7 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
+#include <string>
 
 #include <filesystem>
 #include <fstream>

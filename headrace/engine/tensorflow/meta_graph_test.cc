@@ -1,6 +1,8 @@
 #include "headrace/engine/tensorflow/meta_graph.h"
 
+#include <gtest/gtest.h>
 #include <random>
+#include <string>
 
 namespace headrace::tensorflow {
 namespace {

@@ -1,6 +1,8 @@
 // Needs TensorFlow: ctest passes HEADRACE_PYTHON, an interpreter that has it.
 #include "headrace/engine/tensorflow/tensorflow.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -8,6 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/encoder.h"

@@ -1,5 +1,6 @@
 #include "headrace/engine/tensorflow/watchdog.h"
 
+#include <gtest/gtest.h>
 #include <future>
 
 namespace headrace::tensorflow {

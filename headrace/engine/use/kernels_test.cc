@@ -1,8 +1,10 @@
 #include "headrace/engine/use/kernels.h"
 
+#include <gtest/gtest.h>
 #include <bit>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "headrace/engine/use/aligned_floats.h"
 #include "headrace/engine/use/tanh.h"

@@ -1,5 +1,10 @@
 #include "headrace/engine/use/npz.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/engine/use/test_models.h"
 
 namespace headrace {

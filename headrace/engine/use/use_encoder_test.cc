@@ -1,6 +1,10 @@
 #include "headrace/engine/use/use_encoder.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,11 @@
 #include "headrace/store/layers/cached.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <string>
+#include <vector>
 
 #include <atomic>
 #include <filesystem>

@@ -1,5 +1,9 @@
 // Every layer around drivers of two kinds, through the conformance suite.
 
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"
 #include "headrace/store/file/file_store.h"

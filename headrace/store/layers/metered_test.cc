@@ -1,6 +1,8 @@
 #include "headrace/store/layers/metered.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <vector>
 
 #include "headrace/store/memory/memory_store.h"
 

@@ -1,6 +1,8 @@
 #include "headrace/store/layers/prefixed.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
 
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"

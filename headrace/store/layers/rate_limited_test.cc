@@ -1,6 +1,7 @@
 #include "headrace/store/layers/rate_limited.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "headrace/store/memory/memory_store.h"
 

@@ -1,6 +1,9 @@
 #include "headrace/store/layers/retrying.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include <chrono>
 

@@ -1,6 +1,9 @@
 #include "headrace/store/layers/stoppable.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 namespace headrace {
 namespace {

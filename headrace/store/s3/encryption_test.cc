@@ -1,7 +1,11 @@
 #include "headrace/store/s3/encryption.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 

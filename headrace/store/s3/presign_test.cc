@@ -1,5 +1,8 @@
 #include "headrace/store/s3/presign.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "headrace/base/text.h"
 
 namespace headrace {

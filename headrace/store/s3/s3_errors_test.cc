@@ -1,5 +1,8 @@
 #include "headrace/store/s3/s3_errors.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 namespace headrace {
 namespace {
 

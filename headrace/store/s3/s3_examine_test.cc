@@ -2,7 +2,11 @@
 
 #include "headrace/store/s3/s3_examine.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"

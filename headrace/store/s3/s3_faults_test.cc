@@ -1,9 +1,13 @@
 // The driver against a server that fails in the ways that real ones and the networks before them do.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
 #include <latch>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"

@@ -1,6 +1,9 @@
 // Keys that end, are refused, or cannot be had, while requests need them.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
+#include <string>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"

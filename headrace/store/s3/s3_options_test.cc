@@ -1,7 +1,10 @@
 #include "headrace/store/s3/s3_options.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"

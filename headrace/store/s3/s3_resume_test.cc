@@ -1,5 +1,10 @@
 // Uploads that go on where an ended run left them.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"

@@ -1,8 +1,12 @@
 // Runs against the server that the environment names: tools/servers/minio.sh run --
 // headrace_store_s3_server_test, or versitygw.sh
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"

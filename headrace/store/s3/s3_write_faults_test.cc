@@ -1,5 +1,10 @@
 // Writing, against a server that fails in the ways that real ones and the networks before them do.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
 #include "headrace/base/text.h"
 #include "headrace/io/thread_refusal.h"
 #include "headrace/store/s3/s3_script_test.h"

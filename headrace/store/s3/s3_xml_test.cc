@@ -1,5 +1,9 @@
 #include "headrace/store/s3/s3_xml.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/text.h"
 
 namespace headrace {

@@ -1,6 +1,9 @@
 #include "headrace/store/s3/upload_note.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include <chrono>
 #include <filesystem>

@@ -1,7 +1,10 @@
 #include "headrace/store/transfer/folder_on_disk.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"

@@ -1,8 +1,12 @@
 #include "headrace/store/transfer/folder_transfer.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"

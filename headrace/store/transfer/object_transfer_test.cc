@@ -1,5 +1,9 @@
 #include "headrace/store/transfer/object_transfer.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/io/thread_refusal.h"

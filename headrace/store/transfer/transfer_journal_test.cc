@@ -1,9 +1,11 @@
 #include "headrace/store/transfer/transfer_journal.h"
 
+#include <gtest/gtest.h>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"

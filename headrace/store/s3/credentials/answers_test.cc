@@ -1,5 +1,9 @@
 #include "headrace/store/s3/credentials/answers.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <string>
+
 #include "headrace/base/iso_time.h"
 #include "headrace/base/text.h"
 

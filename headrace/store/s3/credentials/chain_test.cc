@@ -3,9 +3,13 @@
 
 #include "headrace/store/s3/credentials/chain.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_test_server.h"

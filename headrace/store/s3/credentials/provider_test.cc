@@ -1,8 +1,12 @@
 #include "headrace/store/s3/credentials/provider.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <atomic>
 #include <latch>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 
