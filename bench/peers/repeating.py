@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 
 
-def repeat(work: Callable[[], int], repeats: int) -> None:
-    """Does `work` once unmeasured, then `repeats` times; prints what it returned (the records) and the
-    seconds of each time: of the process, user and system, and of the wall's clock."""
+def repeat(work: Callable[[], int], repeats: int, prepare: Callable[[], None] = lambda: None) -> None:
+    """Does `work` once unmeasured, then `repeats` times, `prepare` before each, unmeasured; prints what the
+    work returned (the records) and the seconds of each time: of the process, user and system, and of the
+    wall's clock."""
+    prepare()
     records = work()
     cpu_s, wall_s = [], []
     for _ in range(repeats):
+        prepare()
         before, start = os.times(), time.monotonic()
         assert work() == records
         after = os.times()

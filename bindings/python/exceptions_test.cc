@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
-#include <string>
 
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "bindings/python/errors.h"

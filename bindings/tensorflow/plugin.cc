@@ -12,6 +12,7 @@
 
 #include "bindings/tensorflow/tensorflow_status.h"
 #include "headrace/base/text.h"
+#include "headrace/io/large_memory.h"
 #include "headrace/record/event.h"
 
 namespace headrace::tensorflow {
@@ -99,12 +100,34 @@ std::int64_t nanoseconds_of(const FileInfo& info) {
 
 // ---- Files ---------------------------------------------------------------------------------------
 
+// tf.data takes TFRecord files below s3:// in blocks of this size (TensorFlow's tf_record_dataset_op.cc,
+// kS3BlockSize), one after another, each into new memory, and fetches nothing meanwhile. Its stream is as
+// well served by less than a block at a time (io::BufferedInputStream), and goes on: so it gets what is
+// there, while what follows is fetched.
+constexpr std::size_t kStreamBlockBytes = 127 << 20;
+// New memory of so much is filled faster in huge pages.
+constexpr std::size_t kLargeTargetBytes = 4 << 20;
+
+// Of others who happen to ask for just so much, those who read a whole file ask for its end, too; and a
+// tensor has its file's name against it.
+bool is_block_of_stream(const ReadableFile& file, std::uint64_t offset, std::size_t bytes) {
+  return bytes == kStreamBlockBytes && offset + bytes != file.size_bytes() &&
+         file.key().find(".data-") == std::string::npos;
+}
+
 std::int64_t read(const TF_RandomAccessFile* handle, std::uint64_t offset, std::size_t bytes, char* target,
                   TF_Status* status) {
   std::int64_t read_bytes = -1;
   run(status, [&](FileSystem&) -> Status {
     HEADRACE_TRY(ReadableFile* const file, Reading::of(handle->plugin_file));
-    HEADRACE_TRY(const std::size_t taken, file->read(offset, {reinterpret_cast<std::byte*>(target), bytes}));
+    const MutableBytesView memory{reinterpret_cast<std::byte*>(target), bytes};
+    if (bytes >= kLargeTargetBytes) ask_for_huge_pages(memory);
+    if (is_block_of_stream(*file, offset, bytes)) {
+      HEADRACE_TRY(const std::size_t taken, file->read_some(offset, memory));
+      read_bytes = static_cast<std::int64_t>(taken);
+      return taken > 0 ? Status{} : Status(Error{Code::kOutOfRange, "the end of the file"});
+    }
+    HEADRACE_TRY(const std::size_t taken, file->read(offset, memory));
     read_bytes = static_cast<std::int64_t>(taken);
     return taken == bytes ? Status{} : Status(Error{Code::kOutOfRange, "the end of the file"});
   });

@@ -1,6 +1,7 @@
 #include "headrace/base/crc32c.h"
 
 #include <gtest/gtest.h>
+
 #include <random>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/base/hash.h"
 
 #include <gtest/gtest.h>
+
 #include <array>
 #include <unordered_set>
 

@@ -1,6 +1,7 @@
 #include "headrace/base/options.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

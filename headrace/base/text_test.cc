@@ -1,6 +1,7 @@
 #include "headrace/base/text.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/base/wire.h"
 
 #include <gtest/gtest.h>
+
 #include <limits>
 #include <random>
 #include <string>

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <array>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace headrace {
 namespace {

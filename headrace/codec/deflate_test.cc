@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
-#include <string>
 
 #include <random>
+#include <string>
 
 #include "headrace/base/crc32c.h"
 

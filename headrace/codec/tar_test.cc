@@ -1,6 +1,7 @@
 #include "headrace/codec/tar.h"
 
 #include <gtest/gtest.h>
+
 #include <random>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "headrace/evaluate/confusion_matrix.h"
 
 #include <gtest/gtest.h>
+
 #include <array>
 #include <limits>
 

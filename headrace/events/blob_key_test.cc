@@ -1,6 +1,7 @@
 #include "headrace/events/blob_key.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <string>
 
 #include <atomic>
 #include <cmath>
+#include <string>
 #include <thread>
 
 #include "headrace/events/log_folder.h"

@@ -1,6 +1,7 @@
 #include "headrace/events/log_layout.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/events/samples.h"
 
 #include <gtest/gtest.h>
+
 #include <vector>
 
 namespace headrace {

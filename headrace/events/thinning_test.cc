@@ -1,6 +1,7 @@
 #include "headrace/events/thinning.h"
 
 #include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -70,6 +70,17 @@ class ReadableFile::Claim {
   Claim& operator=(const Claim&) = delete;
 
   Sequence* sequence() const { return sequence_; }
+
+  // Lets a sequence begin at `offset`, if there is none, and one can be had.
+  void or_begin(std::uint64_t offset) {
+    if (sequence_ != nullptr) return;
+    std::deque<std::shared_ptr<FetchedRange>> dropped;
+    const std::scoped_lock lock(file_.mutex_);
+    sequence_ = file_.oldest_idle();
+    if (sequence_ == nullptr) return;
+    dropped.swap(sequence_->ranges);
+    *sequence_ = {.begin = offset, .next = offset, .last_used = ++file_.uses_, .is_busy = true};
+  }
   void goes_on_at(std::uint64_t next) { next_ = next; }
 
  private:
@@ -78,24 +89,35 @@ class ReadableFile::Claim {
   std::optional<std::uint64_t> next_;
 };
 
-// Where a new sequence may go on; the one that was not used for longest is forgotten.
-void ReadableFile::remember(std::uint64_t begin, std::uint64_t end) {
-  std::deque<std::shared_ptr<FetchedRange>> dropped;
-  const std::scoped_lock lock(mutex_);
+// REQUIRES: mutex_ is held
+ReadableFile::Sequence* ReadableFile::oldest_idle() {
   Sequence* oldest = nullptr;
   for (Sequence& sequence : sequences_) {
     if (sequence.is_busy) continue;
     if (oldest == nullptr || sequence.last_used < oldest->last_used) oldest = &sequence;
   }
+  return oldest;
+}
+
+// Where a new sequence may go on; the one that was not used for longest is forgotten.
+void ReadableFile::remember(std::uint64_t begin, std::uint64_t end) {
+  std::deque<std::shared_ptr<FetchedRange>> dropped;
+  const std::scoped_lock lock(mutex_);
+  Sequence* const oldest = oldest_idle();
   if (oldest == nullptr) return;
   dropped.swap(oldest->ranges);
   *oldest = {.begin = begin, .next = end, .last_used = ++uses_};
 }
 
+MutableBytesView ReadableFile::within_file(std::uint64_t offset, MutableBytesView target) const {
+  if (offset >= size_bytes()) return {};
+  return target.first(
+      static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), size_bytes() - offset)));
+}
+
 Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView target) {
-  if (offset >= size_bytes() || target.empty()) return std::size_t{0};
-  target =
-      target.first(static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), size_bytes() - offset)));
+  target = within_file(offset, target);
+  if (target.empty()) return std::size_t{0};
   if (is_in_memory_) {
     std::memcpy(target.data(), memory_.data() + offset, target.size());
     return target.size();
@@ -112,6 +134,28 @@ Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView ta
   }
   if (!status) return std::move(status).error();
   return target.size();
+}
+
+Result<std::size_t> ReadableFile::read_some(std::uint64_t offset, MutableBytesView target) {
+  target = within_file(offset, target);
+  if (is_in_memory_ || size_bytes() <= kBlockBytes || target.empty()) return read(offset, target);
+  Claim claim(*this, offset);
+  claim.or_begin(offset);
+  if (claim.sequence() == nullptr)
+    return read(offset, target.first(std::min(target.size(), kMostRangeBytes)));
+  Sequence& sequence = *claim.sequence();
+  sequence.announced_end = std::max(sequence.announced_end, offset + target.size());
+  pass(sequence);
+  fetch_ahead(sequence);
+  target = target.first(std::min(target.size(), kMostRangeBytes));
+  std::size_t taken = target.size();
+  if (sequence.ranges.empty()) {
+    HEADRACE_CHECK(read_here(offset, target));
+  } else {
+    HEADRACE_TRY(taken, take(sequence, target));
+  }
+  claim.goes_on_at(offset + taken);
+  return taken;
 }
 
 Status ReadableFile::read_here(std::uint64_t offset, MutableBytesView target) {
@@ -135,10 +179,12 @@ Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) 
   return {};
 }
 
-// Orders the ranges that follow, as far as there is memory, and not more than the sequence has used so far:
-// it may end soon.
+// Orders the ranges that follow, as far as there is memory, and not more than was announced or the sequence
+// has used so far: it may end soon.
 void ReadableFile::fetch_ahead(Sequence& sequence) {
-  const std::uint64_t most = std::max<std::uint64_t>(sequence.next - sequence.begin, kFirstRangeBytes);
+  const std::uint64_t announced = sequence.announced_end - std::min(sequence.announced_end, sequence.next);
+  const std::uint64_t most =
+      std::max({sequence.next - sequence.begin, announced, std::uint64_t{kFirstRangeBytes}});
   while (sequence.ranges.size() < kRangesAhead) {
     const std::uint64_t begin = sequence.ranges.empty() ? sequence.next : sequence.ranges.back()->end();
     if (begin >= size_bytes() || begin - sequence.next >= most) return;
@@ -159,21 +205,32 @@ void ReadableFile::fetch_ahead(Sequence& sequence) {
   }
 }
 
+// Drops the ranges that are used up.
+void ReadableFile::pass(Sequence& sequence) {
+  while (!sequence.ranges.empty() && sequence.ranges.front()->end() <= sequence.next)
+    sequence.ranges.pop_front();
+}
+
+// REQUIRES: the sequence is claimed, goes on where the target begins, and has ranges, none of them used up
+Result<std::size_t> ReadableFile::take(Sequence& sequence, MutableBytesView target) {
+  FetchedRange& range = *sequence.ranges.front();
+  HEADRACE_TRY(const BytesView data, range.wait(stop_.get_token()));
+  const BytesView here = data.subspan(static_cast<std::size_t>(sequence.next - range.begin()));
+  const std::size_t taken = std::min(here.size(), target.size());
+  std::memcpy(target.data(), here.data(), taken);
+  sequence.next += taken;
+  return taken;
+}
+
 // REQUIRES: the sequence is claimed, and goes on where the target begins
 Status ReadableFile::read_sequence(Sequence& sequence, MutableBytesView target) {
   while (!target.empty()) {
-    while (!sequence.ranges.empty() && sequence.ranges.front()->end() <= sequence.next)
-      sequence.ranges.pop_front();
+    pass(sequence);
     const bool is_large = sequence.ranges.empty() && target.size() >= kLargeReadBytes;
     if (!is_large) fetch_ahead(sequence);
     if (sequence.ranges.empty()) return read_here(sequence.next, target);
-    FetchedRange& range = *sequence.ranges.front();
-    HEADRACE_TRY(const BytesView data, range.wait(stop_.get_token()));
-    const BytesView here = data.subspan(static_cast<std::size_t>(sequence.next - range.begin()));
-    const std::size_t taken = std::min(here.size(), target.size());
-    std::memcpy(target.data(), here.data(), taken);
+    HEADRACE_TRY(const std::size_t taken, take(sequence, target));
     target = target.subspan(taken);
-    sequence.next += taken;
   }
   return {};
 }

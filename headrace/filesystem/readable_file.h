@@ -42,11 +42,19 @@ class ReadableFile {
   /// \error kFailedPrecondition  the object was replaced
   Result<std::size_t> read(std::uint64_t offset_bytes, MutableBytesView target);
 
+  /// Reads at least one byte, unless the offset is at the end or past it, and as many as are quickly had. For
+  /// one who will read on where this ends: the rest of the target's size is fetched meanwhile.
+  /// \error kFailedPrecondition  the object was replaced
+  Result<std::size_t> read_some(std::uint64_t offset_bytes, MutableBytesView target);
+
+  const std::string& key() const { return location_.key; }
+
  private:
   // Reads that follow one another, and what is fetched ahead of them.
   struct Sequence {
     std::uint64_t begin = 0;                             // of its first read
     std::uint64_t next = 0;                              // where the next read would begin
+    std::uint64_t announced_end = 0;                     // up to where it is known to go on
     std::deque<std::shared_ptr<FetchedRange>> ranges{};  // ascending, without gaps
     std::size_t range_bytes = 0;                         // of the next range; 0: nothing was fetched ahead
     std::uint64_t last_used = 0;
@@ -56,9 +64,13 @@ class ReadableFile {
 
   ReadableFile(Location location, ObjectInfo object, ReadResources& resources);
 
+  MutableBytesView within_file(std::uint64_t offset, MutableBytesView target) const;
+  Sequence* oldest_idle();
   void remember(std::uint64_t begin, std::uint64_t end);
   Status read_here(std::uint64_t offset, MutableBytesView target);
   Status read_sequence(Sequence& sequence, MutableBytesView target);
+  static void pass(Sequence& sequence);
+  Result<std::size_t> take(Sequence& sequence, MutableBytesView target);
   void fetch_ahead(Sequence& sequence);
   Status read_blocks(std::uint64_t offset, MutableBytesView target);
 

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <vector>
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/hash.h"
 #include "headrace/io/thread_refusal.h"
@@ -59,6 +59,23 @@ class ReadableFileTest : public testing::Test {
     const auto begin = data.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(offset, data.size()));
     const bool same = std::equal(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(there), begin);
     return same ? testing::AssertionSuccess() : testing::AssertionFailure() << "other bytes at " << offset;
+  }
+
+  // As often as it takes to the end; how often that was.
+  int read_by_pieces(ReadableFile& file, std::size_t at_once) {
+    Bytes target(at_once);
+    std::uint64_t offset = 0;
+    for (int pieces = 0;; ++pieces) {
+      const auto taken = file.read_some(offset, target);
+      if (!taken) ADD_FAILURE() << taken.error().message;
+      if (!taken || *taken == 0) {
+        EXPECT_EQ(offset, data.size());
+        return pieces;
+      }
+      const auto begin = data.begin() + static_cast<std::ptrdiff_t>(offset);
+      EXPECT_TRUE(std::equal(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(*taken), begin));
+      offset += *taken;
+    }
   }
 
   Bytes data;
@@ -127,6 +144,52 @@ TEST_F(ReadableFileTest, ALargeReadFetchesWhatWasAskedForAndNoMore) {
   EXPECT_TRUE(reads_right(*file, 7'000'001, 20'000'000));
   EXPECT_TRUE(reads_right(*file, 27'000'001, 20'000'000));
   EXPECT_EQ(store->read_bytes - before, 40'000'000U);
+}
+
+TEST_F(ReadableFileTest, APieceComesBeforeTheWhole) {
+  const auto file = open((50 << 20) + 17);
+  Bytes target(data.size());
+  const auto first = file->read_some(0, target);
+  ASSERT_TRUE(first);
+  EXPECT_LE(*first, std::size_t{1} << 20);
+  const int pieces = read_by_pieces(*file, data.size());
+  EXPECT_GE(pieces, 7);
+  EXPECT_LE(pieces, 14);
+  EXPECT_LE(store->read_bytes,
+            2 * data.size());  // the first piece was asked for again: a sequence of its own
+}
+
+TEST_F(ReadableFileTest, OfPiecesEachByteIsFetchedOnce) {
+  const auto file = open((50 << 20) + 17);
+  read_by_pieces(*file, 127 << 20);
+  EXPECT_LE(store->read_bytes, data.size() + (128 << 10));
+  EXPECT_LE(store->reads, 16U);
+}
+
+TEST_F(ReadableFileTest, PiecesNeedNeitherMemoryToReadAheadNorThreads) {
+  ReadResources none(0);
+  open(20 << 20);
+  auto file = ReadableFile::open(at, none);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(read_by_pieces(**file, 127 << 20), 3);
+  const auto other = open(20 << 20);
+  const ThreadRefusal refused;
+  read_by_pieces(*other, 127 << 20);
+}
+
+TEST_F(ReadableFileTest, PiecesAndReadsMayBeMixed) {
+  const auto file = open(20 << 20);
+  Bytes target(10 << 20);
+  std::uint64_t offset = 0;
+  while (offset < data.size()) {
+    const auto taken = file->read_some(offset, target);
+    ASSERT_TRUE(taken);
+    offset += *taken;
+    ASSERT_TRUE(reads_right(*file, offset, 70'001));
+    offset += 70'001;
+  }
+  const auto small = open(100);
+  EXPECT_EQ(read_by_pieces(*small, 1'000), 1);
 }
 
 TEST_F(ReadableFileTest, WithoutMemoryToReadAheadItReadsWhatIsAskedFor) {

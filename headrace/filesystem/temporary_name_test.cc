@@ -1,6 +1,7 @@
 #include "headrace/filesystem/temporary_name.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

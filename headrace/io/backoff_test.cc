@@ -1,6 +1,7 @@
 #include "headrace/io/backoff.h"
 
 #include <gtest/gtest.h>
+
 #include <thread>
 
 namespace headrace {

@@ -1,12 +1,12 @@
 #include "headrace/io/buffer_pool.h"
 
 #include <gtest/gtest.h>
-#include <vector>
 
 #include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace headrace {
 namespace {

@@ -6,12 +6,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"

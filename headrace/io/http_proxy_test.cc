@@ -5,12 +5,12 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <string>
-#include <vector>
 
 #include <array>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/io/file_descriptor.h"

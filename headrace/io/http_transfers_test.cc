@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <string>
-#include <vector>
 
 #include <atomic>
 #include <latch>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/io/http_client.h"

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <string>
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"

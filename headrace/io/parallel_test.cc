@@ -1,6 +1,7 @@
 #include "headrace/io/parallel.h"
 
 #include <gtest/gtest.h>
+
 #include <atomic>
 #include <new>
 #include <string>

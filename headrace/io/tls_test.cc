@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <string>
 
 #include <cstdio>
+#include <string>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"

@@ -1,6 +1,7 @@
 #include "headrace/io/url_encoding.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

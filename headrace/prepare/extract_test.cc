@@ -1,6 +1,7 @@
 #include "headrace/prepare/extract.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/prepare/layout.h"
 
 #include <gtest/gtest.h>
+
 #include <vector>
 
 namespace headrace {

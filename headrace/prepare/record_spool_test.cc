@@ -1,6 +1,7 @@
 #include "headrace/prepare/record_spool.h"
 
 #include <gtest/gtest.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "headrace/record/event_migration.h"
 
 #include <gtest/gtest.h>
+
 #include <limits>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "headrace/record/event_reader.h"
 
 #include <gtest/gtest.h>
+
 #include <cmath>
 #include <deque>
 #include <string>

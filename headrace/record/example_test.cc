@@ -1,6 +1,7 @@
 #include "headrace/record/example.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

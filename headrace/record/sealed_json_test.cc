@@ -1,6 +1,7 @@
 #include "headrace/record/sealed_json.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <atomic>
 #include <cerrno>
@@ -15,6 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"

@@ -1,6 +1,7 @@
 #include "headrace/store/numbered.h"
 
 #include <gtest/gtest.h>
+
 #include <vector>
 
 #include "headrace/store/memory/memory_store.h"

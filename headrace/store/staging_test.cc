@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"

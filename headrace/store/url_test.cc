@@ -1,6 +1,7 @@
 #include "headrace/store/url.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <string>
-#include <vector>
 
 #include <random>
+#include <string>
+#include <vector>
 
 namespace headrace {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <vector>
 
 #include <map>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace headrace {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <vector>
 
 #include <cmath>
 #include <random>
+#include <vector>
 
 namespace headrace {
 namespace {

@@ -1,6 +1,7 @@
 #include "headrace/stream/order.h"
 
 #include <gtest/gtest.h>
+
 #include <algorithm>
 #include <random>
 #include <set>

@@ -1,6 +1,7 @@
 #include "headrace/stream/shuffle_quality.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/stream/tar_sample.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/track/configuration.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {

@@ -1,6 +1,7 @@
 #include "headrace/track/lineage.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/track/redact.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "headrace/train/export.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 #include "headrace/base/crc32c.h"

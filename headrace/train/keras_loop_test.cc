@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "headrace/stream/small_dataset_test.h"
 #include "headrace/train/train.h"

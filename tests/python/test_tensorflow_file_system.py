@@ -1,5 +1,6 @@
 """TensorFlow's own operations on files, over stores: each gives what it gives on a local disk."""
 
+import hashlib
 import importlib
 import json
 import os
@@ -424,6 +425,45 @@ def test_a_folder_outlives_what_was_in_it(remote):
 def test_a_writer_needs_no_folder(remote):
     write(f"{remote}/not/there/yet", "text")
     assert gfile.isdir(f"{remote}/not/there")
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_records_come_in_pieces_of_a_block(s3_url, compression):
+    """tf.data asks for 127 MiB of s3:// at once, and takes what it gets."""
+    path = f"{s3_url}/large.tfrecord"
+    rng = np.random.default_rng(1)
+    records = [rng.bytes(int(rng.integers(1, 3_000_000))) for _ in range(120)]
+    with tf.io.TFRecordWriter(path, options=compression) as writer:
+        for record in records:
+            writer.write(record)
+    assert gfile.stat(path).length > 127 << 20
+    for readers in (None, 2):
+        read = tf.data.TFRecordDataset([path] * (readers or 1), compression, num_parallel_reads=readers)
+        digests = sorted(hashlib.sha256(record.numpy()).hexdigest() for record in read)
+        wanted = sorted(hashlib.sha256(record).hexdigest() for record in records * (readers or 1))
+        assert digests == wanted
+
+
+@pytest.mark.parametrize("more", [0, 1, 5_000_000])
+def test_what_happens_to_be_as_large_as_a_block_is_read_whole(s3_url, more):
+    block = 127 << 20
+    data = np.random.default_rng(more).bytes(block + more)
+    tf.io.write_file(f"{s3_url}/whole", data)
+    assert tf.io.read_file(f"{s3_url}/whole").numpy() == data
+    with gfile.GFile(f"{s3_url}/whole", "rb") as file:
+        assert file.read(block) == data[:block]
+        assert file.read() == data[block:]
+
+
+@pytest.mark.parametrize("blocks", [1, 8])
+def test_a_tensor_as_large_as_blocks_is_restored(s3_url, blocks):
+    """TensorFlow reads large tensors in up to eight parts."""
+    value = np.random.default_rng(blocks).integers(0, 256, blocks * (127 << 20), np.uint8)
+    path = tf.train.Checkpoint(v=tf.Variable(value), after=tf.Variable(1.5)).write(f"{s3_url}/checkpoint")
+    restored = {"v": tf.Variable(tf.zeros_like(value)), "after": tf.Variable(0.0)}
+    tf.train.Checkpoint(**restored).read(path)
+    assert np.array_equal(restored["v"].numpy(), value)
+    assert restored["after"].numpy() == 1.5
 
 
 def test_thirty_two_threads_read_one_file(remote):

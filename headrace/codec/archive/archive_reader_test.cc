@@ -5,11 +5,11 @@
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
-#include <string>
-#include <vector>
 
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"

@@ -1,6 +1,7 @@
 #include "headrace/codec/image/image_builder_test.h"
 
 #include <gtest/gtest.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>

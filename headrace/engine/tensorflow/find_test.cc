@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <string>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/engine/tensorflow/trace.h"

@@ -1,6 +1,7 @@
 #include "headrace/engine/tensorflow/meta_graph.h"
 
 #include <gtest/gtest.h>
+
 #include <random>
 #include <string>
 

@@ -1,6 +1,7 @@
 #include "headrace/engine/tensorflow/watchdog.h"
 
 #include <gtest/gtest.h>
+
 #include <future>
 
 namespace headrace::tensorflow {

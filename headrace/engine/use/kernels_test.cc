@@ -1,6 +1,7 @@
 #include "headrace/engine/use/kernels.h"
 
 #include <gtest/gtest.h>
+
 #include <bit>
 #include <cmath>
 #include <random>

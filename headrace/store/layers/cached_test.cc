@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <string>
-#include <vector>
 
 #include <atomic>
 #include <filesystem>
 #include <latch>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"

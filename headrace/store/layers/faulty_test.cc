@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <string>
-#include <vector>
 
 #include <bit>
+#include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"

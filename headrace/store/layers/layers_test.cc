@@ -1,6 +1,7 @@
 // Every layer around drivers of two kinds, through the conformance suite.
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

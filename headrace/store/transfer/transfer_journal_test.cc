@@ -1,6 +1,7 @@
 #include "headrace/store/transfer/transfer_journal.h"
 
 #include <gtest/gtest.h>
+
 #include <chrono>
 #include <filesystem>
 #include <fstream>

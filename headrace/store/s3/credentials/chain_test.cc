@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <mutex>

@@ -1,6 +1,7 @@
 #include "headrace/store/s3/credentials/sigv4.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace headrace {
