@@ -28,6 +28,14 @@ std::uint32_t choose_eighths(const ImageHeader& header, const DecodeOptions& opt
 
 }  // namespace
 
+std::uint64_t decode_memory_bytes(const ImageHeader& header, std::uint32_t channels) {
+  constexpr std::uint64_t kMostScanBytes = 8;  // two for each component of a pixel
+  const bool is_rewritten = header.is_cmyk || header.orientation != 1 || header.channels != channels;
+  const std::uint64_t pixels = std::uint64_t{header.size.width} * header.size.height;
+  return pixels * (Image::kMaxChannels + (is_rewritten ? Image::kMaxChannels : 0) +
+                   (header.has_several_scans ? kMostScanBytes : 0));
+}
+
 Status ImageDecoder::decode(BytesView encoded, const DecodeOptions& options, Image& out) {
   Status status = decode_upright(encoded, options, out);
   if (!status) out.clear();

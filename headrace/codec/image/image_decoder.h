@@ -27,6 +27,10 @@ struct DecodeOptions {
   std::uint64_t max_pixels = 100'000'000;
 };
 
+/// At most what decoding a picture of that header to so many channels takes, its pixels included, but for
+/// working memory for some of its rows. REQUIRES: the declared size has been compared with a limit
+std::uint64_t decode_memory_bytes(const ImageHeader& header, std::uint32_t channels);
+
 /// Decodes JPEG and PNG. The same bytes, options and library versions give the same pixels. Keep one for many
 /// images: memory for pixels is taken only when an image is larger than those before. Memory: `out` and,
 /// where a picture is turned or its channels changed, as much again; of a progressive JPEG, up to eight bytes

@@ -275,5 +275,27 @@ TEST(ImageEncoder, EncodesACrop) {
   EXPECT_EQ(decode(png), samples_of(part));
 }
 
+TEST(ImageDecoder, SaysHowMuchMemoryAPictureTakes) {
+  const ImageHeader header{.size = {100, 10}, .channels = 3};
+  EXPECT_EQ(decode_memory_bytes(header, 3), 4'000U);
+  EXPECT_EQ(decode_memory_bytes(header, 1), 8'000U);
+  ImageHeader turned = header;
+  turned.orientation = 6;
+  EXPECT_EQ(decode_memory_bytes(turned, 3), 8'000U);
+  turned.has_several_scans = true;
+  EXPECT_EQ(decode_memory_bytes(turned, 3), 16'000U);
+}
+
+// What it had kept is freed: the address sanitizer would tell.
+TEST(ImageDecoder, MayBeReplaced) {
+  const Bytes jpeg = make_jpeg(smooth_image({20, 10}, 3).view(), {});
+  ImageDecoder decoder;
+  Image first, second;
+  ASSERT_TRUE(decoder.decode(jpeg, {}, first));
+  decoder = ImageDecoder();
+  ASSERT_TRUE(decoder.decode(jpeg, {}, second));
+  EXPECT_EQ(samples_of(first.view()), samples_of(second.view()));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -66,6 +66,7 @@ Result<ImageFormat> recognize(BytesView encoded) {
 // ---- JPEG --------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda, kApp1 = 0xe1;
+constexpr std::uint32_t kProgressiveFrame = 0xc2;
 
 // The next marker, and where its segment begins; passes over bytes between segments, as libjpeg does.
 struct JpegMarker {
@@ -90,6 +91,8 @@ bool is_frame(std::uint32_t marker) {
 // Sequential and progressive with Huffman codes; the others are lossless, hierarchical or arithmetic-coded.
 bool is_known_frame(std::uint32_t marker) { return marker <= 0xc2; }
 
+std::uint32_t components_of(const ImageHeader& header) { return header.is_cmyk ? 4 : header.channels; }
+
 Status read_frame(std::uint32_t marker, BytesView segment, ImageHeader& header) {
   if (segment.size() < 6) return Error{Code::kDataLoss, "the JPEG's frame header is damaged"};
   header.bits = byte_at(segment, 0);
@@ -103,6 +106,8 @@ Status read_frame(std::uint32_t marker, BytesView segment, ImageHeader& header) 
   if (components != 1 && components != 3 && components != 4)
     return Error{Code::kUnimplemented, concat("a JPEG of ", components, " components is not read here")};
   header.channels = components == 1 ? 1 : 3;
+  header.is_cmyk = components == 4;
+  header.has_several_scans = marker == kProgressiveFrame;
   return {};
 }
 
@@ -114,7 +119,12 @@ Result<ImageHeader> read_jpeg_header(BytesView encoded) {
     if (!marker || encoded.size() - marker->end < 2) return cut_short("JPEG");
     position = marker->end;
     if (stands_alone(marker->code)) continue;
-    if (marker->code == kStartOfScan && header.channels != 0) return header;
+    if (marker->code == kStartOfScan && header.channels != 0) {
+      // A scan says first how many bytes its header has, then how many of the components are in it.
+      const std::uint32_t scanned = encoded.size() - position < 3 ? 0 : byte_at(encoded, position + 2);
+      header.has_several_scans = header.has_several_scans || scanned < components_of(header);
+      return header;
+    }
     if (marker->code == kStartOfScan || marker->code == kStartOfImage || marker->code == kEndOfImage)
       return Error{Code::kDataLoss, "the JPEG is damaged: no frame header before its pixels"};
     const std::size_t length = big_endian(encoded, position, 2);

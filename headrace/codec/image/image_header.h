@@ -27,6 +27,10 @@ struct ImageHeader {
   std::uint32_t bits = 8;
   /// Exif's: 1 is upright, 2 to 8 say how to turn and mirror; 1 where nothing is said or it makes no sense.
   std::uint32_t orientation = 1;
+  /// Of a JPEG: four inks instead of colours, and pixels that come in several passes over the picture, as
+  /// those of a progressive one do. Both take more memory to decode.
+  bool is_cmyk = false;
+  bool has_several_scans = false;
 };
 
 /// Whether width and height change places when the image is turned upright.

@@ -53,6 +53,18 @@ TEST(ImageHeader, SaysSizeAndChannels) {
   }
 }
 
+TEST(ImageHeader, SaysWhatTakesMoreMemoryToDecode) {
+  const Image picture = smooth_image(kSize, 3);
+  EXPECT_FALSE(read_image_header(make_jpeg(picture.view(), {}))->has_several_scans);
+  for (const JpegScans scans : {JpegScans::kOneForEachComponent, JpegScans::kProgressive})
+    EXPECT_TRUE(read_image_header(make_jpeg(picture.view(), {.scans = scans}))->has_several_scans);
+  const auto cmyk =
+      read_image_header(make_jpeg(smooth_image(kSize, 4).view(), {.colors = JpegColors::kCmyk}));
+  EXPECT_TRUE(cmyk->is_cmyk);
+  EXPECT_FALSE(cmyk->has_several_scans);
+  EXPECT_FALSE(read_image_header(small_jpeg(1))->has_several_scans);
+}
+
 TEST(ImageHeader, TransparencyOfAPaletteOrAColorIsAChannel) {
   const std::string palette = png_chunk("PLTE", std::string(6, 'x'));
   const std::string transparency = png_chunk("tRNS", "x");

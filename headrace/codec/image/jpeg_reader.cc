@@ -15,6 +15,13 @@ namespace headrace {
 // libjpeg reports errors by a function that must not return: it jumps to `escape`. Functions that set it hold
 // nothing with a destructor, and call C alone.
 struct JpegState {
+  JpegState() = default;
+  ~JpegState() {
+    if (is_created) jpeg_destroy_decompress(&jpeg);
+  }
+  JpegState(const JpegState&) = delete;  // libjpeg has its address
+  JpegState& operator=(const JpegState&) = delete;
+
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
   jpeg_source_mgr source{};
@@ -130,9 +137,7 @@ Error describe(int code, const char* message) {
 JpegReader::JpegReader() : state_(std::make_unique<JpegState>()) {}
 JpegReader::JpegReader(JpegReader&&) noexcept = default;
 JpegReader& JpegReader::operator=(JpegReader&&) noexcept = default;
-JpegReader::~JpegReader() {
-  if (state_ && state_->is_created) jpeg_destroy_decompress(&state_->jpeg);
-}
+JpegReader::~JpegReader() = default;
 
 Result<JpegReader::Layout> JpegReader::read(BytesView encoded, const ImageHeader& header, bool wants_grey,
                                             std::uint32_t eighths, Image& out) {

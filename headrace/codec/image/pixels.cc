@@ -8,11 +8,12 @@
 
 namespace headrace {
 
-void flip_horizontally(const MutablePixelsView& pixels) {
+template <typename Sample>
+void flip_horizontally(const Pixels<Sample>& pixels) {
   const std::size_t channels = pixels.channels;
   for (std::size_t y = 0; y < pixels.size.height; ++y) {
-    std::uint8_t* left = pixels.row(y);
-    std::uint8_t* right = left + pixels.row_samples();
+    Sample* left = pixels.row(y);
+    Sample* right = left + pixels.row_samples();
     while (left + channels < right) {
       right -= channels;
       std::swap_ranges(left, left + channels, right);
@@ -20,6 +21,8 @@ void flip_horizontally(const MutablePixelsView& pixels) {
     }
   }
 }
+template void flip_horizontally(const MutablePixelsView& pixels);
+template void flip_horizontally(const MutableFloatPixelsView& pixels);
 
 Status Image::reshape(ImageSize size, std::uint32_t channels) {
   constexpr std::uint64_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();

@@ -55,8 +55,9 @@ Pixels<Sample> crop(const Pixels<Sample>& from, const Rectangle& part) {
   return {begin, part.size, from.channels, from.row_stride};
 }
 
-/// Mirrors each row in place: left becomes right.
-void flip_horizontally(const MutablePixelsView& pixels);
+/// Mirrors each row in place: left becomes right. For samples of 8 bits, and floats.
+template <typename Sample>
+void flip_horizontally(const Pixels<Sample>& pixels);
 
 /// Owns pixels, and keeps its memory from one picture to the next. One thread at a time.
 class Image {

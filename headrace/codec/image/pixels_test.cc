@@ -24,6 +24,9 @@ TEST(Pixels, AFlipMirrorsEachRow) {
   Image even = image_of({4, 1}, 1, {1, 2, 3, 4});
   flip_horizontally(even.mutable_view());
   EXPECT_THAT(samples_of(even.view()), ElementsAre(4, 3, 2, 1));
+  std::vector<float> floats = {0.5F, 1.5F, 2.5F, 3.5F};
+  flip_horizontally(dense_pixels(floats.data(), {2, 1}, 2));
+  EXPECT_THAT(floats, ElementsAre(2.5F, 3.5F, 0.5F, 1.5F));
 }
 
 TEST(Image, KeepsItsMemoryForSmallerPictures) {

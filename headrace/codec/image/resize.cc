@@ -62,6 +62,10 @@ void store(float value, std::uint8_t* to) {
 
 }  // namespace
 
+std::string_view resize_method_name(ResizeMethod method) {
+  return method == ResizeMethod::kArea ? "area" : "bilinear";
+}
+
 Status Resizer::resize(const PixelsView& from, ResizeMethod method, const MutablePixelsView& to) {
   return resize_to(from, method, to);
 }

@@ -4,6 +4,7 @@
 /// ResizeBilinear (half_pixel_centers) and ResizeArea; docs/images.md has the formulas.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "headrace/codec/image/bilinear_kernel.h"
@@ -15,6 +16,9 @@ enum class ResizeMethod : std::uint8_t {
   kBilinear,  // of the four pixels around the point; where an image shrinks, others are passed over
   kArea,      // the mean of all that a pixel covers, those at its edges in part
 };
+
+/// "bilinear", "area".
+std::string_view resize_method_name(ResizeMethod method);
 
 /// Keeps the weights of columns, and makes them anew when widths change: one for many images. To 8 bits, or
 /// to float in 0 to 255. The first is the second rounded, half up; if bilinear, after an error of 1 / 100
