@@ -38,4 +38,8 @@ FeatureType feature_type_of(std::string_view name) {
                 &feature_type_name);
 }
 
+ResizeMethod resize_method_of(std::string_view name) {
+  return choose("method", name, {ResizeMethod::kBilinear, ResizeMethod::kArea}, &resize_method_name);
+}
+
 }  // namespace headrace::python

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "headrace/codec/image/resize.h"
 #include "headrace/record/example.h"
 #include "headrace/stream/dataset.h"
 #include "headrace/stream/order.h"
@@ -14,5 +15,6 @@ namespace headrace::python {
 CorruptionPolicy policy_of(std::string_view name);
 ShuffleMode shuffle_mode_of(std::string_view name);
 FeatureType feature_type_of(std::string_view name);
+ResizeMethod resize_method_of(std::string_view name);
 
 }  // namespace headrace::python

@@ -1,5 +1,6 @@
 #include "bindings/python/loader.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,6 +12,7 @@
 #include "bindings/python/batch.h"
 #include "bindings/python/choices.h"
 #include "bindings/python/dataset.h"
+#include "bindings/python/images.h"
 #include "headrace/base/text.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
@@ -39,6 +41,8 @@ using FoundTuple = std::tuple<std::string, std::uint64_t, std::uint64_t, std::op
 struct Arguments {
   std::vector<SourceTuple> sources;
   std::vector<ColumnTuple> columns;
+  std::vector<ImageTuple> images;
+  std::vector<AugmentationTuple> augment;
   std::uint64_t batch_size = 0;
   std::string shuffle;
   std::uint64_t window_bytes = 0;
@@ -75,18 +79,25 @@ Column column_of(const ColumnTuple& tuple) {
   return column;
 }
 
-ColumnView view_of(const ColumnTuple& tuple) {
+ColumnView view_of(const ColumnTuple& tuple, const ImageOptions& images) {
   const auto& [name, type, shape, fill] = tuple;
   PyObject* interned = nb::str(name.data(), name.size()).release().ptr();
   PyUnicode_InternInPlace(&interned);
-  ColumnView view{.name = nb::steal<nb::str>(interned), .type = feature_type_of(type)};
-  if (shape) view.row_shape.emplace(shape->begin(), shape->end());
+  ColumnView view{.name = nb::steal<nb::str>(interned),
+                  .type = batch_columns({column_of(tuple)}, images).front().type};
+  if (const auto image = images.columns.find(name); image != images.columns.end()) {
+    const ImageSize size = size_in_batch(image->second, images.augmentations);
+    view.row_shape = {size.height, size.width, image->second.channels};
+  } else if (shape) {
+    view.row_shape.emplace(shape->begin(), shape->end());
+  }
   return view;
 }
 
-std::vector<ColumnView> views_of(const std::vector<ColumnTuple>& columns) {
+std::vector<ColumnView> views_of(const Arguments& arguments) {
+  const ImageOptions images = images_of(arguments.images, arguments.augment);
   std::vector<ColumnView> views;
-  for (const ColumnTuple& column : columns) views.push_back(view_of(column));
+  for (const ColumnTuple& column : arguments.columns) views.push_back(view_of(column, images));
   return views;
 }
 
@@ -104,7 +115,8 @@ std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
 }
 
 LoaderOptions options_of(const Arguments& arguments) {
-  LoaderOptions options{.batch_size = arguments.batch_size,
+  LoaderOptions options{.images = images_of(arguments.images, arguments.augment),
+                        .batch_size = arguments.batch_size,
                         .shuffle = shuffle_mode_of(arguments.shuffle),
                         .seed = arguments.seed,
                         .epochs = arguments.epochs,
@@ -187,7 +199,7 @@ class Loader {
   Loader(const Arguments& arguments, const std::optional<nb::bytes>& state,
          const std::optional<Position>& position)
       : engine_("this loader", sources_of(arguments.sources), options_of(arguments)),
-        converter_(views_of(arguments.columns)) {
+        converter_(views_of(arguments)) {
     if (position) position_ = *position;
     if (state) position_ = position_of(*state);
     Engine& engine = engine_.here();
@@ -354,20 +366,22 @@ void bind_loader(nb::module_& module) {
       .def(
           "__init__",
           [](Loader* self, std::vector<SourceTuple> sources, std::vector<ColumnTuple> columns,
-             std::uint64_t batch_size, std::string shuffle, std::uint64_t window_bytes, std::uint64_t seed,
-             std::uint64_t epochs, bool drop_remainder, std::uint64_t rank, std::uint64_t world_size,
-             std::string on_corrupt, int threads, std::uint64_t memory_budget_bytes, bool headspace,
-             bool trace, const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
-            new (self) Loader({std::move(sources), std::move(columns), batch_size, std::move(shuffle),
-                               window_bytes, seed, epochs, drop_remainder, rank, world_size,
-                               std::move(on_corrupt), threads, memory_budget_bytes, headspace, trace},
-                              state, position);
+             std::vector<ImageTuple> images, std::vector<AugmentationTuple> augment, std::uint64_t batch_size,
+             std::string shuffle, std::uint64_t window_bytes, std::uint64_t seed, std::uint64_t epochs,
+             bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::string on_corrupt,
+             int threads, std::uint64_t memory_budget_bytes, bool headspace, bool trace,
+             const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
+            new (self)
+                Loader({std::move(sources), std::move(columns), std::move(images), std::move(augment),
+                        batch_size, std::move(shuffle), window_bytes, seed, epochs, drop_remainder, rank,
+                        world_size, std::move(on_corrupt), threads, memory_budget_bytes, headspace, trace},
+                       state, position);
           },
-          nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("batch_size"), nb::arg("shuffle"),
-          nb::arg("window_bytes"), nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"),
-          nb::arg("rank"), nb::arg("world_size"), nb::arg("on_corrupt"), nb::arg("threads"),
-          nb::arg("memory_budget_bytes"), nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(),
-          nb::arg("position").none())
+          nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("images"), nb::arg("augment"),
+          nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("window_bytes"), nb::arg("seed"),
+          nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"), nb::arg("world_size"),
+          nb::arg("on_corrupt"), nb::arg("threads"), nb::arg("memory_budget_bytes"), nb::arg("headspace"),
+          nb::arg("trace"), nb::arg("state").none(), nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("close", &Loader::close)
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))

@@ -73,7 +73,7 @@ class ShardJob {
         predictor_(std::move(predictor)),
         decoder_(std::move(decoder)),
         // A pool's memory is aligned as the engine wants it.
-        batch_(BatchPool::create(std::vector{decoder_.columns().front()}, options.batch_size)->take()),
+        batch_(BatchPool::create({batch_column(decoder_.columns().front())}, options.batch_size)->take()),
         id_views_(options.batch_size) {
     buffers_ = {reinterpret_cast<float*>(batch_.column(0))};
     if (decoder_.columns().size() > 1) buffers_.emplace_back(id_views_.data());

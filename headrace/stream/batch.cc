@@ -14,9 +14,15 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kBatchAlignmentBytes - 1) / kBatchAlignmentBytes * kBatchAlignmentBytes;
 }
 
-std::uint64_t value_bytes(FeatureType type) {
-  if (type == FeatureType::kBytes) return 1;
-  return type == FeatureType::kFloat32 ? sizeof(float) : sizeof(std::int64_t);
+std::uint64_t value_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return sizeof(float);
+    case ElementType::kInt64:
+      return sizeof(std::int64_t);
+    default:
+      return 1;
+  }
 }
 
 template <typename T>
@@ -26,9 +32,20 @@ std::uint64_t memory_of(const std::vector<T>& values) {
 
 }  // namespace
 
-bool is_fixed(const Column& column) { return column.length && column.type != FeatureType::kBytes; }
+BatchColumn batch_column(const Column& feature) {
+  switch (feature.type) {
+    case FeatureType::kFloat32:
+      return {ElementType::kFloat32, feature.length};
+    case FeatureType::kInt64:
+      return {ElementType::kInt64, feature.length};
+    default:
+      return {ElementType::kBytes, feature.length};
+  }
+}
 
-std::uint64_t row_bytes(const Column& column) {
+bool is_fixed(const BatchColumn& column) { return column.length && column.type != ElementType::kBytes; }
+
+std::uint64_t row_bytes(const BatchColumn& column) {
   if (!is_fixed(column)) return 0;
   return *column.length * value_bytes(column.type);
 }
@@ -65,13 +82,13 @@ struct Batch::Memory {
 };
 
 ColumnData Batch::data(std::size_t i) const {
-  const Column& column = memory_->pool->columns()[i];
+  const BatchColumn& column = memory_->pool->columns()[i];
   if (is_fixed(column)) return {this->column(i), rows * *column.length};
   VariableColumn& from = memory_->variable[i];
   ColumnData data{.row_offsets = from.row_offsets, .byte_offsets = from.byte_offsets};
-  if (column.type == FeatureType::kBytes) {
+  if (column.type == ElementType::kBytes) {
     data.values = from.bytes.data(), data.value_count = from.bytes.size();
-  } else if (column.type == FeatureType::kFloat32) {
+  } else if (column.type == ElementType::kFloat32) {
     data.values = reinterpret_cast<std::byte*>(from.floats.data()), data.value_count = from.floats.size();
   } else {
     data.values = reinterpret_cast<std::byte*>(from.integers.data()), data.value_count = from.integers.size();
@@ -80,7 +97,7 @@ ColumnData Batch::data(std::size_t i) const {
 }
 
 std::uint64_t Batch::content_bytes() const {
-  const std::vector<Column>& columns = memory_->pool->columns();
+  const std::vector<BatchColumn>& columns = memory_->pool->columns();
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnData data = this->data(i);
@@ -98,9 +115,9 @@ float* Batch::weights() const {
 
 VariableColumn& Batch::variable(std::size_t i) const { return memory_->variable[i]; }
 
-BatchPool::BatchPool(std::vector<Column> columns, std::uint64_t rows)
+BatchPool::BatchPool(std::vector<BatchColumn> columns, std::uint64_t rows)
     : columns_(std::move(columns)), rows_(rows) {
-  for (const Column& column : columns_) {
+  for (const BatchColumn& column : columns_) {
     offsets_.push_back(fixed_bytes_);
     fixed_bytes_ += aligned(rows_ * row_bytes(column));
   }
@@ -108,7 +125,7 @@ BatchPool::BatchPool(std::vector<Column> columns, std::uint64_t rows)
   fixed_bytes_ += aligned(rows_ * sizeof(float));
 }
 
-std::shared_ptr<BatchPool> BatchPool::create(std::vector<Column> columns, std::uint64_t rows) {
+std::shared_ptr<BatchPool> BatchPool::create(std::vector<BatchColumn> columns, std::uint64_t rows) {
   return std::shared_ptr<BatchPool>(new BatchPool(std::move(columns), rows));
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,11 +20,24 @@ namespace headrace {
 /// Every fixed column of a batch starts at a multiple of this.
 inline constexpr std::size_t kBatchAlignmentBytes = 64;
 
-/// Fixed: so many float32 or int64 in every row. All other columns vary in size from row to row.
-bool is_fixed(const Column& column);
+/// What a column of a batch consists of.
+enum class ElementType : std::uint8_t { kFloat32, kInt64, kUint8, kBytes };
+
+/// A column of a batch: the values of a feature, or the samples of an image's pixels.
+struct BatchColumn {
+  ElementType type = ElementType::kFloat32;
+  /// Values of a row; none: any number.
+  std::optional<std::uint32_t> length{};
+};
+
+/// Of a feature whose values are taken as they are.
+BatchColumn batch_column(const Column& feature);
+
+/// Fixed: so many numbers in every row. All other columns vary in size from row to row.
+bool is_fixed(const BatchColumn& column);
 
 /// Bytes of one row of a fixed column; 0 of any other.
-std::uint64_t row_bytes(const Column& column);
+std::uint64_t row_bytes(const BatchColumn& column);
 
 /// Where one column of a batch lies.
 ///
@@ -103,13 +117,13 @@ class Batch {
 /// Memory for batches of one shape. Thread-safe; lives as long as any of its batches.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
-  static std::shared_ptr<BatchPool> create(std::vector<Column> columns, std::uint64_t rows);
+  static std::shared_ptr<BatchPool> create(std::vector<BatchColumn> columns, std::uint64_t rows);
   ~BatchPool();
 
   /// A batch of `rows` rows; the content is undefined, columns that are not fixed are empty.
   Batch take();
 
-  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<BatchColumn>& columns() const { return columns_; }
   std::uint64_t rows() const { return rows_; }
   /// Of the fixed columns and the weights of one batch.
   std::uint64_t fixed_bytes() const { return fixed_bytes_; }
@@ -126,10 +140,10 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
  private:
   friend class Batch;
   friend struct Batch::Memory;
-  BatchPool(std::vector<Column> columns, std::uint64_t rows);
+  BatchPool(std::vector<BatchColumn> columns, std::uint64_t rows);
   void give_back(std::unique_ptr<Batch::Memory> memory);
 
-  const std::vector<Column> columns_;
+  const std::vector<BatchColumn> columns_;
   const std::uint64_t rows_;
   std::uint64_t fixed_bytes_ = 0;
   std::vector<std::uint64_t> offsets_;  // of the columns, then of the weights

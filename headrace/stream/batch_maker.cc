@@ -45,20 +45,36 @@ void copy(std::byte* to, BytesView from) {
   std::memcpy(to, from.data(), from.size());
 }
 
+// The shard is as it was written: the image was bad before.
+Error with_image_advice(Error error) {
+  error.message += "; replace the image, or leave such records out with --on-corrupt skip-record";
+  return error;
+}
+
 }  // namespace
 
-BatchMaker::BatchMaker(ExampleDecoder decoder, CorruptionPolicy policy)
-    : decoder_(std::move(decoder)), policy_(policy), strings_(decoder_.columns().size()) {}
+BatchMaker::BatchMaker(ExampleDecoder decoder, const LoaderOptions& options, PictureMemory& pictures)
+    : decoder_(std::move(decoder)),
+      columns_(batch_columns(options.columns, options.images)),
+      reader_(options.seed, options.images.augmentations, pictures),
+      batch_size_(options.batch_size),
+      policy_(options.on_corrupt),
+      strings_(columns_.size()) {
+  for (const Column& column : decoder_.columns()) {
+    const auto image = options.images.columns.find(column.name);
+    images_.push_back(image == options.images.columns.end() ? std::nullopt : std::optional(image->second));
+  }
+}
 
-Result<BatchMaker> BatchMaker::create(const std::vector<Column>& columns, CorruptionPolicy policy) {
-  HEADRACE_TRY(ExampleDecoder decoder, ExampleDecoder::create(columns));
-  return BatchMaker(std::move(decoder), policy);
+Result<BatchMaker> BatchMaker::create(const LoaderOptions& options, PictureMemory& pictures) {
+  HEADRACE_TRY(ExampleDecoder decoder, ExampleDecoder::create(options.columns));
+  return BatchMaker(std::move(decoder), options, pictures);
 }
 
 // Lets the decoder write into the batch: numbers in their place, strings as views until they are gathered.
 void BatchMaker::point_to(const Batch& batch) {
   buffers_.clear();
-  for (std::size_t i = 0; i < decoder_.columns().size(); ++i) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = decoder_.columns()[i];
     VariableColumn& variable = batch.variable(i);
     const bool is_float = column.type == FeatureType::kFloat32;
@@ -69,7 +85,7 @@ void BatchMaker::point_to(const Batch& batch) {
       } else {
         buffers_.emplace_back(&strings_[i]);
       }
-    } else if (is_fixed(column)) {
+    } else if (column.length) {
       if (is_float) {
         buffers_.emplace_back(reinterpret_cast<float*>(batch.column(i)));
       } else {
@@ -86,21 +102,36 @@ void BatchMaker::point_to(const Batch& batch) {
 
 void BatchMaker::end_row(const Batch& batch, std::size_t row, bool is_good) {
   batch.weights()[row] = is_good ? 1.0F : 0.0F;
-  for (std::size_t i = 0; i < decoder_.columns().size(); ++i) {
-    const Column& column = decoder_.columns()[i];
-    if (column.length) continue;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].length) continue;
     VariableColumn& variable = batch.variable(i);
-    const std::size_t size = column.type == FeatureType::kBytes     ? strings_[i].size()
-                             : column.type == FeatureType::kFloat32 ? variable.floats.size()
-                                                                    : variable.integers.size();
+    const std::size_t size = columns_[i].type == ElementType::kBytes     ? strings_[i].size()
+                             : columns_[i].type == ElementType::kFloat32 ? variable.floats.size()
+                                                                         : variable.integers.size();
     variable.row_offsets.push_back(static_cast<std::int64_t>(size));
+  }
+}
+
+// Takes back what a row has appended that turned out to be bad.
+void BatchMaker::undo_row(const Batch& batch) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].length) continue;
+    VariableColumn& variable = batch.variable(i);
+    const auto size = static_cast<std::size_t>(variable.row_offsets.back());
+    if (columns_[i].type == ElementType::kBytes) {
+      strings_[i].resize(size);
+    } else if (columns_[i].type == ElementType::kFloat32) {
+      variable.floats.resize(size);
+    } else {
+      variable.integers.resize(size);
+    }
   }
 }
 
 // Copies what the views of byte columns show, since the records go.
 void BatchMaker::gather_strings(const Batch& batch) {
-  for (std::size_t i = 0; i < decoder_.columns().size(); ++i) {
-    if (decoder_.columns()[i].type != FeatureType::kBytes) continue;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].type != ElementType::kBytes) continue;
     VariableColumn& variable = batch.variable(i);
     variable.byte_offsets.reserve(strings_[i].size() + 1);
     variable.byte_offsets.push_back(0);
@@ -121,18 +152,23 @@ void BatchMaker::note(std::string message) {
   if (remarks_.size() < kRemarks) remarks_.push_back(std::move(message));
 }
 
-Status BatchMaker::make(std::span<const Window::Place> places, const RecordOfBatch& record,
-                        const Describe& describe, Batch& batch) {
+std::byte* BatchMaker::place_of(const Batch& batch, std::size_t column, std::size_t row) const {
+  return batch.column(column) + row * row_bytes(columns_[column]);
+}
+
+Status BatchMaker::make(const Records& records, Batch& batch) {
   point_to(batch);
   batch.records = 0;
-  std::uint64_t first_good = 0;  // of all ranks' records, as far as that was looked for
+  Repeated repeated;
+  const std::span<const Window::Place> places = records.places;
   for (std::size_t row = 0; row < batch.rows; ++row) {
+    if (records.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
     if (row + 1 < places.size()) prefetch(places[row + 1]);
     bool is_good = false;
     if (row < places.size()) {
-      HEADRACE_TRY(is_good, decode(places[row], describe, row));
+      HEADRACE_TRY(is_good, make_row(records, batch, row));
     }
-    if (!is_good && !repeat(record, first_good, row)) clear(batch, row);
+    if (!is_good && !repeat(records, batch, repeated, row)) clear(batch, row);
     end_row(batch, row, is_good);
     batch.records += is_good ? 1 : 0;
   }
@@ -141,35 +177,65 @@ Status BatchMaker::make(std::span<const Window::Place> places, const RecordOfBat
 }
 
 // False if it is a hole.
-Result<bool> BatchMaker::decode(const Window::Place& place, const Describe& describe, std::size_t row) {
+Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, std::size_t row) {
+  const Window::Place& place = records.places[row];
   if (place.hole != nullptr) {
     note(place.hole->message);
     return false;
   }
   Status status = decoder_.decode(place.data, buffers_, row);
+  const bool is_example = static_cast<bool>(status);
+  if (is_example) status = read_images(batch, records.first + row, row);
   if (status) return true;
-  Error error = std::move(status).error().in(describe(row));
-  if (policy_ == CorruptionPolicy::kFail) return with_advice(std::move(error));
+  Error error = std::move(status).error().in(records.describe(row));
+  if (policy_ == CorruptionPolicy::kFail)
+    return is_example ? with_image_advice(std::move(error)) : with_advice(std::move(error));
   note(std::move(error.message));
   return false;
 }
 
-// The batch's first good record again, looked for from number `first_good` on; false if there is none.
-bool BatchMaker::repeat(const RecordOfBatch& record, std::uint64_t& first_good, std::size_t row) {
-  for (; const std::optional<Window::Place> place = record(first_good); ++first_good) {
-    if (place->hole == nullptr && decoder_.decode(place->data, buffers_, row)) return true;
+// From the encoded images that the decoder has found. After an error, the row is as before it.
+Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::size_t row) {
+  const DrawPosition at{batch.epoch, batch.number * batch_size_ + number};
+  for (std::size_t i = 0; i < images_.size(); ++i) {
+    if (!images_[i]) continue;
+    Status status = reader_.read(strings_[i][row], *images_[i], at, place_of(batch, i, row));
+    if (status) continue;
+    undo_row(batch);
+    return std::move(status).error().in(concat("feature \"", decoder_.columns()[i].name, "\""));
+  }
+  return {};
+}
+
+// The batch's first good record again; false if there is none.
+bool BatchMaker::repeat(const Records& records, const Batch& batch, Repeated& repeated, std::size_t row) {
+  for (; const std::optional<Window::Place> place = records.find(repeated.number); ++repeated.number) {
+    if (place->hole != nullptr || !decoder_.decode(place->data, buffers_, row)) continue;
+    if (repeated.row) {
+      copy_images(batch, *repeated.row, row);
+    } else if (!read_images(batch, repeated.number, row)) {
+      continue;
+    }
+    repeated.row = row;
+    return true;
   }
   return false;
 }
 
+void BatchMaker::copy_images(const Batch& batch, std::size_t from_row, std::size_t row) {
+  for (std::size_t i = 0; i < images_.size(); ++i) {
+    if (!images_[i]) continue;
+    std::memcpy(place_of(batch, i, row), place_of(batch, i, from_row), row_bytes(columns_[i]));
+  }
+}
+
 void BatchMaker::clear(const Batch& batch, std::size_t row) {
-  for (std::size_t i = 0; i < decoder_.columns().size(); ++i) {
-    const Column& column = decoder_.columns()[i];
-    if (is_fixed(column)) {
-      std::memset(batch.column(i) + row * row_bytes(column), 0, row_bytes(column));
-    } else if (column.length) {
-      std::fill_n(strings_[i].begin() + static_cast<std::ptrdiff_t>(row * *column.length), *column.length,
-                  BytesView());
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (is_fixed(columns_[i])) {
+      std::memset(place_of(batch, i, row), 0, row_bytes(columns_[i]));
+    } else if (columns_[i].length) {
+      const std::uint32_t length = *columns_[i].length;
+      std::fill_n(strings_[i].begin() + static_cast<std::ptrdiff_t>(row * length), length, BytesView());
     }
   }
 }

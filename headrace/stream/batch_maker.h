@@ -4,49 +4,76 @@
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "headrace/stream/batch.h"
-#include "headrace/stream/dataset.h"
-#include "headrace/stream/source.h"
+#include "headrace/stream/image_reader.h"
+#include "headrace/stream/loader.h"
 
 namespace headrace {
 
 /// One thread at a time; each thread has its own.
 class BatchMaker {
  public:
+  /// Borrows `pictures`. Of the options: columns, images, seed, batch size and what becomes of bad records.
+  /// REQUIRES: check_images
   /// \error kInvalidArgument  two columns of one name
-  static Result<BatchMaker> create(const std::vector<Column>& columns, CorruptionPolicy policy);
+  static Result<BatchMaker> create(const LoaderOptions& options, PictureMemory& pictures);
 
-  /// Names a row's record for people: "record 7 of s3://…".
-  using Describe = std::function<std::string(std::size_t row)>;
-  /// The batch's i-th record, of all ranks; none beyond the last.
-  using RecordOfBatch = std::function<std::optional<Window::Place>(std::uint64_t i)>;
-  /// Fills the batch: row i from `places[i]`. Rows beyond, and those of records that cannot be had or
-  /// decoded, get weight 0 and the first good one of all `record`s; without one, zeros and empty rows.
-  /// \error kDataLoss, kInvalidArgument  a record that cannot be decoded, under CorruptionPolicy::kFail
-  Status make(std::span<const Window::Place> places, const RecordOfBatch& record, const Describe& describe,
-              Batch& batch);
+  /// What a batch is to be made of. Where records are counted, it is from the batch's first, of all ranks.
+  struct Records {
+    /// Of this rank's rows; fewer where the rest is padding.
+    std::span<const Window::Place> places;
+    /// The number of the first of them.
+    std::uint64_t first = 0;
+    /// Any record of the batch; none beyond the last.
+    std::function<std::optional<Window::Place>(std::uint64_t number)> find;
+    /// Names a row's record for people: "record 7 of s3://…".
+    std::function<std::string(std::size_t row)> describe;
+    std::stop_token stop{};
+  };
+  /// Fills the batch, whose epoch and number are set: row i from `places[i]`. Rows beyond, and those of
+  /// records that cannot be had or decoded, get weight 0 and the first good record of the batch, with what
+  /// was drawn for that; without one, zeros and empty rows. Throws std::bad_alloc.
+  /// \error kDataLoss, kInvalidArgument  a record that cannot be decoded, under CorruptionPolicy::kFail; and
+  ///                                     what ImageReader says of an image
+  /// \error kCancelled                   `stop`
+  Status make(const Records& records, Batch& batch);
 
   /// Rows that were holes since the last call, and remarks about them, the first hundred.
   std::uint64_t take_corrupt_records() { return std::exchange(corrupt_records_, 0); }
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
 
  private:
-  BatchMaker(ExampleDecoder decoder, CorruptionPolicy policy);
+  // A record of the batch that rows of weight 0 repeat.
+  struct Repeated {
+    std::uint64_t number = 0;        // the first that may be good
+    std::optional<std::size_t> row;  // that has it already
+  };
+
+  BatchMaker(ExampleDecoder decoder, const LoaderOptions& options, PictureMemory& pictures);
   void point_to(const Batch& batch);
   void end_row(const Batch& batch, std::size_t row, bool is_good);
-  Result<bool> decode(const Window::Place& place, const Describe& describe, std::size_t row);
-  bool repeat(const RecordOfBatch& record, std::uint64_t& first_good, std::size_t row);
+  void undo_row(const Batch& batch);
+  Result<bool> make_row(const Records& records, const Batch& batch, std::size_t row);
+  Status read_images(const Batch& batch, std::uint64_t number, std::size_t row);
+  bool repeat(const Records& records, const Batch& batch, Repeated& repeated, std::size_t row);
+  void copy_images(const Batch& batch, std::size_t from_row, std::size_t row);
   void clear(const Batch& batch, std::size_t row);
   void gather_strings(const Batch& batch);
   void note(std::string message);
+  std::byte* place_of(const Batch& batch, std::size_t column, std::size_t row) const;
 
   ExampleDecoder decoder_;
+  std::vector<BatchColumn> columns_;                // as a batch holds them
+  std::vector<std::optional<ImageColumn>> images_;  // by column
+  ImageReader reader_;
+  std::uint64_t batch_size_;
   CorruptionPolicy policy_;
   std::vector<ColumnBuffer> buffers_;            // of the batch that is being made
-  std::vector<std::vector<BytesView>> strings_;  // by column; of byte columns
+  std::vector<std::vector<BytesView>> strings_;  // by column; of byte columns, and encoded images
   std::uint64_t corrupt_records_ = 0;
   std::vector<std::string> remarks_;
 };

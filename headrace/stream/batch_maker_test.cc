@@ -35,14 +35,16 @@ TEST(BatchMaker, GathersStringsOfEverySize) {
     builder.append_to(records[i]);
     places.push_back({.data = records[i]});
   }
-  auto maker = BatchMaker::create(columns, CorruptionPolicy::kFail);
+  PictureMemory pictures(0);
+  auto maker = BatchMaker::create({.columns = columns}, pictures);
   ASSERT_TRUE(maker);
-  const auto pool = BatchPool::create(columns, texts.size());
+  const auto pool = BatchPool::create(batch_columns(columns, {}), texts.size());
   const auto make = [&] {
     Batch batch = pool->take();
-    EXPECT_TRUE(maker->make(
-        places, [](std::uint64_t) { return std::nullopt; }, [](std::size_t) { return std::string(); },
-        batch));
+    EXPECT_TRUE(maker->make({.places = places,
+                             .find = [](std::uint64_t) { return std::nullopt; },
+                             .describe = [](std::size_t) { return std::string(); }},
+                            batch));
     const ColumnData data = batch.data(0);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto* bytes = reinterpret_cast<const char*>(data.values);

@@ -36,6 +36,8 @@ class BatchPlan {
   /// Records that an epoch of all ranks goes through.
   std::uint64_t records_per_epoch() const { return records_per_epoch_; }
   std::uint64_t batch_size() const { return batch_size_; }
+  /// The first of this rank's part of every batch, among the rows of all ranks.
+  std::uint64_t row_first() const { return row_first_; }
   /// Rows of this rank's part of every batch.
   std::uint64_t row_count() const { return row_count_; }
   bool is_mixture() const { return sources_.size() > 1; }

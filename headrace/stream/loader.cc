@@ -84,6 +84,7 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
     return Error{Code::kInvalidArgument, concat("a global batch of ", options.batch_size,
                                                 " cannot be split over ", options.world_size, " ranks")};
   }
+  HEADRACE_CHECK(check_images(options.images, options.columns));
   if (sources.empty() || sources.size() > kMaxMixtureSources) {
     return Error{Code::kInvalidArgument,
                  concat(sources.size(), " sources; a mixture has 1 … ", kMaxMixtureSources)};

@@ -14,6 +14,7 @@
 
 #include "headrace/stream/batch.h"
 #include "headrace/stream/dataset.h"
+#include "headrace/stream/image_options.h"
 #include "headrace/stream/source.h"
 
 namespace headrace {
@@ -29,6 +30,7 @@ struct LoaderSource {
 
 struct LoaderOptions {
   std::vector<Column> columns;
+  ImageOptions images{};
   std::uint64_t batch_size = 128;  // global
   ShuffleMode shuffle = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
@@ -95,8 +97,8 @@ struct RecordPlace {
 /// One consumer at a time; its threads end when it goes, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), rank ≥
-  ///                             world size, a weight that is not above 0
+  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), images
+  ///                             that check_images refuses, rank ≥ world size, a weight that is not above 0
   /// \error kResourceExhausted   the budget is smaller than what must be held at once; the message says how
   ///                             much that is
   /// \error kFailedPrecondition  no records

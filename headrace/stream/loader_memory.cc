@@ -4,6 +4,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
+#include "headrace/stream/image_reader.h"
 
 namespace headrace {
 namespace {
@@ -14,6 +15,8 @@ constexpr int kMostThreads = 16;
 // least: one that is ready and one that is being made. Besides, the caller has one.
 constexpr std::uint64_t kMostAhead = 8;
 constexpr std::uint64_t kLeastAhead = 2;
+// Of large pictures that are being decoded.
+constexpr std::uint64_t kLeastPictureBytes = 64 << 20;
 // No memory has so many bytes; more is as good as this, so that sums do not wrap around.
 constexpr double kMostBytes = 1LL << 60;
 
@@ -21,10 +24,10 @@ std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::mi
 
 // Of one batch, columns of any length as large as the records are on average.
 std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
-                          const std::vector<Column>& columns) {
+                          const std::vector<BatchColumn>& columns) {
   double row = sizeof(float);
   bool is_variable = false;
-  for (const Column& column : columns) {
+  for (const BatchColumn& column : columns) {
     row += static_cast<double>(row_bytes(column));
     is_variable = is_variable || !is_fixed(column);
   }
@@ -38,12 +41,14 @@ std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, c
 struct Needs {
   std::uint64_t batch = 0;
   std::uint64_t windows = 0;
-  std::uint64_t span = 0;    // of windows that lie within one batch; two more reach into it
-  std::uint64_t index = 0;   // in exact order
-  std::uint64_t thread = 0;  // while it loads a block
+  std::uint64_t span = 0;      // of windows that lie within one batch; two more reach into it
+  std::uint64_t index = 0;     // in exact order
+  std::uint64_t thread = 0;    // while it loads a block, and what it keeps to decode images
+  std::uint64_t pictures = 0;  // that are large
 
   std::uint64_t bytes(std::uint64_t ahead, int threads) const {
-    return windows + span + index + (ahead + 1) * batch + static_cast<std::uint64_t>(threads) * thread;
+    return windows + span + index + pictures + (ahead + 1) * batch +
+           static_cast<std::uint64_t>(threads) * thread;
   }
 };
 
@@ -51,7 +56,7 @@ std::uint64_t index_bytes(const Dataset& dataset) { return dataset.record_count(
 
 Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
                const LoaderOptions& options) {
-  Needs needs{.batch = batch_bytes(sources, plan, options.columns)};
+  Needs needs{.batch = batch_bytes(sources, plan, batch_columns(options.columns, options.images))};
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const Source& source = *sources[s];
     needs.windows += (source.is_held_whole() ? 1 : 2) * source.window_memory_bytes();
@@ -63,6 +68,8 @@ Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchP
     }
     needs.thread = std::max(needs.thread, thread);
   }
+  needs.thread += image_reader_bytes(options.images);
+  if (!options.images.columns.empty()) needs.pictures = kLeastPictureBytes;
   return needs;
 }
 
@@ -91,8 +98,9 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
         Code::kResourceExhausted,
         concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
                format_size(block), " and batches of ", format_size(needs.batch), " made of records of ",
-               format_size(needs.span), " needs ", format_size(least), ", but the memory budget is ",
-               format_size(budget), "; raise the budget, or make windows or batches smaller")};
+               format_size(needs.span), needs.pictures > 0 ? " and decoding images" : "", " needs ",
+               format_size(least), ", but the memory budget is ", format_size(budget),
+               "; raise the budget, or make windows or batches smaller")};
   }
   Pipeline::Sizes sizes{.depth = kLeastAhead, .threads = options.threads, .most_threads = options.threads};
   if (options.threads <= 0) {
@@ -115,6 +123,10 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
     const std::uint64_t more = std::min(rest / 2 / sources.size(), options.window_bytes);
     sizes.ahead_bytes += more;
     rest -= more * sources.size();
+  }
+  if (needs.pictures > 0) {
+    sizes.picture_bytes = needs.pictures + rest / 2;
+    rest -= rest / 2;
   }
   sizes.batch_budget_bytes = rest + (sizes.depth + 1) * needs.batch;
   return sizes;

@@ -52,7 +52,8 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
       plan_(plan),
       options_(options),
       sizes_(sizes),
-      batches_(BatchPool::create(options.columns, plan.row_count())),
+      batches_(BatchPool::create(batch_columns(options.columns, options.images), plan.row_count())),
+      pictures_(sizes.picture_bytes),
       states_(sources.size()),
       loads_at_once_(sizes.threads, std::min(2 * sizes.threads, sizes.most_threads), sizes.most_threads),
       activities_(static_cast<std::size_t>(sizes.most_threads)),
@@ -316,7 +317,7 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) {
     return at ? std::optional(place(*at)) : std::nullopt;
   };
   const auto describe = [&](std::size_t row) { return describe_record(rows[row]); };
-  return worker.maker.make(places, record, describe, task.batch);
+  return worker.maker.make({places, plan_.row_first(), record, describe, stop_.get_token()}, task.batch);
 }
 
 void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock) {
@@ -369,7 +370,7 @@ void Pipeline::work(std::size_t number) {
   std::unique_lock lock(mutex_);
   Error error;
   try {
-    auto maker = BatchMaker::create(options_.columns, options_.on_corrupt);
+    auto maker = BatchMaker::create(options_, pictures_);
     if (!maker) return fail(next_sequence_, std::move(maker).error());
     Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
     for (const auto& source : sources_)

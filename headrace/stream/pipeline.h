@@ -33,10 +33,12 @@ class Pipeline {
   /// \param depth  batches that are made ahead of the caller
   /// \param batch_budget_bytes  of batches that are not back; one may always be made
   /// \param ahead_bytes  of a source: of the windows that are held beyond two
+  /// \param picture_bytes  of large pictures that are being decoded; one may always be
   struct Sizes {
     std::uint64_t depth = 4;
     std::uint64_t batch_budget_bytes = 0;
     std::uint64_t ahead_bytes = 0;
+    std::uint64_t picture_bytes = 0;
     int threads = 1;       // that begin
     int most_threads = 1;  // that may work when the store is slow
   };
@@ -135,6 +137,7 @@ class Pipeline {
   const Sizes sizes_;
   std::shared_ptr<BufferPool> buffers_ = BufferPool::create();
   std::shared_ptr<BatchPool> batches_;
+  PictureMemory pictures_;
 
   std::mutex closing_mutex_;  // taken before mutex_
   mutable std::mutex mutex_;
