@@ -83,6 +83,8 @@ class Loader:
         *,
         sources: Sequence[tuple[Dataset, float, tuple[int, int] | None]],
         columns: Sequence[tuple[str, str, Sequence[int] | None, Any]],
+        images: Sequence[tuple[str, int, int, int, str, bool, bool, tuple[int, int, int] | None, int]],
+        augment: Sequence[tuple[str, Sequence[float]]],
         batch_size: int,
         shuffle: str,
         window_bytes: int,

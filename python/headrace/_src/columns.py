@@ -72,6 +72,11 @@ class Column:
         return dataclasses.replace(self, fill=self._checked_fill(value))
 
     @property
+    def stored(self) -> Column:
+        """What a record must hold for it: the column itself, unless it is decoded from something else."""
+        return self
+
+    @property
     def is_ragged(self) -> bool:
         return self.shape is None
 
@@ -150,6 +155,10 @@ def ragged(column: Column) -> Column:
     """A column with any number of values in each record: `hr.ragged(hr.float32)`."""
     if not isinstance(column, Column):
         raise InvalidArgumentError(f"{column!r} is no column; write hr.ragged(hr.float32), …")
+    if column.stored is not column:
+        raise InvalidArgumentError(
+            f"{column!r} is one value of each record, of one shape: it is never ragged"
+        )
     rows = Column(column.dtype, None)
     if column.shape != ():
         raise InvalidArgumentError(f"a ragged column has no shape; instead of {column!r} write {rows!r}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
+from headrace._src.images import Augmentation
 from headrace._src.loader import DEFAULT_WINDOW, POLICIES, Loader, LoaderOptions, make_loader
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
@@ -210,6 +211,7 @@ class Dataset:
         *,
         batch_size: int,
         columns: Mapping[str, Column] | list[str] | None = None,
+        augment: Sequence[Augmentation] = (),
         seed: int = 0,
         shuffle: bool | str = True,
         window: int | str = DEFAULT_WINDOW,
@@ -229,7 +231,8 @@ class Dataset:
 
         Args:
             batch_size: rows of a global batch; rank r of W gets rows r·B/W to (r+1)·B/W of it.
-            columns: name → `hr.float32[512]`, `hr.int64`, …; or names alone; None: all of `schema`.
+            columns: name → `hr.float32[512]`, `hr.image(150, 150)`, …; or names alone; None: all of `schema`.
+            augment: what is done to images at random, one after the other: `[hr.flip(), hr.crop(128, 128)]`.
             seed: decides the order, with the epoch and nothing else.
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
                 all records of the data set, where single records can be read.
@@ -241,14 +244,11 @@ class Dataset:
             rank, world_size: this process among those that share the global batches.
             memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
-                for the rest of its block; None: what the data set was opened with. What is skipped is counted
-                in `Loader.stats` and told to the logger "headrace", with object, record and offset.
+                for the rest of its block; None: as the data set was opened. The logger "headrace" is told.
             weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have
                 weight 0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
-            threads: that read and decode; 0: as many as are of use.
-            headspace: give the first batch again and again: as fast as the rest could be if reading cost
-                nothing.
-            trace: keep what `Loader.trace` tells.
+            threads: that read and decode; 0: as many as are of use. trace: keep what `Loader.trace` tells.
+            headspace: give the first batch again and again, as if reading cost nothing.
             state: of `Loader.state`: continue there, on any rank and at any world size.
 
         Raises:
@@ -260,6 +260,7 @@ class Dataset:
             [self._source(1.0)],
             columns=_columns_of([self], columns),
             batch_size=batch_size,
+            augment=augment,
             seed=seed,
             shuffle=shuffle,
             window=window,
@@ -367,14 +368,15 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
         for name, column in columns.items():
             if not isinstance(column, Column) or column.fill is not None:
                 continue
+            wanted = column.stored
             if name not in schema:
                 hint = f"; if some records lack it, give it a default: {column!r}.default(…)"
-                raise InvalidArgumentError(_no_feature(data, name) + hint)
+                raise InvalidArgumentError(_no_feature(data, name) + (hint if wanted is column else ""))
             found = schema[name]
-            if "__key__" in schema and {column.dtype, found.dtype} == {"bytes", "int64"}:
+            if "__key__" in schema and {wanted.dtype, found.dtype} == {"bytes", "int64"}:
                 continue  # of a tar: what is wanted decides (docs/formats/webdataset.md)
-            has_lengths = column.shape is not None and found.shape is not None
-            if found.dtype != column.dtype or (has_lengths and found.length != column.length):
+            has_lengths = wanted.shape is not None and found.shape is not None
+            if found.dtype != wanted.dtype or (has_lengths and found.length != wanted.length):
                 raise InvalidArgumentError(
                     f"{name} is wanted as {column!r}, but in the first record of {data.url} it is {found!r}"
                 )

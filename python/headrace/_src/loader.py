@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
+from headrace._src.images import Augmentation, ImageColumn, checked_augmentations, row_shape
 from headrace._src.stats import Stats
 from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
@@ -64,6 +65,7 @@ def report_wait(activity: str) -> None:
 class LoaderOptions(TypedDict, total=False):
     """The keyword arguments of `Dataset.loader`, where they are described."""
 
+    augment: Sequence[Augmentation]
     seed: int
     shuffle: bool | str
     window: int | str
@@ -85,6 +87,7 @@ def make_loader(
     *,
     columns: dict[str, Column],
     batch_size: int,
+    augment: Sequence[Augmentation] = (),
     seed: int = 0,
     shuffle: bool | str = True,
     window: int | str = DEFAULT_WINDOW,
@@ -112,15 +115,19 @@ def make_loader(
             raise InvalidArgumentError(f"a column is called {name!r}; names are str")
         if not isinstance(column, Column):
             raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
+    augment = checked_augmentations(augment)
     may_weigh_nothing = drop_remainder == "pad" or on_corrupt != "fail"
     if may_weigh_nothing and weights in columns:
         raise InvalidArgumentError(
             f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
         )
     epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
+    stored = {name: column.stored for name, column in columns.items()}
     arguments = {
         "sources": sources,
-        "columns": [(name, c.dtype, c.shape, c.fill) for name, c in columns.items()],
+        "columns": [(name, c.dtype, c.shape, c.fill) for name, c in stored.items()],
+        "images": [c.native(name) for name, c in columns.items() if isinstance(c, ImageColumn)],
+        "augment": [(augmentation.kind, augmentation.numbers) for augmentation in augment],
         "batch_size": checked.integer("batch_size", batch_size, least=1),
         "shuffle": _SHUFFLE_MODES[checked.choice("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
         "window_bytes": checked.size_bytes("window", window, least=1),
@@ -135,7 +142,8 @@ def make_loader(
         "trace": checked.choice("trace", trace, (True, False)),
     }
     state = None if state is None else checked.state("state", state)
-    loader = Loader(columns, arguments, epochs, weights if may_weigh_nothing else None, state)
+    shapes = {name: row_shape(column, augment) for name, column in columns.items()}
+    loader = Loader(columns, shapes, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
         _logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
     return loader
@@ -154,12 +162,14 @@ class Loader:
     def __init__(
         self,
         columns: Mapping[str, Column],
+        shapes: Mapping[str, tuple[int, ...] | None],
         arguments: dict[str, Any],
         epochs: int | None,
         weights: str | None,
         state: bytes | None,
     ):
         self._columns = dict(columns)
+        self._shapes = dict(shapes)
         self._arguments = arguments
         self._epochs = epochs
         self._weights = weights
@@ -231,6 +241,12 @@ class Loader:
     @property
     def columns(self) -> dict[str, Column]:
         return dict(self._columns)
+
+    @property
+    def row_shapes(self) -> dict[str, tuple[int, ...] | None]:
+        """The shape of a row of a batch, of each column: its own, or what `hr.crop` leaves of an image. None:
+        the column is ragged."""
+        return dict(self._shapes)
 
     @property
     def weights(self) -> str | None:

@@ -55,12 +55,12 @@ def _choose(loader: Loader, features: str | Sequence[str] | None, labels: str | 
     return _Choice(chosen[0] if is_one else chosen, labels, loader.weights)
 
 
-def _spec(loader: Loader, column: Column) -> tf.TypeSpec:
+def _spec(loader: Loader, column: Column, row_shape: tuple[int, ...] | None) -> tf.TypeSpec:
     rows = loader.rows if loader.has_equal_batches else None
     dtype = tf.string if column.dtype == "bytes" else tf.as_dtype(column.dtype)
-    if column.shape is None:
+    if row_shape is None:
         return tf.RaggedTensorSpec([rows, None], dtype, ragged_rank=1, row_splits_dtype=tf.int64)
-    return tf.TensorSpec([rows, *column.shape], dtype)
+    return tf.TensorSpec([rows, *row_shape], dtype)
 
 
 def _tensor(column: Any) -> Any:
@@ -75,7 +75,8 @@ def dataset_of(loader: Loader, features: str | Sequence[str] | None, labels: str
     choice = _choose(loader, features, labels)
     columns = loader.columns
 
-    specs = {name: _spec(loader, column) for name, column in columns.items()}
+    shapes = loader.row_shapes
+    specs = {name: _spec(loader, column, shapes[name]) for name, column in columns.items()}
     if loader.weights is not None:
         specs[loader.weights] = tf.TensorSpec(specs[next(iter(specs))].shape[:1], tf.float32)
 
