@@ -5,6 +5,9 @@
 WHAT: examples   shuffled batches of 128 of the float and integer columns
       images     shuffled batches of 400 of one column of bytes
       webdataset shuffled batches of 128 of samples' bytes and labels
+      pixels     shuffled batches of 32 images, decoded and resized to 150 × 150
+      augmented  the same, flipped and cropped to 128 × 128
+      scaled     as pixels, from JPEGs that are decoded at 4/8
 THREADS: 0 for as many as the loader takes by itself
 going: the epochs of one loader, whose buffers are there from the second one on; else a loader for each
 """
@@ -20,7 +23,11 @@ COLUMNS = {
     "examples": {"sentence": hr.float32[512], "label": hr.int64[2]},
     "images": {"image": hr.bytes_},
     "webdataset": {"jpg": hr.bytes_, "cls": hr.int64},
+    "pixels": {"image": hr.image(150, 150), "label": hr.int64},
+    "augmented": {"image": hr.image(150, 150), "label": hr.int64},
+    "scaled": {"image": hr.image(150, 150, scaled=True), "label": hr.int64},
 }
+BATCHES = {"images": 400, "pixels": 32, "augmented": 32, "scaled": 32}
 
 
 def main() -> None:
@@ -31,8 +38,9 @@ def main() -> None:
 
     def loader(epochs: int) -> hr.Loader:
         return data.loader(
-            batch_size=400 if what == "images" else 128,
+            batch_size=BATCHES.get(what, 128),
             columns=columns,
+            augment=[hr.flip(), hr.crop(128, 128)] if what == "augmented" else [],
             seed=next(seed),
             shuffle=True,
             threads=int(threads),

@@ -13,6 +13,8 @@ RIGHT = """
 
     data = hr.open("s3://datasets/reviews", split="train")
     columns = {"sentence": hr.float32[512], "label": hr.int64[2], "tokens": hr.ragged(hr.int64)}
+    photos = {"image": hr.image(150, 150, method="area", background=(0, 0, 0)), "label": hr.int64}
+    augmented = data.loader(batch_size=8, columns=photos, augment=[hr.flip(), hr.crop(128, 128)])
     with data.loader(batch_size=128, seed=44, columns=columns, epochs=10, window="64MiB") as loader:
         for batch in loader:
             print(batch["sentence"])
@@ -43,6 +45,8 @@ WRONG = {
     "loader.stats().wait_second": "attr-defined",
     "data.length": "attr-defined",
     "hr.store('s3://b', regio='x')": "call-arg",
+    "hr.image(150)": "call-arg",
+    "data.loader(batch_size=8, augment=['flip'])": "list-item",
     "store.read('a', size='3')": "arg-type",
     "store.write('a')": "call-arg",
     "store.stat('a').size": "attr-defined",
