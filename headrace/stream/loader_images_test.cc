@@ -238,6 +238,19 @@ TEST_F(LoaderImagesTest, LargePicturesTakeTurns) {
   EXPECT_EQ(read(with).size(), 12U);
 }
 
+TEST_F(LoaderImagesTest, ThePublishedSchemaSaysWhatMayBeAnImage) {
+  publish({16}, 4);
+  LoaderOptions with = image_options();
+  with.columns = {{.name = "x", .type = FeatureType::kBytes, .length = 1}};
+  with.images.columns = {{"x", {.size = kSize}}};
+  EXPECT_THAT(error_of(with), HasSubstr("x is wanted as bytes, but in memory://test/data x is float32[8]"));
+  with.columns[0].name = "text";
+  with.images.columns = {{"text", {.size = kSize}}};
+  EXPECT_THAT(error_of(with),
+              HasSubstr("record 0, at byte 0 uncompressed, of memory://test/data/train-00000: "
+                        "feature \"text\": it is no image"));
+}
+
 TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
   write();
   const auto refused = [&](auto change) {

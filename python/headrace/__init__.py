@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
     from headrace._src.dataset import Dataset, Shard, mix
     from headrace._src.dataset import open as open
-    from headrace._src.images import Augmentation, brightness, contrast, crop, flip, image
+    from headrace._src.images import brightness, contrast, crop, flip, image
     from headrace._src.loader import Loader, Place, ShuffleQuality
     from headrace._src.stats import Stats
     from headrace._src.store import Capabilities, ObjectInfo, Store, Upload, store
@@ -48,7 +48,6 @@ _HOMES = {
     "Shard": "_src.dataset",
     "mix": "_src.dataset",
     "open": "_src.dataset",
-    "Augmentation": "_src.images",
     "brightness": "_src.images",
     "contrast": "_src.images",
     "crop": "_src.images",
@@ -71,7 +70,6 @@ _MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow")
 
 # What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
 __all__ = [
-    "Augmentation",
     "Capabilities",
     "Column",
     "Dataset",

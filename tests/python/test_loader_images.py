@@ -406,7 +406,7 @@ def test_columns_show_how_they_are_written():
         repr([hr.flip(), hr.crop(3, 4), hr.brightness(0.5)])
         == "[hr.flip(), hr.crop(3, 4), hr.brightness(0.5)]"
     )
-    assert hr.image(np.int32(3), 4) == hr.image(3, 4)
+    assert hr.image(np.int32(3), 4, scaled=np.True_) == hr.image(3, 4, scaled=True)
 
 
 WRONG_COLUMNS = {

@@ -3,6 +3,7 @@
 torch_loop.py is what runs there.
 """
 
+import io
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 import tfrecords
+from PIL import Image
 
 PYTHON = "/usr/bin/python3"  # with Debian's python3-torch
 
@@ -52,6 +54,14 @@ def test_torch_shares_the_memory(torch_loop, tmp_path):
     assert len(examples) == 50
     assert found["tags"] == [example.get("tags", []) for example in examples]
     assert found["tags by EmbeddingBag"] == [len(example.get("tags", [])) for example in examples]
+
+
+def test_images_are_tensors_of_bytes(torch_loop, tmp_path):
+    file = io.BytesIO()
+    Image.linear_gradient("L").save(file, "PNG")
+    tfrecords.write(tmp_path / "a.tfrecord", [{"image": [file.getvalue()]}] * 3)
+    found = torch_loop("pixels", tmp_path / "a.tfrecord")
+    assert found == {"type": "torch.uint8", "shape": [3, 4, 6, 3], "same values": True}
 
 
 def test_a_torch_loop_learns_from_real_reviews_and_resumes_half_way(torch_loop, real_reviews, tmp_path):

@@ -1,6 +1,7 @@
 """A torch training of one's own on the loader: what test_loader_torch.py runs under a Python that has torch.
 
 python torch_loop.py share FOLDER                    is the memory shared? On numbered records (tfrecords.py)
+python torch_loop.py pixels FILE                     what a column of images becomes
 python torch_loop.py train FOLDER CHECKPOINT [STEP]  on reviews, up to STEP or the end; continues CHECKPOINT
 
 Prints JSON.
@@ -54,6 +55,18 @@ def share(folder: str) -> dict:
     }
 
 
+def pixels(file: str) -> dict:
+    data = hr.open(file)
+    columns = {"image": hr.image(4, 6)}
+    tensor = next(data.loader(batch_size=3, columns=columns).as_torch())["image"]
+    array = next(data.loader(batch_size=3, columns=columns))["image"]
+    return {
+        "type": str(tensor.dtype),
+        "shape": list(tensor.shape),
+        "same values": bool(np.array_equal(tensor.numpy(), array)),
+    }
+
+
 def train(folder: str, checkpoint: str, last_step: int | None) -> dict:
     """Losses of the steps that were done, accuracy on the test split, digest of the weights."""
     torch.manual_seed(1)
@@ -95,6 +108,8 @@ def train(folder: str, checkpoint: str, last_step: int | None) -> dict:
 def main(action: str, *arguments: str) -> None:
     if action == "share":
         print(json.dumps(share(*arguments)))
+    elif action == "pixels":
+        print(json.dumps(pixels(*arguments)))
     else:
         folder, checkpoint, *steps = arguments
         print(json.dumps(train(folder, checkpoint, int(steps[0]) if steps else None)))

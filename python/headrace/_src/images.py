@@ -17,6 +17,7 @@ _DTYPES = ("uint8", "float32")
 _MOST_SIDE = 65_535  # that a JPEG may have
 _MOST_CHANNELS = 4
 _MOST_PIXELS = 2**40
+_MOST_CONTRAST = 1000.0
 DEFAULT_MAX_PIXELS = 100_000_000
 
 
@@ -35,9 +36,6 @@ class ImageColumn(Column):
     max_pixels: int = DEFAULT_MAX_PIXELS
 
     def __post_init__(self):
-        checked.choice("dtype", self.dtype, _DTYPES)
-        checked.choice("method", self.method, _METHODS)
-        checked.choice("scaled", self.scaled, (True, False))
         if not isinstance(self.shape, tuple) or len(self.shape) != 3:
             raise InvalidArgumentError(f"an image's shape is height, width and channels, not {self.shape!r}")
         most = {"height": _MOST_SIDE, "width": _MOST_SIDE, "channels": _MOST_CHANNELS}
@@ -45,9 +43,16 @@ class ImageColumn(Column):
         shape = tuple(checked.integer(name, size, 1, most_of) for (name, most_of), size in sizes)
         if math.prod(shape) > 2**31 - 1:
             raise InvalidArgumentError(f"images of {shape} have more than {2**31 - 1:,} values")
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "background", _checked_color(self.background))
-        checked.integer("max_pixels", self.max_pixels, 1, _MOST_PIXELS)
+        fields = {
+            "dtype": checked.choice("dtype", self.dtype, _DTYPES),
+            "shape": shape,
+            "method": checked.choice("method", self.method, _METHODS),
+            "scaled": checked.choice("scaled", self.scaled, (True, False)),
+            "background": _checked_color(self.background),
+            "max_pixels": checked.integer("max_pixels", self.max_pixels, 1, _MOST_PIXELS),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
         if self.fill is not None:
             self.default(self.fill)
 
@@ -127,7 +132,7 @@ def _checked_color(color: Any) -> tuple[int, int, int] | None:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Augmentation:
-    """A random change of images. Made by `headrace.flip`, `crop`, `brightness` and `contrast`.
+    """A random change of images, made by `headrace.flip`, `crop`, `brightness` and `contrast` alone.
 
     What is drawn is a function of the loader's seed, the epoch, the record's position in it, and the place
     in `augment` (docs/formats/augmentation.md): ranks, threads and resuming change nothing.
@@ -174,9 +179,6 @@ def contrast(lower: float, upper: float) -> Augmentation:
     """
     least = _number("lower", lower, 0, _MOST_CONTRAST)
     return Augmentation("contrast", (least, _number("upper", upper, least, _MOST_CONTRAST)))
-
-
-_MOST_CONTRAST = 1000.0
 
 
 def _number(name: str, value: Any, least: float, most: float) -> float:
