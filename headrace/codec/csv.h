@@ -2,9 +2,9 @@
 
 /// \file Text tables: bytes to rows of cells.
 ///
-/// Source of the format: RFC 4180; what it leaves open is as most readers have it. A row ends with LF, with or
-/// without CR before it. A cell that begins with a quote goes on to the next quote, delimiters and line ends
-/// included, two quotes being one; any other quote is a character. Lines without a byte are passed over.
+/// Source of the format: RFC 4180; what it leaves open is as most readers have it. A row ends with LF, with
+/// or without CR before it. A cell that begins with a quote goes on to the next quote, delimiters and line
+/// ends included, two quotes being one; any other quote is a character. Lines without a byte are passed over.
 
 #include <cstdint>
 #include <optional>
