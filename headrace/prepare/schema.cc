@@ -32,13 +32,13 @@ constexpr double kSplitTolerance = 1e-9;
 template <typename Value, std::size_t kCount>
 using Names = std::array<std::pair<std::string_view, Value>, kCount>;
 
-constexpr Names<FeatureKind, 7> kKinds = {{{"image", FeatureKind::kImage},
-                                           {"bytes", FeatureKind::kBytes},
-                                           {"string", FeatureKind::kString},
-                                           {"int64", FeatureKind::kInt64},
-                                           {"float32", FeatureKind::kFloat32},
-                                           {"label", FeatureKind::kLabel},
-                                           {"vector", FeatureKind::kVector}}};
+constexpr Names<SchemaType, 7> kTypes = {{{"image", SchemaType::kImage},
+                                          {"bytes", SchemaType::kBytes},
+                                          {"string", SchemaType::kString},
+                                          {"int64", SchemaType::kInt64},
+                                          {"float32", SchemaType::kFloat32},
+                                          {"label", SchemaType::kLabel},
+                                          {"vector", SchemaType::kVector}}};
 constexpr Names<ResizeMethod, 2> kMethods = {
     {{"bilinear", ResizeMethod::kBilinear}, {"area", ResizeMethod::kArea}}};
 constexpr Names<ImageOutput, 3> kOutputs = {
@@ -229,10 +229,10 @@ Status read_shape(KeyReader& keys, FeatureShape& shape) {
   return {};
 }
 
-Status read_columns(KeyReader& keys, FeatureSchema& feature) {
+Status read_columns(KeyReader& keys, FeatureDefinition& feature) {
   std::string column = feature.name;
   HEADRACE_CHECK(keys.text("column", column));
-  const bool takes_several = feature.kind == FeatureKind::kInt64 || feature.kind == FeatureKind::kFloat32;
+  const bool takes_several = feature.type == SchemaType::kInt64 || feature.type == SchemaType::kFloat32;
   if (takes_several) HEADRACE_CHECK(keys.texts("columns", feature.columns));
   if (feature.columns.empty()) {
     feature.columns = {column};
@@ -250,7 +250,7 @@ Status read_columns(KeyReader& keys, FeatureSchema& feature) {
   return {};
 }
 
-Status read_label(KeyReader& keys, FeatureSchema& feature) {
+Status read_label(KeyReader& keys, FeatureDefinition& feature) {
   const toml::node* const node = keys.find("vocabulary");
   if (node != nullptr && node->is_string()) {
     HEADRACE_CHECK(keys.text("vocabulary", feature.vocabulary_url));
@@ -260,8 +260,8 @@ Status read_label(KeyReader& keys, FeatureSchema& feature) {
   return keys.flag("one_hot", feature.one_hot);
 }
 
-Result<FeatureSchema> read_feature(std::string_view name, const toml::node& node,
-                                   std::string_view source_name) {
+Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& node,
+                                       std::string_view source_name) {
   const std::string where = concat("[features.", name, "]");
   const toml::table* const table = node.as_table();
   if (table == nullptr) {
@@ -269,24 +269,24 @@ Result<FeatureSchema> read_feature(std::string_view name, const toml::node& node
                                                 " must be a table with a type")};
   }
   KeyReader keys(*table, where, source_name);
-  FeatureSchema feature{.name = std::string(name)};
+  FeatureDefinition feature{.name = std::string(name)};
   if (!table->contains("type"))
     return keys.error(node, "type",
                       "is missing; say type = \"image\", \"bytes\", \"string\", \"int64\", \"float32\", "
                       "\"label\" or \"vector\"");
-  HEADRACE_CHECK(keys.name("type", kKinds, feature.kind));
-  const FeatureKind kind = feature.kind;
+  HEADRACE_CHECK(keys.name("type", kTypes, feature.type));
+  const SchemaType type = feature.type;
   const bool is_list =
-      kind != FeatureKind::kImage && kind != FeatureKind::kLabel && kind != FeatureKind::kVector;
+      type != SchemaType::kImage && type != SchemaType::kLabel && type != SchemaType::kVector;
   if (is_list) HEADRACE_CHECK(read_shape(keys, feature.shape));
   HEADRACE_CHECK(read_columns(keys, feature));
   HEADRACE_CHECK(keys.flag("optional", feature.is_optional));
   HEADRACE_CHECK(keys.text("default", feature.default_text));
-  if (kind == FeatureKind::kImage || kind == FeatureKind::kBytes || kind == FeatureKind::kString)
+  if (type == SchemaType::kImage || type == SchemaType::kBytes || type == SchemaType::kString)
     HEADRACE_CHECK(keys.flag("uri", feature.is_uri));
-  if (kind == FeatureKind::kImage) HEADRACE_CHECK(read_image_steps(keys, feature.image));
-  if (kind == FeatureKind::kLabel) HEADRACE_CHECK(read_label(keys, feature));
-  if (kind == FeatureKind::kVector) {
+  if (type == SchemaType::kImage) HEADRACE_CHECK(read_image_steps(keys, feature.image));
+  if (type == SchemaType::kLabel) HEADRACE_CHECK(read_label(keys, feature));
+  if (type == SchemaType::kVector) {
     HEADRACE_CHECK(keys.text("encoder", feature.encoder));
     if (feature.encoder.empty()) return keys.error(node, "encoder", "is missing, for example \"hash:512\"");
   }
@@ -384,9 +384,9 @@ std::string image_steps_to_toml(const ImageSteps& steps) {
   return out;
 }
 
-std::string feature_to_toml(const FeatureSchema& feature) {
+std::string feature_to_toml(const FeatureDefinition& feature) {
   std::string out = concat("\n[features.", quoted(feature.name),
-                           "]\ntype = ", quoted(feature_kind_name(feature.kind)), "\n");
+                           "]\ntype = ", quoted(schema_type_name(feature.type)), "\n");
   if (feature.columns.size() > 1) {
     out += concat("columns = ", quoted(feature.columns), "\n");
   } else if (feature.columns.front() != feature.name) {
@@ -406,7 +406,7 @@ std::string feature_to_toml(const FeatureSchema& feature) {
 
 }  // namespace
 
-std::string_view feature_kind_name(FeatureKind kind) { return name_of(kKinds, kind); }
+std::string_view schema_type_name(SchemaType type) { return name_of(kTypes, type); }
 
 Result<Schema> parse_schema(std::string_view toml, std::string_view source_name) {
   if (toml.size() > kMostSchemaBytes)
@@ -443,7 +443,7 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
                  concat(source_name, ": no features; say for each, as [features.image], of what type it is")};
   }
   for (const auto& [name, node] : *features->as_table()) {
-    HEADRACE_TRY(FeatureSchema feature, read_feature(name.str(), node, source_name));
+    HEADRACE_TRY(FeatureDefinition feature, read_feature(name.str(), node, source_name));
     schema.features.push_back(std::move(feature));
   }
   return schema;
@@ -459,7 +459,7 @@ std::string schema_to_toml(const Schema& schema) {
   if (!schema.splits.empty()) out += "\n[splits]\n";
   for (const auto& [name, share] : schema.splits)
     out += concat(key_text(name), " = ", share, share == 1 ? ".0\n" : "\n");
-  for (const FeatureSchema& feature : schema.features) out += feature_to_toml(feature);
+  for (const FeatureDefinition& feature : schema.features) out += feature_to_toml(feature);
   return out;
 }
 

@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "headrace/base/result.h"
-#include "headrace/codec/image/pixel_steps.h"
-#include "headrace/codec/image/pixels.h"
-#include "headrace/codec/image/resize.h"
+#include "headrace/prepare/image_converter.h"
 
 namespace headrace {
 
-enum class FeatureKind : std::uint8_t { kImage, kBytes, kString, kInt64, kFloat32, kLabel, kVector };
+enum class SchemaType : std::uint8_t { kImage, kBytes, kString, kInt64, kFloat32, kLabel, kVector };
 
 /// How many values a feature has: one; exactly `size`; any number.
 struct FeatureShape {
@@ -27,27 +25,9 @@ struct FeatureShape {
   bool operator==(const FeatureShape&) const = default;
 };
 
-enum class ImageOutput : std::uint8_t { kAsIs, kJpeg, kPng, kRaw };
-
-/// What is done to an image, in this order: decode, resize, crop, encode.
-struct ImageSteps {
-  std::optional<ImageSize> resize;
-  ResizeMethod method = ResizeMethod::kBilinear;
-  std::optional<ImageSize> crop;  // the middle
-  std::uint32_t channels = 0;     // 0: as stored
-  std::optional<RgbColor> background;
-  ImageOutput output = ImageOutput::kAsIs;
-  int quality = 90;     // of JPEG
-  bool verify = false;  // every pixel, also of an image that is kept as it is
-  std::uint64_t max_pixels = 100'000'000;
-
-  /// Whether pixels are needed.
-  bool decodes() const { return verify || output != ImageOutput::kAsIs; }
-};
-
-struct FeatureSchema {
+struct FeatureDefinition {
   std::string name;
-  FeatureKind kind = FeatureKind::kBytes;
+  SchemaType type = SchemaType::kBytes;
   std::vector<std::string> columns;  // one, or one for each number of a fixed shape
   FeatureShape shape{};
   bool is_uri = false;       // cells are URLs or paths, whose bytes are the value
@@ -66,7 +46,7 @@ struct Schema {
   std::optional<std::string> group;
   std::string encoding = "utf-8";                      // or "latin-1", "windows-1252"
   std::vector<std::pair<std::string, double>> splits;  // by hash, in this order; sum to 1
-  std::vector<FeatureSchema> features;                 // ascending by name
+  std::vector<FeatureDefinition> features;             // ascending by name
 };
 
 /// Reads TOML. `source_name` is what messages call it.
@@ -77,6 +57,6 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
 std::string schema_to_toml(const Schema& schema);
 
 /// "image", "int64", …
-std::string_view feature_kind_name(FeatureKind kind);
+std::string_view schema_type_name(SchemaType type);
 
 }  // namespace headrace

@@ -75,9 +75,9 @@ TEST(Schema, ReadsWhatItSays) {
   EXPECT_EQ(schema->encoding, "utf-8");
   EXPECT_THAT(schema->splits, ElementsAre(Pair("test", 0.25), Pair("train", 0.75)));
   ASSERT_THAT(schema->features, SizeIs(6));
-  const FeatureSchema& image = schema->features[0];
+  const FeatureDefinition& image = schema->features[0];
   EXPECT_EQ(image.name, "image");
-  EXPECT_EQ(image.kind, FeatureKind::kImage);
+  EXPECT_EQ(image.type, SchemaType::kImage);
   EXPECT_THAT(image.columns, ElementsAre("image_uri"));
   EXPECT_TRUE(image.is_uri);
   EXPECT_EQ(image.image.resize, (ImageSize{.width = 200, .height = 150}));
@@ -85,7 +85,7 @@ TEST(Schema, ReadsWhatItSays) {
   EXPECT_EQ(image.image.background, (RgbColor{0, 128, 255}));
   EXPECT_EQ(image.image.output, ImageOutput::kJpeg);
   EXPECT_EQ(image.image.quality, 85);
-  const FeatureSchema& label = schema->features[1];
+  const FeatureDefinition& label = schema->features[1];
   EXPECT_THAT(label.vocabulary, ElementsAre("cat", "dog \"big\""));
   EXPECT_TRUE(label.one_hot);
   EXPECT_THAT(schema->features[2].columns, ElementsAre("m0", "m1"));
