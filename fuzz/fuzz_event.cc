@@ -17,7 +17,7 @@ bool lies_within(BytesView part, BytesView whole) {
 
 // A histogram that is migrated has rows from the least value to the greatest; other tensors are as they were.
 void check_tensor(const SummaryValue& value, const MigratedValue& migrated) {
-  const Result<TensorView> tensor = parse_tensor(migrated.tensor);
+  const Result<TensorProtoView> tensor = parse_tensor(migrated.tensor);
   if (!tensor) std::abort();
   if (value.form == ValueForm::kTensor && migrated.tensor.data() != value.content.data()) std::abort();
   if (value.form == ValueForm::kHistogram &&
@@ -59,7 +59,7 @@ void check_values(BytesView record, const EventView& event) {
       if (migrated.kind.data_class == DataClass::kTensor) check_tensor(value, migrated);
       if (migrated.blobs.size() > EventMigration::kMaxBlobs) std::abort();
     }
-    if (const Result<TensorView> tensor = parse_tensor(value.content); tensor) (void)tensor->scalar();
+    if (const Result<TensorProtoView> tensor = parse_tensor(value.content); tensor) (void)tensor->scalar();
   }
   (void)values.status();
   MigratedValue migrated;

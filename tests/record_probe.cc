@@ -343,7 +343,7 @@ Json show_migrated(const MigratedValue& value) {
 Json show_value(const SummaryValue& value) {
   Json out{{"tag", value.tag}, {"form", static_cast<int>(value.form)}};
   if (value.form != ValueForm::kTensor) return out;
-  const Result<TensorView> tensor = parse_tensor(value.content);
+  const Result<TensorProtoView> tensor = parse_tensor(value.content);
   if (!tensor) return out;
   out["dtype"] = tensor->dtype;
   out["rank"] = tensor->rank;

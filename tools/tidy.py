@@ -260,6 +260,18 @@ def check_headers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "header", f"<{name}> is a third party's: include it in a .cc file")
 
 
+def check_names(tree: Tree) -> Iterator[Finding]:
+    """Types of one name in two headers share functions: the linker takes those of either."""
+    seen: dict[str, str] = {}
+    for path, text in sorted(cpp_files(tree)):
+        if not path.endswith(".h"):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            defined = re.match(r"(?:struct|class|enum class) (\w+)\b[^;]*$", line)
+            if defined and seen.setdefault(defined[1], path) != path:
+                yield Finding(path, number, "name", f"{seen[defined[1]]} has a {defined[1]}, too: rename one")
+
+
 def check_readmes(tree: Tree) -> Iterator[Finding]:
     for folder in sorted({folder_of(path) for path, _ in cpp_files(tree)}):
         readme = f"{folder}/README.md"
@@ -310,6 +322,7 @@ RULES: list[Callable[[Tree], Iterator[Finding]]] = [
     check_functions,
     check_calls,
     check_headers,
+    check_names,
     check_readmes,
     check_unused,
     check_conformance,

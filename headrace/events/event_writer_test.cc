@@ -135,9 +135,9 @@ TEST_F(EventWriterTest, ClosingOffersWhatWasRefusedOnceMore) {
 }
 
 TEST_F(EventWriterTest, AnIntervalThatIsNoneIsRefused) {
-  for (const double seconds : {-1.0, std::nan("")}) {
+  for (const double interval : {-1.0, std::nan("")}) {
     const auto writer = EventWriter::open({store, "tfevents", {"memory", "m", "tfevents"}}, 100,
-                                          {.writer = "test", .flush_seconds = seconds}, background);
+                                          {.writer = "test", .flush_seconds = interval}, background);
     EXPECT_EQ(writer.error().code, Code::kInvalidArgument);
   }
 }

@@ -87,7 +87,7 @@ Status EventMigration::migrate(const SummaryValue& value, const SeriesKind* know
         return {};
       }
       if (value.form != ValueForm::kTensor) return does_not_fit(value, "no scalar");
-      HEADRACE_TRY(const TensorView tensor, parse_tensor(value.content));
+      HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
       const std::optional<double> scalar = tensor.scalar();
       if (!scalar) return does_not_fit(value, "a tensor that is no number");
       out.scalar = static_cast<float>(*scalar);
@@ -105,7 +105,7 @@ Status EventMigration::migrate(const SummaryValue& value, const SeriesKind* know
 Status EventMigration::migrate_tensor(const SummaryValue& value, MigratedValue& out) {
   if (value.form == ValueForm::kHistogram) return migrate_histogram(value, out);
   if (value.form == ValueForm::kTensor) {
-    HEADRACE_TRY(const TensorView tensor, parse_tensor(value.content));
+    HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
     out.tensor = tensor.message;
     return {};
   }
@@ -175,7 +175,7 @@ Status EventMigration::migrate_blobs(const SummaryValue& value, MigratedValue& o
     HEADRACE_TRY(const AudioView audio, parse_audio(value.content));
     blobs_ = {audio.encoded};
   } else if (value.form == ValueForm::kTensor) {
-    HEADRACE_TRY(const TensorView tensor, parse_tensor(value.content));
+    HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
     if (tensor.dtype != dtype::kString) return does_not_fit(value, "a tensor that holds no blobs");
     std::uint64_t stride = 1;
     if (out.kind.first_column_only && tensor.rank > 1 && tensor.sizes[0] > 0) {

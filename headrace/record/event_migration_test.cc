@@ -66,7 +66,7 @@ TEST(EventMigration, AHistogramLosesItsEmptyBucketsAtBothEnds) {
   MigratedValue out;
   ASSERT_TRUE(migration.migrate(value_of("h", ValueForm::kHistogram, histogram), nullptr, out));
   EXPECT_EQ(out.kind.data_class, DataClass::kTensor);
-  const Result<TensorView> tensor = parse_tensor(out.tensor);
+  const Result<TensorProtoView> tensor = parse_tensor(out.tensor);
   ASSERT_TRUE(tensor);
   EXPECT_EQ(tensor->sizes[0], 3);
   const std::vector<float> expected = {-1.5F, 0, 2, 0, 1, 0, 1, 4.5F, 5};

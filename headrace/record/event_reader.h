@@ -94,7 +94,7 @@ class SummaryReader {
 };
 
 /// A tensor's type and shape, and where its elements lie.
-struct TensorView {
+struct TensorProtoView {
   static constexpr std::size_t kMaxSizes = 8;
 
   std::uint32_t dtype = 0;
@@ -116,12 +116,12 @@ struct TensorView {
 
 /// Accepts what protobuf accepts of a TensorProto, but no tensors of resources and variants, no size below −1
 /// and no name of a dimension that is not UTF-8: so whoever is given `message` can parse it, too.
-Result<TensorView> parse_tensor(BytesView tensor);
+Result<TensorProtoView> parse_tensor(BytesView tensor);
 
 /// Walks the elements of a tensor of strings, as far as they are written down.
 class StringReader {
  public:
-  explicit StringReader(const TensorView& tensor) : fields_(tensor.message) {}
+  explicit StringReader(const TensorProtoView& tensor) : fields_(tensor.message) {}
   bool next(BytesView& element);
 
  private:

@@ -56,7 +56,7 @@ TEST(EventReader, ReadsWhatTheEncoderWrites) {
     EXPECT_EQ(value.tag, expected.tag);
     EXPECT_EQ(value.metadata.plugin_name, "scalars");
     EXPECT_EQ(value.metadata.data_class, DataClass::kScalar);
-    const Result<TensorView> tensor = parse_tensor(value.content);
+    const Result<TensorProtoView> tensor = parse_tensor(value.content);
     ASSERT_TRUE(tensor);
     EXPECT_EQ(tensor->scalar(), expected.value);
   }

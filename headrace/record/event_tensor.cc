@@ -113,7 +113,7 @@ std::optional<double> first_of_content(std::uint32_t type, BytesView content) {
 }
 
 // The first element in the field of a type; 0 where it is empty, as TensorFlow has it.
-double first_of_values(const TensorView& tensor) {
+double first_of_values(const TensorProtoView& tensor) {
   const std::uint32_t wanted = values_field(tensor.dtype);
   WireReader reader(tensor.message);
   for (WireField field; reader.next(field);) {
@@ -150,7 +150,7 @@ bool read_dimension(BytesView message, std::int64_t& size) {
   return !reader.malformed() && size >= -1;
 }
 
-Status read_shape(BytesView message, TensorView& tensor) {
+Status read_shape(BytesView message, TensorProtoView& tensor) {
   bool rank_known = true, sizes_known = true;
   WireReader reader(message);
   for (WireField field; reader.next(field);) {
@@ -160,7 +160,7 @@ Status read_shape(BytesView message, TensorView& tensor) {
     if (field.number != tensor_field::kDimension || field.type != WireType::kBytes) continue;
     std::int64_t size = 0;
     if (!read_dimension(field.bytes, size)) return malformed_tensor("a dimension of its shape");
-    if (tensor.rank < static_cast<int>(TensorView::kMaxSizes)) {
+    if (tensor.rank < static_cast<int>(TensorProtoView::kMaxSizes)) {
       tensor.sizes[static_cast<std::size_t>(tensor.rank)] = size;
     }
     ++tensor.rank;
@@ -205,9 +205,9 @@ bool is_sound_packed(const WireField& field) {
 
 }  // namespace
 
-Result<TensorView> parse_tensor(BytesView tensor) {
+Result<TensorProtoView> parse_tensor(BytesView tensor) {
   constexpr std::uint32_t kResourceVal = 14, kVariantVal = 15;
-  TensorView out;
+  TensorProtoView out;
   out.message = tensor;
   out.element_count = 1;
   bool has_shape = false;
@@ -233,7 +233,7 @@ Result<TensorView> parse_tensor(BytesView tensor) {
   return out;
 }
 
-std::optional<double> TensorView::scalar() const {
+std::optional<double> TensorProtoView::scalar() const {
   if (element_count != 1 || values_field(dtype) == 0) return std::nullopt;
   if (!content.empty()) return first_of_content(dtype, content);
   return first_of_values(*this);

@@ -70,6 +70,13 @@ BAD = {
     ),
     "a test library in a header": ("header", {"headrace/io/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
+    "two types of one name": (
+        "name",
+        {
+            "headrace/base/a.h": "#pragma once\nstruct Row {\n};\n",
+            "headrace/io/a.h": "#pragma once\nclass Row : public Base {\n};\n",
+        },
+    ),
     "a folder without a README": ("readme", {"headrace/io/a.h": "#pragma once\n"}),
     "a README that says nothing": ("readme", {"headrace/base/README.md": "# base\n"}),
     "a header that nobody includes": ("unused", {"headrace/base/a.h": "#pragma once\n"}),

@@ -1,0 +1,101 @@
+#pragma once
+
+/// \file Text tables: bytes to rows of cells.
+///
+/// Source of the format: RFC 4180; what it leaves open is as most readers have it. A row ends with LF, with
+/// or without CR before it. A cell that begins with a quote goes on to the next quote, delimiters and line
+/// ends included, two quotes being one; any other quote is a character. Lines without a byte are passed over.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+struct CsvOptions {
+  char delimiter = ',';
+  char quote = '"';
+  std::size_t max_row_bytes = 256 << 20;
+  std::size_t max_cells = 10'000;
+};
+
+enum class CsvProblem : std::uint8_t {
+  kNone,
+  kTextAfterQuote,  // `"a"b`
+  kQuoteNotClosed,  // until the end of the input
+  kRowTooLarge,     // no cells are given
+  kTooManyCells,    // the first ones are given
+};
+
+struct CsvRow {
+  std::span<const std::string_view> cells;
+  std::uint64_t number = 0;        // 1: the first of the input, which may be a heading
+  std::uint64_t line = 0;          // where it begins: 1 is the first
+  std::uint64_t offset_bytes = 0;  // where it begins
+  CsvProblem problem = CsvProblem::kNone;
+  std::size_t problem_cell = 0;  // the one that has it: 0 is the first
+};
+
+/// Feed it pieces of the input, cut anywhere, and take rows after each until there is none:
+///
+///   while (more) { reader.feed(piece); while (auto row = reader.next()) use(*row); }
+///   reader.finish(); while (auto row = reader.next()) use(*row);
+///
+/// A row with a problem ends where it would without, so that those after it are read. Memory: a piece and the
+/// largest row. One thread at a time.
+class CsvReader {
+ public:
+  explicit CsvReader(const CsvOptions& options) : options_(options) {}
+
+  void feed(BytesView piece);
+  /// There is nothing more.
+  void finish() { is_finished_ = true; }
+  /// The next row, valid until the next call of anything; none if more has to be fed, or at the end.
+  std::optional<CsvRow> next();
+
+ private:
+  enum class Mode : std::uint8_t { kCellBegin, kQuoted, kPlain };
+  struct Cell {
+    std::size_t begin = 0;  // in the buffer
+    std::size_t end = 0;
+    bool is_quoted = false;
+  };
+
+  bool scan_row();
+  bool scan_cell();
+  std::size_t find_cell_end(std::size_t at) const;
+  void end_cell(std::size_t end);
+  void end_last_cell();
+  void forget_row_so_far();
+  std::optional<CsvRow> take_row();
+  std::string_view text_of(const Cell& cell, std::size_t number);
+  void complain(CsvProblem problem, std::size_t cell);
+
+  const CsvOptions options_;
+  std::vector<char> buffer_;
+  std::uint64_t buffer_offset_bytes_ = 0;  // in the input
+  bool is_finished_ = false;
+  std::uint64_t rows_ = 0;
+  std::uint64_t lines_ = 0;
+
+  // Of the row that is being read. Places are in the buffer.
+  std::size_t row_begin_ = 0;
+  std::size_t cell_begin_ = 0;
+  std::size_t at_ = 0;  // what is before was looked at
+  Mode mode_ = Mode::kCellBegin;
+  bool cell_is_quoted_ = false;
+  std::vector<Cell> cells_;
+  std::size_t cells_seen_ = 0;
+  std::uint64_t forgotten_bytes_ = 0;
+  std::uint64_t forgotten_lines_ = 0;
+  CsvProblem problem_ = CsvProblem::kNone;
+  std::size_t problem_cell_ = 0;
+
+  std::vector<std::string_view> views_;
+};
+
+}  // namespace headrace
