@@ -267,7 +267,7 @@ def check_names(tree: Tree) -> Iterator[Finding]:
         if not path.endswith(".h"):
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            defined = re.match(r"(?:struct|class|enum class) (\w+)\b[^;]*$", line)
+            defined = re.match(r"(?:struct|class|enum class) (\w+)\b(?!;)", line)
             if defined and seen.setdefault(defined[1], path) != path:
                 yield Finding(path, number, "name", f"{seen[defined[1]]} has a {defined[1]}, too: rename one")
 
