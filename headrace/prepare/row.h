@@ -1,0 +1,43 @@
+#pragma once
+
+/// \file Rows: what a source gives, and records are made of. docs/prepare.md, "Rows".
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+/// Numbered as in docs/formats/rows.md.
+enum class CellKind : std::uint8_t { kMissing = 0, kBytes = 1, kReference = 2, kFloats = 3, kInt64s = 4 };
+
+/// Bytes that lie elsewhere. Borrows its texts.
+struct Reference {
+  std::string_view url;        // of an object
+  std::string_view version{};  // read only this one; empty: any
+  /// Of a range; none: the whole object.
+  std::optional<std::uint64_t> offset_bytes{};
+  /// None: not known, of a whole object.
+  std::optional<std::uint64_t> size_bytes{};
+};
+
+/// A value. Borrows what it shows.
+struct Cell {
+  CellKind kind = CellKind::kMissing;
+  /// kBytes: text or bytes. kFloats, kInt64s: the numbers, little endian, four or eight bytes each.
+  BytesView data{};
+  Reference reference{};
+};
+
+/// Where a row lies in its slice; ascends in the order of the input.
+struct RowPlace {
+  std::uint32_t file = 0;  // of the slice's files; 0 in a folder
+  std::uint64_t row = 0;   // in the file, 1 is the first; in a folder: of the slice's objects
+  auto operator<=>(const RowPlace&) const = default;
+};
+
+}  // namespace headrace
