@@ -41,6 +41,8 @@ class ExampleBuilder {
 
   /// Appends the message (unframed) and forgets the features. Allocates only what `out` grows by.
   void append_to(Bytes& out);
+  /// Forgets the features.
+  void clear() { entries_.clear(); }
 
  private:
   struct Entry {

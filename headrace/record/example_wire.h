@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file How the bytes of a tf.Example are walked; shared by parse_example and ExampleDecoder. Private to
-/// record/.
+/// \file How the bytes of a tf.Example are walked; shared by parse_example, ExampleDecoder and the source of
+/// records in prepare/.
 
 #include <optional>
 #include <string_view>

@@ -228,6 +228,8 @@ std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {
   json out = {{"compression", attributes.compression},
               {"compression_level", attributes.compression_level},
               {"labels", attributes.labels},
+              {"vocabularies", attributes.vocabularies},
+              {"schema", attributes.schema},
               {"encoder",
                {{"name", attributes.encoder.name},
                 {"weights_digest", attributes.encoder.weights_digest},
@@ -254,6 +256,8 @@ Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
     out.compression = from.at("compression").get<std::string>();
     out.compression_level = integer_from_json<int>(from.at("compression_level"), "compression_level");
     out.labels = from.at("labels").get<std::vector<std::string>>();
+    out.vocabularies = from.value("vocabularies", out.vocabularies);
+    out.schema = from.value("schema", "");
     const json& encoder = from.at("encoder");
     out.encoder = {encoder.at("name").get<std::string>(), encoder.at("weights_digest").get<std::string>(),
                    integer_from_json<int>(encoder.at("dimension"), "dimension")};

@@ -87,6 +87,9 @@ struct DatasetAttributes {
   int compression_level = 0;
   std::map<std::string, FeatureSchema> features;
   std::vector<std::string> labels;  // class names in the order of the one-hot positions
+  /// Label feature → its values in the order of their ids.
+  std::map<std::string, std::vector<std::string>> vocabularies;
+  std::string schema;  // TOML: docs/prepare.md, "Schema"
   EncoderDescription encoder;
   std::map<std::string, SplitCounts> splits;
   std::map<std::string, std::uint64_t> counts;

@@ -1,7 +1,6 @@
 #include "headrace/stream/tar_sample.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -11,22 +10,6 @@
 
 namespace headrace {
 namespace {
-
-constexpr std::array<std::string_view, 5> kNumberFields = {"cls", "cls2", "index", "inx", "id"};
-constexpr std::size_t kMaxNumberBytes = 64;  // with white space around it
-
-// As Python's int() reads it: white space around it, a sign.
-std::optional<std::int64_t> decimal_of(BytesView data) {
-  if (data.size() > kMaxNumberBytes) return std::nullopt;
-  std::string_view text = trim(as_text(data));
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  return parse_number<std::int64_t>(text);
-}
-
-// Whether webdataset decodes it as a number; of "left.cls" the last extension counts.
-bool is_number_field(std::string_view field) {
-  return std::ranges::find(kNumberFields, field.substr(field.rfind('.') + 1)) != kNumberFields.end();
-}
 
 // Writes the wire format of a tf.Example around values that lie there already. Varints are as wide as they
 // can be, as parsers allow, so what comes before a value has a size that does not depend on it.
@@ -76,16 +59,6 @@ class ExampleWriter {
 
 }  // namespace
 
-std::optional<SampleFileName> split_sample_path(std::string_view path) {
-  while (path.starts_with("./")) path.remove_prefix(2);
-  const std::string_view first = path.substr(0, path.find('/'));
-  if (first.size() >= 4 && first.starts_with("__") && first.ends_with("__")) return std::nullopt;
-  const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
-  const std::size_t dot = path.find('.', name);
-  if (dot == path.npos || dot == name) return std::nullopt;
-  return SampleFileName{path.substr(0, dot), path.substr(dot + 1)};
-}
-
 const Column* TarSampleConverter::wanted(std::string_view feature) const {
   const auto found = std::ranges::find(wanted_, feature, &Column::name);
   return found == wanted_.end() ? nullptr : &*found;
@@ -94,8 +67,9 @@ const Column* TarSampleConverter::wanted(std::string_view feature) const {
 // The number that the file becomes, if it is to be one.
 std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field, BytesView data) const {
   const Column* column = wanted(field);
-  const bool is_asked_for = column != nullptr ? column->type == FeatureType::kInt64 : is_number_field(field);
-  return is_asked_for ? decimal_of(data) : std::nullopt;
+  const bool is_asked_for =
+      column != nullptr ? column->type == FeatureType::kInt64 : is_sample_number_field(field);
+  return is_asked_for ? parse_sample_number(data) : std::nullopt;
 }
 
 Status TarSampleConverter::add_file(File file) {

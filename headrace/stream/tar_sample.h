@@ -1,8 +1,7 @@
 #pragma once
 
-/// \file WebDataset's samples: which files of a tar belong together, and the tf.Example that each sample
-/// becomes. docs/formats/webdataset.md says where this follows the webdataset library and where it
-/// does not.
+/// \file WebDataset's samples: the tf.Example that the files of a tar that belong together become.
+/// docs/formats/webdataset.md says where this follows the webdataset library and where it does not.
 
 #include <cstdint>
 #include <optional>
@@ -12,24 +11,10 @@
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
+#include "headrace/codec/sample_path.h"
 #include "headrace/record/example_decoder.h"
 
 namespace headrace {
-
-/// The feature that holds a sample's key.
-inline constexpr std::string_view kSampleKeyFeature = "__key__";
-
-/// More in one sample is damage.
-inline constexpr std::size_t kMaxSampleFiles = 1000;
-
-/// Files that follow one another and have the same key are a sample.
-struct SampleFileName {
-  std::string_view key;    // up to the first '.' of the path's last segment, without "./" in front
-  std::string_view field;  // behind it, as written
-};
-/// None for what webdataset passes over: a name without '.', or below a first segment like "__this__". And
-/// for names that begin with '.', which are leavings of file systems. Views `path`.
-std::optional<SampleFileName> split_sample_path(std::string_view path);
 
 /// Some bytes of a tar in memory.
 struct TarPart {

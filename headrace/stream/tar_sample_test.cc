@@ -13,34 +13,6 @@
 namespace headrace {
 namespace {
 
-std::string split_text(std::string_view path) {
-  const auto name = split_sample_path(path);
-  return name ? concat(name->key, " | ", name->field) : "";
-}
-
-// Judged by webdataset 1.0.2: its base_plus_ext, skip_meta and meta_prefix.
-TEST(SplitSamplePath, KeyAndFieldAreAsInWebdataset) {
-  EXPECT_EQ(split_text("0001.jpg"), "0001 | jpg");
-  EXPECT_EQ(split_text("a/b/0001.left.PNG"), "a/b/0001 | left.PNG");
-  EXPECT_EQ(split_text("v1.2/0001.jpg"), "v1.2/0001 | jpg");
-  EXPECT_EQ(split_text("/abs/0001.jpg"), "/abs/0001 | jpg");
-  EXPECT_EQ(split_text("../0001.jpg"), "../0001 | jpg");
-  EXPECT_EQ(split_text("0001."), "0001 | ");
-  EXPECT_EQ(split_text("__key.jpg"), "__key | jpg");
-  EXPECT_EQ(split_text("a/__index__.json"), "a/__index__ | json");
-  EXPECT_EQ(split_text("__dir__x/a.json"), "__dir__x/a | json");
-  for (const std::string_view path :
-       {"", "README", "v1.2/README", ".hidden", "__index__", "__meta__/a.jpg", "____"})
-    EXPECT_EQ(split_text(path), "") << path;
-}
-
-TEST(SplitSamplePath, DotsInFrontAreNoPartOfAKey) {
-  EXPECT_EQ(split_text("./0001.jpg"), "0001 | jpg");
-  EXPECT_EQ(split_text("././a/0001.jpg"), "a/0001 | jpg");
-  EXPECT_EQ(split_text("./__meta__/a.jpg"), "");
-  EXPECT_EQ(split_text("a/._0001.jpg"), "") << "what macOS leaves";
-}
-
 std::string features_text(BytesView record) {
   const auto features = parse_example(record);
   EXPECT_TRUE(features);

@@ -6,44 +6,15 @@
 #include "headrace/codec/deflate.h"
 #include "headrace/codec/tar.h"
 #include "headrace/record/tfrecord.h"
+#include "headrace/store/object_window.h"
 #include "headrace/stream/tar_sample.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;          // holds a tar's first header, also compressed
-constexpr std::uint64_t kNearBytes = 1 << 20;     // what comes so soon is read with what lies between,
-constexpr std::size_t kNearPieceBytes = 4 << 20;  // in such pieces; what comes later
-constexpr std::size_t kFarPieceBytes = 64 << 10;  // in such
+constexpr std::size_t kHeadBytes = 4096;  // holds a tar's first header, also compressed
 constexpr std::size_t kRemarks = 100;
 constexpr int kDoubtfulSamples = 2;  // behind damage; tar_shard.h says why
-
-// Gives parts of an object, mostly ascending. Reads more than is asked for, so that small files cost no
-// request each.
-class ObjectWindow {
- public:
-  ObjectWindow(const ForeignObject& object, const CallOptions& call) : object_(object), call_(call) {}
-
-  Result<BytesView> read(std::uint64_t offset, std::size_t size) {
-    const std::uint64_t end = begin_ + bytes_.size();
-    if (offset < begin_ || offset + size > end) {
-      const bool is_near = offset >= begin_ && offset <= end + kNearBytes;
-      const std::uint64_t piece_bytes = std::max(size, is_near ? kNearPieceBytes : kFarPieceBytes);
-      bytes_.resize(std::min(piece_bytes, object_.object.size_bytes - offset));
-      begin_ = offset;
-      HEADRACE_CHECK(
-          read_exactly(*object_.location.store, object_.location.key, bytes_,
-                       {.offset_bytes = offset, .if_version = object_.object.version, .call = call_}));
-    }
-    return BytesView(bytes_).subspan(offset - begin_, size);
-  }
-
- private:
-  const ForeignObject& object_;
-  const CallOptions& call_;
-  Bytes bytes_;
-  std::uint64_t begin_ = 0;
-};
 
 // Finds where the samples of a tar begin.
 class SampleFinder {
@@ -51,7 +22,7 @@ class SampleFinder {
   SampleFinder(const ForeignObject& object, CorruptionPolicy policy, const CallOptions& call)
       : name_(object.location.describe()),
         policy_(policy),
-        window_(object, call),
+        window_(*object.location.store, object.object, call),
         walker_(object.object.size_bytes,
                 [this](std::uint64_t offset, std::size_t size) { return window_.read(offset, size); }) {}
 

@@ -1,6 +1,7 @@
 #include "headrace/codec/archive/archive_input.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -10,38 +11,47 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
 
-bool begins_gzip(BytesView head) {
-  return head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
-}
-
 // Has a directory at its end, and a checksum of each file.
 bool begins_zip(BytesView head) { return as_text(head).starts_with("PK"); }
 
 }  // namespace
 
+Compression gzip_of_head(BytesView head) {
+  const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
+  return is_gzip ? Compression::kGzip : Compression::kNone;
+}
+
 ArchiveInput::ArchiveInput(Store& store, ObjectInfo object, CallOptions options)
     : store_(store), object_(std::move(object)), options_(std::move(options)), buffer_(kBufferBytes) {}
 
-Status ArchiveInput::open() {
-  HEADRACE_TRY(const BytesView head, read());
-  if (begins_gzip(head)) {
-    inflater_.emplace(Compression::kGzip);
+Status ArchiveInput::open(CompressionOfHead compression_of_head) {
+  HEADRACE_TRY(head_, read());
+  const Compression compression = compression_of_head(head_);
+  if (compression != Compression::kNone) {
+    inflater_.emplace(compression);
     inflated_.resize(kBufferBytes);
-    compressed_ = head;
+    compressed_ = std::exchange(head_, {});
   } else {
-    is_compared_ = object_.crc32c && !begins_zip(head);
+    is_compared_ = object_.crc32c && !begins_zip(head_);
     position_ = 0;
   }
   return {};
 }
 
 Result<BytesView> ArchiveInput::read() {
-  HEADRACE_TRY(
-      const ReadResult read,
-      store_.read_into(object_.key, buffer_,
-                       {.offset_bytes = position_, .if_version = object_.version, .call = options_}));
-  position_ += read.bytes_read;
-  const BytesView piece = BytesView(buffer_).first(read.bytes_read);
+  BytesView piece = std::exchange(head_, {});
+  if (piece.empty() && position_ < object_.size_bytes) {
+    HEADRACE_TRY(
+        const ReadResult read,
+        store_.read_into(object_.key, buffer_,
+                         {.offset_bytes = position_, .if_version = object_.version, .call = options_}));
+    piece = BytesView(buffer_).first(read.bytes_read);
+    if (piece.empty()) {
+      return Error{Code::kDataLoss, concat("the object ends at byte ", position_, " of ", object_.size_bytes,
+                                           "; was it written meanwhile?")};
+    }
+  }
+  position_ += piece.size();
   if (is_compared_) crc_ = crc32c(piece, crc_);
   return piece;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The bytes of an archive object, without gzip around them.
+/// \file The bytes of an archive object, or of another file, without gzip around them.
 
 #include <array>
 #include <cstdint>
@@ -10,6 +10,11 @@
 #include "headrace/store/store.h"
 
 namespace headrace {
+
+/// Tells by its first bytes what an object is compressed with.
+using CompressionOfHead = Compression (*)(BytesView head);
+/// Gzip or none; kNone for what libarchive takes off itself.
+Compression gzip_of_head(BytesView head);
 
 /// Reads one version of an object front to back, and takes gzip off: libarchive would not compare the CRC-32
 /// that ends a gzip member, so that an altered text would pass for a good one. Other compressions check
@@ -21,11 +26,11 @@ class ArchiveInput {
   /// Borrows the store.
   ArchiveInput(Store& store, ObjectInfo object, CallOptions options);
 
-  /// Looks at the first bytes. Call once, before all else.
-  Status open();
+  /// Reads the first bytes. Call once, before all else.
+  Status open(CompressionOfHead compression_of_head = gzip_of_head);
 
   /// The next piece, valid until the next call; empty at the end.
-  /// \error kDataLoss  gzip data are damaged or cut: the message names the offset
+  /// \error kDataLoss  gzip data are damaged or cut: the message names the offset; or the object ends early
   Result<BytesView> next();
 
   /// Reads what is left, so that the checksums at the end are compared.
@@ -35,13 +40,17 @@ class ArchiveInput {
   /// Whether the last 512 bytes, as `next` gives them, are zero: a tar ends so. Call after `drain`.
   Result<bool> ends_in_zeros();
 
+  /// Or in another wrapping that `open` was told of.
   bool is_gzip() const { return inflater_.has_value(); }
   /// May parts be left out, or read in another order? Not where what is read is compared as a whole.
   bool may_seek() const { return !is_gzip() && !is_compared_; }
 
   /// Where the next piece begins; with gzip, in the object. May be moved if `may_seek`.
   std::uint64_t position() const { return position_; }
-  void seek(std::uint64_t position) { position_ = position; }
+  void seek(std::uint64_t position) {
+    position_ = position;
+    head_ = {};
+  }
 
   const ObjectInfo& object() const { return object_; }
 
@@ -55,6 +64,7 @@ class ArchiveInput {
   const ObjectInfo object_;
   const CallOptions options_;
   Bytes buffer_;
+  BytesView head_;  // in `buffer_`, read but not given yet
   std::uint64_t position_ = 0;
   bool is_compared_ = false;
   std::uint32_t crc_ = 0;  // up to `position_`, if so

@@ -170,6 +170,11 @@ class LibarchiveReader final : public ArchiveReader {
 Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, std::string_view key,
                                                     const CallOptions& options) {
   HEADRACE_TRY(ObjectInfo object, store.stat(key, options));
+  return open_archive(store, std::move(object), options);
+}
+
+Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, ObjectInfo object,
+                                                    const CallOptions& options) {
   auto reader = std::make_unique<LibarchiveReader>(store, std::move(object), options);
   HEADRACE_CHECK(reader->open());
   return std::unique_ptr<ArchiveReader>(std::move(reader));

@@ -46,5 +46,9 @@ class ArchiveReader {
 /// \error kInvalidArgument  the object is no archive, or is empty
 Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, std::string_view key,
                                                     const CallOptions& options = {});
+/// The same of the version that `object` describes.
+/// \error kFailedPrecondition  that version is gone
+Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, ObjectInfo object,
+                                                    const CallOptions& options = {});
 
 }  // namespace headrace

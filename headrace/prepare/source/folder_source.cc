@@ -1,0 +1,90 @@
+#include "headrace/prepare/source/folder_source.h"
+
+#include <utility>
+#include <vector>
+
+#include "headrace/base/text.h"
+#include "headrace/prepare/source/folder_digest.h"
+#include "headrace/prepare/source/layout_rows.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kPageObjects = 10'000;  // bounds what is held of a listing
+
+class FolderSource final : public RowSource {
+ public:
+  FolderSource(const Location& folder, Layout layout, const Slice& slice, std::uint64_t cell_limit_bytes)
+      : folder_(folder),
+        prefix_(folder_prefix(folder.key)),
+        base_url_(concat(folder.url.text(), '/')),
+        last_(concat(prefix_, slice.last)),
+        expected_digest_(slice.digest),
+        cell_limit_bytes_(cell_limit_bytes),
+        rows_(layout, cell_limit_bytes),
+        listed_up_to_(slice.after.empty() ? "" : concat(prefix_, slice.after)) {}
+
+  Result<std::optional<SourceRow>> next() override {
+    if (position_ == page_.size() && !has_ended_) HEADRACE_CHECK(load_page());
+    if (position_ == page_.size()) return std::optional<SourceRow>();
+    const ObjectInfo& object = page_[position_++];
+    consumed_bytes_ += object.size_bytes;
+    std::string path = object.key.substr(prefix_.size());
+    url_ = concat(base_url_, path);
+    SourceRow row = rows_.classify(std::move(path), {}, {.file = 0, .row = ++row_});
+    if (row.verdict != RowVerdict::kRow) return std::optional(std::move(row));
+    if (object.size_bytes > cell_limit_bytes_)
+      return std::optional(rows_.reject_as_too_large(format_size(object.size_bytes)));
+    return std::optional(rows_.row(
+        {.kind = CellKind::kReference,
+         .reference = {.url = url_, .version = object.version.token, .size_bytes = object.size_bytes}}));
+  }
+
+  std::uint64_t consumed_bytes() const override { return consumed_bytes_; }
+
+ private:
+  // An empty page is the end, where it is known whether the folder is as it was.
+  Status load_page() {
+    page_.clear();
+    position_ = 0;
+    const std::string after = listed_up_to_;
+    const Status listed = folder_.store->list(prefix_, {.after = after}, [&](const ObjectInfo& object) {
+      if (object.key > last_) return false;
+      page_.push_back(object);
+      digest_.add(object);
+      return page_.size() < kPageObjects;
+    });
+    if (!listed) return listed.error().in(concat("listing ", folder_.describe()));
+    if (!page_.empty()) listed_up_to_ = page_.back().key;
+    has_ended_ = page_.size() < kPageObjects;
+    if (!has_ended_ || digest_.finish() == expected_digest_) return {};
+    return Error{Code::kFailedPrecondition,
+                 concat(folder_.describe(), " changed while it was being read: its objects up to ", last_,
+                        " are others than at the beginning; run it again when nobody writes there")};
+  }
+
+  const Location folder_;
+  const std::string prefix_;
+  const std::string base_url_;
+  const std::string last_;
+  const std::string expected_digest_;
+  const std::uint64_t cell_limit_bytes_;
+  LayoutRows rows_;
+  FolderDigest digest_;
+  std::string listed_up_to_;
+  std::vector<ObjectInfo> page_;
+  std::size_t position_ = 0;
+  bool has_ended_ = false;
+  std::uint64_t row_ = 0;
+  std::uint64_t consumed_bytes_ = 0;
+  std::string url_;  // of the current row
+};
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_folder_range(const Location& folder, Layout layout, const Slice& slice,
+                                             std::uint64_t cell_limit_bytes) {
+  return std::make_unique<FolderSource>(folder, layout, slice, cell_limit_bytes);
+}
+
+}  // namespace headrace

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "headrace/base/text.h"
+#include "headrace/codec/sample_path.h"
+#include "headrace/prepare/source/archived_files.h"
+#include "headrace/prepare/source/input.h"
+#include "headrace/prepare/source/input_names.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/glob.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kNames = 1000;
+constexpr std::uint64_t kArchiveBytes = 64 << 20;  // that are read of an archive to see names
+constexpr std::size_t kNameBytes = 200;
+
+// The formats that names tell, each with the first that tells it.
+class Guess {
+ public:
+  explicit Guess(std::string name) : name_(std::move(name)) {}
+
+  void add(InputFormat format, std::string_view path) {
+    found_.try_emplace(format, printable_line(path, kNameBytes));
+  }
+
+  // Of a file below a folder or in an archive.
+  void add_path(std::string_view path) {
+    if (classify_path(Layout::kImageFolder, path).verdict == PathVerdict::kExample)
+      return add(InputFormat::kImageFolder, path);
+    const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
+    if (imdb.verdict == PathVerdict::kExample) return add(InputFormat::kAclImdb, path);
+    // What aclimdb knows is no example of a folder of texts ("unsup").
+    const bool is_known = !imdb.reason.starts_with("outside of ");
+    if (!is_known && classify_path(Layout::kTextFolder, path).verdict == PathVerdict::kExample)
+      add(InputFormat::kTextFolder, path);
+  }
+
+  Result<InputFormat> finish() const {
+    if (found_.size() == 1) return found_.begin()->first;
+    std::vector<std::string> told;
+    for (const auto& [format, path] : found_)
+      told.push_back(concat(input_format_name(format), " (", path, ")"));
+    return Error{Code::kInvalidArgument,
+                 concat("the format of ", name_, " cannot be told by names: ",
+                        told.empty() ? "none has an ending or lies in folders that say it"
+                                     : concat("they say ", join(told, " and ")),
+                        "; name one of ", list_input_formats())};
+  }
+
+ private:
+  const std::string name_;
+  std::map<InputFormat, std::string> found_;
+};
+
+// Two files that follow one another, and differ in more than a number: "1.jpg", "1.cls".
+bool are_one_sample(std::string_view a, std::string_view b) {
+  const auto first = split_sample_path(a), second = split_sample_path(b);
+  if (!first || !second || first->key != second->key) return false;
+  return a.substr(a.rfind('.')) != b.substr(b.rfind('.'));
+}
+
+Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& object) {
+  Guess guess(location.describe());
+  ArchivedFiles files({{location, object.size_bytes, object.version, {}}});
+  std::string before;
+  for (std::size_t seen = 0; seen < kNames && files.consumed_bytes() < kArchiveBytes; ++seen) {
+    auto file = files.next();
+    if (!file) return file.error().in("looking at the input");
+    if (!*file) break;
+    if ((*file)->kind != EntryKind::kFile) continue;
+    guess.add_path((*file)->path);
+    if (are_one_sample(before, (*file)->path)) guess.add(InputFormat::kWebDataset, (*file)->path);
+    before = std::move((*file)->path);
+  }
+  return guess.finish();
+}
+
+Result<InputFormat> guess_object(const Location& location, const ObjectInfo& object) {
+  if (is_archive_name(location.key)) return guess_archive(location, object);
+  Guess guess(location.describe());
+  if (const auto format = format_of_name(location.key)) guess.add(*format, last_segment(location.key));
+  return guess.finish();
+}
+
+}  // namespace
+
+Result<InputFormat> guess_input_format(const Location& location) {
+  if (!location.key.empty()) {
+    const auto object = location.store->stat(location.key, {});
+    if (object) return guess_object(location, *object);
+    if (object.error().code != Code::kNotFound && !is_pattern(location.key))
+      return object.error().in("looking at the input");
+  }
+  Guess guess(location.describe());
+  std::size_t seen = 0;
+  const std::string prefix = folder_prefix(location.key);
+  bool is_published = false;
+  const auto visit = [&](std::string_view path) {
+    is_published = is_published || path.starts_with(kManifestPrefix);
+    const auto format = is_hidden_path(path) ? std::nullopt : format_of_name(path);
+    if (format) {
+      guess.add(*format, path);
+    } else {
+      guess.add_path(path);
+    }
+    return ++seen < kNames && !is_published;
+  };
+  HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    return visit(std::string_view(object.key).substr(prefix.size()));
+  }));
+  if (is_published) return InputFormat::kTfrecord;
+  if (seen == 0 && is_pattern(location.key)) {
+    HEADRACE_CHECK(visit_matches(*location.store, location.key, {},
+                                 [&](const ObjectInfo& object) { return visit(last_segment(object.key)); }));
+  }
+  if (seen > 0) return guess.finish();
+  return Error{Code::kNotFound,
+               concat("nothing is at ", location.describe(), "; check the URL with headrace ls")};
+}
+
+}  // namespace headrace

@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "headrace/codec/tar_builder_test.h"
+#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/record/manifest.h"
+
+namespace headrace {
+namespace {
+
+class GuessInputFormat : public SourceTest {
+ protected:
+  std::string guess(const std::string& key) {
+    const auto format = guess_input_format(at(key));
+    if (format) return std::string(input_format_name(*format));
+    EXPECT_TRUE(format.error().code == Code::kInvalidArgument || format.error().code == Code::kNotFound);
+    return format.error().message;
+  }
+  std::string guess_folder(const std::vector<std::string>& names) {
+    const std::string folder = concat("folder-", ++folders_);
+    for (const std::string& name : names) put(concat(folder, '/', name), "x");
+    return guess(folder);
+  }
+  std::string guess_tar(const std::vector<std::string>& names) {
+    TarBuilder tar;
+    for (const std::string& name : names) tar.file(name, "x");
+    put("guessed.tar", tar.finish());
+    return guess("guessed.tar");
+  }
+  int folders_ = 0;
+};
+
+TEST_F(GuessInputFormat, EndingsTellTables) {
+  for (const auto& [name, format] :
+       std::vector<std::pair<std::string, std::string>>{{"a.csv", "csv"},
+                                                        {"a.csv.gz", "csv"},
+                                                        {"a.tsv", "tsv"},
+                                                        {"a.jsonl", "jsonl"},
+                                                        {"a.ndjson.gz", "jsonl"},
+                                                        {"a.tfrecord", "tfrecord"},
+                                                        {"a.tfrecord-00000-of-00002", "tfrecord"}}) {
+    EXPECT_EQ(guess_folder({name}), format) << name;
+    EXPECT_EQ(guess(concat("folder-", folders_, '/', name)), format) << name;
+    EXPECT_EQ(guess(concat("folder-", folders_, "/a.*")), format) << name;
+  }
+  EXPECT_EQ(guess_folder({"a.tar", "b.tar.gz"}), "webdataset");
+}
+
+TEST_F(GuessInputFormat, FoldersTellLayouts) {
+  EXPECT_EQ(guess_folder({"train/cats/cat.0.jpg", "validation/dogs/dog.1.jpg", "README.txt"}),
+            "image-folder");
+  EXPECT_EQ(guess_folder({"PetImages/Cat/0.jpg", "PetImages/Cat/Thumbs.db"}), "image-folder");
+  EXPECT_EQ(guess_folder({"train/neg/0_3.txt", "train/unsup/0_0.txt", "imdb.vocab"}), "aclimdb");
+  EXPECT_EQ(guess_folder({"train/sport/0.txt", "train/news/1.txt"}), "text-folder");
+  EXPECT_EQ(guess_folder({concat(kManifestPrefix, "000001.json"), "data/train-0.csv"}), "tfrecord");
+}
+
+TEST_F(GuessInputFormat, TheFilesOfAnArchiveTellWhatItIs) {
+  EXPECT_EQ(guess_tar({"train/cats/cat.0.jpg", "train/cats/cat.1.jpg"}), "image-folder");
+  EXPECT_EQ(guess_tar({"aclImdb/train/unsup/0_0.txt", "aclImdb/test/pos/0_9.txt"}), "aclimdb");
+  EXPECT_EQ(guess_tar({"0.jpg", "0.cls", "1.jpg", "1.cls"}), "webdataset");
+}
+
+TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
+  EXPECT_EQ(
+      guess_folder({"a.csv", "train/cats/1.jpg"}),
+      "the format of memory://test/folder-1 cannot be told by names: they say image-folder "
+      "(train/cats/1.jpg) and csv (a.csv); name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, "
+      "webdataset, tfrecord");
+  EXPECT_EQ(
+      guess_folder({"a.parquet"}),
+      "the format of memory://test/folder-2 cannot be told by names: none has an ending or lies in folders "
+      "that say it; name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
+  EXPECT_NE(guess("folder-2/a.parquet").find("cannot be told by names"), std::string::npos);
+  EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
+            std::string::npos);
+}
+
+TEST_F(GuessInputFormat, OnlyTheFirstThousandNamesAreLookedAt) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i)
+    names.push_back(concat("a/", zero_padded(static_cast<std::uint64_t>(i), 4), ".jpg"));
+  names.push_back("z.csv");
+  EXPECT_EQ(guess_folder(names), "image-folder");
+}
+
+TEST_F(GuessInputFormat, WhatIsNotThereIsNotFound) {
+  for (const char* key : {"nothing", "nothing/*.csv", ""}) {
+    const auto format = guess_input_format(at(key));
+    ASSERT_FALSE(format);
+    EXPECT_EQ(format.error().code, Code::kNotFound) << key;
+  }
+}
+
+}  // namespace
+}  // namespace headrace
