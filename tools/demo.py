@@ -115,7 +115,7 @@ def prepare(job: Job, raw: str, anew: list[str]) -> tuple[Stage, dict]:
     options += ["--compression", "gzip", "--seed", SEED, "--workers", WORKERS]
     result = job.stage("prepare", raw, f"{job.store}/preprocessed-data", *options, *anew)
     records = sum(split["records"] for split in result["splits"].values())
-    return Stage("prepare", records, result["seconds"], result["shards"], result["text_bytes"]), result
+    return Stage("prepare", records, result["seconds"], result["shards"], result["row_bytes"]), result
 
 
 def train(job: Job, anew: list[str]) -> tuple[Stage, dict]:

@@ -3,6 +3,9 @@
 namespace headrace {
 
 extern const Command kPrepareCommand;
+extern const Command kPlanCommand;
+extern const Command kExecuteCommand;
+extern const Command kPublishCommand;
 extern const Command kTrainCommand;
 extern const Command kEvaluateCommand;
 extern const Command kPredictCommand;
@@ -29,6 +32,9 @@ std::span<const Command* const> all_commands() {
   // The only list of commands.
   static constexpr const Command* kCommands[] = {
       &kPrepareCommand,
+      &kPlanCommand,
+      &kExecuteCommand,
+      &kPublishCommand,
       &kTrainCommand,
       &kEvaluateCommand,
       &kPredictCommand,

@@ -1,148 +1,445 @@
 #include "headrace/prepare/extract.h"
 
 #include <algorithm>
+#include <array>
 
-#include "headrace/base/hash.h"
 #include "headrace/base/text.h"
-#include "headrace/prepare/layout.h"
+#include "headrace/prepare/label_value.h"
+#include "headrace/prepare/order_keys.h"
+#include "headrace/prepare/report.h"
+#include "headrace/prepare/row_batch.h"
+#include "headrace/prepare/rows/rows_builder.h"
+#include "headrace/prepare/text_encoding.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kReportLines = 100'000;
+constexpr std::uint64_t kReceiptLimitBytes = 64 << 20;
+constexpr std::uint64_t kProgressBytes = 1 << 20;
+constexpr std::size_t kMostLabelValues = 100'000;
+constexpr std::size_t kMostIdBytes = 0xffff;
 constexpr HashKey kContentKey{0x636f6e74656e7420, 0x6475706c69636174};
 
-int position_of(const std::vector<std::string>& names, std::string_view name) {
-  return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
-}
-
-class Extraction {
+// Which cell of a source's row has a column's name; remembers where it was the last time.
+class ColumnFinder {
  public:
-  Extraction(std::string_view source_name, const ExtractOptions& options, RecordSpool& spool)
-      : source_name_(source_name), options_(options), spool_(spool) {}
+  explicit ColumnFinder(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
 
-  Status take(TextSource& source, const SourceEntry& entry) {
-    if (entry.kind == EntryKind::kFolder) return {};
-    ++out_.counts.in;
-    const ClassifiedPath path = classify_aclimdb_path(entry.path);
-    if (path.verdict == PathVerdict::kIgnored) return ignore(path.reason);
-    if (path.verdict == PathVerdict::kRejected) return reject(entry.path, path.reason);
-    if (entry.kind != EntryKind::kFile) return reject(entry.path, "a link or device, not a file");
-    HEADRACE_TRY(const bool fits, source.read_text(text_, options_.max_text_bytes));
-    if (!fits)
-      return reject(entry.path, concat("text larger than --max-text ", format_size(options_.max_text_bytes)));
-    return write(entry.path, position_of(layout_splits(), path.split),
-                 position_of(layout_labels(), path.label));
-  }
-
-  Result<Extracted> finish() {
-    for (std::size_t split_index = 0; split_index < layout_splits().size(); ++split_index) {
-      HEADRACE_CHECK(check_split(static_cast<int>(split_index)));
-    }
-    HEADRACE_CHECK(spool_.finish());
-    return std::move(out_);
+  const Cell* find(std::span<const NamedCell> cells) {
+    if (place_ < cells.size() && cells[place_].name == name_) return &cells[place_].cell;
+    const auto found =
+        std::find_if(cells.begin(), cells.end(), [&](const NamedCell& cell) { return cell.name == name_; });
+    if (found == cells.end()) return nullptr;
+    place_ = static_cast<std::size_t>(found - cells.begin());
+    return &found->cell;
   }
 
  private:
-  Status ignore(const std::string& reason) {
-    ++out_.counts.ignored;
-    ++out_.counts.reasons[reason];
-    return {};
-  }
-
-  Status reject(const std::string& id, std::string reason) {
-    ++out_.counts.rejected;
-    ++out_.counts.reasons[reason];
-    if (out_.counts.rejected > options_.max_rejects) {
-      return Error{Code::kInvalidArgument,
-                   concat(replace_invalid_utf8(id).text, " in ", source_name_, " (record ", out_.counts.in,
-                          ") is rejected: ", reason, ". That is more than the ", options_.max_rejects,
-                          " allowed; correct the input, or allow some with --max-rejects")};
-    }
-    report(id, "rejected", std::move(reason));
-    return {};
-  }
-
-  Status write(const std::string& id, int split_index, int label) {
-    Utf8Text text = replace_invalid_utf8(text_);
-    const std::uint64_t content = siphash(kContentKey, as_bytes(text.text));
-    const bool seen = seen_texts_.contains(content);
-    if (seen && options_.drop_duplicates) {
-      ++out_.counts.dropped;
-      ++out_.counts.reasons["duplicate text"];
-      report(id, "dropped", "duplicate text");
-      return {};
-    }
-    if (const Status added = spool_.add(split_index, label, id, text.text); !added) {
-      if (added.error().code != Code::kAlreadyExists) return added;
-      return reject(id, "the id occurs twice");
-    }
-    seen_texts_.insert(
-        content);  // only of what is written: that of a rejected record is not a duplicate's first
-    if (seen) {
-      ++out_.counts.reasons["duplicate text, kept"];
-      report(id, "duplicate", "duplicate text, kept");
-    }
-    if (text.replaced > 0) {
-      ++out_.counts.reasons["invalid UTF-8, replaced"];
-      report(id, "repaired", concat("invalid UTF-8 in ", text.replaced, " places, replaced"));
-    }
-    ++out_.counts.written;
-    out_.counts.text_bytes += text.text.size();
-    ++out_.counts.written_by_label[{split_index, label}];
-    return {};
-  }
-
-  void report(const std::string& id, std::string_view status, std::string reason) {
-    if (out_.report.size() < kReportLines)
-      out_.report.push_back({replace_invalid_utf8(id).text, std::string(status), std::move(reason)});
-  }
-
-  Status check_split(int split_index) const {
-    const std::string& name = layout_splits()[static_cast<std::size_t>(split_index)];
-    std::vector<std::string> present;
-    for (std::size_t label = 0; label < layout_labels().size(); ++label) {
-      if (out_.counts.written_by_label.contains({split_index, static_cast<int>(label)}))
-        present.push_back(layout_labels()[label]);
-    }
-    if (present.empty()) {
-      return Error{Code::kInvalidArgument,
-                   concat("the ", name, " split of ", source_name_, " is empty: no file ", name, "/<",
-                          join(layout_labels(), "|"), ">/*.txt among ", out_.counts.in,
-                          " entries; is it the aclImdb layout?")};
-    }
-    if (present.size() < layout_labels().size()) {
-      return Error{
-          Code::kInvalidArgument,
-          concat("the ", name, " split of ", source_name_, " holds only one class, ", present.front(),
-                 "; a classifier needs files of each of ", join(layout_labels(), ", "))};
-    }
-    return {};
-  }
-
-  const std::string source_name_;
-  const ExtractOptions& options_;
-  RecordSpool& spool_;
-  Extracted out_;
-  HashSet seen_texts_;
-  std::string text_;
+  std::string name_;
+  std::size_t place_ = 0;
 };
+
+std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column) {
+  return column ? std::optional<ColumnFinder>(*column) : std::nullopt;
+}
+
+// One slice, as it is read.
+class Extraction {
+ public:
+  Extraction(const TaskContext& context, std::uint64_t number)
+      : context_(context),
+        number_(number),
+        plan_(context.plan),
+        encoding_(text_encoding_from_name(plan_.schema.encoding)),
+        sample_bound_(hash_bound(plan_.sample)),
+        references_(context.stores, plan_.cell_limit_bytes, {.stop = context.stop}),
+        batch_(plan_.schema, references_),
+        id_(finder_of(plan_.schema.id)),
+        split_(finder_of(plan_.schema.split)),
+        group_(finder_of(plan_.schema.group)) {
+    for (const std::string& column : feature_columns(plan_.schema)) columns_.emplace_back(column);
+    for (const FeatureDefinition& feature : plan_.schema.features) {
+      if (feature.type == SchemaType::kLabel)
+        labels_.push_back(
+            {&feature, ColumnFinder(feature.columns.front()), &receipt_.label_values[feature.name]});
+    }
+    double share = 0;
+    for (const auto& [name, part] : plan_.schema.splits)
+      split_bounds_.push_back({name, hash_bound(share += part)});
+    if (!split_bounds_.empty()) split_bounds_.back().second = ~std::uint64_t{0};
+  }
+
+  Status take(const SourceRow& row) {
+    ++receipt_.counts.in;
+    if (row.verdict == RowVerdict::kIgnored) return ignore(row.reason);
+    if (row.verdict == RowVerdict::kRejected) return reject(row, row.reason, row.detail);
+    HEADRACE_CHECK(check_heading(row));
+    OrderedRow ordered{.place = row.place};
+    std::string reason, detail;
+    if (!find_id(row, ordered, reason, detail)) return reject(row, reason, detail);
+    std::string_view group = ordered.id;
+    if (group_ && !find_text(*group_, row, group_text_, group, reason, detail))
+      return reject(row, reason, detail);
+    if (plan_.sample < 1 && keyed_hash(plan_.seed, OrderKey::kSample, group) >= sample_bound_)
+      return ignore("not in the sample");
+    std::string_view split;
+    if (!find_split(row, group, split, reason, detail)) return reject(row, reason, detail);
+    if (split == "discard") return ignore("DISCARD");
+    HEADRACE_CHECK(count_labels(split, row));
+    ordered.order = keyed_hash(plan_.seed, OrderKey::kOrder, ordered.id);
+    ordered.tie = keyed_hash(plan_.seed, OrderKey::kTie, ordered.id);
+    cells_.clear();
+    for (ColumnFinder& column : columns_) {
+      const Cell* const cell = column.find(row.cells);
+      cells_.push_back(cell != nullptr ? *cell : Cell{});
+    }
+    ordered.cells = cells_;
+    return keep(split, ordered);
+  }
+
+  Result<SliceReceipt> finish() {
+    HEADRACE_CHECK(follow_batch());
+    HEADRACE_CHECK(end_run());
+    HEADRACE_TRY(receipt_.report, report_.write(context_.work_folder(), slice_report_name(number_)));
+    return std::move(receipt_);
+  }
+  bool is_in_memory() const { return is_in_memory_; }
+
+ private:
+  struct LabelColumn {
+    const FeatureDefinition* feature;
+    ColumnFinder column;
+    std::map<std::string, LabelCounts>* splits;
+  };
+
+  const Slice& slice() const { return plan_.input.slices[number_]; }
+
+  std::string source_of(RowPlace place) const {
+    return slice().files.empty() ? std::string() : slice().files[place.file].url;
+  }
+
+  // Of tables: every row of a file has the cells of its heading.
+  Status check_heading(const SourceRow& row) {
+    const bool is_table = plan_.input.format == InputFormat::kCsv || plan_.input.format == InputFormat::kTsv;
+    if (!is_table || has_seen_heading_) return {};
+    has_seen_heading_ = true;
+    std::vector<std::string> wanted = feature_columns(plan_.schema);
+    for (const auto& column : {plan_.schema.id, plan_.schema.split, plan_.schema.group}) {
+      if (column) wanted.push_back(*column);
+    }
+    std::vector<std::string> names;
+    for (const NamedCell& cell : row.cells) names.emplace_back(cell.name);
+    for (const std::string& column : wanted) {
+      if (std::find(names.begin(), names.end(), column) != names.end()) continue;
+      const auto nearest = nearest_name(column, names);
+      return Error{Code::kInvalidArgument,
+                   concat("the schema names a column ", column, ", which the heading of ",
+                          source_of(row.place), " has not; ",
+                          nearest ? concat("did you mean ", *nearest, "?")
+                                  : concat("there are ", printable_line(join(names, ", "), 500)))};
+    }
+    return {};
+  }
+
+  Status ignore(const std::string& reason) {
+    ++receipt_.counts.ignored;
+    ++receipt_.reasons[reason];
+    return {};
+  }
+
+  Status reject(const SourceRow& row, const std::string& reason, const std::string& detail) {
+    ++receipt_.counts.rejected;
+    ++receipt_.reasons[reason];
+    const std::string source = source_of(row.place);
+    const std::string id = replace_invalid_utf8(row.id).text;
+    if (receipt_.first_rejection.empty()) {
+      receipt_.first_rejection =
+          concat(id, source.empty() ? "" : concat(" in ", source, ", row ", row.place.row),
+                 " is rejected: ", reason, detail.empty() ? "" : concat(" (", detail, ")"));
+    }
+    if (receipt_.counts.rejected > context_.max_rejects) return too_many_rejects(receipt_.first_rejection);
+    return report_.add({.id = id,
+                        .status = "rejected",
+                        .reason = reason,
+                        .detail = detail,
+                        .source = source,
+                        .row = source.empty() ? 0 : row.place.row});
+  }
+
+  Error too_many_rejects(const std::string& first) const {
+    return {Code::kInvalidArgument, concat(first, ". That is more than the ", context_.max_rejects,
+                                           " allowed; correct the input, or allow some with --max-rejects")};
+  }
+
+  // The text of a column; false, with the reason, if there is none.
+  bool find_text(ColumnFinder& column, const SourceRow& row, std::string& storage, std::string_view& text,
+                 std::string& reason, std::string& detail) {
+    const Cell* const cell = column.find(row.cells);
+    if (const auto number = cell != nullptr ? whole_number(*cell) : std::nullopt) {
+      storage = concat(*number);
+      text = storage;
+      return true;
+    }
+    if (cell == nullptr || cell->kind != CellKind::kBytes) {
+      reason = "missing value";
+      detail = concat("column ", column.name(), ": there is no text");
+      return false;
+    }
+    text = decode_text(as_text(cell->data), encoding_, storage).text;
+    return true;
+  }
+
+  bool find_id(const SourceRow& row, OrderedRow& ordered, std::string& reason, std::string& detail) {
+    ordered.id = row.id;
+    if (id_ && !find_text(*id_, row, id_text_, ordered.id, reason, detail)) return false;
+    if (ordered.id.size() <= kMostIdBytes) return true;
+    reason = "id that is too long";
+    detail = concat("it has ", ordered.id.size(), " bytes");
+    return false;
+  }
+
+  bool find_split(const SourceRow& row, std::string_view group, std::string_view& split, std::string& reason,
+                  std::string& detail) {
+    if (!split_bounds_.empty()) {
+      const std::uint64_t hash = keyed_hash(plan_.seed, OrderKey::kSplit, group);
+      split = std::find_if(split_bounds_.begin(), split_bounds_.end() - 1, [&](const auto& bound) {
+                return hash < bound.second;
+              })->first;
+      return true;
+    }
+    split = "train";
+    if (!split_) return true;
+    const Cell* const cell = split_->find(row.cells);
+    const bool may_be_missing =
+        plan_.input.format == InputFormat::kImageFolder || plan_.input.format == InputFormat::kTextFolder;
+    if (may_be_missing && (cell == nullptr || cell->kind == CellKind::kMissing)) return true;
+    if (!find_text(*split_, row, split_text_, split, reason, detail)) return false;
+    if (to_lower(trim(split)) == "discard") {
+      split = "discard";
+      return true;
+    }
+    if (!plan_.splits_as_they_are) {
+      split_text_ = usual_split_name(split);
+      split = split_text_;
+    }
+    if (is_usable_split_name(split)) return true;
+    reason = "split with a name that cannot be used";
+    detail = concat("\"", printable_line(split, 60), "\": letters, digits, \"_\", \"-\" and \".\" can");
+    return false;
+  }
+
+  Status count_labels(std::string_view split, const SourceRow& row) {
+    for (LabelColumn& label : labels_) {
+      const Cell* const cell = label.column.find(row.cells);
+      const auto value =
+          label_value(cell != nullptr ? *cell : Cell{}, *label.feature, encoding_, label_text_);
+      if (!value) continue;
+      LabelCounts& values = (*label.splits)[std::string(split)];
+      ++values[std::string(*value)];
+      if (values.size() > kMostLabelValues) {
+        return Error{Code::kInvalidArgument,
+                     concat("column ", label.column.name(), " has more than ", kMostLabelValues,
+                            " different values, which is no label; give its feature the type string")};
+      }
+    }
+    return {};
+  }
+
+  Status keep(std::string_view split, const OrderedRow& row) {
+    if (plan_.duplicates == Duplicates::kKeep) return store(split, row, std::nullopt);
+    HEADRACE_CHECK(batch_.add(row, 0));
+    batch_splits_.emplace_back(split);
+    return batch_.is_full() ? follow_batch() : Status{};
+  }
+
+  // Rows whose content is compared: what they refer to is read now, and kept with them.
+  Status follow_batch() {
+    if (batch_.is_empty()) return {};
+    HEADRACE_CHECK(batch_.follow([&](std::uint32_t, RowPlace place) -> std::string_view {
+      base_ = parent_url(source_of(place));
+      return base_;
+    }));
+    for (std::size_t i = 0; i < batch_.rows().size(); ++i) {
+      const BatchRow& row = batch_.rows()[i];
+      const OrderedRow ordered{row.order, row.tie, row.id, row.place, row.cells.first(columns_.size())};
+      const auto content = row.failure ? std::nullopt : content_of(row);
+      HEADRACE_CHECK(store(batch_splits_[i], ordered, content));
+    }
+    batch_.clear();
+    batch_splits_.clear();
+    return {};
+  }
+
+  // Labels and ids do not count: the same picture under two labels is one.
+  std::optional<std::uint64_t> content_of(const BatchRow& row) {
+    content_.clear();
+    for (std::size_t i = 0; i < plan_.schema.features.size(); ++i) {
+      const FeatureDefinition& feature = plan_.schema.features[i];
+      const bool counts = feature.type != SchemaType::kLabel && feature.columns.front() != plan_.schema.id &&
+                          feature.columns.front() != "id";
+      if (!counts) continue;
+      for (const std::size_t place : places_.places[i]) {
+        const Cell& cell = row.cells[place];
+        append_little_endian<std::uint64_t>(content_,
+                                            cell.data.size() * 8 + static_cast<std::uint64_t>(cell.kind));
+        append(content_, cell.data);
+      }
+    }
+    return content_.empty() ? std::nullopt : std::optional(siphash(kContentKey, content_));
+  }
+
+  Status store(std::string_view split, const OrderedRow& row, std::optional<std::uint64_t> content) {
+    ++receipt_.counts.kept;
+    SplitTotals& totals = totals_of(split);
+    ++totals.rows;
+    totals.bytes += row.id.size();
+    for (const Cell& cell : row.cells) {
+      totals.bytes += cell.data.size();
+      totals.referenced_bytes +=
+          cell.kind == CellKind::kReference ? cell.reference.size_bytes.value_or(0) : 0;
+    }
+    HEADRACE_CHECK(builder_.add(split, row, content));
+    return builder_.size_bytes() < kRunBytes ? Status{} : end_run();
+  }
+
+  SplitTotals& totals_of(std::string_view split) {
+    if (last_totals_ == nullptr || last_split_ != split) {
+      last_split_ = split;
+      last_totals_ = &receipt_.splits[last_split_];
+    }
+    return *last_totals_;
+  }
+
+  Status end_run() {
+    if (builder_.size_bytes() == 0) return {};
+    const std::string name =
+        concat("rows-", zero_padded(number_, 5), "-", zero_padded(receipt_.runs.size(), 5));
+    HEADRACE_TRY(RunStore::Kept kept, context_.runs.keep(name, std::move(builder_).finish()));
+    is_in_memory_ = is_in_memory_ || kept.is_in_memory;
+    receipt_.runs.push_back(std::move(kept.run));
+    builder_ = RowsBuilder();
+    return {};
+  }
+
+  static std::string parent_url(const std::string& url) { return url.substr(0, url.rfind('/')); }
+
+  const TaskContext& context_;
+  const std::uint64_t number_;
+  const PreparePlan& plan_;
+  const TextEncoding encoding_;
+  const std::uint64_t sample_bound_;
+  const FeatureCells places_ = feature_cells(plan_.schema);
+  ReferenceReader references_;
+  RowBatch batch_;
+  std::vector<std::string> batch_splits_;
+  std::vector<ColumnFinder> columns_;
+  std::optional<ColumnFinder> id_, split_, group_;
+  std::vector<LabelColumn> labels_;
+  std::vector<std::pair<std::string, std::uint64_t>> split_bounds_;
+  std::string id_text_, split_text_, group_text_, label_text_, base_;
+  std::vector<Cell> cells_;
+  Bytes content_;
+  SliceReceipt receipt_;
+  std::string last_split_;
+  SplitTotals* last_totals_ = nullptr;
+  RowsBuilder builder_;
+  ReportBuilder report_;
+  bool is_in_memory_ = false;
+  bool has_seen_heading_ = false;
+};
+
+constexpr std::string_view kReceiptPrefix = "slice-";
+
+std::string receipt_name(std::uint64_t slice) { return concat(kReceiptPrefix, zero_padded(slice, 5)); }
 
 }  // namespace
 
-Result<Extracted> extract(TextSource& source, std::string_view source_name, const ExtractOptions& options,
-                          RecordSpool& spool,
-                          const std::function<void(std::uint64_t, std::uint64_t)>& progress,
-                          const std::stop_token& stop) {
-  Extraction extraction(source_name, options, spool);
-  while (true) {
-    if (stop.stop_requested())
-      return Error{Code::kCancelled, concat("reading ", source_name, " was stopped")};
-    HEADRACE_TRY(const std::optional<SourceEntry> entry, source.next());
-    if (!entry) return extraction.finish();
-    HEADRACE_CHECK(extraction.take(source, *entry));
-    progress(source.consumed_bytes(), source.total_bytes());
+std::string slice_report_name(std::uint64_t slice) {
+  return concat("report-", zero_padded(slice, 5), ".jsonl.gz");
+}
+
+Location TaskContext::work_folder() const { return output.at(concat(kWorkFolder, short_digest())); }
+
+bool is_usable_split_name(std::string_view name) {
+  constexpr std::size_t kMostBytes = 100;
+  return !name.empty() && name.size() <= kMostBytes && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                  c == '-' || c == '.';
+         });
+}
+
+std::string usual_split_name(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUsual = {
+      {{"training", "train"},
+       {"val", "validation"},
+       {"valid", "validation"},
+       {"validate", "validation"},
+       {"eval", "validation"},
+       {"dev", "validation"},
+       {"testing", "test"},
+       {"validation", "validation"}}};
+  const std::string lower = to_lower(trim(name));
+  for (const auto& [written, usual] : kUsual) {
+    if (lower == written) return std::string(usual);
   }
+  return lower == "train" || lower == "test" ? lower : std::string(trim(name));
+}
+
+Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice) {
+  const Location place = context.work_folder().at(receipt_name(slice));
+  const auto read = read_object(*place.store, place.key, kReceiptLimitBytes);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<SliceReceipt>();
+  if (!read) return read.error();
+  auto receipt = parse_slice_receipt(as_text(read->data));
+  if (!receipt) return std::move(receipt).error().in(place.describe());
+  return std::optional(*std::move(receipt));
+}
+
+Result<std::vector<std::uint64_t>> unread_slices_of(const TaskContext& context) {
+  std::vector<bool> is_read(context.plan.input.slices.size());
+  const std::string prefix = context.work_folder().at(kReceiptPrefix).key;
+  HEADRACE_CHECK(context.output.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    const auto slice = parse_number<std::uint64_t>(std::string_view(object.key).substr(prefix.size()));
+    if (slice && *slice < is_read.size()) is_read[*slice] = true;
+    return true;
+  }));
+  std::vector<std::uint64_t> unread;
+  for (std::uint64_t slice = 0; slice < is_read.size(); ++slice) {
+    if (!is_read[slice]) unread.push_back(slice);
+  }
+  return unread;
+}
+
+Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
+                                   const std::function<void(std::uint64_t)>& progress) {
+  const Location place = context.work_folder().at(receipt_name(slice));
+  HEADRACE_TRY(std::optional<SliceReceipt> done, find_slice(context, slice));
+  if (done) {
+    progress(context.plan.input.slices[slice].size_bytes);
+    return *std::move(done);
+  }
+  Extraction extraction(context, slice);
+  HEADRACE_TRY(const std::unique_ptr<RowSource> source,
+               open_slice(context.plan.input, context.plan.input.slices[slice], context.stores,
+                          context.plan.cell_limit_bytes));
+  std::uint64_t told = 0;
+  while (true) {
+    if (context.stop.stop_requested()) return Error{Code::kCancelled, "reading the input was stopped"};
+    HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
+    if (!row) break;
+    HEADRACE_CHECK(extraction.take(*row));
+    if (source->consumed_bytes() < told + kProgressBytes) continue;
+    progress(source->consumed_bytes() - told);
+    told = source->consumed_bytes();
+  }
+  HEADRACE_TRY(SliceReceipt receipt, extraction.finish());
+  progress(source->consumed_bytes() - told);
+  // What lies in memory is lost with the process, so no receipt may outlive it.
+  if (!extraction.is_in_memory())
+    HEADRACE_CHECK(write_text(*place.store, place.key, slice_receipt_to_json(receipt)));
+  return receipt;
 }
 
 }  // namespace headrace

@@ -1,60 +1,62 @@
 #pragma once
 
-/// \file The first kind of task: reads a source once, sorts out what is an example, and spools the texts.
+/// \file The first kind of task: reads a slice of the input, settles where each row belongs, and keeps the
+/// rows sorted for those who write shards.
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
-#include "headrace/prepare/record_spool.h"
-#include "headrace/prepare/text_source.h"
+#include "headrace/prepare/plan.h"
+#include "headrace/prepare/run_store.h"
+#include "headrace/prepare/slice_receipt.h"
 
 namespace headrace {
 
-/// The most that `max_text_bytes` may be: U+FFFD for invalid bytes makes a text three times as large at
-/// worst, and readers refuse records of more than 1 GiB.
-inline constexpr std::uint64_t kTextLimitBytes = 256 << 20;
+/// What a task works with. Borrowed; all of it may be used by several tasks at once.
+struct TaskContext {
+  const PreparePlan& plan;
+  std::string plan_digest;
+  const TextEncoders& encoders;
+  StoreRegistry& stores;
+  RunStore& runs;
+  Location output;
+  /// More rejected rows than this in one task end it.
+  std::uint64_t max_rejects = 0;
+  std::stop_token stop{};
 
-struct ExtractOptions {
-  std::uint64_t max_text_bytes = 16 << 20;  // larger texts are rejected; at most kTextLimitBytes
-  bool drop_duplicates = false;             // equal texts: keep the first of the source; else only report
-  std::uint64_t max_rejects = 0;            // more rejected records than this fail the job
+  std::string short_digest() const { return plan_digest.substr(0, 8); }
+  Location work_folder() const;
 };
 
-/// One record that is not simply written.
-struct ReportLine {
-  std::string id;
-  std::string status;  // "rejected", "dropped", "duplicate", "repaired"
-  std::string reason;
-};
+inline constexpr std::string_view kWorkFolder = "_headrace/work/";
 
-/// in = written + rejected + dropped + ignored, at any time.
-struct ExtractCounts {
-  std::uint64_t in = 0;
-  std::uint64_t written = 0;
-  std::uint64_t rejected = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t ignored = 0;
-  std::uint64_t text_bytes = 0;  // of what is written
-  std::map<std::string, std::uint64_t> reasons;
-  /// (split, label) → records written.
-  std::map<std::pair<int, int>, std::uint64_t> written_by_label;
-};
+/// Reads slice number `slice`, or finds the receipt of who did. `progress` is told bytes that were read since
+/// it was told last. Memory: some three times `kRunBytes`.
+/// \error kInvalidArgument     more rejects than allowed: names the first
+/// \error kFailedPrecondition  the input is not what the plan says
+/// \error kCancelled
+Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
+                                   const std::function<void(std::uint64_t)>& progress);
 
-struct Extracted {
-  ExtractCounts counts;
-  std::vector<ReportLine> report;  // in the source's order; the first 100,000
-};
+/// The receipt of who read a slice; none if nobody did, or with its rows in memory.
+Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice);
 
-/// Fills and finishes `spool`. `progress` gets the bytes consumed and the total.
-/// \error kInvalidArgument  a split or a class without records, or more rejects than allowed; names the first
-///                          one
-Result<Extracted> extract(TextSource& source, std::string_view source_name, const ExtractOptions& options,
-                          RecordSpool& spool,
-                          const std::function<void(std::uint64_t, std::uint64_t)>& progress,
-                          const std::stop_token& stop);
+/// The slices that have no receipt, ascending. Cost: a list.
+Result<std::vector<std::uint64_t>> unread_slices_of(const TaskContext& context);
+
+/// Rows are sorted, and written as one object, as soon as so many bytes of them have come together.
+inline constexpr std::uint64_t kRunBytes = 32 << 20;
+
+/// Of the report of a slice, in the work folder.
+std::string slice_report_name(std::uint64_t slice);
+
+/// Whether it can be part of objects' names: at most 100 letters, digits, "_", "-" and ".".
+bool is_usable_split_name(std::string_view name);
+
+/// "train" for "Train", "TRAIN", "training"; "validation" for "val", "valid", "eval" …; "test" for "TEST".
+std::string usual_split_name(std::string_view name);
 
 }  // namespace headrace

@@ -10,8 +10,8 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/prepare/layout_schema.h"
 #include "headrace/store/layers/forwarding.h"
-#include "headrace/store/memory/memory_store.h"
 #include "headrace/store/numbered.h"
 
 namespace headrace {
@@ -60,7 +60,8 @@ class DyingStore final : public ForwardingStore {
 
 class Prepare : public testing::Test {
  protected:
-  Prepare() : encoder(*make_hash_encoder(16)), store(make_memory_store("test")) {
+  Prepare() : store(registry.open("memory://test")->store) {
+    encoders["hash:16"] = *make_hash_encoder(16);
     for (const char* split_name : {"train", "test"}) {
       for (int i = 0; i < 60; ++i) {
         put(concat("raw/", split_name, i % 2 == 0 ? "/pos/" : "/neg/", i, "_7.txt"),
@@ -69,8 +70,8 @@ class Prepare : public testing::Test {
     }
     put("raw/README", "about it");
     put("raw/train/unsup/0_0.txt", "no label");
-    options.shard_records = 7;
-    options.seed = 44;
+    wish.shard_records = 7;
+    wish.seed = 44;
   }
 
   void put(const std::string& key, std::string_view text) { ASSERT_TRUE(write_text(*store, key, text)); }
@@ -79,9 +80,25 @@ class Prepare : public testing::Test {
     return {through ? through : store, key, Url{"memory", "test", key}};
   }
 
+  // The plan for what lies at `input` now.
+  Result<PreparePlan> plan_of(const std::string& input) {
+    PreparePlan plan = wish;
+    HEADRACE_TRY(plan.input, find_input(at(input), InputFormat::kAclImdb));
+    plan.schema = *layout_schema(InputFormat::kAclImdb, {.encoder = "hash:16"});
+    plan.encoder_digests["hash:16"] = encoders.at("hash:16")->weights_digest();
+    return plan;
+  }
+
+  Result<PrepareResult> run_on(const std::string& input, const std::string& output,
+                               const PrepareOptions& with, const PrepareProgress& progress,
+                               std::shared_ptr<Store> through = nullptr) {
+    HEADRACE_TRY(const PreparePlan plan, plan_of(input));
+    return prepare(plan, encoders, registry, at(output, std::move(through)), with, "run-1", progress, {});
+  }
   Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
                             std::shared_ptr<Store> through = nullptr) {
-    return prepare(at("raw"), at(output, std::move(through)), *encoder, with, "run-1", [](auto...) {}, {});
+    return run_on(
+        "raw", output, with, [](auto...) {}, std::move(through));
   }
 
   // Every object below, by its key without the folder, as its checksum.
@@ -104,8 +121,10 @@ class Prepare : public testing::Test {
     for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
   }
 
-  std::shared_ptr<const TextEncoder> encoder;
+  StoreRegistry registry{Environment{}};
+  TextEncoders encoders;
   std::shared_ptr<Store> store;
+  PreparePlan wish;  // but for input and schema
   PrepareOptions options;
 };
 
@@ -136,7 +155,7 @@ TEST_F(Prepare, BytesDependNeitherOnWorkersNorOnMemory) {
   for (const int workers : {2, 7}) {
     PrepareOptions other = options;
     other.workers = workers;
-    other.memory_budget_bytes = 500;  // spills
+    other.memory_bytes = 500;  // spills
     ASSERT_TRUE(run(concat("with-", workers), other));
     EXPECT_EQ(content(concat("with-", workers)), expected);
   }
@@ -163,7 +182,7 @@ TEST_F(Prepare, WhatIsPublishedIsNotMadeAgainAndAnotherPlanIsRefused) {
   const auto again = run("data", options);
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->was_published);
-  options.seed = 45;
+  wish.seed = 45;
   const auto other = run("data", options);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
@@ -180,7 +199,7 @@ TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
                                            "_headrace/runs/1/start"};
   for (const std::string& name : others) put("data/" + name, "not of this stage");
   put("data/train-0123abcd-00000-of-00001.tfrecord.index", "of an older plan");
-  options.seed = 45;
+  wish.seed = 45;
   options.overwrite = true;
   const auto result = run("data", options);
   ASSERT_TRUE(result) << result.error().message;
@@ -194,9 +213,9 @@ TEST_F(Prepare, OverwritingLeavesWhatIsPublishedUntilTheInputWasRead) {
   ASSERT_TRUE(run("data", options));
   const auto published = content("data");
   put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
-  options.extract.max_text_bytes = 1'000'000;
+  wish.cell_limit_bytes = 1'000'000;
   options.overwrite = true;
-  options.memory_budget_bytes = 500;  // spills
+  options.memory_bytes = 500;  // spills
   ASSERT_FALSE(run("data", options));
   auto left = content("data");
   std::erase_if(left, [](const auto& object) { return object.first.starts_with("_headrace/work/"); });
@@ -246,12 +265,12 @@ TEST_F(Prepare, AReceiptIsNotBelievedWithoutItsShard) {
 TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
   for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
     const std::string output = concat("data-", memory_bytes);
-    options.memory_budget_bytes = memory_bytes;
+    options.memory_bytes = memory_bytes;
     std::string digest;
     const auto overtake = [&](std::string_view stage, auto...) {
       if (stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
     };
-    const auto result = prepare(at("raw"), at(output), *encoder, options, "slow", overtake, {});
+    const auto result = run_on("raw", output, options, overtake);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_TRUE(result->was_published);
     EXPECT_EQ(result->manifest_digest, digest);
@@ -260,22 +279,25 @@ TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
   }
 }
 
-TEST_F(Prepare, AnInputThatChangesWhileItIsReadIsRefused) {
-  const auto change = [&](auto...) { put("raw/train/pos/900_9.txt", "one more"); };
-  const auto result = prepare(at("raw"), at("data"), *encoder, options, "run-1", change, {});
+TEST_F(Prepare, AnInputThatChangedSinceItWasListedIsRefused) {
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(plan);
+  put("raw/train/pos/900_9.txt", "one more");
+  const auto result = prepare(*plan, encoders, registry, at("data"), options, "run-1", [](auto...) {}, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(result.error().message, HasSubstr("changed while being read"));
+  EXPECT_THAT(result.error().message, HasSubstr("changed"));
   EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
 }
 
 TEST_F(Prepare, DuplicatesAreReportedOrDropped) {
   put("raw/train/pos/900_9.txt", "text number 0 of train");
+  wish.duplicates = Duplicates::kReport;
   const auto reported = run("reported", options);
   ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->attributes.reasons.at("duplicate text, kept"), 1U);
+  EXPECT_EQ(reported->attributes.reasons.at("duplicate content, kept"), 1U);
   EXPECT_EQ(reported->attributes.counts.at("written"), 121U);
-  options.extract.drop_duplicates = true;
+  wish.duplicates = Duplicates::kDrop;
   const auto dropped = run("dropped", options);
   ASSERT_TRUE(dropped);
   EXPECT_EQ(dropped->attributes.counts.at("dropped"), 1U);
@@ -286,19 +308,19 @@ TEST_F(Prepare, InvalidUtf8IsRepairedAndCounted) {
   put("raw/test/neg/901_1.txt", "caf\xe9");
   const auto result = run("data", options);
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->attributes.reasons.at("invalid UTF-8, replaced"), 1U);
+  EXPECT_EQ(result->attributes.reasons.at("text that is not utf-8, replaced"), 1U);
 }
 
 TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
   put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
-  options.extract.max_text_bytes = 1'000'000;
+  wish.cell_limit_bytes = 1'000'000;
   const auto result = run("data", options);
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("train/pos/902_9.txt"));
   EXPECT_THAT(result.error().message, HasSubstr("--max-rejects"));
   EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
   EXPECT_TRUE(content("data").empty());
-  options.extract.max_rejects = 1;
+  options.max_rejects.rows = 1;
   const auto allowed = run("data", options);
   ASSERT_TRUE(allowed) << allowed.error().message;
   EXPECT_EQ(allowed->attributes.counts.at("rejected"), 1U);
@@ -314,17 +336,17 @@ TEST_F(Prepare, TheResultMayNotLieInTheInput) {
 }
 
 TEST_F(Prepare, AnEmptySplitAndASingleClassAreRefused) {
-  const auto none = prepare(at("nothing"), at("data"), *encoder, options, "run", [](auto...) {}, {});
+  const auto none = run_on("nothing", "data", options, [](auto...) {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kNotFound);
   put("half/train/pos/1_9.txt", "x");
-  const auto one_class = prepare(at("half"), at("data"), *encoder, options, "run", [](auto...) {}, {});
-  ASSERT_FALSE(one_class);
-  EXPECT_THAT(one_class.error().message, HasSubstr("only one class, pos"));
-  put("half/train/neg/1_1.txt", "y");
-  const auto no_test = prepare(at("half"), at("data2"), *encoder, options, "run", [](auto...) {}, {});
+  const auto no_test = run_on("half", "data", options, [](auto...) {});
   ASSERT_FALSE(no_test);
   EXPECT_THAT(no_test.error().message, HasSubstr("the test split"));
+  put("half/test/neg/1_1.txt", "y");
+  const auto one_class = run_on("half", "data2", options, [](auto...) {});
+  ASSERT_FALSE(one_class);
+  EXPECT_THAT(one_class.error().message, HasSubstr("only one class, pos"));
 }
 
 }  // namespace

@@ -276,9 +276,8 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
                       "\"label\" or \"vector\"");
   HEADRACE_CHECK(keys.name("type", kTypes, feature.type));
   const SchemaType type = feature.type;
-  const bool is_list =
-      type != SchemaType::kImage && type != SchemaType::kLabel && type != SchemaType::kVector;
-  if (is_list) HEADRACE_CHECK(read_shape(keys, feature.shape));
+  const bool is_number = type == SchemaType::kInt64 || type == SchemaType::kFloat32;
+  if (is_number) HEADRACE_CHECK(read_shape(keys, feature.shape));
   HEADRACE_CHECK(read_columns(keys, feature));
   HEADRACE_CHECK(keys.flag("optional", feature.is_optional));
   HEADRACE_CHECK(keys.text("default", feature.default_text));
@@ -385,7 +384,7 @@ std::string image_steps_to_toml(const ImageSteps& steps) {
 }
 
 std::string feature_to_toml(const FeatureDefinition& feature) {
-  std::string out = concat("\n[features.", quoted(feature.name),
+  std::string out = concat("\n[features.", key_text(feature.name),
                            "]\ntype = ", quoted(schema_type_name(feature.type)), "\n");
   if (feature.columns.size() > 1) {
     out += concat("columns = ", quoted(feature.columns), "\n");
@@ -432,6 +431,8 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
                       concat("is \"", schema.encoding, "\"",
                              or_nearest(schema.encoding, {kEncodings.begin(), kEncodings.end()})));
   }
+  constexpr Names<bool, 2> kEncodingErrors = {{{"reject", false}, {"replace", true}}};
+  HEADRACE_CHECK(keys.name("encoding_errors", kEncodingErrors, schema.replaces_text));
   if (const toml::node* const node = keys.find("splits"))
     HEADRACE_CHECK(read_splits(*node, source_name, schema));
   if (schema.group && schema.splits.empty())
@@ -456,6 +457,7 @@ std::string schema_to_toml(const Schema& schema) {
     if (*value) out += concat(key, " = ", quoted(**value), "\n");
   }
   if (schema.encoding != Schema{}.encoding) out += concat("encoding = ", quoted(schema.encoding), "\n");
+  if (schema.replaces_text) out += "encoding_errors = \"replace\"\n";
   if (!schema.splits.empty()) out += "\n[splits]\n";
   for (const auto& [name, share] : schema.splits)
     out += concat(key_text(name), " = ", share, share == 1 ? ".0\n" : "\n");

@@ -45,6 +45,7 @@ struct Schema {
   std::optional<std::string> split;
   std::optional<std::string> group;
   std::string encoding = "utf-8";                      // or "latin-1", "windows-1252"
+  bool replaces_text = false;                          // what is not of the encoding becomes U+FFFD
   std::vector<std::pair<std::string, double>> splits;  // by hash, in this order; sum to 1
   std::vector<FeatureDefinition> features;             // ascending by name
 };

@@ -52,7 +52,6 @@ default = "0"
 
 [features.text]
 type = "string"
-shape = [4]
 
 [features.sentence]
 type = "vector"

@@ -1,191 +1,367 @@
 #include "headrace/prepare/shard_writer.h"
 
+#include <algorithm>
+#include <future>
+#include <set>
+#include <system_error>
+
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
-#include "headrace/codec/deflate.h"
-#include "headrace/record/example.h"
-#include "headrace/record/index.h"
-#include "headrace/record/tfrecord.h"
+#include "headrace/prepare/report.h"
+#include "headrace/prepare/row_batch.h"
+#include "headrace/prepare/rows/merged_rows.h"
+#include "headrace/prepare/shard_body.h"
 
 namespace headrace {
-
-constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a shard can be read from each member on
-constexpr std::size_t kEncodeTexts = 64;       // in one call of the encoder
-constexpr std::uint64_t kReadBytes = 8 << 20;  // of texts, in one reading of the spool
-constexpr std::uint64_t kReceiptLimitBytes = 1 << 20;
-
-// Collects framed records into members, and what is written of them so far.
-class ShardWriter::Body {
- public:
-  static Result<Body> create(const ShardFormat& format, std::unique_ptr<Upload> upload) {
-    Body body(format.compression == "none" ? ShardEncoding::kPlain : ShardEncoding::kGzip, std::move(upload));
-    if (format.compression != "none") {
-      HEADRACE_TRY(body.compressor_, GzipCompressor::create(format.compression_level));
-    }
-    return body;
-  }
-
-  Status add(BytesView example) {
-    index_.add_record(example.size());
-    append_record(member_, example);
-    return member_.size() >= kMemberBytes ? end_member() : Status{};
-  }
-
-  /// Publishes the shard; gives its index. Call once.
-  Result<ShardIndex> finish() {
-    if (!member_.empty()) HEADRACE_CHECK(end_member());
-    HEADRACE_TRY(const ObjectInfo object, upload_->commit());
-    return std::move(index_).finish(object.size_bytes, crc_);
-  }
-
- private:
-  Body(ShardEncoding encoding, std::unique_ptr<Upload> upload)
-      : upload_(std::move(upload)), index_(encoding) {}
-
-  Status end_member() {
-    BytesView data = member_;
-    if (compressor_) {
-      compressed_.clear();
-      index_.add_member(compressor_->append_member(member_, compressed_), member_.size());
-      data = compressed_;
-    }
-    crc_ = crc32c(data, crc_);
-    HEADRACE_CHECK(upload_->append(data));
-    member_.clear();
-    return {};
-  }
-
-  std::unique_ptr<Upload> upload_;
-  std::optional<GzipCompressor> compressor_;
-  ShardIndexBuilder index_;
-  Bytes member_;
-  Bytes compressed_;
-  std::uint32_t crc_ = 0;
-};
-
 namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kReceiptLimitBytes = 64 << 20;
+
 std::string receipt_to_text(const ShardReceipt& receipt) {
-  json document = {{"shard", json::parse(manifest_part_to_json(receipt.shard))},
-                   {"index", json::parse(manifest_part_to_json(receipt.index))},
-                   {"labels", json::object()}};
-  for (const auto& [label, count] : receipt.labels) document["labels"][concat(label)] = count;
-  return document.dump() + "\n";
+  json document = {{"split", receipt.split},     {"in", receipt.in},
+                   {"written", receipt.written}, {"rejected", receipt.rejected},
+                   {"dropped", receipt.dropped}, {"reasons", receipt.reasons},
+                   {"labels", receipt.labels},   {"first_rejection", receipt.first_rejection}};
+  const auto add = [&](const char* name, const std::optional<ManifestPart>& part) {
+    if (part) document[name] = json::parse(manifest_part_to_json(*part));
+  };
+  add("shard", receipt.shard);
+  add("index", receipt.index);
+  add("report", receipt.report);
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace
-
-std::string shard_name(const ShardTask& task, std::string_view plan_digest, const ShardFormat& format) {
-  return concat(task.split_name, "-", plan_digest.substr(0, 8), "-", zero_padded(task.number, 5), "-of-",
-                zero_padded(task.shard_count, 5), ".tfrecord", format.compression == "none" ? "" : ".gz");
-}
-
-ShardWriter::ShardWriter(const RecordSpool& spool, const TextEncoder& encoder, ShardFormat format,
-                         Location output, Location receipts, std::string plan_digest)
-    : spool_(spool),
-      encoder_(encoder),
-      format_(std::move(format)),
-      output_(std::move(output)),
-      receipts_(std::move(receipts)),
-      plan_digest_(std::move(plan_digest)) {}
-
-Location ShardWriter::receipt_location(const ShardTask& task) const {
-  return receipts_.at(concat("shard-", task.split_name, "-", zero_padded(task.number, 5)));
-}
-
-Result<std::optional<ShardReceipt>> ShardWriter::find_receipt(const ShardTask& task) const {
-  const Location location = receipt_location(task);
-  const auto read = read_object(*location.store, location.key, kReceiptLimitBytes);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<ShardReceipt>();
-  if (!read) return read.error();
+Result<ShardReceipt> parse_receipt(std::string_view text) {
+  HEADRACE_CHECK(check_json_depth(text));
   try {
-    const std::string_view text = as_text(read->data);
-    const json document = check_json_depth(text) ? json::parse(text) : json();
-    const auto part = [&](const char* name) {
+    const json document = json::parse(text);
+    const auto part = [&](const char* name) -> std::optional<ManifestPart> {
+      if (!document.contains(name)) return std::nullopt;
       auto parsed = parse_manifest_part(document.at(name).dump());
       if (!parsed) throw std::invalid_argument(parsed.error().message);
       return *std::move(parsed);
     };
-    ShardReceipt receipt{.shard = part("shard"), .index = part("index")};
-    for (const auto& [label, count] : document.at("labels").items())
-      receipt.labels[std::stoi(label)] = count.get<std::uint64_t>();
-    return std::optional(std::move(receipt));
+    return ShardReceipt{.split = document.at("split"),
+                        .shard = part("shard"),
+                        .index = part("index"),
+                        .report = part("report"),
+                        .in = document.at("in"),
+                        .written = document.at("written"),
+                        .rejected = document.at("rejected"),
+                        .dropped = document.at("dropped"),
+                        .reasons = document.at("reasons"),
+                        .labels = document.at("labels"),
+                        .first_rejection = document.at("first_rejection")};
   } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat(location.describe(), " is damaged (", exception.what(),
-                                         "); start anew with --overwrite")};
+    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start anew with --overwrite")};
   }
 }
 
-Status ShardWriter::write_records(const ShardTask& task, Body& body, ShardReceipt& receipt) const {
-  for (std::uint64_t done = 0; done < task.record_count;) {
-    HEADRACE_TRY(const std::vector<SpooledText> texts,
-                 spool_.read(task.split, task.first_record + done, task.record_count - done, kReadBytes));
-    HEADRACE_CHECK(encode_records(texts, body, receipt));
-    done += texts.size();
-  }
-  return {};
+Location receipt_location(const TaskContext& context, const ShardTask& task) {
+  return context.work_folder().at(concat("shard-", task.split, "-", zero_padded(task.number, 5)));
 }
 
-Status ShardWriter::encode_records(std::span<const SpooledText> all, Body& body,
-                                   ShardReceipt& receipt) const {
-  const auto dimension = static_cast<std::size_t>(encoder_.dimension());
-  std::vector<float> vectors;
-  std::vector<std::int64_t> label(static_cast<std::size_t>(format_.label_count));
-  ExampleBuilder builder;
-  Bytes example;
-  for (std::size_t done = 0; done < all.size(); done += kEncodeTexts) {
-    const std::span<const SpooledText> texts = all.subspan(done, std::min(kEncodeTexts, all.size() - done));
-    std::vector<std::string_view> views;
-    for (const SpooledText& text : texts) views.emplace_back(text.text);
-    vectors.resize(texts.size() * dimension);
-    HEADRACE_CHECK(encoder_.encode(views, vectors));
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      label.assign(label.size(), 0);
-      label[static_cast<std::size_t>(texts[i].label)] = 1;
-      ++receipt.labels[texts[i].label];
-      builder.add_floats("sentence", std::span(vectors).subspan(i * dimension, dimension));
-      builder.add_int64s("label", label);
-      if (format_.keep_text) {
-        builder.add_bytes("text", as_bytes(texts[i].text));
-        builder.add_bytes("id", as_bytes(texts[i].id));
-      }
-      example.clear();
-      builder.append_to(example);
-      HEADRACE_CHECK(body.add(example));
+std::string reason_of_fetch(const Error& error) {
+  switch (error.code) {
+    case Code::kNotFound:
+      return "not there";
+    case Code::kPermissionDenied:
+    case Code::kUnauthenticated:
+      return "may not be read";
+    case Code::kResourceExhausted:
+      return "larger than --max-cell";
+    case Code::kFailedPrecondition:
+      return "changed since it was listed";
+    case Code::kInvalidArgument:
+      return "no URL that can be read";
+    default:
+      return "could not be fetched";
+  }
+}
+
+// One shard, as it is written.
+class ShardTaskRun {
+ public:
+  ShardTaskRun(const TaskContext& context, const Arrangement& arrangement, const ShardTask& task)
+      : context_(context),
+        arrangement_(arrangement),
+        task_(task),
+        maker_(context.plan.schema, arrangement.vocabularies, context.encoders) {
+    for (const FeatureDefinition& feature : context.plan.schema.features) {
+      if (feature.type != SchemaType::kLabel) continue;
+      label_features_.push_back(&feature);
+      label_counts_.emplace_back(arrangement.vocabularies.at(feature.name).size());
     }
   }
-  return {};
+
+  Result<ShardReceipt> write() {
+    HEADRACE_TRY(MergedRows rows, open_rows());
+    receipt_.split = task_.split;
+    const std::string name = shard_name(task_, context_.plan_digest, context_.plan.compression);
+    HEADRACE_TRY(std::unique_ptr<Upload> upload,
+                 context_.output.store->start_upload(context_.output.at(name).key, {}));
+    HEADRACE_TRY(ShardBody body, ShardBody::create(context_.plan.compression, context_.plan.compression_level,
+                                                   std::move(upload)));
+    HEADRACE_CHECK(write_rows(rows, body));
+    if (receipt_.written > 0) HEADRACE_CHECK(finish_shard(name, body));
+    HEADRACE_CHECK(finish_receipt());
+    return std::move(receipt_);
+  }
+
+ private:
+  Result<MergedRows> open_rows() {
+    std::vector<SliceRun> runs;
+    for (std::size_t i = 0; i < arrangement_.runs.size(); ++i) {
+      HEADRACE_TRY(readers_.emplace_back(), context_.runs.open(arrangement_.runs[i]));
+      runs.push_back({readers_.back().get(), arrangement_.run_slices[i]});
+    }
+    return MergedRows(runs, task_.split,
+                      {.range = {task_.first_order, task_.last_order}, .call = {.stop = context_.stop}});
+  }
+
+  // One batch is fetched while the one before is converted.
+  Status write_rows(MergedRows& rows, ShardBody& body) {
+    ReferenceReader first_reader(context_.stores, context_.plan.cell_limit_bytes, {.stop = context_.stop});
+    ReferenceReader second_reader(context_.stores, context_.plan.cell_limit_bytes, {.stop = context_.stop});
+    RowBatch current(context_.plan.schema, first_reader), next(context_.plan.schema, second_reader);
+    RowBatch* ready = &current;
+    RowBatch* waiting = &next;
+    HEADRACE_CHECK(fill(rows, *ready));
+    while (!ready->is_empty()) {
+      if (context_.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
+      std::future<Status> filled = start_filling(rows, *waiting);
+      const Status made = make_records(*ready, body);
+      const Status got = filled.get();
+      HEADRACE_CHECK(made);
+      HEADRACE_CHECK(got);
+      std::swap(ready, waiting);
+    }
+    return {};
+  }
+
+  // In another thread if there is something to wait for, and the system gives one.
+  std::future<Status> start_filling(MergedRows& rows, RowBatch& batch) {
+    const auto policy = has_references_ ? std::launch::async : std::launch::deferred;
+    try {
+      return std::async(policy, [&] { return fill(rows, batch); });
+    } catch (const std::system_error&) {
+      return std::async(std::launch::deferred, [&] { return fill(rows, batch); });
+    }
+  }
+
+  Status fill(MergedRows& rows, RowBatch& batch) {
+    batch.clear();
+    while (!batch.is_full()) {
+      HEADRACE_TRY(const std::optional<MergedRow> row, rows.next());
+      if (!row) break;
+      HEADRACE_CHECK(check_place(*row));
+      HEADRACE_CHECK(batch.add(row->row, row->slice));
+      has_references_ = has_references_ || batch.has_references();
+    }
+    std::string base;
+    return batch.follow([&](std::uint32_t slice, RowPlace place) -> std::string_view {
+      const std::string source = source_of(slice, place);
+      base = source.substr(0, source.rfind('/'));
+      return base;
+    });
+  }
+
+  Status check_place(const MergedRow& row) const {
+    const std::vector<InputFile>& files = context_.plan.input.slices[row.slice].files;
+    if (files.empty() || row.row.place.file < files.size()) return {};
+    return Error{Code::kDataLoss, concat("the sorted row ", row.row.id, " is of file ", row.row.place.file,
+                                         " of a slice of ", files.size(), "; start anew with --overwrite")};
+  }
+
+  std::string source_of(std::uint32_t slice, RowPlace place) const {
+    const Slice& from = context_.plan.input.slices[slice];
+    return from.files.empty() ? std::string() : from.files[place.file].url;
+  }
+
+  Status make_records(const RowBatch& batch, ShardBody& body) {
+    chosen_.clear();
+    cells_.clear();
+    for (const BatchRow& row : batch.rows()) {
+      ++receipt_.in;
+      if (row.id == last_id_ && receipt_.in > 1) {
+        HEADRACE_CHECK(reject(row, "the id occurs twice", ""));
+        continue;
+      }
+      last_id_ = row.id;
+      if (is_duplicate(row) && context_.plan.duplicates == Duplicates::kDrop) {
+        ++receipt_.dropped;
+        HEADRACE_CHECK(remark(row, "dropped", "duplicate content", ""));
+      } else if (row.failure) {
+        HEADRACE_CHECK(reject(row, reason_of_fetch(*row.failure),
+                              concat("column ", row.failed_column, ": ", row.failure->message)));
+      } else {
+        chosen_.push_back(&row);
+        cells_.emplace_back(row.cells);
+      }
+    }
+    return maker_.make(cells_,
+                       [&](const MadeRecord& record) { return take(*chosen_[record.row], record, body); });
+  }
+
+  Status take(const BatchRow& row, const MadeRecord& record, ShardBody& body) {
+    if (record.remark.is_rejection) return reject(row, record.remark.reason, record.remark.detail);
+    HEADRACE_CHECK(body.add(record.example));
+    ++receipt_.written;
+    for (std::size_t i = 0; i < record.labels.size(); ++i)
+      ++label_counts_[record.label_features[i]][static_cast<std::size_t>(record.labels[i])];
+    if (record.remark) HEADRACE_CHECK(remark(row, "changed", record.remark.reason, record.remark.detail));
+    if (is_duplicate(row)) HEADRACE_CHECK(remark(row, "duplicate", "duplicate content, kept", ""));
+    return {};
+  }
+
+  bool is_duplicate(const BatchRow& row) const {
+    return !arrangement_.duplicates.empty() &&
+           std::binary_search(arrangement_.duplicates.begin(), arrangement_.duplicates.end(),
+                              DuplicateRow{row.slice, row.place});
+  }
+
+  Status reject(const BatchRow& row, const std::string& reason, std::string_view detail) {
+    ++receipt_.rejected;
+    if (receipt_.first_rejection.empty()) {
+      const std::string source = source_of(row.slice, row.place);
+      receipt_.first_rejection =
+          concat(row.id, source.empty() ? "" : concat(" in ", source, ", row ", row.place.row),
+                 " is rejected: ", reason, detail.empty() ? "" : concat(" (", detail, ")"));
+    }
+    if (receipt_.rejected > context_.max_rejects) {
+      return Error{Code::kInvalidArgument,
+                   concat(receipt_.first_rejection, ". That is more than the ", context_.max_rejects,
+                          " allowed; correct the input, or allow some with --max-rejects")};
+    }
+    return remark(row, "rejected", reason, detail);
+  }
+
+  Status remark(const BatchRow& row, std::string_view status, const std::string& reason,
+                std::string_view detail) {
+    ++receipt_.reasons[reason];
+    const std::string source = source_of(row.slice, row.place);
+    return report_.add({.id = row.id,
+                        .status = status,
+                        .reason = reason,
+                        .detail = detail,
+                        .source = source,
+                        .row = source.empty() ? 0 : row.place.row});
+  }
+
+  Status finish_shard(const std::string& name, ShardBody& body) {
+    HEADRACE_TRY(const ShardIndex index, body.finish());
+    const Bytes index_bytes = index.serialize();
+    receipt_.index = ManifestPart{.key = name + ".index",
+                                  .size_bytes = index_bytes.size(),
+                                  .crc32c = crc32c(index_bytes),
+                                  .role = "index",
+                                  .records = receipt_.written};
+    receipt_.shard = ManifestPart{.key = name,
+                                  .size_bytes = index.shard_bytes(),
+                                  .crc32c = index.shard_crc32c(),
+                                  .role = "shard",
+                                  .split = task_.split,
+                                  .records = receipt_.written,
+                                  .index = receipt_.index->key,
+                                  .blocks = index.blocks()};
+    const Location& output = context_.output;
+    HEADRACE_CHECK(output.store->write(output.at(receipt_.index->key).key, index_bytes, {}));
+    return {};
+  }
+
+  Status finish_receipt() {
+    HEADRACE_TRY(receipt_.report,
+                 report_.write(context_.output, concat("report-", context_.short_digest(), "-", task_.split,
+                                                       "-", zero_padded(task_.number, 5), ".jsonl.gz")));
+    for (std::size_t i = 0; i < label_features_.size(); ++i) {
+      const std::vector<std::string>& names = arrangement_.vocabularies.at(label_features_[i]->name);
+      for (std::size_t id = 0; id < names.size(); ++id) {
+        if (label_counts_[i][id] > 0)
+          receipt_.labels[label_features_[i]->name][names[id]] = label_counts_[i][id];
+      }
+    }
+    const Location place = receipt_location(context_, task_);
+    HEADRACE_CHECK(write_text(*place.store, place.key, receipt_to_text(receipt_)));
+    return {};
+  }
+
+  const TaskContext& context_;
+  const Arrangement& arrangement_;
+  const ShardTask& task_;
+  std::vector<std::shared_ptr<const RowsReader>> readers_;
+  RecordMaker maker_;
+  bool has_references_ = false;
+  std::vector<const BatchRow*> chosen_;
+  std::vector<std::span<const Cell>> cells_;
+  std::string last_id_;
+  std::vector<const FeatureDefinition*> label_features_;
+  std::vector<std::vector<std::uint64_t>> label_counts_;
+  ReportBuilder report_;
+  ShardReceipt receipt_;
+};
+
+// Whether the objects that a receipt vouches for are there.
+Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
+  for (const std::optional<ManifestPart>* part : {&receipt.shard, &receipt.index, &receipt.report}) {
+    if (!*part) continue;
+    const auto object = output.store->stat(output.at((*part)->key).key, {});
+    if (!object && object.error().code != Code::kNotFound) return object.error();
+    if (!object || object->size_bytes != (*part)->size_bytes) return false;
+    if (object->crc32c && *object->crc32c != (*part)->crc32c) return false;
+  }
+  return true;
 }
 
-Result<ShardReceipt> ShardWriter::write(const ShardTask& task) const {
-  ShardReceipt receipt;
-  receipt.shard.key = shard_name(task, plan_digest_, format_);
-  receipt.index.key = receipt.shard.key + ".index";
-  receipt.shard.records = receipt.index.records = task.record_count;
-  HEADRACE_TRY(std::unique_ptr<Upload> upload,
-               output_.store->start_upload(output_.at(receipt.shard.key).key, {}));
-  HEADRACE_TRY(Body body, Body::create(format_, std::move(upload)));
+}  // namespace
 
-  HEADRACE_CHECK(write_records(task, body, receipt));
-  HEADRACE_TRY(const ShardIndex index, body.finish());
-  receipt.shard.size_bytes = index.shard_bytes();
-  receipt.shard.crc32c = index.shard_crc32c();
-  receipt.shard.blocks = index.blocks();
-  const Bytes index_bytes = index.serialize();
-  HEADRACE_CHECK(output_.store->write(output_.at(receipt.index.key).key, index_bytes, {}));
-  receipt.index.size_bytes = index_bytes.size();
-  receipt.index.crc32c = crc32c(index_bytes);
-  receipt.shard.role = "shard";
-  receipt.shard.split = task.split_name;
-  receipt.shard.index = receipt.index.key;
-  receipt.index.role = "index";
-  HEADRACE_CHECK(write_text(*receipts_.store, receipt_location(task).key, receipt_to_text(receipt)));
-  return receipt;
+std::string shard_name(const ShardTask& task, std::string_view plan_digest, const std::string& compression) {
+  return concat(task.split, "-", plan_digest.substr(0, 8), "-", zero_padded(task.number, 5), "-of-",
+                zero_padded(task.shards, 5), ".tfrecord", compression == "none" ? "" : ".gz");
+}
+
+Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task) {
+  const Location place = receipt_location(context, task);
+  const auto read = read_object(*place.store, place.key, kReceiptLimitBytes);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<ShardReceipt>();
+  if (!read) return read.error();
+  auto receipt = parse_receipt(as_text(read->data));
+  if (!receipt) return std::move(receipt).error().in(place.describe());
+  const std::string name = shard_name(task, context.plan_digest, context.plan.compression);
+  const bool is_of_task =
+      receipt->split == task.split && receipt->shard.has_value() == receipt->index.has_value() &&
+      (!receipt->shard || (receipt->shard->key == name && receipt->index->key == name + ".index"));
+  if (!is_of_task) {
+    return Error{Code::kDataLoss,
+                 concat(place.describe(), " is not what was written; start anew with --overwrite")};
+  }
+  HEADRACE_TRY(const bool holds, is_there(context.output, *receipt));
+  if (!holds) return std::optional<ShardReceipt>();
+  return std::optional(*std::move(receipt));
+}
+
+Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
+                                                    const std::vector<ShardTask>& tasks) {
+  std::set<std::string> receipts;
+  HEADRACE_CHECK(
+      context.output.store->list(context.work_folder().at("shard-").key, {}, [&](const ObjectInfo& object) {
+        receipts.insert(object.key);
+        return true;
+      }));
+  std::vector<std::uint64_t> unwritten;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!receipts.contains(receipt_location(context, tasks[i]).key)) unwritten.push_back(i);
+  }
+  return unwritten;
+}
+
+Result<ShardReceipt> write_shard(const TaskContext& context, const Arrangement& arrangement,
+                                 const ShardTask& task) {
+  return ShardTaskRun(context, arrangement, task).write();
 }
 
 }  // namespace headrace

@@ -21,7 +21,7 @@ std::string_view relative(const Location& output, std::string_view key) {
 }
 
 Result<std::vector<std::string>> find_matching(const Location& output, std::string_view pattern) {
-  const std::string_view begin = pattern.substr(0, pattern.find_first_of("#%"));
+  const std::string_view begin = pattern.substr(0, pattern.find_first_of("#%*"));
   std::vector<std::string> keys;
   HEADRACE_CHECK(output.store->list(output.key.empty() ? begin : concat(output.key, "/", begin), {},
                                     [&](const ObjectInfo& object) {
@@ -114,6 +114,15 @@ Result<bool> check_owner(const Location& output, const StageOutput& stage) {
   return claimed;
 }
 
+// Whether a name is one character or more, and then what the pattern says.
+bool matches_after_any(std::string_view pattern, std::string_view name) {
+  const std::size_t end = std::min(name.find('/'), name.size());
+  for (std::size_t at = 1; at <= end; ++at) {
+    if (matches_name(pattern, name.substr(at))) return true;
+  }
+  return false;
+}
+
 // See claim_output. REQUIRES: check_output had nothing against it
 Status remove_output(const Location& output, const StageOutput& stage) {
   Manifests manifests;
@@ -132,6 +141,7 @@ bool matches_name(std::string_view pattern, std::string_view name) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (at == name.size()) return false;
+    if (pattern[i] == '*') return matches_after_any(pattern.substr(i + 1), name.substr(at));
     const char wanted = pattern[i];
     const bool fits = wanted == '#'   ? is_decimal(name[at])
                       : wanted == '%' ? is_hexadecimal(name[at])

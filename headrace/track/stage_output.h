@@ -16,7 +16,8 @@ inline constexpr std::string_view kPlanKey = "_headrace/plan";
 inline constexpr std::string_view kConfigurationKey = "_headrace/configuration";
 
 /// Names are keys below the output. In them '#' stands for a decimal digit (of several in a row the last may
-/// be repeated, as numbers grow), '%' for a lower-case hexadecimal one; one that ends in '/' names all below.
+/// be repeated, as numbers grow), '%' for a lower-case hexadecimal one, '*' for any characters but '/', one
+/// at least; one that ends in '/' names all below.
 struct StageOutput {
   /// A folder that the stage publishes by manifests; key "" for the output itself.
   struct Folder {

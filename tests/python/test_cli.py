@@ -279,11 +279,11 @@ def test_objects_and_folders_do_not_replace_one_another(headrace, dataset, tmp_p
 
 
 def test_texts_larger_than_readers_take_cannot_be_asked_for(headrace, tmp_path):
-    words = ["prepare", tmp_path / "raw", tmp_path / "data", "--encoder", "hash:16", "--max-text"]
+    words = ["prepare", tmp_path / "raw", tmp_path / "data", "--encoder", "hash:16", "--max-cell"]
     done = headrace(*words, "257MiB", check=False)
-    assert done.returncode == 2 and "at most 268.4 MB" in done.stderr
+    assert done.returncode == 2 and "to 268.4 MB" in done.stderr
     done = headrace(*words, "256MiB", check=False)
-    assert done.returncode == 1 and "nothing at" in done.stderr
+    assert done.returncode == 1 and "nothing is at" in done.stderr
 
 
 def test_a_closed_pipe_ends_the_command_quietly(build, tmp_path):

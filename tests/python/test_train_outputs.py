@@ -24,7 +24,7 @@ from test_cli import sealed
 from headrace import models
 
 WIDTH = 64
-EPOCHS = 3
+EPOCHS = 6
 LABELS = ["pos", "neg"]
 
 

@@ -1,0 +1,208 @@
+#include "headrace/prepare/arrange.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kMostShards = 99'999;  // of a split: names have five digits
+// Small data sets too are written and read by several at once.
+constexpr std::uint64_t kLeastShards = 8;
+constexpr std::uint64_t kLeastShardRows = 1024;
+constexpr std::uint64_t kRecordBytes = 64;  // frame, names, lengths
+
+std::uint64_t divide_up(std::uint64_t number, std::uint64_t by) { return number / by + (number % by != 0); }
+
+// What records have that rows have not.
+std::uint64_t added_bytes(const TaskContext& context) {
+  std::uint64_t bytes = kRecordBytes;
+  for (const FeatureDefinition& feature : context.plan.schema.features) {
+    if (feature.type == SchemaType::kVector)
+      bytes += sizeof(float) * static_cast<std::uint64_t>(context.encoders.at(feature.encoder)->dimension());
+  }
+  return bytes;
+}
+
+std::uint64_t shard_count(const TaskContext& context, const SplitTotals& totals) {
+  const PreparePlan& plan = context.plan;
+  if (plan.shard_records != 0)
+    return std::clamp<std::uint64_t>(divide_up(totals.rows, plan.shard_records), 1, kMostShards);
+  const std::uint64_t bytes = totals.bytes + totals.referenced_bytes + totals.rows * added_bytes(context);
+  const std::uint64_t least = std::clamp<std::uint64_t>(totals.rows / kLeastShardRows, 1, kLeastShards);
+  return std::clamp(divide_up(bytes, plan.shard_bytes), least, kMostShards);
+}
+
+// Numbers ascend as numbers do: 2 before 10.
+std::vector<std::string> in_order(const std::map<std::string, LabelCounts>& splits) {
+  std::vector<std::string> values;
+  for (const auto& [split, counts] : splits) {
+    for (const auto& [value, count] : counts) values.push_back(value);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  const bool are_numbers = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return parse_number<std::int64_t>(value).has_value();
+  });
+  if (are_numbers) {
+    std::stable_sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
+      return *parse_number<std::int64_t>(a) < *parse_number<std::int64_t>(b);
+    });
+  }
+  return values;
+}
+
+Status check_classes(const std::string& feature, const std::map<std::string, LabelCounts>& splits,
+                     const PreparePlan& plan) {
+  const auto found = splits.find("train");
+  if (found == splits.end() || found->second.size() != 1) return {};
+  return Error{Code::kInvalidArgument,
+               concat("the train split of ", plan.input.url, " holds only one class, ",
+                      found->second.begin()->first, "; a classifier needs rows of several (feature ", feature,
+                      "; give it the type string or int64 if it is no class)")};
+}
+
+// Splits that must have rows.
+std::vector<std::string> promised_splits(const PreparePlan& plan) {
+  if (!plan.schema.splits.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, share] : plan.schema.splits) names.push_back(name);
+    return names;
+  }
+  if (plan.splits_as_they_are) return {};
+  if (plan.input.format == InputFormat::kAclImdb) return {"train", "test"};
+  return {"train"};
+}
+
+Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
+  if (arrangement.splits.empty()) {
+    return Error{
+        Code::kInvalidArgument,
+        concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
+               " is to be written: ", arrangement.counts.rejected, " rejected, ", arrangement.counts.ignored,
+               " ignored; is it the format ", input_format_name(plan.input.format), "?")};
+  }
+  for (const std::string& name : promised_splits(plan)) {
+    const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),
+                                      [&](const ArrangedSplit& split) { return split.name == name; });
+    if (is_there) continue;
+    return Error{
+        Code::kInvalidArgument,
+        concat("the ", name, " split of ", plan.input.url, " is empty, among ", arrangement.counts.in,
+               " rows; look at the column or the folders that name splits, or say "
+               "--splits-as-they-are if there is to be no such split")};
+  }
+  return {};
+}
+
+Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
+                                                  const Arrangement& arrangement) {
+  struct Content {
+    std::uint64_t hash;
+    DuplicateRow row;
+    auto operator<=>(const Content&) const = default;
+  };
+  std::vector<Content> contents;
+  for (std::size_t i = 0; i < arrangement.runs.size(); ++i) {
+    HEADRACE_TRY(const std::shared_ptr<const RowsReader> run, context.runs.open(arrangement.runs[i]));
+    HEADRACE_TRY(const std::vector<ContentHash> of_run, run->content_hashes({.stop = context.stop}));
+    for (const ContentHash& content : of_run)
+      contents.push_back({content.hash, {arrangement.run_slices[i], content.place}});
+  }
+  std::sort(contents.begin(), contents.end());
+  std::vector<DuplicateRow> duplicates;
+  for (std::size_t i = 1; i < contents.size(); ++i) {
+    if (contents[i].hash == contents[i - 1].hash) duplicates.push_back(contents[i].row);
+  }
+  std::sort(duplicates.begin(), duplicates.end());
+  return duplicates;
+}
+
+Error damaged_receipt(std::size_t slice, std::string_view what) {
+  return {Code::kDataLoss, concat("the receipt of slice ", slice, " is not what was written: ", what,
+                                  "; start anew with --overwrite")};
+}
+
+Error too_many_rejects(const Arrangement& arrangement, std::span<const SliceReceipt> receipts,
+                       std::uint64_t max_rejects) {
+  std::string first;
+  for (const SliceReceipt& receipt : receipts) {
+    if (first.empty()) first = receipt.first_rejection;
+  }
+  return {Code::kInvalidArgument,
+          concat(first, ". In all ", arrangement.counts.rejected, " of ", arrangement.counts.in,
+                 " rows are rejected, more than the ", max_rejects,
+                 " allowed; correct the input, or allow some with --max-rejects")};
+}
+
+}  // namespace
+
+std::vector<ShardTask> Arrangement::tasks() const {
+  __extension__ using Wide = unsigned __int128;
+  std::vector<ShardTask> out;
+  for (const ArrangedSplit& split : splits) {
+    const auto bound = [&](std::uint64_t number) {
+      return static_cast<std::uint64_t>(((Wide{number} << 64) + split.shards - 1) / split.shards);
+    };
+    for (std::uint64_t number = 0; number < split.shards; ++number) {
+      const bool is_last = number + 1 == split.shards;
+      out.push_back({split.name, number, split.shards, bound(number),
+                     is_last ? ~std::uint64_t{0} : bound(number + 1) - 1});
+    }
+  }
+  return out;
+}
+
+Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceReceipt> receipts,
+                            const RejectLimit& max_rejects) {
+  const PreparePlan& plan = context.plan;
+  Arrangement out;
+  std::map<std::string, SplitTotals> splits;
+  std::map<std::string, std::map<std::string, LabelCounts>> labels;
+  for (std::size_t slice = 0; slice < receipts.size(); ++slice) {
+    const SliceReceipt& receipt = receipts[slice];
+    out.counts.in += receipt.counts.in;
+    out.counts.kept += receipt.counts.kept;
+    out.counts.rejected += receipt.counts.rejected;
+    out.counts.ignored += receipt.counts.ignored;
+    for (const auto& [reason, count] : receipt.reasons) out.reasons[reason] += count;
+    for (const auto& [name, totals] : receipt.splits) {
+      if (!is_usable_split_name(name))
+        return damaged_receipt(slice, concat("a split of the name ", printable_line(name, 60)));
+      out.row_bytes += totals.bytes + totals.referenced_bytes;
+      splits[name].rows += totals.rows;
+      splits[name].bytes += totals.bytes;
+      splits[name].referenced_bytes += totals.referenced_bytes;
+    }
+    for (const auto& [feature, of_feature] : receipt.label_values) {
+      for (const auto& [split, counts] : of_feature) {
+        for (const auto& [value, count] : counts) labels[feature][split][value] += count;
+      }
+    }
+    for (const KeptRun& run : receipt.runs) {
+      out.runs.push_back(run);
+      out.run_slices.push_back(static_cast<std::uint32_t>(slice));
+    }
+    if (!receipt.report) continue;
+    if (receipt.report->key != slice_report_name(slice)) return damaged_receipt(slice, "another's report");
+    out.slice_reports.push_back(*receipt.report);
+  }
+  const std::uint64_t allowed = max_rejects.of(out.counts.in);
+  if (out.counts.rejected > allowed) return too_many_rejects(out, receipts, allowed);
+  for (const auto& [name, totals] : splits)
+    out.splits.push_back({name, totals.rows, shard_count(context, totals)});
+  HEADRACE_CHECK(check_splits(plan, out));
+  for (const FeatureDefinition& feature : plan.schema.features) {
+    if (feature.type != SchemaType::kLabel) continue;
+    if (feature.name == "label") HEADRACE_CHECK(check_classes(feature.name, labels[feature.name], plan));
+    out.vocabularies[feature.name] =
+        feature.vocabulary.empty() ? in_order(labels[feature.name]) : feature.vocabulary;
+  }
+  if (plan.duplicates != Duplicates::kKeep) {
+    HEADRACE_TRY(out.duplicates, find_duplicates(context, out));
+  }
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,68 @@
+#pragma once
+
+/// \file Between reading and writing: what follows from all slices together. Everybody who arranges the same
+/// slices comes to the same.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/prepare/extract.h"
+
+namespace headrace {
+
+struct ArrangedSplit {
+  std::string name;
+  std::uint64_t rows = 0;
+  std::uint64_t shards = 0;
+};
+
+/// How many rows may be rejected: a number, or a share of all.
+struct RejectLimit {
+  std::uint64_t rows = 0;
+  std::optional<double> share{};
+
+  std::uint64_t of(std::uint64_t all) const {
+    return share ? static_cast<std::uint64_t>(*share * static_cast<double>(all)) : rows;
+  }
+};
+
+/// A row whose content another one before it has.
+struct DuplicateRow {
+  std::uint32_t slice = 0;
+  RowPlace place{};
+  auto operator<=>(const DuplicateRow&) const = default;
+};
+
+/// One shard: rows of a split whose order lies from `first` to `last`.
+struct ShardTask {
+  std::string split;
+  std::uint64_t number = 0;  // among the split's shards
+  std::uint64_t shards = 0;  // of the split
+  std::uint64_t first_order = 0;
+  std::uint64_t last_order = 0;
+};
+
+struct Arrangement {
+  std::vector<ArrangedSplit> splits;  // ascending by name
+  Vocabularies vocabularies;
+  SliceCounts counts;
+  std::uint64_t row_bytes = 0;  // of the rows that are kept, and what they refer to as far as known
+  std::map<std::string, std::uint64_t> reasons;
+  std::vector<KeptRun> runs;                // of all slices
+  std::vector<std::uint32_t> run_slices;    // the slice of each
+  std::vector<ManifestPart> slice_reports;  // in the work folder
+  std::vector<DuplicateRow> duplicates;     // ascending
+
+  std::vector<ShardTask> tasks() const;
+};
+
+/// Memory: 32 bytes a row, if duplicates are looked for.
+/// \error kInvalidArgument  no rows for a split that there must be; one class alone; too many rejects
+/// \error kDataLoss         a receipt is not what was written
+Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceReceipt> receipts,
+                            const RejectLimit& max_rejects);
+
+}  // namespace headrace

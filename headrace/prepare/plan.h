@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file The plan: what decides every byte of a prepared data set. docs/formats/plan.md.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "headrace/prepare/record_maker.h"
+#include "headrace/prepare/schema.h"
+#include "headrace/prepare/source/input.h"
+#include "headrace/track/configuration.h"
+
+namespace headrace {
+
+enum class Duplicates : std::uint8_t { kKeep, kReport, kDrop };
+
+struct PreparePlan {
+  Input input;
+  Schema schema;
+  std::uint64_t seed = 44;
+  /// A shard's size follows from the first of these that is not 0.
+  std::uint64_t shard_records = 0;
+  std::uint64_t shard_bytes = 128 << 20;  // before compression
+  /// What `input` was cut by. Not that it decides bytes of records, but names of work objects.
+  std::uint64_t slice_bytes = SliceLimits{}.size_bytes;
+  std::string compression = "gzip";       // or "none"
+  int compression_level = 6;
+  Duplicates duplicates = Duplicates::kKeep;
+  double sample = 1;
+  bool splits_as_they_are = false;  // names are not brought into one spelling, and there need be no "train"
+  std::uint64_t cell_limit_bytes = kCellLimitBytes;
+  /// Name as in the schema → weights' digest.
+  std::map<std::string, std::string> encoder_digests;
+};
+
+/// What is kept in the output, and compared when the same command is run again.
+Configuration plan_configuration(const PreparePlan& plan);
+
+/// The plan that is kept so; its input has the slices given.
+/// \error kDataLoss           it is none
+/// \error kFailedPrecondition  made by another version of Headrace, or of a library that decides bytes
+Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices);
+
+/// The slices as an object that other processes read.
+std::string slices_to_json(const Input& input);
+/// \error kDataLoss
+Result<std::vector<Slice>> parse_slices(std::string_view json);
+
+}  // namespace headrace

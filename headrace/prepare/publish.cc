@@ -1,0 +1,199 @@
+#include "headrace/prepare/publish.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+#include "headrace/io/digest.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kKind = "dataset";
+
+// The feature that training and evaluating take for the class: "label", or the only label.
+const FeatureDefinition* class_feature(const Schema& schema) {
+  std::vector<const FeatureDefinition*> labels;
+  for (const FeatureDefinition& feature : schema.features) {
+    if (feature.type != SchemaType::kLabel) continue;
+    if (feature.name == "label") return &feature;
+    labels.push_back(&feature);
+  }
+  return labels.size() == 1 ? labels.front() : nullptr;
+}
+
+FeatureSchema describe_feature(const TaskContext& context, const FeatureDefinition& feature,
+                               const Arrangement& arrangement) {
+  using Shape = std::vector<std::int64_t>;
+  switch (feature.type) {
+    case SchemaType::kLabel: {
+      const auto values = static_cast<std::int64_t>(arrangement.vocabularies.at(feature.name).size());
+      return {"int64", feature.one_hot ? Shape{values} : Shape{}};
+    }
+    case SchemaType::kVector:
+      return {"float32", Shape{context.encoders.at(feature.encoder)->dimension()}};
+    case SchemaType::kInt64:
+    case SchemaType::kFloat32: {
+      FeatureSchema out{feature.type == SchemaType::kInt64 ? "int64" : "float32", Shape{}};
+      if (feature.shape.kind == FeatureShape::Kind::kRagged) out.shape.reset();
+      if (feature.shape.kind == FeatureShape::Kind::kFixed)
+        out.shape = Shape{static_cast<std::int64_t>(feature.shape.size)};
+      return out;
+    }
+    default:
+      return {"bytes", Shape{}};
+  }
+}
+
+DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement& arrangement,
+                                   std::span<const ShardReceipt> receipts) {
+  const PreparePlan& plan = context.plan;
+  DatasetAttributes out{.compression = plan.compression,
+                        .compression_level = plan.compression == "none" ? 0 : plan.compression_level,
+                        .vocabularies = arrangement.vocabularies,
+                        .schema = schema_to_toml(plan.schema),
+                        .reasons = arrangement.reasons,
+                        .inputs = {{plan.input.url, plan.input.size_bytes, plan.input.version}},
+                        .seed = plan.seed};
+  for (const FeatureDefinition& feature : plan.schema.features) {
+    out.features[feature.name] = describe_feature(context, feature, arrangement);
+    if (feature.type != SchemaType::kVector || !out.encoder.name.empty()) continue;
+    const TextEncoder& encoder = *context.encoders.at(feature.encoder);
+    out.encoder = {encoder.name(), encoder.weights_digest(), encoder.dimension()};
+  }
+  const FeatureDefinition* const classes = class_feature(plan.schema);
+  if (classes != nullptr) out.labels = arrangement.vocabularies.at(classes->name);
+  out.counts = {{"in", arrangement.counts.in},
+                {"written", 0},
+                {"rejected", arrangement.counts.rejected},
+                {"dropped", 0},
+                {"ignored", arrangement.counts.ignored}};
+  for (const ShardReceipt& receipt : receipts) {
+    out.counts["written"] += receipt.written;
+    out.counts["rejected"] += receipt.rejected;
+    out.counts["dropped"] += receipt.dropped;
+    for (const auto& [reason, count] : receipt.reasons) out.reasons[reason] += count;
+    SplitCounts& split = out.splits[receipt.split];
+    split.records += receipt.written;
+    if (classes == nullptr || !receipt.labels.contains(classes->name)) continue;
+    for (const auto& [value, count] : receipt.labels.at(classes->name)) split.labels[value] += count;
+  }
+  return out;
+}
+
+// Slices' reports lie among the work objects until now.
+Result<std::vector<ManifestPart>> take_slice_reports(const TaskContext& context,
+                                                     const std::vector<ManifestPart>& reports) {
+  std::vector<ManifestPart> out;
+  const Location& output = context.output;
+  for (ManifestPart part : reports) {
+    const std::string from = context.work_folder().at(part.key).key;
+    // "report-00003.jsonl.gz": arrange has compared it.
+    part.key = concat("report-", context.short_digest(), part.key.substr(std::string_view("report").size()));
+    HEADRACE_CHECK(output.store->copy(from, output.at(part.key).key, {}));
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+Status check_rejects(const Arrangement& arrangement, std::span<const ShardReceipt> receipts,
+                     std::uint64_t allowed) {
+  std::uint64_t rejected = arrangement.counts.rejected;
+  std::string first;
+  for (const ShardReceipt& receipt : receipts) {
+    rejected += receipt.rejected;
+    if (first.empty()) first = receipt.first_rejection;
+  }
+  if (rejected <= allowed) return {};
+  return Error{Code::kInvalidArgument,
+               concat(first, ". In all ", rejected, " of ", arrangement.counts.in,
+                      " rows are rejected, more than the ", allowed,
+                      " allowed; correct the input, or allow some with --max-rejects")};
+}
+
+Status check_totals(const DatasetAttributes& attributes, const Arrangement& arrangement,
+                    std::span<const ShardReceipt> receipts) {
+  std::uint64_t merged = 0;
+  for (const ShardReceipt& receipt : receipts) merged += receipt.in;
+  const auto& counts = attributes.counts;
+  const std::uint64_t out =
+      counts.at("written") + counts.at("rejected") + counts.at("dropped") + counts.at("ignored");
+  if (merged == arrangement.counts.kept && counts.at("in") == out) return {};
+  return Error{Code::kInternal, concat(arrangement.counts.kept, " rows were to be written and ", merged,
+                                       " came to shards; of ", counts.at("in"), " read, ", out,
+                                       " are accounted for. Nothing was published. ",
+                                       "Run it again with --overwrite, and please report this")};
+}
+
+}  // namespace
+
+StageOutput prepare_output() {
+  StageOutput out{.stage = "prepare", .claim = kPlanKey, .folders = {{"", kKind}}};
+  // Splits have any name: what tells the stage's objects is the plan's digest in them.
+  for (const char* ending : {".tfrecord", ".tfrecord.index", ".tfrecord.gz", ".tfrecord.gz.index"})
+    out.names.push_back(concat("*-%%%%%%%%-#####-of-#####", ending));
+  out.names.emplace_back("report-%%%%%%%%-*.jsonl.gz");
+  return out;
+}
+
+Status remove_work(const Location& output) { return remove_matching(output, kWorkFolder); }
+
+Result<std::optional<PrepareResult>> find_published(const TaskContext& context) {
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(context.output, kKind));
+  if (!latest) return std::optional<PrepareResult>();
+  const Manifest& manifest = latest->manifest;
+  if (manifest.plan != context.plan_digest) {
+    return Error{Code::kFailedPrecondition,
+                 concat(context.output.describe(),
+                        " holds a published data set of another plan; give another output, or --overwrite")};
+  }
+  PrepareResult result{
+      .manifest_number = latest->number, .manifest_digest = latest->digest, .was_published = true};
+  auto attributes = parse_dataset_attributes(manifest.attributes_json);
+  if (!attributes)
+    return std::move(attributes).error().in(concat("the manifest of ", context.output.describe()));
+  result.attributes = *std::move(attributes);
+  for (const ManifestPart& part : manifest.parts) {
+    if (part.role != "shard") continue;
+    ++result.shards;
+    result.shard_bytes += part.size_bytes;
+  }
+  HEADRACE_CHECK(remove_work(context.output));
+  return std::optional(std::move(result));
+}
+
+Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arrangement,
+                              std::span<const ShardReceipt> receipts, const RejectLimit& max_rejects,
+                              std::string_view run_id) {
+  HEADRACE_CHECK(check_rejects(arrangement, receipts, max_rejects.of(arrangement.counts.in)));
+  PrepareResult result{.attributes = describe_dataset(context, arrangement, receipts),
+                       .row_bytes = arrangement.row_bytes};
+  HEADRACE_CHECK(check_totals(result.attributes, arrangement, receipts));
+  Manifest manifest{
+      .kind = std::string(kKind), .created_by = std::string(run_id), .plan = context.plan_digest};
+  for (const ShardReceipt& receipt : receipts) {
+    if (!receipt.shard) continue;
+    manifest.parts.push_back(*receipt.shard);
+    manifest.parts.push_back(*receipt.index);
+    ++result.shards;
+    result.shard_bytes += receipt.shard->size_bytes;
+  }
+  HEADRACE_TRY(const std::vector<ManifestPart> reports,
+               take_slice_reports(context, arrangement.slice_reports));
+  manifest.parts.insert(manifest.parts.end(), reports.begin(), reports.end());
+  for (const ShardReceipt& receipt : receipts) {
+    if (receipt.report) manifest.parts.push_back(*receipt.report);
+  }
+  manifest.attributes_json = dataset_attributes_to_json(result.attributes);
+  const std::string text = serialize_manifest(manifest);
+  result.manifest_number = 1;
+  result.manifest_digest = sha256_hex(as_bytes(text));
+  const auto created = create_numbered(*context.output.store, context.output.at(kManifestPrefix).key,
+                                       result.manifest_number, as_bytes(text));
+  if (!created) return created.error().in("publishing the data set");
+  HEADRACE_CHECK(remove_work(context.output));
+  return result;
+}
+
+}  // namespace headrace

@@ -1,0 +1,43 @@
+#pragma once
+
+/// \file The report: what became of rows that were not simply written. docs/formats/plan.md, "Report".
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+#include "headrace/prepare/image_converter.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+
+struct ReportLine {
+  std::string_view id;
+  std::string_view status;  // "rejected", "dropped", "duplicate", "changed", "written"
+  std::string_view reason{};
+  std::string_view detail{};
+  std::string_view source{};
+  std::uint64_t row = 0;  // of the source; 0: not of a table
+  std::optional<ConvertedImage> image{};
+};
+
+/// Collects lines, compressed. One thread at a time.
+class ReportBuilder {
+ public:
+  Status add(const ReportLine& line);
+
+  /// Writes what was collected, if anything, and forgets it.
+  Result<std::optional<ManifestPart>> write(const Location& output, const std::string& name);
+
+ private:
+  Status end_member();
+
+  std::string text_;
+  Bytes compressed_;
+  std::uint64_t lines_ = 0;
+};
+
+}  // namespace headrace
