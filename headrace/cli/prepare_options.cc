@@ -37,10 +37,12 @@ Result<std::vector<std::pair<std::string, double>>> parse_splits(std::string_vie
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const auto share =
-        equals == part.npos ? std::nullopt : parse_number<double>(trim(part).substr(equals + 1));
+        equals == part.npos ? std::nullopt : parse_number<double>(trim(part.substr(equals + 1)));
     if (!share || !(*share > 0 && *share <= 1) || equals == 0)
       return wrong("split", concat("must be as train=0.8,validation=0.1,test=0.1; there is \"", part, "\""));
-    splits.emplace_back(part.substr(0, equals), *share);
+    splits.emplace_back(trim(part.substr(0, equals)), *share);
+    if (!is_usable_split_name(splits.back().first) || to_lower(splits.back().first) == "discard")
+      return wrong("split", concat("cannot have a split of the name \"", splits.back().first, "\""));
     sum += *share;
   }
   if (sum < 1 - kTolerance || sum > 1 + kTolerance)
@@ -163,6 +165,7 @@ Result<PlannedPrepare> plan_prepare(CommandContext& context, const Location& inp
                     : duplicates == "report" ? Duplicates::kReport
                                              : Duplicates::kDrop;
   plan.sample = values.number("sample");
+  plan.reports_all = values.text("report") == "all";
   plan.splits_as_they_are = values.flag("splits-as-they-are");
   HEADRACE_TRY(planned.encoders, make_encoders(context, values, plan.schema));
   for (const auto& [name, encoder] : planned.encoders) plan.encoder_digests[name] = encoder->weights_digest();

@@ -99,6 +99,11 @@ inline constexpr Option kPrepareOptions[] = {
      .default_value = "0",
      .unit = "rows",
      .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."},
+    {.name = "report",
+     .default_value = "changed",
+     .sentence =
+         "Rows that the report names: those rejected, dropped or changed; or all, with images' sizes.",
+     .choices = "changed|all"},
     {.name = "memory",
      .type = OptionType::kSize,
      .default_value = "256MiB",

@@ -30,8 +30,9 @@ std::uint64_t shard_count(const TaskContext& context, const SplitTotals& totals)
   if (plan.shard_records != 0)
     return std::clamp<std::uint64_t>(divide_up(totals.rows, plan.shard_records), 1, kMostShards);
   const std::uint64_t bytes = totals.bytes + totals.referenced_bytes + totals.rows * added_bytes(context);
+  const std::uint64_t of_shard = std::max<std::uint64_t>(plan.shard_bytes, 1);
   const std::uint64_t least = std::clamp<std::uint64_t>(totals.rows / kLeastShardRows, 1, kLeastShards);
-  return std::clamp(divide_up(bytes, plan.shard_bytes), least, kMostShards);
+  return std::clamp(divide_up(bytes, of_shard), least, kMostShards);
 }
 
 // Numbers ascend as numbers do: 2 before 10.

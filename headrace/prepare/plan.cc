@@ -75,6 +75,7 @@ Configuration plan_configuration(const PreparePlan& plan) {
                        {"duplicates", std::string(duplicates_name(plan.duplicates))},
                        {"sample", concat(plan.sample)},
                        {"splits-as-they-are", concat(plan.splits_as_they_are)},
+                       {"report", plan.reports_all ? "all" : "changed"},
                        {"max-cell", concat(plan.cell_limit_bytes)}};
   for (const auto& [name, digest] : plan.encoder_digests) out[concat(kEncoderKey, name)] = digest;
   return out;
@@ -108,6 +109,7 @@ Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<S
   }
   plan.sample = reader.number<double>("sample");
   plan.splits_as_they_are = reader.text("splits-as-they-are") == "true";
+  plan.reports_all = reader.text("report") == "all";
   plan.cell_limit_bytes = reader.number<std::uint64_t>("max-cell");
   for (const auto& [key, value] : configuration) {
     if (key.starts_with(kEncoderKey)) plan.encoder_digests[key.substr(kEncoderKey.size())] = value;

@@ -24,11 +24,12 @@ struct PreparePlan {
   std::uint64_t shard_bytes = 128 << 20;  // before compression
   /// What `input` was cut by. Not that it decides bytes of records, but names of work objects.
   std::uint64_t slice_bytes = SliceLimits{}.size_bytes;
-  std::string compression = "gzip";       // or "none"
+  std::string compression = "gzip";  // or "none"
   int compression_level = 6;
   Duplicates duplicates = Duplicates::kKeep;
   double sample = 1;
   bool splits_as_they_are = false;  // names are not brought into one spelling, and there need be no "train"
+  bool reports_all = false;         // also rows that are simply written, with the sizes of images
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
   /// Name as in the schema → weights' digest.
   std::map<std::string, std::string> encoder_digests;

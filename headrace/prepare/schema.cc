@@ -304,6 +304,7 @@ Status read_splits(const toml::node& node, std::string_view source_name, Schema&
   double sum = 0;
   for (const auto& [name, value] : *table) {
     const auto share = value.value<double>();
+    if (to_lower(name.str()) == "discard") return wrong("cannot have a split discard: it leaves rows out");
     if (!share || !(*share > 0) || *share > 1)
       return wrong(concat("needs shares above 0, up to 1: ", name.str()));
     schema.splits.emplace_back(name.str(), *share);

@@ -216,7 +216,7 @@ class ShardTaskRun {
       ++label_counts_[record.label_features[i]][static_cast<std::size_t>(record.labels[i])];
     if (record.remark) HEADRACE_CHECK(remark(row, "changed", record.remark.reason, record.remark.detail));
     if (is_duplicate(row)) HEADRACE_CHECK(remark(row, "duplicate", "duplicate content, kept", ""));
-    return {};
+    return context_.plan.reports_all ? report(row, "written", "", "", record.image) : Status{};
   }
 
   bool is_duplicate(const BatchRow& row) const {
@@ -244,13 +244,19 @@ class ShardTaskRun {
   Status remark(const BatchRow& row, std::string_view status, const std::string& reason,
                 std::string_view detail) {
     ++receipt_.reasons[reason];
+    return report(row, status, reason, detail, std::nullopt);
+  }
+
+  Status report(const BatchRow& row, std::string_view status, std::string_view reason,
+                std::string_view detail, const std::optional<ConvertedImage>& image) {
     const std::string source = source_of(row.slice, row.place);
     return report_.add({.id = row.id,
                         .status = status,
                         .reason = reason,
                         .detail = detail,
                         .source = source,
-                        .row = source.empty() ? 0 : row.place.row});
+                        .row = source.empty() ? 0 : row.place.row,
+                        .image = image});
   }
 
   Status finish_shard(const std::string& name, ShardBody& body) {

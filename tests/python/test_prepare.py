@@ -178,7 +178,14 @@ def test_an_image_folder_is_kept_or_resized(prepare, tmp_path):
     for row in examples(kept, "train") + examples(kept, "validation"):
         assert row["image"] == [(tmp_path / "raw" / row["id"][0].decode()).read_bytes()]
         assert row["label"] == [1 if b"dogs" in row["id"][0] else 0]
-    resized, _ = prepare(tmp_path / "raw", "--resize", "15x10", "--image-format", "png", name="resized")
+    resized, _ = prepare(
+        tmp_path / "raw", "--resize", "15x10", "--image-format", "png", "--report", "all", name="resized"
+    )
+    lines = report(resized)
+    assert len(lines) == 32
+    assert {(line["status"], line["height"], line["width"], line["channels"]) for line in lines} == {
+        ("written", 15, 10, 3)
+    }
     for row in examples(resized, "validation"):
         pixels = tf.io.decode_image(row["image"][0]).numpy()
         assert pixels.shape == (15, 10, 3)
