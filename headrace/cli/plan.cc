@@ -49,6 +49,14 @@ constexpr Option kExecuteOptions[] = {
      .sentence = "Tasks at once in this process.",
      .minimum = 1,
      .maximum = 1024},
+    {.name = "lease",
+     .type = OptionType::kInteger,
+     .default_value = "60",
+     .unit = "seconds",
+     .sentence =
+         "How long a lease must stand still before others take the task over; renewed six times as often.",
+     .minimum = 1,
+     .maximum = 86'400},
     {.name = "patience",
      .type = OptionType::kInteger,
      .default_value = "600",
@@ -141,10 +149,12 @@ Status run_execute(CommandContext& context, const std::vector<std::string>& argu
   const TaskRunOptions options{.workers = static_cast<int>(values.integer("workers")),
                                .max_rejects = job->max_rejects,
                                .patience = std::chrono::seconds(values.integer("patience"))};
+  const std::chrono::seconds lease(values.integer("lease"));
+  const LeaseOptions leases{.renewed_each = std::chrono::milliseconds(lease) / 6, .stale_after = lease};
   const std::unique_ptr<TaskClaims> claims =
       values.has("rank") ? claim_by_rank(static_cast<std::uint64_t>(values.integer("rank")),
                                          static_cast<std::uint64_t>(values.integer("world-size")))
-                         : claim_by_lease(tasks.work_folder(), hex64(random_name_bits()));
+                         : claim_by_lease(tasks.work_folder(), hex64(random_name_bits()), leases);
   return run_tasks(tasks, *claims, options,
                    [&](std::string_view stage, std::uint64_t done, std::uint64_t total) {
                      context.console.progress(stage, done, total, "tasks");

@@ -51,8 +51,10 @@ class LeaseRenewal {
     for (std::uint64_t count = 1;; ++count) {
       waiting.wait_for(lock, stop, each, [] { return false; });
       if (stop.stop_requested()) return;
-      const auto written = write_text(*object_.store, object_.key, concat(holder_, " ", count, "\n"),
-                                      {.if_version = version_, .call = {.stop = stop}});
+      WriteOptions options{.call = {.stop = stop}};
+      if (object_.store->capabilities().atomic_if_version) options.if_version = version_;
+      const auto written =
+          write_text(*object_.store, object_.key, concat(holder_, " ", count, "\n"), options);
       if (written) {
         version_ = written->version;
       } else if (written.error().code == Code::kFailedPrecondition ||
@@ -81,10 +83,11 @@ class LeaseClaims final : public TaskClaims {
     if (!written && written.error().code == Code::kAlreadyExists) {
       HEADRACE_TRY(const std::optional<Version> stale, find_stale(task, object));
       if (!stale) return false;
-      written = write_text(*object.store, object.key, concat(holder_, " 0\n"), {.if_version = *stale});
-      const bool was_faster = !written && (written.error().code == Code::kFailedPrecondition ||
-                                           written.error().code == Code::kNotFound);
-      if (was_faster) return false;
+      written = take_over(object, *stale);
+      const bool was_another = !written && (written.error().code == Code::kFailedPrecondition ||
+                                            written.error().code == Code::kAlreadyExists ||
+                                            written.error().code == Code::kNotFound);
+      if (was_another) return false;
     }
     if (!written) return std::move(written).error();
     const std::lock_guard lock(mutex_);
@@ -119,6 +122,14 @@ class LeaseClaims final : public TaskClaims {
     if (seen.version != there->version) seen = {there->version, now};
     if (now - seen.since < options_.stale_after) return std::optional<Version>();
     return std::optional(there->version);
+  }
+
+  Result<ObjectInfo> take_over(const Location& object, const Version& stale) {
+    const std::string text = concat(holder_, " 0\n");
+    if (object.store->capabilities().atomic_if_version)
+      return write_text(*object.store, object.key, text, {.if_version = stale});
+    HEADRACE_CHECK(remove_object(*object.store, object.key));
+    return write_text(*object.store, object.key, text, {.only_if_absent = true});
   }
 
   const Location work_folder_;

@@ -33,7 +33,8 @@ struct LeaseOptions {
 };
 
 /// By leases: objects `lease-<task>` in `work_folder`, created if absent and rewritten while the task is
-/// executed. `holder` tells processes apart. A store that cannot write conditionally leases to everybody.
+/// executed. `holder` tells processes apart. In a store that cannot replace one version only, two may take
+/// over a stale lease at once: then both execute the task.
 std::unique_ptr<TaskClaims> claim_by_lease(Location work_folder, std::string holder,
                                            const LeaseOptions& options = {});
 

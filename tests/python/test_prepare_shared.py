@@ -108,20 +108,25 @@ def test_processes_share_by_leases_through_a_store(headrace, build, tables, expe
 
 
 @pytest.mark.slow
-def test_killed_processes_lose_their_leases_and_change_nothing(headrace, build, tables, expected, tmp_path):
-    plan(headrace, tables, tmp_path / "data")
+@pytest.mark.parametrize("kind", ["file", "s3"])
+def test_killed_processes_lose_their_leases_and_change_nothing(
+    request, headrace, build, tables, expected, tmp_path, kind
+):
+    url = request.getfixturevalue(f"{kind}_url") + "/data"
+    plan(headrace, tables, url)
     draw = random.Random(SEED)
     for _ in range(10):
-        worker = start(build, "execute", tmp_path / "data")
+        worker = start(build, "execute", url, "--lease", 2)
         time.sleep(draw.uniform(0.01, 0.2))
         worker.send_signal(signal.SIGKILL)
         worker.wait()
         worker.stderr.close()
-    # What was leased stays so for a minute: that is waited for, by one that goes on with the rest.
-    headrace("execute", tmp_path / "data", "--workers", "2")
-    headrace("publish", tmp_path / "data")
-    assert content(tmp_path / "data") == expected
-    assert not [path for path in (tmp_path / "data/_headrace/work").rglob("*") if path.is_file()]
+    # What was leased stays so for two seconds: that is waited for, by one that goes on with the rest.
+    headrace("execute", url, "--workers", "2", "--lease", "2")
+    headrace("publish", url)
+    headrace("cp", "-r", url, tmp_path / "copy")
+    assert content(tmp_path / "copy") == expected
+    assert not [path for path in (tmp_path / "copy/_headrace/work").rglob("*") if path.is_file()]
 
 
 def test_another_plan_is_refused(headrace, tables, tmp_path):
