@@ -19,12 +19,6 @@ constexpr Positional kSharedPositionals[] = {
     {.name = "TO", .sentence = "The folder for which headrace plan was run."},
 };
 
-constexpr Option kMaxRejectsOption = {
-    .name = "max-rejects",
-    .default_value = "0",
-    .unit = "rows",
-    .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."};
-
 constexpr Option kExecuteOptions[] = {
     {.name = "task",
      .type = OptionType::kInteger,
@@ -93,9 +87,8 @@ struct SharedJob {
   RejectLimit max_rejects;
 
   TaskContext context(CommandContext& command) {
-    const std::uint64_t rejects_a_task = max_rejects.share ? ~std::uint64_t{0} : max_rejects.rows;
-    return {planned.plan, digest, planned.encoders, command.stores,
-            runs,         output, rejects_a_task,   command.stop};
+    return {planned.plan, digest, planned.encoders,          command.stores,
+            runs,         output, max_rejects.of_one_task(), command.stop};
   }
 };
 
@@ -106,7 +99,7 @@ Result<std::unique_ptr<SharedJob>> open_job(CommandContext& context, const std::
   HEADRACE_TRY(PlannedPrepare planned, read_planned(context, output, values));
   std::string digest = configuration_digest(plan_configuration(planned.plan));
   HEADRACE_TRY(const RejectLimit limit, parse_reject_limit(values.text("max-rejects")));
-  const Location work = output.at(concat(kWorkFolder, digest.substr(0, 8)));
+  const Location work = work_folder(output, digest);
   return std::unique_ptr<SharedJob>(
       new SharedJob{output, std::move(planned), std::move(digest), {work, 0}, limit});
 }

@@ -24,9 +24,6 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   HEADRACE_TRY(Location input, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   input = make_stoppable(std::move(input), context.stop);
-  if (output.key.empty())
-    return Error{Code::kInvalidArgument,
-                 concat(arguments[1], " is the root of a store; name a folder in it")};
   HEADRACE_CHECK(check_places(input, output));
   HEADRACE_TRY(const PlannedPrepare planned, plan_prepare(context, input, values));
   if (values.flag("print-schema")) {

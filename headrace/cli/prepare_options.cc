@@ -7,6 +7,7 @@
 #include "headrace/base/text.h"
 #include "headrace/prepare/infer_schema.h"
 #include "headrace/prepare/layout_schema.h"
+#include "headrace/prepare/split_name.h"
 
 namespace headrace {
 namespace {

@@ -9,6 +9,12 @@
 
 namespace headrace {
 
+inline constexpr Option kMaxRejectsOption = {
+    .name = "max-rejects",
+    .default_value = "0",
+    .unit = "rows",
+    .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."};
+
 inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
      .default_value = "auto",
@@ -95,10 +101,7 @@ inline constexpr Option kPrepareOptions[] = {
      .sentence = "Rows with a larger text, image, or other value are rejected.",
      .minimum = 1,
      .maximum = 256 << 20},
-    {.name = "max-rejects",
-     .default_value = "0",
-     .unit = "rows",
-     .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."},
+    kMaxRejectsOption,
     {.name = "report",
      .default_value = "changed",
      .sentence =

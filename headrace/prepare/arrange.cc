@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/split_name.h"
 
 namespace headrace {
 namespace {
@@ -125,16 +126,11 @@ Error damaged_receipt(std::size_t slice, std::string_view what) {
                                   "; start anew with --overwrite")};
 }
 
-Error too_many_rejects(const Arrangement& arrangement, std::span<const SliceReceipt> receipts,
-                       std::uint64_t max_rejects) {
-  std::string first;
-  for (const SliceReceipt& receipt : receipts) {
-    if (first.empty()) first = receipt.first_rejection;
-  }
-  return {Code::kInvalidArgument,
-          concat(first, ". In all ", arrangement.counts.rejected, " of ", arrangement.counts.in,
-                 " rows are rejected, more than the ", max_rejects,
-                 " allowed; correct the input, or allow some with --max-rejects")};
+std::string first_rejection(std::span<const SliceReceipt> receipts) {
+  const auto found = std::find_if(receipts.begin(), receipts.end(), [](const SliceReceipt& receipt) {
+    return !receipt.first_rejection.empty();
+  });
+  return found == receipts.end() ? std::string() : found->first_rejection;
 }
 
 }  // namespace
@@ -190,7 +186,8 @@ Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceRec
     out.slice_reports.push_back(*receipt.report);
   }
   const std::uint64_t allowed = max_rejects.of(out.counts.in);
-  if (out.counts.rejected > allowed) return too_many_rejects(out, receipts, allowed);
+  if (out.counts.rejected > allowed)
+    return too_many_rejects(first_rejection(receipts), out.counts.rejected, out.counts.in, allowed);
   for (const auto& [name, totals] : splits)
     out.splits.push_back({name, totals.rows, shard_count(context, totals)});
   HEADRACE_CHECK(check_splits(plan, out));

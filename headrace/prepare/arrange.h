@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/prepare/extract.h"
+#include "headrace/prepare/rejects.h"
 
 namespace headrace {
 
@@ -17,16 +18,6 @@ struct ArrangedSplit {
   std::string name;
   std::uint64_t rows = 0;
   std::uint64_t shards = 0;
-};
-
-/// How many rows may be rejected: a number, or a share of all.
-struct RejectLimit {
-  std::uint64_t rows = 0;
-  std::optional<double> share{};
-
-  std::uint64_t of(std::uint64_t all) const {
-    return share ? static_cast<std::uint64_t>(*share * static_cast<double>(all)) : rows;
-  }
 };
 
 /// A row whose content another one before it has.

@@ -1,14 +1,15 @@
 #include "headrace/prepare/extract.h"
 
 #include <algorithm>
-#include <array>
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/order_keys.h"
+#include "headrace/prepare/rejects.h"
 #include "headrace/prepare/report.h"
 #include "headrace/prepare/row_batch.h"
 #include "headrace/prepare/rows/rows_builder.h"
+#include "headrace/prepare/split_name.h"
 #include "headrace/prepare/text_encoding.h"
 
 namespace headrace {
@@ -115,10 +116,6 @@ class Extraction {
 
   const Slice& slice() const { return plan_.input.slices[number_]; }
 
-  std::string source_of(RowPlace place) const {
-    return slice().files.empty() ? std::string() : slice().files[place.file].url;
-  }
-
   // Of tables: every row of a file has the cells of its heading.
   Status check_heading(const SourceRow& row) {
     const bool is_table = plan_.input.format == InputFormat::kCsv || plan_.input.format == InputFormat::kTsv;
@@ -135,7 +132,7 @@ class Extraction {
       const auto nearest = nearest_name(column, names);
       return Error{Code::kInvalidArgument,
                    concat("the schema names a column ", column, ", which the heading of ",
-                          source_of(row.place), " has not; ",
+                          source_of(slice(), row.place), " has not; ",
                           nearest ? concat("did you mean ", *nearest, "?")
                                   : concat("there are ", printable_line(join(names, ", "), 500)))};
     }
@@ -151,25 +148,18 @@ class Extraction {
   Status reject(const SourceRow& row, const std::string& reason, const std::string& detail) {
     ++receipt_.counts.rejected;
     ++receipt_.reasons[reason];
-    const std::string source = source_of(row.place);
+    const std::string source = source_of(slice(), row.place);
     const std::string id = replace_invalid_utf8(row.id).text;
-    if (receipt_.first_rejection.empty()) {
-      receipt_.first_rejection =
-          concat(id, source.empty() ? "" : concat(" in ", source, ", row ", row.place.row),
-                 " is rejected: ", reason, detail.empty() ? "" : concat(" (", detail, ")"));
-    }
-    if (receipt_.counts.rejected > context_.max_rejects) return too_many_rejects(receipt_.first_rejection);
+    if (receipt_.first_rejection.empty())
+      receipt_.first_rejection = describe_rejection(id, slice(), row.place, reason, detail);
+    if (receipt_.counts.rejected > context_.max_rejects)
+      return too_many_rejects(receipt_.first_rejection, context_.max_rejects);
     return report_.add({.id = id,
                         .status = "rejected",
                         .reason = reason,
                         .detail = detail,
                         .source = source,
                         .row = source.empty() ? 0 : row.place.row});
-  }
-
-  Error too_many_rejects(const std::string& first) const {
-    return {Code::kInvalidArgument, concat(first, ". That is more than the ", context_.max_rejects,
-                                           " allowed; correct the input, or allow some with --max-rejects")};
   }
 
   // The text of a column; false, with the reason, if there is none.
@@ -257,7 +247,7 @@ class Extraction {
   Status follow_batch() {
     if (batch_.is_empty()) return {};
     HEADRACE_CHECK(batch_.follow([&](std::uint32_t, RowPlace place) -> std::string_view {
-      base_ = parent_url(source_of(place));
+      base_ = base_of(slice(), place);
       return base_;
     }));
     for (std::size_t i = 0; i < batch_.rows().size(); ++i) {
@@ -322,8 +312,6 @@ class Extraction {
     return {};
   }
 
-  static std::string parent_url(const std::string& url) { return url.substr(0, url.rfind('/')); }
-
   const TaskContext& context_;
   const std::uint64_t number_;
   const PreparePlan& plan_;
@@ -357,34 +345,6 @@ std::string receipt_name(std::uint64_t slice) { return concat(kReceiptPrefix, ze
 
 std::string slice_report_name(std::uint64_t slice) {
   return concat("report-", zero_padded(slice, 5), ".jsonl.gz");
-}
-
-Location TaskContext::work_folder() const { return output.at(concat(kWorkFolder, short_digest())); }
-
-bool is_usable_split_name(std::string_view name) {
-  constexpr std::size_t kMostBytes = 100;
-  return !name.empty() && name.size() <= kMostBytes && name.front() != '.' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                  c == '-' || c == '.';
-         });
-}
-
-std::string usual_split_name(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUsual = {
-      {{"training", "train"},
-       {"val", "validation"},
-       {"valid", "validation"},
-       {"validate", "validation"},
-       {"eval", "validation"},
-       {"dev", "validation"},
-       {"testing", "test"},
-       {"validation", "validation"}}};
-  const std::string lower = to_lower(trim(name));
-  for (const auto& [written, usual] : kUsual) {
-    if (lower == written) return std::string(usual);
-  }
-  return lower == "train" || lower == "test" ? lower : std::string(trim(name));
 }
 
 Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice) {

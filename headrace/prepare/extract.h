@@ -28,10 +28,8 @@ struct TaskContext {
   std::stop_token stop{};
 
   std::string short_digest() const { return plan_digest.substr(0, 8); }
-  Location work_folder() const;
+  Location work_folder() const { return headrace::work_folder(output, plan_digest); }
 };
-
-inline constexpr std::string_view kWorkFolder = "_headrace/work/";
 
 /// Reads slice number `slice`, or finds the receipt of who did. `progress` is told bytes that were read since
 /// it was told last. Memory: some three times `kRunBytes`.
@@ -52,11 +50,5 @@ inline constexpr std::uint64_t kRunBytes = 32 << 20;
 
 /// Of the report of a slice, in the work folder.
 std::string slice_report_name(std::uint64_t slice);
-
-/// Whether it can be part of objects' names: at most 100 letters, digits, "_", "-" and ".".
-bool is_usable_split_name(std::string_view name);
-
-/// "train" for "Train", "TRAIN", "training"; "validation" for "val", "valid", "eval" …; "test" for "TEST".
-std::string usual_split_name(std::string_view name);
 
 }  // namespace headrace

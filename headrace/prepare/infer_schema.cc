@@ -8,9 +8,9 @@
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
-#include "headrace/prepare/extract.h"
 #include "headrace/prepare/numbers.h"
 #include "headrace/prepare/source/row_parser.h"
+#include "headrace/prepare/split_name.h"
 
 namespace headrace {
 namespace {

@@ -55,6 +55,10 @@ class PlanReader {
 
 }  // namespace
 
+Location work_folder(const Location& output, std::string_view plan_digest) {
+  return output.at(concat(kWorkFolder, plan_digest.substr(0, 8)));
+}
+
 Configuration plan_configuration(const PreparePlan& plan) {
   const bool is_plain = plan.compression == "none";
   Configuration out = {{"stage", std::string(kStage)},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "headrace/prepare/record_maker.h"
 #include "headrace/prepare/schema.h"
@@ -12,6 +13,10 @@
 #include "headrace/track/configuration.h"
 
 namespace headrace {
+
+/// Where work objects lie below an output, of any plan; and those of one.
+inline constexpr std::string_view kWorkFolder = "_headrace/work/";
+Location work_folder(const Location& output, std::string_view plan_digest);
 
 enum class Duplicates : std::uint8_t { kKeep, kReport, kDrop };
 

@@ -85,6 +85,9 @@ Result<PrepareResult> write_and_publish(TaskContext context, const Arrangement& 
 }  // namespace
 
 Status check_places(const Location& input, const Location& output) {
+  if (output.key.empty())
+    return Error{Code::kInvalidArgument,
+                 concat(output.describe(), " is the root of a store; name a folder in it")};
   const bool one_store = input.url.scheme == output.url.scheme && input.url.authority == output.url.authority;
   const bool is_in = input.key == output.key || output.key.starts_with(folder_prefix(input.key));
   if (!one_store || !is_in) return {};
@@ -98,10 +101,9 @@ Result<PrepareResult> prepare(const PreparePlan& plan, const TextEncoders& encod
                               const PrepareProgress& progress, const std::stop_token& stop) {
   const Configuration configuration = plan_configuration(plan);
   const std::string digest = configuration_digest(configuration);
-  RunStore runs(output.at(concat(kWorkFolder, digest.substr(0, 8))), options.memory_bytes);
-  const std::uint64_t rejects_a_task =
-      options.max_rejects.share ? ~std::uint64_t{0} : options.max_rejects.rows;
-  const TaskContext context{plan, digest, encoders, stores, runs, output, rejects_a_task, stop};
+  RunStore runs(work_folder(output, digest), options.memory_bytes);
+  const TaskContext context{plan, digest, encoders, stores, runs, output, options.max_rejects.of_one_task(),
+                            stop};
 
   HEADRACE_CHECK(check_output(output, prepare_output(), configuration, options.overwrite));
   if (options.overwrite) {

@@ -26,7 +26,7 @@ struct PrepareOptions {
 using PrepareProgress = std::function<void(std::string_view, std::uint64_t, std::uint64_t, std::string_view)>;
 
 /// Whether a result at `output` would be part of `input` the next time: ask before anything is written.
-/// \error kInvalidArgument  `output` is `input`, or lies in it
+/// \error kInvalidArgument  `output` is `input`, or lies in it; or is the root of a store
 Status check_places(const Location& input, const Location& output);
 
 /// Runs the stage, or what an interrupted run of the same plan left to do. `run_id` names this run in the

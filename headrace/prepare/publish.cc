@@ -106,10 +106,7 @@ Status check_rejects(const Arrangement& arrangement, std::span<const ShardReceip
     if (first.empty()) first = receipt.first_rejection;
   }
   if (rejected <= allowed) return {};
-  return Error{Code::kInvalidArgument,
-               concat(first, ". In all ", rejected, " of ", arrangement.counts.in,
-                      " rows are rejected, more than the ", allowed,
-                      " allowed; correct the input, or allow some with --max-rejects")};
+  return too_many_rejects(first, rejected, arrangement.counts.in, allowed);
 }
 
 Status check_totals(const DatasetAttributes& attributes, const Arrangement& arrangement,

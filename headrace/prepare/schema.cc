@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/split_name.h"
 
 // toml++ 3.3 asserts what a file may well not fulfil ("[?]"), tells the compiler with NDEBUG that it is
 // fulfilled, and takes for unreachable, in its tables of characters, what "é" reaches. What follows in its
@@ -304,6 +305,9 @@ Status read_splits(const toml::node& node, std::string_view source_name, Schema&
   double sum = 0;
   for (const auto& [name, value] : *table) {
     const auto share = value.value<double>();
+    if (!is_usable_split_name(name.str()))
+      return wrong(
+          "has a name that objects cannot have: letters, digits, \"_\", \"-\" and \".\" can be in it");
     if (to_lower(name.str()) == "discard") return wrong("cannot have a split discard: it leaves rows out");
     if (!share || !(*share > 0) || *share > 1)
       return wrong(concat("needs shares above 0, up to 1: ", name.str()));

@@ -165,8 +165,7 @@ class ShardTaskRun {
     }
     std::string base;
     return batch.follow([&](std::uint32_t slice, RowPlace place) -> std::string_view {
-      const std::string source = source_of(slice, place);
-      base = source.substr(0, source.rfind('/'));
+      base = base_of(context_.plan.input.slices[slice], place);
       return base;
     });
   }
@@ -178,10 +177,7 @@ class ShardTaskRun {
                                          " of a slice of ", files.size(), "; start anew with --overwrite")};
   }
 
-  std::string source_of(std::uint32_t slice, RowPlace place) const {
-    const Slice& from = context_.plan.input.slices[slice];
-    return from.files.empty() ? std::string() : from.files[place.file].url;
-  }
+  const Slice& slice_of(const BatchRow& row) const { return context_.plan.input.slices[row.slice]; }
 
   Status make_records(const RowBatch& batch, ShardBody& body) {
     chosen_.clear();
@@ -227,17 +223,10 @@ class ShardTaskRun {
 
   Status reject(const BatchRow& row, const std::string& reason, std::string_view detail) {
     ++receipt_.rejected;
-    if (receipt_.first_rejection.empty()) {
-      const std::string source = source_of(row.slice, row.place);
-      receipt_.first_rejection =
-          concat(row.id, source.empty() ? "" : concat(" in ", source, ", row ", row.place.row),
-                 " is rejected: ", reason, detail.empty() ? "" : concat(" (", detail, ")"));
-    }
-    if (receipt_.rejected > context_.max_rejects) {
-      return Error{Code::kInvalidArgument,
-                   concat(receipt_.first_rejection, ". That is more than the ", context_.max_rejects,
-                          " allowed; correct the input, or allow some with --max-rejects")};
-    }
+    if (receipt_.first_rejection.empty())
+      receipt_.first_rejection = describe_rejection(row.id, slice_of(row), row.place, reason, detail);
+    if (receipt_.rejected > context_.max_rejects)
+      return too_many_rejects(receipt_.first_rejection, context_.max_rejects);
     return remark(row, "rejected", reason, detail);
   }
 
@@ -249,7 +238,7 @@ class ShardTaskRun {
 
   Status report(const BatchRow& row, std::string_view status, std::string_view reason,
                 std::string_view detail, const std::optional<ConvertedImage>& image) {
-    const std::string source = source_of(row.slice, row.place);
+    const std::string source = source_of(slice_of(row), row.place);
     return report_.add({.id = row.id,
                         .status = status,
                         .reason = reason,

@@ -9,10 +9,6 @@ namespace {
 constexpr std::string_view kSlices = "slices";
 constexpr std::uint64_t kSlicesLimitBytes = 256 << 20;
 
-Location work_folder(const Location& output, const std::string& digest) {
-  return output.at(concat(kWorkFolder, digest.substr(0, 8)));
-}
-
 Error unread_slices(const PlanState& state) {
   return {Code::kFailedPrecondition, concat(state.unread.size(), " of ", state.read_tasks,
                                             " slices are not read yet, the first of them ",
@@ -101,8 +97,9 @@ Result<PrepareResult> publish_plan(const TaskContext& context, const RejectLimit
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     HEADRACE_TRY(std::optional<ShardReceipt> receipt, find_shard(context, tasks[i]));
     if (!receipt) {
-      return Error{Code::kFailedPrecondition, concat("task ", state.read_tasks + i, " of ",
-                                                     state.read_tasks + tasks.size(), " is not done yet")};
+      return Error{Code::kFailedPrecondition,
+                   concat("task ", state.read_tasks + i, " of ", state.read_tasks + tasks.size(),
+                          " is not done yet; ", "headrace execute --task does it")};
     }
     receipts.push_back(*std::move(receipt));
   }

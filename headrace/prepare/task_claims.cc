@@ -1,10 +1,10 @@
 #include "headrace/prepare/task_claims.h"
 
-#include <condition_variable>
 #include <mutex>
 #include <stop_token>
 
 #include "headrace/base/text.h"
+#include "headrace/io/backoff.h"
 
 namespace headrace {
 namespace {
@@ -45,12 +45,7 @@ class LeaseRenewal {
 
  private:
   void renew(const std::stop_token& stop, std::chrono::milliseconds each) {
-    std::mutex mutex;
-    std::condition_variable_any waiting;
-    std::unique_lock lock(mutex);
-    for (std::uint64_t count = 1;; ++count) {
-      waiting.wait_for(lock, stop, each, [] { return false; });
-      if (stop.stop_requested()) return;
+    for (std::uint64_t count = 1; sleep_unless_stopped(each, stop); ++count) {
       WriteOptions options{.call = {.stop = stop}};
       if (object_.store->capabilities().atomic_if_version) options.if_version = version_;
       const auto written =

@@ -1,25 +1,15 @@
 #include "headrace/prepare/task_runner.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 
 #include "headrace/base/text.h"
+#include "headrace/io/backoff.h"
 #include "headrace/io/parallel.h"
 
 namespace headrace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// False if stopped meanwhile.
-bool wait_for(std::chrono::milliseconds time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any waiting;
-  std::unique_lock lock(mutex);
-  waiting.wait_for(lock, stop, time, [] { return false; });
-  return !stop.stop_requested();
-}
 
 // The tasks of one kind: all slices, or all shards.
 struct Phase {
@@ -49,7 +39,7 @@ class PhaseRun {
       HEADRACE_CHECK(check_patience(left));
       HEADRACE_CHECK(execute(left));
       if (executed_ > 0) continue;
-      if (!wait_for(options_.look_each, context_.stop))
+      if (!sleep_unless_stopped(options_.look_each, context_.stop))
         return Error{Code::kCancelled, "preparing was stopped"};
     }
   }

@@ -1,0 +1,16 @@
+#pragma once
+
+/// \file Names of splits.
+
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+/// Whether it can be part of objects' names: at most 100 letters, digits, "_", "-" and ".".
+bool is_usable_split_name(std::string_view name);
+
+/// "train" for "Train", "TRAIN", "training"; "validation" for "val", "valid", "eval" …; "test" for "TEST".
+std::string usual_split_name(std::string_view name);
+
+}  // namespace headrace
