@@ -15,7 +15,14 @@ import pdoc
 
 import headrace
 
-MODULES = ("headrace", "headrace.errors", "headrace.fsspec", "headrace.keras", "headrace.models")
+MODULES = (
+    "headrace",
+    "headrace.errors",
+    "headrace.fsspec",
+    "headrace.keras",
+    "headrace.models",
+    "headrace.tfrecorder",
+)
 STYLE = (
     "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; "
     "color: #1b1b1f; background: #fff } pre { overflow-x: auto; background: #f4f4f7; padding: 1rem } "

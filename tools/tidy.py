@@ -21,7 +21,7 @@ LAYERS = [
     {"store"},
     {"record", "codec", "engine", "filesystem"},
     {"stream", "track", "events"},
-    {"prepare", "train", "evaluate", "serve"},
+    {"prepare", "train", "evaluate", "statistics", "serve"},
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

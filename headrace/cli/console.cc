@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -85,6 +87,7 @@ struct Console::State {
   Status print(BytesView bytes) {
     if (output_error != 0) return lost();
     clear_progress_line();
+    has_printed = true;
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size()) return {};
     output_error = errno;
     options.stop.request_stop();
@@ -99,6 +102,7 @@ struct Console::State {
   std::mutex mutex;
   std::optional<Stage> stage;
   bool line_drawn = false;
+  bool has_printed = false;
   int output_error = 0;
 };
 
@@ -130,9 +134,13 @@ void Console::warn(std::string_view line) {
   state_->print_error_line("headrace: warning: ", line);
 }
 
-void Console::error(std::string_view message) {
+void Console::error(const Error& error) {
   const std::lock_guard lock(state_->mutex);
-  state_->print_error_line("headrace: ", message);
+  state_->print_error_line("headrace: ", error.message);
+  if (!json() || state_->has_printed) return;
+  const nlohmann::json document = {{"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
+  (void)state_->print(
+      as_bytes(concat(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "\n")));
 }
 
 void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t total, std::string_view unit,

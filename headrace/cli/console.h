@@ -47,8 +47,9 @@ class Console {
   void note(std::string_view line);
   /// What may be wrong though the command goes on: "headrace: warning: …".
   void warn(std::string_view line);
-  /// Why the command failed: "headrace: …".
-  void error(std::string_view message);
+  /// Why the command failed: "headrace: …". With `json`, unless a result was printed before, programs are
+  /// told as well: {"error": {"code": "NOT_FOUND", "message": "…"}} is the document then.
+  void error(const Error& error);
 
   /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");
   /// "bytes" are shown as sizes. Rate and time to go are counted from the first call with that stage. `aside`

@@ -2,6 +2,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/inspect_statistics.h"
 #include "headrace/cli/inspection.h"
 #include "headrace/cli/objects.h"
 
@@ -38,6 +39,32 @@ constexpr Option kOptions[] = {
      .sentence = "How many parts to compare at a time; each takes 8 MiB of memory.",
      .minimum = 1,
      .maximum = 64},
+    {.name = "html",
+     .unit = "FILE",
+     .sentence =
+         "Write a page on the data set there, in any store: statistics of each feature, sample records, "
+         "what was rejected, and what looks odd."},
+    {.name = "statistics",
+     .type = OptionType::kFlag,
+     .sentence = "Read the records, and tell in short what that page tells; with --json, in full."},
+    {.name = "sample",
+     .type = OptionType::kNumber,
+     .default_value = "1",
+     .unit = "share",
+     .sentence = "Read this share of the records for --html and --statistics.",
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "limit",
+     .type = OptionType::kInteger,
+     .default_value = "1000000",
+     .unit = "records",
+     .sentence = "Read at most so many records of each split for --html and --statistics.",
+     .minimum = 1,
+     .maximum = 10'000'000},
+    {.name = "parquet",
+     .unit = "FILE",
+     .sentence = "Write the data set's report of rows there, in any store, as Parquet, by pyarrow of "
+                 "HEADRACE_PYTHON, else python3."},
 };
 
 // One inspection, or those of all published folders below.
@@ -75,6 +102,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                                   .compares_checksums = !values.flag("no-checksums"),
                                   .jobs = static_cast<int>(values.integer("jobs"))};
   HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, options));
+  HEADRACE_TRY(const std::optional<RecordStatistics> statistics, inspect_records(context, location, values));
   std::size_t bad = 0;
   nlohmann::json several = nlohmann::json::array();
   for (const Inspection& inspection : inspections) {
@@ -82,8 +110,9 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
     bad += inspection.bad ? inspection.bad->size() : 0;
     if (context.console.json()) {
       several.push_back(nlohmann::json::parse(inspection_to_json(inspection)));
+      if (statistics) several.back()["statistics"] = nlohmann::json::parse(statistics->json);
     } else {
-      context.console.result(inspection_to_text(inspection));
+      context.console.result(concat(inspection_to_text(inspection), statistics ? statistics->text : ""));
     }
   }
   if (context.console.json())
@@ -107,6 +136,7 @@ const Command kInspectCommand = {
         "Of a tar, the records are WebDataset's samples.\n"
         "\n"
         "  headrace inspect s3://datasets/preprocessed-data\n"
+        "  headrace inspect s3://datasets/preprocessed-data --html report.html\n"
         "  headrace inspect ./shards/train-00000.tfrecord --records 10",
     .positionals = kPositionals,
     .options = kOptions,

@@ -40,7 +40,15 @@ Error unknown_option(const Command& command, std::string_view word) {
                        "\nheadrace ", command.name, " --help lists all of them"));
 }
 
+// The Python package has some commands more; it hands all others to this program.
+bool is_of_python(std::string_view word) { return word == "demo" || word == "tfrecorder"; }
+
 Error unknown_command(std::span<const Command* const> commands, std::string_view word) {
+  if (is_of_python(word)) {
+    return refuse(concat("\"", word,
+                         "\" is a command of Headrace's Python package, which is not this program; ",
+                         "where it is installed: python -m headrace ", word));
+  }
   std::set<std::string> names = {"help"};
   for (const Command* command : commands) {
     names.emplace(command->name);

@@ -1,12 +1,12 @@
-#include <chrono>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/dry_run.h"
 #include "headrace/cli/prepare_options.h"
 #include "headrace/cli/record_run.h"
-#include "headrace/prepare/task_runner.h"
-#include "headrace/store/layers/stoppable.h"
+#include "headrace/cli/shared_job.h"
 
 namespace headrace {
 namespace {
@@ -21,10 +21,13 @@ constexpr Positional kSharedPositionals[] = {
 
 constexpr Option kExecuteOptions[] = {
     {.name = "task",
-     .type = OptionType::kInteger,
-     .unit = "number",
-     .sentence = "Execute this task and no other.",
-     .minimum = 0},
+     .type = OptionType::kTextList,
+     .unit = "numbers",
+     .sentence = "Execute this task, or those from the one to the other (3-9), and no more. With --json, a "
+                 "failure is printed with its code."},
+    {.name = "list",
+     .type = OptionType::kFlag,
+     .sentence = "Execute nothing; say how many tasks there are, and which of them are not done."},
     {.name = "rank",
      .type = OptionType::kInteger,
      .unit = "number",
@@ -43,31 +46,38 @@ constexpr Option kExecuteOptions[] = {
      .sentence = "Tasks at once in this process.",
      .minimum = 1,
      .maximum = 1024},
-    {.name = "lease",
-     .type = OptionType::kInteger,
-     .default_value = "60",
-     .unit = "seconds",
-     .sentence =
-         "How long a lease must stand still before others take the task over; renewed six times as often.",
-     .minimum = 1,
-     .maximum = 86'400},
-    {.name = "patience",
-     .type = OptionType::kInteger,
-     .default_value = "600",
-     .unit = "seconds",
-     .sentence = "How long to wait for others of whose tasks none gets done.",
-     .minimum = 1},
+    kLeaseOption,
+    kPatienceOption,
+    kMapTimeoutOption,
     kMaxRejectsOption,
     kEncoderWeightsOption,
 };
 
 constexpr Option kPublishOptions[] = {kMaxRejectsOption, kEncoderWeightsOption, kTrackOption};
 
+// "3", "3-9".
+Result<std::vector<std::uint64_t>> parse_tasks(const std::vector<std::string>& texts) {
+  constexpr std::size_t kTasksMax = 1'000'000;
+  std::vector<std::uint64_t> out;
+  for (const std::string& text : texts) {
+    const std::size_t dash = std::min(text.find('-'), text.size());
+    const auto first = parse_number<std::uint64_t>(text.substr(0, dash));
+    const auto last = dash == text.size() ? first : parse_number<std::uint64_t>(text.substr(dash + 1));
+    if (!first || !last || *first > *last || *last - *first >= kTasksMax - out.size())
+      return Error{Code::kInvalidArgument,
+                   concat("--task must be a number, or numbers as 3-9; it is ", text)};
+    for (std::uint64_t task = *first; task <= *last; ++task) out.push_back(task);
+  }
+  return out;
+}
+
 Status check_execute_options(const OptionValues& values) {
   HEADRACE_CHECK(parse_reject_limit(values.text("max-rejects")));
   const auto wrong = [](std::string_view what) { return Error{Code::kInvalidArgument, std::string(what)}; };
   if (values.has("rank") != values.has("world-size")) return wrong("--rank and --world-size go together");
-  if (values.has("task") && values.has("rank")) return wrong("--task and --rank exclude each other");
+  if (values.flag("list") + values.has("task") + values.has("rank") > 1)
+    return wrong("--list, --task and --rank exclude each other");
+  if (values.has("task")) HEADRACE_CHECK(parse_tasks(values.list("task")));
   if (values.has("rank") && values.integer("rank") >= values.integer("world-size"))
     return wrong("--rank counts from 0, so it must be less than --world-size");
   return {};
@@ -78,42 +88,18 @@ Status check_publish_options(const OptionValues& values) {
   return {};
 }
 
-// A shared plan as this process works on it: every run of rows becomes a work object, for the others.
-struct SharedJob {
-  Location output;
-  PlannedPrepare planned;
-  std::string digest;
-  RunStore runs;
-  RejectLimit max_rejects;
-
-  TaskContext context(CommandContext& command) {
-    return {planned.plan, digest, planned.encoders,          command.stores,
-            runs,         output, max_rejects.of_one_task(), command.stop};
-  }
-};
-
-Result<std::unique_ptr<SharedJob>> open_job(CommandContext& context, const std::string& url,
-                                            const OptionValues& values) {
-  HEADRACE_TRY(Location output, context.stores.open(url));
-  output = make_stoppable(std::move(output), context.stop);
-  HEADRACE_TRY(PlannedPrepare planned, read_planned(context, output, values));
-  std::string digest = configuration_digest(plan_configuration(planned.plan));
-  HEADRACE_TRY(const RejectLimit limit, parse_reject_limit(values.text("max-rejects")));
-  const Location work = work_folder(output, digest);
-  return std::unique_ptr<SharedJob>(
-      new SharedJob{output, std::move(planned), std::move(digest), {work, 0}, limit});
-}
-
 Status run_plan(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& values) {
   HEADRACE_TRY(const Location input, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   HEADRACE_CHECK(check_places(input, output));
-  HEADRACE_TRY(const PlannedPrepare planned, plan_prepare(context, input, values));
+  HEADRACE_TRY(const PlannedPrepare planned, plan_prepare(context, input, output, values));
+  HEADRACE_CHECK(check_staged_rows(planned.plan.input, output));
   if (values.flag("print-schema")) {
     context.console.result(schema_to_toml(planned.plan.schema));
     return {};
   }
+  if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   HEADRACE_CHECK(share_plan(planned.plan, output, values.flag("overwrite")));
   const std::size_t slices = planned.plan.input.slices.size();
   if (context.console.json()) {
@@ -133,42 +119,82 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
   return {};
 }
 
+// What adapters of engines go by.
+Status list_tasks(CommandContext& context, SharedJob& job) {
+  const TaskContext tasks = job.context(context.stores, context.stop);
+  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks));
+  PlanState state;
+  std::vector<std::uint64_t> undone;
+  nlohmann::json write_tasks = nullptr;
+  if (!published) {
+    HEADRACE_TRY(state, look_at_plan(tasks, job.max_rejects));
+  }
+  if (state.arrangement) {
+    const std::vector<ShardTask> shards = state.arrangement->tasks();
+    HEADRACE_TRY(undone, unwritten_shards(tasks, shards));
+    for (std::uint64_t& task : undone) task += state.read_tasks;
+    write_tasks = shards.size();
+  }
+  if (context.console.json()) {
+    const nlohmann::json document = {{"published", published.has_value()},
+                                     {"read_tasks", state.read_tasks},
+                                     {"unread", state.unread},
+                                     {"write_tasks", write_tasks},
+                                     {"undone", undone}};
+    context.console.result(document.dump());
+  } else if (published) {
+    context.console.result(concat(job.output.describe(), " is published: no task is left"));
+  } else {
+    context.console.result(concat(state.read_tasks - state.unread.size(), " of ", state.read_tasks,
+                                  " tasks that read are done"));
+    if (state.arrangement) {
+      const std::size_t shards = state.arrangement->tasks().size();
+      context.console.result(concat(shards - undone.size(), " of ", shards, " tasks that write are done"));
+    }
+  }
+  return {};
+}
+
+Status execute_named(CommandContext& context, SharedJob& job, const std::vector<std::string>& names) {
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers, parse_tasks(names));
+  const TaskContext tasks = job.context(context.stores, context.stop);
+  const Status done = unless_published(tasks, execute_tasks(tasks, job.max_rejects, numbers));
+  if (!done && context.console.json()) {
+    const nlohmann::json document = {
+        {"error", {{"code", code_name(done.error().code)}, {"message", done.error().message}}}};
+    context.console.result(document.dump());
+  }
+  return done;
+}
+
 Status run_execute(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
-  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
-  const TaskContext tasks = job->context(context);
-  if (values.has("task"))
-    return execute_task(tasks, job->max_rejects, static_cast<std::uint64_t>(values.integer("task")));
-  const TaskRunOptions options{.workers = static_cast<int>(values.integer("workers")),
-                               .max_rejects = job->max_rejects,
-                               .patience = std::chrono::seconds(values.integer("patience"))};
-  const std::chrono::seconds lease(values.integer("lease"));
-  const LeaseOptions leases{.renewed_each = std::chrono::milliseconds(lease) / 6, .stale_after = lease};
+  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(context, arguments[0], values));
+  if (values.flag("list")) return list_tasks(context, *job);
+  HEADRACE_TRY(job->planned.map, make_map_pool(context, job->planned.plan, values));
+  if (values.has("task")) return execute_named(context, *job, values.list("task"));
   const std::unique_ptr<TaskClaims> claims =
       values.has("rank") ? claim_by_rank(static_cast<std::uint64_t>(values.integer("rank")),
                                          static_cast<std::uint64_t>(values.integer("world-size")))
-                         : claim_by_lease(tasks.work_folder(), hex64(random_name_bits()), leases);
-  return run_tasks(tasks, *claims, options,
-                   [&](std::string_view stage, std::uint64_t done, std::uint64_t total) {
-                     context.console.progress(stage, done, total, "tasks");
-                   });
+                         : claim_by_lease(*job, values);
+  return run_shared_tasks(context, *job, *claims, static_cast<int>(values.integer("workers")), values);
 }
 
 Status run_publish(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
-  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
-  return record_run(context, "prepare", job->output, values,
-                    [&](RunRecorder& recorder, RunEnd& end) -> Status {
-                      HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-                      HEADRACE_CHECK(recorder.add_input(input));
-                      HEADRACE_TRY(const PrepareResult result,
-                                   publish_plan(job->context(context), job->max_rejects, recorder.run_id()));
-                      end.counts = result.attributes.counts;
-                      end.counts["shards"] = result.shards;
-                      HEADRACE_CHECK(recorder.add_output(job->output));
-                      show_prepared(context.console, job->output, result, 0);
-                      return {};
-                    });
+  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(context, arguments[0], values));
+  return record_run(
+      context, "prepare", job->output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
+        HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
+        HEADRACE_CHECK(recorder.add_input(input));
+        HEADRACE_TRY(const PrepareResult result, publish_plan(job->context(context.stores, context.stop),
+                                                              job->max_rejects, recorder.run_id()));
+        end.counts = result.attributes.counts;
+        end.counts["shards"] = result.shards;
+        HEADRACE_CHECK(recorder.add_output(job->output));
+        show_prepared(context.console, job->output, result, 0);
+        return {};
+      });
 }
 
 }  // namespace
@@ -199,7 +225,7 @@ const Command kExecuteCommand = {
         "\n"
         "  headrace execute s3://datasets/images\n"
         "  headrace execute s3://datasets/images --rank $RANK --world-size $WORLD_SIZE\n"
-        "  headrace execute s3://datasets/images --task 17",
+        "  headrace execute s3://datasets/images --task 17 --task 20-29",
     .positionals = kSharedPositionals,
     .options = kExecuteOptions,
     .run = run_execute,

@@ -5,8 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/dry_run.h"
+#include "headrace/cli/job_manifests.h"
 #include "headrace/cli/prepare_options.h"
 #include "headrace/cli/record_run.h"
+#include "headrace/cli/runners.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/store/url.h"
 
@@ -20,24 +23,36 @@ constexpr Positional kPositionals[] = {
     {.name = "TO", .sentence = "Folder that becomes the data set."},
 };
 
+constexpr auto kOptions = joined(kPrepareOptions, kRunnerOptions);
+
+Status check(const OptionValues& values) {
+  HEADRACE_CHECK(check_prepare_options(values));
+  return check_runner_options(values);
+}
+
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+  if (values.has("print-manifest")) {
+    HEADRACE_TRY(const std::string manifest, job_manifest(arguments[0], arguments[1], values));
+    context.console.result(manifest);
+    return {};
+  }
   HEADRACE_TRY(Location input, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   input = make_stoppable(std::move(input), context.stop);
   HEADRACE_CHECK(check_places(input, output));
-  HEADRACE_TRY(const PlannedPrepare planned, plan_prepare(context, input, values));
+  HEADRACE_TRY(PlannedPrepare planned, plan_prepare(context, input, output, values));
+  HEADRACE_CHECK(check_staged_rows(planned.plan.input, output));
   if (values.flag("print-schema")) {
     context.console.result(schema_to_toml(planned.plan.schema));
     return {};
   }
+  if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
     HEADRACE_CHECK(recorder.add_input(input));
-    const auto progress = [&](std::string_view stage, std::uint64_t done, std::uint64_t total,
-                              std::string_view unit) { context.console.progress(stage, done, total, unit); };
     const auto start = std::chrono::steady_clock::now();
-    HEADRACE_TRY(const PrepareResult result,
-                 prepare(planned.plan, planned.encoders, context.stores, make_stoppable(output, context.stop),
-                         prepare_options_from(values), recorder.run_id(), progress, context.stop));
+    HEADRACE_TRY(
+        const PrepareResult result,
+        prepare_by_runner(context, planned, make_stoppable(output, context.stop), values, recorder.run_id()));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     for (const auto& [name, digest] : planned.plan.encoder_digests)
       end.versions["encoder"] = concat(name, " ", digest);
@@ -97,10 +112,11 @@ const Command kPrepareCommand = {
         "  headrace prepare s3://raw/catsdogs s3://datasets/catsdogs --resize 150x150 \\\n"
         "      --split train=0.8,validation=0.1,test=0.1\n"
         "  headrace prepare s3://raw/images.csv s3://datasets/images --schema images.toml\n"
+        "  headrace prepare s3://raw/images.csv s3://datasets/images --runner store   # on any machines\n"
         "  headrace inspect s3://datasets/reviews",
     .positionals = kPositionals,
-    .options = kPrepareOptions,
+    .options = kOptions,
     .run = run,
-    .check = check_prepare_options};
+    .check = check};
 
 }  // namespace headrace

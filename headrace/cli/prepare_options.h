@@ -15,6 +15,15 @@ inline constexpr Option kMaxRejectsOption = {
     .unit = "rows",
     .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."};
 
+inline constexpr Option kMapTimeoutOption = {
+    .name = "map-timeout",
+    .type = OptionType::kInteger,
+    .default_value = "60",
+    .unit = "seconds",
+    .sentence = "Reject a row for which the function of --map takes longer.",
+    .minimum = 1,
+    .maximum = 86'400};
+
 inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
      .default_value = "auto",
@@ -26,6 +35,14 @@ inline constexpr Option kPrepareOptions[] = {
     {.name = "print-schema",
      .type = OptionType::kFlag,
      .sentence = "Show the schema as TOML, to be kept and changed, and do nothing else."},
+    {.name = "map",
+     .unit = "MODULE:FUNCTION",
+     .sentence = "Python function that is given each row, a dict, and gives a dict of features, or None to "
+                 "drop it. Of HEADRACE_PYTHON, else of python3; or FILE.py:FUNCTION."},
+    {.name = "map-version",
+     .default_value = "1",
+     .sentence = "Stands for what the function does: name another one when that changes."},
+    kMapTimeoutOption,
     {.name = "split",
      .unit = "shares",
      .sentence = "Split by hash of the ids: train=0.8,validation=0.1,test=0.1."},
@@ -38,6 +55,11 @@ inline constexpr Option kPrepareOptions[] = {
      .default_value = "jpeg",
      .sentence = "With --resize: how images are stored.",
      .choices = "jpeg|png|raw"},
+    {.name = "compat",
+     .default_value = "none",
+     .sentence = "Lay records out as another program did; tfrecorder: images as raw pixels in base64, with "
+                 "image_name, image_height, image_width, image_channels and split beside them.",
+     .choices = "none|tfrecorder"},
     kEncoderOption,
     kEncoderWeightsOption,
     {.name = "no-text",
@@ -113,6 +135,21 @@ inline constexpr Option kPrepareOptions[] = {
      .unit = "bytes",
      .sentence = "Sorted rows held in memory; what is beyond goes to work objects below TO.",
      .minimum = 0},
+    {.name = "append",
+     .type = OptionType::kFlag,
+     .sentence = "Add what FROM has more than was read for the data set at TO, as its next version. Schema, "
+                 "splits and all that decides bytes are those of TO."},
+    {.name = "retry-failed",
+     .type = OptionType::kFlag,
+     .sentence = "Read once more those rows of FROM that were rejected, and add the good ones to TO."},
+    {.name = "dry-run",
+     .type = OptionType::kFlag,
+     .sentence = "Prepare some rows for a trial, write nothing, and tell what all would take."},
+    {.name = "prices",
+     .unit = "money",
+     .sentence =
+         "With --dry-run: what a store charges for 1,000 reading and writing requests, and for a GB that "
+         "leaves it, as get=0.0004,put=0.005,gigabyte=0.09."},
     {.name = "overwrite",
      .type = OptionType::kFlag,
      .sentence = "Start anew, and remove what Headrace wrote to TO before once FROM has been read."},
@@ -125,16 +162,24 @@ Status check_prepare_options(const OptionValues& values);
 struct PlannedPrepare {
   PreparePlan plan;
   TextEncoders encoders;
+  std::unique_ptr<MapPool> map{};  // of `plan_prepare`, if the plan has one
 };
-/// Looks at the input, and reads or infers the schema.
-/// \error kInvalidArgument, kNotFound  of input, schema, or encoder
-Result<PlannedPrepare> plan_prepare(CommandContext& context, const Location& input,
+/// Looks at the input, and at the output if it is to be continued, and reads or infers the schema. Loads the
+/// function of --map, to know that it can be.
+/// \error kInvalidArgument, kNotFound  of input, schema, encoder, or function
+/// \error those of continue_plan and leave_what_continues
+Result<PlannedPrepare> plan_prepare(CommandContext& context, const Location& input, const Location& output,
                                     const OptionValues& values);
 
 /// The plan that lies at `output`, and its encoders: what this machine has of them must be what the plan was
 /// made with. `values` may have `encoder-weights`.
 Result<PlannedPrepare> read_planned(CommandContext& context, const Location& output,
                                     const OptionValues& values);
+
+/// What runs the plan's map, with the option --map-timeout; null if it has none. Starts nothing.
+/// \error kNotFound  there is no Python
+Result<std::unique_ptr<MapPool>> make_map_pool(CommandContext& context, const PreparePlan& plan,
+                                               const OptionValues& values);
 
 /// "12", "0.1%".
 /// \error kInvalidArgument
@@ -144,5 +189,7 @@ Result<RejectLimit> parse_reject_limit(std::string_view text);
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
 
 PrepareOptions prepare_options_from(const OptionValues& values);
+/// Rows that are retried were allowed to be rejected before.
+RejectLimit reject_limit_of(const PreparePlan& plan, const OptionValues& values);
 
 }  // namespace headrace

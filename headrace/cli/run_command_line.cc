@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/help.h"
@@ -19,7 +21,7 @@ int finish(Console& console, Status outcome) {
   if (outcome && flushed) return kDone;
   // Who closed the pipe knows why; and the command, stopped by that, has nothing to add.
   if (!flushed && flushed.error().code == Code::kCancelled) return kFailed;
-  console.error(outcome ? flushed.error().message : outcome.error().message);
+  console.error(outcome ? flushed.error() : outcome.error());
   return kFailed;
 }
 
@@ -47,8 +49,9 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   }
   auto line = parse_command_line(all_commands(), words);
   if (!line) {
+    console_options.json = std::ranges::find(words, "--json") != words.end();
     Console console(console_options);
-    console.error(line.error().message);
+    console.error(line.error());
     return kWrongCommandLine;
   }
   console_options.json = line->common.flag("json");
@@ -61,7 +64,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   }
   if (line->command->check != nullptr) {
     if (const Status fits = line->command->check(line->options); !fits) {
-      console.error(fits.error().message);
+      console.error(fits.error());
       return kWrongCommandLine;
     }
   }
@@ -69,7 +72,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   CommandContext context{environment, stores, console, arguments, stop.get_token()};
   const auto metrics = metrics_place(stores, line->common.text("metrics"));
   if (!metrics) {
-    console.error(metrics.error().message);
+    console.error(metrics.error());
     return kWrongCommandLine;
   }
   Status outcome = line->command->run(context, line->arguments, line->options);

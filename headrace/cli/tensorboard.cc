@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/io/child_process.h"
+#include "headrace/io/python_program.h"
 
 namespace headrace {
 namespace {
@@ -49,35 +49,16 @@ constexpr Option kOptions[] = {{.name = "port",
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-/// A program on PATH, or the path itself.
-std::optional<std::string> find_program(const Environment& environment, const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
-  }
-  for (const std::string& folder : split(environment.get("PATH").value_or("/usr/bin:/bin"), ':')) {
-    std::string path = concat(folder.empty() ? "." : folder, "/", name);
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
 /// The data server lies beside this program.
 Result<std::string> find_server(const Environment& environment) {
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string beside = error ? std::string(kServer) : (here.parent_path() / kServer).string();
   if (access(beside.c_str(), X_OK) == 0) return beside;
-  if (const auto found = find_program(environment, std::string(kServer))) return *found;
+  if (const auto found = find_program(std::string(kServer), environment)) return *found;
   return Error{Code::kNotFound, concat(kServer, " is neither at ", beside,
                                        " nor on PATH: this Headrace was built without gRPC and protobuf; the "
                                        "wheel has it, and so has a build where they are installed")};
-}
-
-Result<std::string> find_python(const Environment& environment) {
-  const std::string wanted = environment.get("HEADRACE_PYTHON").value_or("python3");
-  if (const auto found = find_program(environment, wanted)) return *found;
-  return Error{Code::kNotFound,
-               concat("there is no ", wanted, ": set HEADRACE_PYTHON to the Python that has TensorBoard")};
 }
 
 Status check_tensorboard(const std::string& python, const Variables& variables, const std::stop_token& stop) {

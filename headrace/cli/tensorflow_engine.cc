@@ -1,8 +1,7 @@
 #include "headrace/cli/tensorflow_engine.h"
 
-#include <filesystem>
-
 #include "headrace/base/text.h"
+#include "headrace/cli/own_package.h"
 
 namespace headrace {
 
@@ -16,9 +15,7 @@ Result<OpenEngine> open_engine(const CommandContext& context) {
 Result<TraceOptions> trace_options(const CommandContext& context, const OpenEngine& engine) {
   TraceOptions options{.stop = context.stop};
   HEADRACE_TRY(options.interpreter, find_interpreter(context.environment, engine.library.folder));
-  std::error_code ignored;
-  const std::string executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  HEADRACE_TRY(options.package_folder, find_python_package(executable));
+  HEADRACE_TRY(options.package_folder, own_python_package());
   options.cache_folder = cache_folder(context.environment).value_or("./.cache/headrace") + "/models";
   const std::string version = engine.engine->version();
   options.tensorflow_version = version.substr(version.rfind(' ') + 1);

@@ -3,22 +3,19 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
-#include "headrace/engine/tensorflow/tensorflow.h"
-#include "headrace/engine/tensorflow/trace.h"
+#include "headrace/cli/own_package.h"
 #include "headrace/io/child_process.h"
+#include "headrace/io/python_program.h"
 
 namespace headrace {
 namespace {
 
 // The interpreter knows where its packages lie, so the Python package does it.
 Status run_in_python(CommandContext& context, const char* action) {
-  HEADRACE_TRY(const std::string interpreter, find_interpreter(context.environment, ""));
+  HEADRACE_TRY(const std::string interpreter, find_python(context.environment));
+  HEADRACE_TRY(const std::string package_folder, own_python_package());
+  const auto variables = variables_with_package(package_folder, context.environment);
   std::error_code ignored;
-  const std::string executable = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  HEADRACE_TRY(const std::string package_folder, find_python_package(executable));
-  auto variables = context.environment.variables;
-  const std::string path = context.environment.get("PYTHONPATH").value_or("");
-  variables["PYTHONPATH"] = concat(package_folder, path.empty() ? "" : ":", path);
   const std::string folder = std::filesystem::weakly_canonical(package_folder, ignored).string();
   HEADRACE_TRY(const ChildResult done,
                run_child({interpreter, "-m", "headrace._src.enable_tensorflow", action, folder}, variables,

@@ -127,7 +127,9 @@ std::optional<CsvRow> CsvReader::take_row() {
   const bool is_whole = forgotten_bytes_ == 0;
   const bool is_empty =
       is_whole && cells_.size() == 1 && !cells_[0].is_quoted && cells_[0].begin == cells_[0].end;
-  CsvRow row{.line = lines_ + 1, .offset_bytes = buffer_offset_bytes_ + row_begin_ - forgotten_bytes_};
+  CsvRow row{.line = lines_ + 1,
+             .offset_bytes = buffer_offset_bytes_ + row_begin_ - forgotten_bytes_,
+             .size_bytes = forgotten_bytes_ + (at_ - row_begin_)};
   const bool has_quotes =
       std::any_of(cells_.begin(), cells_.end(), [](const Cell& cell) { return cell.is_quoted; });
   if (is_whole && !has_quotes) {

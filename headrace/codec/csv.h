@@ -36,6 +36,7 @@ struct CsvRow {
   std::uint64_t number = 0;        // 1: the first of the input, which may be a heading
   std::uint64_t line = 0;          // where it begins: 1 is the first
   std::uint64_t offset_bytes = 0;  // where it begins
+  std::uint64_t size_bytes = 0;    // of all that it takes up, its line's end included
   CsvProblem problem = CsvProblem::kNone;
   std::size_t problem_cell = 0;  // the one that has it: 0 is the first
 };

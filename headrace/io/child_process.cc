@@ -1,9 +1,7 @@
 #include "headrace/io/child_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,7 +14,7 @@
 #include <thread>
 
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/io/spawn.h"
 
 namespace headrace {
 
@@ -27,72 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kStopCheckInterval{100};
 constexpr std::chrono::milliseconds kEndCheckInterval{5};
 
-/// Of a stream between two processes.
-struct Ends {
-  FileDescriptor ours;
-  FileDescriptor theirs;
-};
-
-Error no_stream() { return {Code::kResourceExhausted, concat("opening a pipe: ", std::strerror(errno))}; }
-
-/// From the program to us.
-Result<Ends> open_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return no_stream();
-  return Ends{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
-/// From us to the program: a socket, since a write to one can be told not to raise SIGPIPE, nor to wait.
-Result<Ends> open_input() {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return no_stream();
-  return Ends{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-/// Without `input`, the program reads nothing.
-Result<pid_t> spawn(std::vector<std::string> arguments,
-                    const std::map<std::string, std::string, std::less<>>& environment, const Ends* input,
-                    const Ends& output, const Ends& errors) {
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(concat(name, '=', value));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (input != nullptr) {
-    posix_spawn_file_actions_adddup2(&actions, input->theirs.get(), STDIN_FILENO);
-  } else {
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
-  posix_spawn_file_actions_adddup2(&actions, output.theirs.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors.theirs.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t no_signals;
-  sigset_t all_signals;
-  sigemptyset(&no_signals);
-  sigfillset(&all_signals);
-  posix_spawnattr_setsigmask(&attributes, &no_signals);
-  posix_spawnattr_setsigdefault(&attributes, &all_signals);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  const int failure = posix_spawn(&child, arguments[0].c_str(), &actions, &attributes,
-                                  pointers(arguments).data(), pointers(variables).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) {
-    return Error{Code::kNotFound, concat("starting ", arguments[0], ": ", std::strerror(failure))};
-  }
-  return child;
-}
-
 using Sink = std::function<Status(std::string_view)>;
 
 /// A running program and its streams. None of its group is left running once this is gone, unless the program
@@ -102,13 +34,17 @@ class Child {
   static Result<Child> start(const std::vector<std::string>& arguments,
                              const std::map<std::string, std::string, std::less<>>& environment,
                              bool has_input) {
-    HEADRACE_TRY(Ends output, open_pipe());
-    HEADRACE_TRY(Ends errors, open_pipe());
-    std::optional<Ends> input;
+    HEADRACE_TRY(StreamEnds output, open_pipe());
+    HEADRACE_TRY(StreamEnds errors, open_pipe());
+    std::optional<StreamEnds> input;
+    // A socket, since a write to one can be told not to raise SIGPIPE, nor to wait.
     if (has_input) {
-      HEADRACE_TRY(input, open_input());
+      HEADRACE_TRY(input, open_socket());
     }
-    HEADRACE_TRY(const pid_t id, spawn(arguments, environment, input ? &*input : nullptr, output, errors));
+    HEADRACE_TRY(const pid_t id, spawn(arguments, environment,
+                                       {.input = input ? input->theirs.get() : -1,
+                                        .output = output.theirs.get(),
+                                        .errors = errors.theirs.get()}));
     return Child(id, input ? std::move(input->ours) : FileDescriptor(), std::move(output.ours),
                  std::move(errors.ours));
   }
@@ -146,8 +82,7 @@ class Child {
       HEADRACE_CHECK(check());
       std::this_thread::sleep_for(kEndCheckInterval);
     }
-    int state = 0;
-    waitpid(std::exchange(id_, 0), &state, 0);
+    const int state = reap(std::exchange(id_, 0));
     return WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
   }
 
@@ -166,8 +101,7 @@ class Child {
     const Clock::time_point patience_ends = Clock::now() + grace;
     if (grace.count() > 0) kill(id_, SIGTERM);
     while (Clock::now() < patience_ends && !has_ended()) std::this_thread::sleep_for(kEndCheckInterval);
-    kill(-id_, SIGKILL);
-    waitpid(std::exchange(id_, 0), nullptr, 0);
+    kill_and_reap(std::exchange(id_, 0));
   }
 
  private:
@@ -191,12 +125,7 @@ class Child {
     return count > 0 ? sink({text.data(), static_cast<std::size_t>(count)}) : Status{};
   }
 
-  // Its number stays taken until `wait` or `end`.
-  bool has_ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid == id_;
-  }
+  bool has_ended() const { return is_to_be_reaped(id_); }
 
   pid_t id_;  // 0 after `wait` and `end`
   FileDescriptor input_;

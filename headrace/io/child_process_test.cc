@@ -234,6 +234,20 @@ TEST(ConverseWithChild, DoesNotListenToOneThatItsProgramLeft) {
   end_left(listener.said[0]);
 }
 
+TEST(ConverseWithChild, EndsAProgramThatLeftItsGroup) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view line) -> Result<std::string> {
+    return Error{Code::kAborted, std::string(line)};
+  });
+  const auto child = converse_with_child(
+      {"/usr/bin/perl", "-e",
+       R"($| = 1; $SIG{TERM} = "IGNORE"; setpgrp(0, $ARGV[0]); print "it has left\n"; sleep 1000)",
+       concat(getpgrp())},
+      kPath, {.grace = {}}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().message, "it has left");
+}
+
 TEST(ConverseWithChild, GivesLongLinesOfErrorsInPieces) {
   Listener listener;
   const auto child =

@@ -1,6 +1,7 @@
 #include "headrace/prepare/arrange.h"
 
 #include <algorithm>
+#include <set>
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/split_name.h"
@@ -24,16 +25,6 @@ std::uint64_t added_bytes(const TaskContext& context) {
       bytes += sizeof(float) * static_cast<std::uint64_t>(context.encoders.at(feature.encoder)->dimension());
   }
   return bytes;
-}
-
-std::uint64_t shard_count(const TaskContext& context, const SplitTotals& totals) {
-  const PreparePlan& plan = context.plan;
-  if (plan.shard_records != 0)
-    return std::clamp<std::uint64_t>(divide_up(totals.rows, plan.shard_records), 1, kMostShards);
-  const std::uint64_t bytes = totals.bytes + totals.referenced_bytes + totals.rows * added_bytes(context);
-  const std::uint64_t of_shard = std::max<std::uint64_t>(plan.shard_bytes, 1);
-  const std::uint64_t least = std::clamp<std::uint64_t>(totals.rows / kLeastShardRows, 1, kLeastShards);
-  return std::clamp(divide_up(bytes, of_shard), least, kMostShards);
 }
 
 // Numbers ascend as numbers do: 2 before 10.
@@ -78,6 +69,10 @@ std::vector<std::string> promised_splits(const PreparePlan& plan) {
 }
 
 Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
+  if (arrangement.counts.in == 0) {
+    return Error{Code::kInvalidArgument, concat("there is no row in ", plan.input.url, ", which is read as ",
+                                                input_format_name(plan.input.format))};
+  }
   if (arrangement.splits.empty()) {
     return Error{
         Code::kInvalidArgument,
@@ -126,14 +121,45 @@ Error damaged_receipt(std::size_t slice, std::string_view what) {
                                   "; start anew with --overwrite")};
 }
 
-std::string first_rejection(std::span<const SliceReceipt> receipts) {
-  const auto found = std::find_if(receipts.begin(), receipts.end(), [](const SliceReceipt& receipt) {
-    return !receipt.first_rejection.empty();
-  });
-  return found == receipts.end() ? std::string() : found->first_rejection;
+Status take_part(const std::optional<ManifestPart>& part, std::size_t slice, const std::string& name,
+                 Arrangement& out) {
+  if (!part) return {};
+  if (part->key != name) return damaged_receipt(slice, concat(part->key, " instead of ", name));
+  out.slice_parts.push_back(*part);
+  return {};
+}
+
+// Those of the base keep their ids.
+Result<std::vector<std::string>> continue_vocabulary(const PreparePlan& plan,
+                                                     const FeatureDefinition& feature,
+                                                     std::vector<std::string> values) {
+  if (plan.base == nullptr) return values;
+  const auto before = plan.base->attributes.vocabularies.find(feature.name);
+  if (before == plan.base->attributes.vocabularies.end()) return values;
+  std::vector<std::string> out = before->second;
+  const std::set<std::string> known(out.begin(), out.end());
+  for (std::string& value : values) {
+    if (known.contains(value)) continue;
+    if (feature.one_hot) {
+      return Error{Code::kFailedPrecondition,
+                   concat("feature ", feature.name, " has the new value \"", printable_line(value, 60),
+                          "\", but is one-hot with ", known.size(),
+                          " places in the records that are there; prepare all anew with --overwrite")};
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
 }
 
 }  // namespace
+
+std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes) {
+  if (plan.shard_records != 0)
+    return std::clamp<std::uint64_t>(divide_up(rows, plan.shard_records), 1, kMostShards);
+  const std::uint64_t of_shard = std::max<std::uint64_t>(plan.shard_bytes, 1);
+  const std::uint64_t least = std::clamp<std::uint64_t>(rows / kLeastShardRows, 1, kLeastShards);
+  return std::clamp(divide_up(bytes, of_shard), least, kMostShards);
+}
 
 std::vector<ShardTask> Arrangement::tasks() const {
   __extension__ using Wide = unsigned __int128;
@@ -164,6 +190,7 @@ Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceRec
     out.counts.rejected += receipt.counts.rejected;
     out.counts.ignored += receipt.counts.ignored;
     for (const auto& [reason, count] : receipt.reasons) out.reasons[reason] += count;
+    if (out.first_rejection.empty()) out.first_rejection = receipt.first_rejection;
     for (const auto& [name, totals] : receipt.splits) {
       if (!is_usable_split_name(name))
         return damaged_receipt(slice, concat("a split of the name ", printable_line(name, 60)));
@@ -181,21 +208,29 @@ Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceRec
       out.runs.push_back(run);
       out.run_slices.push_back(static_cast<std::uint32_t>(slice));
     }
-    if (!receipt.report) continue;
-    if (receipt.report->key != slice_report_name(slice)) return damaged_receipt(slice, "another's report");
-    out.slice_reports.push_back(*receipt.report);
+    for (const auto& [reason, count] : receipt.retried) out.retried[reason] += count;
+    HEADRACE_CHECK(take_part(receipt.inputs, slice, slice_inputs_name(slice), out));
+    HEADRACE_CHECK(take_part(receipt.report, slice, slice_report_name(slice), out));
   }
   const std::uint64_t allowed = max_rejects.of(out.counts.in);
   if (out.counts.rejected > allowed)
-    return too_many_rejects(first_rejection(receipts), out.counts.rejected, out.counts.in, allowed);
-  for (const auto& [name, totals] : splits)
-    out.splits.push_back({name, totals.rows, shard_count(context, totals)});
-  HEADRACE_CHECK(check_splits(plan, out));
+    return too_many_rejects(out.first_rejection, out.counts.rejected, out.counts.in, allowed);
+  const std::uint64_t added = added_bytes(context);
+  for (const auto& [name, totals] : splits) {
+    const std::uint64_t bytes = totals.bytes + totals.referenced_bytes + totals.rows * added;
+    out.splits.push_back({name, totals.rows, bytes, shard_count(plan, totals.rows, bytes)});
+  }
+  const bool is_part = plan.base != nullptr || context.trial_rows.has_value();
+  if (!is_part) HEADRACE_CHECK(check_splits(plan, out));
   for (const FeatureDefinition& feature : plan.schema.features) {
     if (feature.type != SchemaType::kLabel) continue;
-    if (feature.name == "label") HEADRACE_CHECK(check_classes(feature.name, labels[feature.name], plan));
-    out.vocabularies[feature.name] =
-        feature.vocabulary.empty() ? in_order(labels[feature.name]) : feature.vocabulary;
+    const bool is_only_one_promised = feature.vocabulary.size() == 1;
+    if (feature.name == "label" && !is_part && !is_only_one_promised)
+      HEADRACE_CHECK(check_classes(feature.name, labels[feature.name], plan));
+    out.vocabularies[feature.name] = feature.vocabulary;
+    if (!feature.vocabulary.empty()) continue;
+    HEADRACE_TRY(out.vocabularies[feature.name],
+                 continue_vocabulary(plan, feature, in_order(labels[feature.name])));
   }
   if (plan.duplicates != Duplicates::kKeep) {
     HEADRACE_TRY(out.duplicates, find_duplicates(context, out));

@@ -17,8 +17,12 @@ namespace headrace {
 struct ArrangedSplit {
   std::string name;
   std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  // of the records, about
   std::uint64_t shards = 0;
 };
+
+/// How many shards a split of so many rows and bytes has: docs/formats/plan.md.
+std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes);
 
 /// A row whose content another one before it has.
 struct DuplicateRow {
@@ -42,10 +46,12 @@ struct Arrangement {
   SliceCounts counts;
   std::uint64_t row_bytes = 0;  // of the rows that are kept, and what they refer to as far as known
   std::map<std::string, std::uint64_t> reasons;
-  std::vector<KeptRun> runs;                // of all slices
-  std::vector<std::uint32_t> run_slices;    // the slice of each
-  std::vector<ManifestPart> slice_reports;  // in the work folder
-  std::vector<DuplicateRow> duplicates;     // ascending
+  std::string first_rejection;                   // as of a slice's receipt
+  std::vector<KeptRun> runs;                     // of all slices
+  std::vector<std::uint32_t> run_slices;         // the slice of each
+  std::vector<ManifestPart> slice_parts;         // inputs and reports, in the work folder
+  std::map<std::string, std::uint64_t> retried;  // as of a slice's receipt
+  std::vector<DuplicateRow> duplicates;          // ascending
 
   std::vector<ShardTask> tasks() const;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "headrace/base/text.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/order_keys.h"
@@ -45,6 +47,13 @@ std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column) 
   return column ? std::optional<ColumnFinder>(*column) : std::nullopt;
 }
 
+// Why a row was rejected before; null if it was not.
+const std::string* find_rejection(const TaskContext& context, const Slice& slice, const SourceRow& row) {
+  const std::string source = source_of(slice, row.place);
+  const std::string id = replace_invalid_utf8(row.id).text;
+  return context.plan.base->rejected.find({source, row.place.row, id});
+}
+
 // One slice, as it is read.
 class Extraction {
  public:
@@ -72,8 +81,11 @@ class Extraction {
   }
 
   Status take(const SourceRow& row) {
+    if (plan_.retries()) count_retried(row);
     ++receipt_.counts.in;
-    if (row.verdict == RowVerdict::kIgnored) return ignore(row.reason);
+    if (row.object)
+      HEADRACE_CHECK(record_input(row.object->url, *row.object->size_bytes, row.object->version));
+    if (row.verdict == RowVerdict::kIgnored) return ignore(row, row.reason);
     if (row.verdict == RowVerdict::kRejected) return reject(row, row.reason, row.detail);
     HEADRACE_CHECK(check_heading(row));
     OrderedRow ordered{.place = row.place};
@@ -83,10 +95,10 @@ class Extraction {
     if (group_ && !find_text(*group_, row, group_text_, group, reason, detail))
       return reject(row, reason, detail);
     if (plan_.sample < 1 && keyed_hash(plan_.seed, OrderKey::kSample, group) >= sample_bound_)
-      return ignore("not in the sample");
+      return ignore(row, "not in the sample");
     std::string_view split;
     if (!find_split(row, group, split, reason, detail)) return reject(row, reason, detail);
-    if (split == "discard") return ignore("DISCARD");
+    if (split == "discard") return ignore(row, "DISCARD");
     HEADRACE_CHECK(count_labels(split, row));
     ordered.order = keyed_hash(plan_.seed, OrderKey::kOrder, ordered.id);
     ordered.tie = keyed_hash(plan_.seed, OrderKey::kTie, ordered.id);
@@ -102,10 +114,15 @@ class Extraction {
   Result<SliceReceipt> finish() {
     HEADRACE_CHECK(follow_batch());
     HEADRACE_CHECK(end_run());
+    for (const InputFile& file : slice().files)
+      HEADRACE_CHECK(record_input(file.url, file.size_bytes, file.version));
+    HEADRACE_TRY(receipt_.inputs,
+                 inputs_.write(context_.work_folder(), slice_inputs_name(number_), kInputsRole));
     HEADRACE_TRY(receipt_.report, report_.write(context_.work_folder(), slice_report_name(number_)));
     return std::move(receipt_);
   }
   bool is_in_memory() const { return is_in_memory_; }
+  std::uint64_t taken_rows() const { return receipt_.counts.in; }
 
  private:
   struct LabelColumn {
@@ -119,7 +136,7 @@ class Extraction {
   // Of tables: every row of a file has the cells of its heading.
   Status check_heading(const SourceRow& row) {
     const bool is_table = plan_.input.format == InputFormat::kCsv || plan_.input.format == InputFormat::kTsv;
-    if (!is_table || has_seen_heading_) return {};
+    if (!is_table || has_seen_heading_ || !plan_.map.empty()) return {};
     has_seen_heading_ = true;
     std::vector<std::string> wanted = feature_columns(plan_.schema);
     for (const auto& column : {plan_.schema.id, plan_.schema.split, plan_.schema.group}) {
@@ -139,23 +156,39 @@ class Extraction {
     return {};
   }
 
-  Status ignore(const std::string& reason) {
+  void count_retried(const SourceRow& row) {
+    const std::string* const reason = find_rejection(context_, slice(), row);
+    if (reason != nullptr) ++receipt_.retried[*reason];
+  }
+
+  Status record_input(std::string_view url, std::uint64_t size_bytes, std::string_view version) {
+    const nlohmann::json line = {{"url", url}, {"size_bytes", size_bytes}, {"version", version}};
+    return inputs_.add(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
+  Status ignore(const SourceRow& row, const std::string& reason) {
     ++receipt_.counts.ignored;
     ++receipt_.reasons[reason];
-    return {};
+    return plan_.retries() ? report(row, "ignored", reason, "") : Status{};
   }
 
   Status reject(const SourceRow& row, const std::string& reason, const std::string& detail) {
     ++receipt_.counts.rejected;
     ++receipt_.reasons[reason];
-    const std::string source = source_of(slice(), row.place);
-    const std::string id = replace_invalid_utf8(row.id).text;
-    if (receipt_.first_rejection.empty())
-      receipt_.first_rejection = describe_rejection(id, slice(), row.place, reason, detail);
+    if (receipt_.first_rejection.empty()) {
+      receipt_.first_rejection =
+          describe_rejection(replace_invalid_utf8(row.id).text, slice(), row.place, reason, detail);
+    }
     if (receipt_.counts.rejected > context_.max_rejects)
       return too_many_rejects(receipt_.first_rejection, context_.max_rejects);
-    return report_.add({.id = id,
-                        .status = "rejected",
+    return report(row, "rejected", reason, detail);
+  }
+
+  Status report(const SourceRow& row, std::string_view status, std::string_view reason,
+                std::string_view detail) {
+    const std::string source = source_of(slice(), row.place);
+    return report_.add({.id = replace_invalid_utf8(row.id).text,
+                        .status = status,
                         .reason = reason,
                         .detail = detail,
                         .source = source,
@@ -185,7 +218,8 @@ class Extraction {
     if (id_ && !find_text(*id_, row, id_text_, ordered.id, reason, detail)) return false;
     if (ordered.id.size() <= kMostIdBytes) return true;
     reason = "id that is too long";
-    detail = concat("it has ", ordered.id.size(), " bytes");
+    detail = concat("column ", id_ ? id_->name() : "id", ": it has ", ordered.id.size(), " bytes, at most ",
+                    kMostIdBytes, " are kept");
     return false;
   }
 
@@ -266,8 +300,8 @@ class Extraction {
     content_.clear();
     for (std::size_t i = 0; i < plan_.schema.features.size(); ++i) {
       const FeatureDefinition& feature = plan_.schema.features[i];
-      const bool counts = feature.type != SchemaType::kLabel && feature.columns.front() != plan_.schema.id &&
-                          feature.columns.front() != "id";
+      const bool counts = feature.type != SchemaType::kLabel && !is_of_image(feature.type) &&
+                          feature.columns.front() != plan_.schema.id && feature.columns.front() != "id";
       if (!counts) continue;
       for (const std::size_t place : places_.places[i]) {
         const Cell& cell = row.cells[place];
@@ -332,16 +366,55 @@ class Extraction {
   std::string last_split_;
   SplitTotals* last_totals_ = nullptr;
   RowsBuilder builder_;
+  JsonLinesBuilder inputs_;
   ReportBuilder report_;
   bool is_in_memory_ = false;
   bool has_seen_heading_ = false;
 };
+
+// Those of a slice that were rejected before.
+class RetriedRows final : public RowSource {
+ public:
+  RetriedRows(const TaskContext& context, const Slice& slice, std::unique_ptr<RowSource> rows)
+      : context_(context), slice_(slice), rows_(std::move(rows)) {}
+
+  Result<std::optional<SourceRow>> next() override {
+    while (true) {
+      HEADRACE_TRY(std::optional<SourceRow> row, rows_->next());
+      if (!row || find_rejection(context_, slice_, *row) != nullptr) return row;
+    }
+  }
+
+  std::uint64_t consumed_bytes() const override { return rows_->consumed_bytes(); }
+
+ private:
+  const TaskContext& context_;
+  const Slice& slice_;
+  const std::unique_ptr<RowSource> rows_;
+};
+
+// Those that the plan wants, as it wants them.
+Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const Slice& slice) {
+  const PreparePlan& plan = context.plan;
+  if (context.map == nullptr && !plan.map.empty())
+    return Error{Code::kInternal, "the plan has a map, and nothing was given to run it"};
+  HEADRACE_TRY(std::unique_ptr<RowSource> rows,
+               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, plan.known_inputs()));
+  if (plan.retries()) rows = std::make_unique<RetriedRows>(context, slice, std::move(rows));
+  if (context.map != nullptr)
+    rows = map_rows(std::move(rows), plan.input.format, context.stores, *context.map);
+  return rows;
+}
 
 constexpr std::string_view kReceiptPrefix = "slice-";
 
 std::string receipt_name(std::uint64_t slice) { return concat(kReceiptPrefix, zero_padded(slice, 5)); }
 
 }  // namespace
+
+std::string slice_inputs_name(std::uint64_t slice) {
+  return concat("inputs-", zero_padded(slice, 5), ".jsonl.gz");
+}
 
 std::string slice_report_name(std::uint64_t slice) {
   return concat("report-", zero_padded(slice, 5), ".jsonl.gz");
@@ -381,15 +454,14 @@ Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t sli
     return *std::move(done);
   }
   Extraction extraction(context, slice);
-  HEADRACE_TRY(const std::unique_ptr<RowSource> source,
-               open_slice(context.plan.input, context.plan.input.slices[slice], context.stores,
-                          context.plan.cell_limit_bytes));
+  HEADRACE_TRY(const std::unique_ptr<RowSource> source, open_rows(context, context.plan.input.slices[slice]));
   std::uint64_t told = 0;
   while (true) {
     if (context.stop.stop_requested()) return Error{Code::kCancelled, "reading the input was stopped"};
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;
     HEADRACE_CHECK(extraction.take(*row));
+    if (extraction.taken_rows() == context.trial_rows) break;
     if (source->consumed_bytes() < told + kProgressBytes) continue;
     progress(source->consumed_bytes() - told);
     told = source->consumed_bytes();

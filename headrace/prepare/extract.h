@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 
+#include "headrace/prepare/mapped_source.h"
 #include "headrace/prepare/plan.h"
 #include "headrace/prepare/run_store.h"
 #include "headrace/prepare/slice_receipt.h"
@@ -26,6 +27,10 @@ struct TaskContext {
   /// More rejected rows than this in one task end it.
   std::uint64_t max_rejects = 0;
   std::stop_token stop{};
+  /// Of a plan with a map, what runs it; publishing needs none.
+  MapPool* map = nullptr;
+  /// Of a trial, which takes the first rows of each slice: how many.
+  std::optional<std::uint64_t> trial_rows{};
 
   std::string short_digest() const { return plan_digest.substr(0, 8); }
   Location work_folder() const { return headrace::work_folder(output, plan_digest); }
@@ -48,7 +53,8 @@ Result<std::vector<std::uint64_t>> unread_slices_of(const TaskContext& context);
 /// Rows are sorted, and written as one object, as soon as so many bytes of them have come together.
 inline constexpr std::uint64_t kRunBytes = 32 << 20;
 
-/// Of the report of a slice, in the work folder.
+/// Of a slice, in the work folder.
 std::string slice_report_name(std::uint64_t slice);
+std::string slice_inputs_name(std::uint64_t slice);
 
 }  // namespace headrace

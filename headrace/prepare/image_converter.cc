@@ -1,12 +1,17 @@
 #include "headrace/prepare/image_converter.h"
 
+#include <algorithm>
+#include <string>
+
 #include "headrace/base/text.h"
 #include "headrace/codec/image/image_encoder.h"
+#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {
 
 constexpr int kPngLevel = 6;
+constexpr std::size_t kMostRawBytes = std::size_t{1} << 30;  // as text, what an int can count
 
 std::string text_of(const ImageSize& size) { return concat(size.height, " x ", size.width); }
 
@@ -15,11 +20,12 @@ ImageSize upright_size(const ImageHeader& header) {
   return {.width = header.size.height, .height = header.size.width};
 }
 
-// JPEG has no alpha.
+// JPEG has no alpha, and who reads raw pixels in base64 knows grey and RGB.
 std::uint32_t channels_to_decode(const ImageHeader& header, const ImageSteps& steps) {
   if (steps.channels != 0) return steps.channels;
   const bool has_alpha = header.channels == 2 || header.channels == 4;
-  return header.channels - (steps.output == ImageOutput::kJpeg && has_alpha ? 1 : 0);
+  const bool leaves_alpha = steps.output == ImageOutput::kJpeg || steps.output == ImageOutput::kRawBase64;
+  return header.channels - (leaves_alpha && has_alpha ? 1 : 0);
 }
 
 Result<PixelsView> middle_of(const PixelsView& pixels, const ImageSize& size) {
@@ -30,6 +36,17 @@ Result<PixelsView> middle_of(const PixelsView& pixels, const ImageSize& size) {
   return crop(pixels, {.left = (pixels.size.width - size.width) / 2,
                        .top = (pixels.size.height - size.height) / 2,
                        .size = size});
+}
+
+Status to_base64url(Bytes& data) {
+  if (data.size() > kMostRawBytes)
+    return Error{Code::kResourceExhausted, "its pixels are too many for one text in base64; resize it"};
+  std::string text = base64(data);
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  data.clear();
+  append(data, as_bytes(text));
+  return {};
 }
 
 }  // namespace
@@ -71,6 +88,9 @@ Result<ConvertedImage> ImageConverter::store(const PixelsView& pixels, const Ima
   } else {
     for (std::size_t y = 0; y < pixels.size.height; ++y) {
       append(stored_, {reinterpret_cast<const std::byte*>(pixels.row(y)), pixels.row_samples()});
+    }
+    if (steps.output == ImageOutput::kRawBase64) {
+      HEADRACE_CHECK(to_base64url(stored_));
     }
   }
   return ConvertedImage{stored_, pixels.size, pixels.channels};

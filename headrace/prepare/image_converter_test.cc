@@ -57,6 +57,18 @@ TEST(ImageConverter, RawIsThePixels) {
   EXPECT_TRUE(std::equal(raw->data.begin(), raw->data.end(), samples, samples + picture.samples.size()));
 }
 
+TEST(ImageConverter, RawBase64IsForUrlsAndWithoutAlpha) {
+  const std::vector<std::uint8_t> samples = {0xfb, 0xff, 0xbf, 7, 0xfe, 0xff, 0xff, 9};
+  Bytes png;
+  ASSERT_TRUE(
+      encode_png(dense_pixels<const std::uint8_t>(samples.data(), {.width = 2, .height = 1}, 4), 6, png));
+  ImageConverter converter;
+  const auto made = converter.convert(png, {.output = ImageOutput::kRawBase64});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(as_text(made->data), "-_-__v__");
+  EXPECT_EQ(made->channels, 3U);
+}
+
 TEST(ImageConverter, ResizesThenCropsTheMiddle) {
   const Picture picture(kSize, 3);
   ImageConverter converter;

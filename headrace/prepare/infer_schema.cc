@@ -9,7 +9,6 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
 #include "headrace/prepare/numbers.h"
-#include "headrace/prepare/source/row_parser.h"
 #include "headrace/prepare/split_name.h"
 
 namespace headrace {
@@ -229,10 +228,18 @@ class Inference {
     return &column;
   }
 
+  // The first rows of a folder may all be of its split "test".
+  bool is_split_of_layout(const Column& column) const {
+    const bool is_layout = input_.format == InputFormat::kAclImdb ||
+                           input_.format == InputFormat::kTextFolder ||
+                           input_.format == InputFormat::kImageFolder;
+    return is_layout && column.name == "split";
+  }
+
   void find_roles() {
     const bool has_keys = by_name_.contains(kSampleKeyFeature);
     for (const Column& column : columns_) {
-      if (split_ == nullptr && column.names_train) split_ = &column;
+      if (split_ == nullptr && (column.names_train || is_split_of_layout(column))) split_ = &column;
       const bool is_id = column.is_id_name && column.values == rows_ && column.are_distinct &&
                          column.are_words && column.content <= Content::kText;
       if (id_ == nullptr && is_id && !has_keys) id_ = &column;
@@ -290,11 +297,13 @@ class Inference {
 
 }  // namespace
 
-Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes) {
+Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes,
+                            MapPool* map) {
   Inference inference(input);
   if (input.slices.empty()) return inference.finish();
-  HEADRACE_TRY(const std::unique_ptr<RowSource> source,
+  HEADRACE_TRY(std::unique_ptr<RowSource> source,
                open_slice(input, input.slices.front(), stores, cell_limit_bytes));
+  if (map != nullptr) source = map_rows(std::move(source), input.format, stores, *map);
   for (std::uint64_t seen = 0; seen < kMostRows;) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;

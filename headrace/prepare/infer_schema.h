@@ -2,16 +2,18 @@
 
 /// \file The schema of an input that comes with none: docs/prepare.md, "Schema".
 
+#include "headrace/prepare/mapped_source.h"
 #include "headrace/prepare/schema.h"
 #include "headrace/prepare/source/input.h"
 
 namespace headrace {
 
-/// Looks at the first 1,000 rows of the first slice, and passes over those among them that are rejected. The
-/// columns are all that have a value in one of them; what is missing in some is optional. In this order:
+/// Looks at the first 1,000 rows of the first slice, as `map` makes them if there is one, and passes over
+/// those among them that are rejected. The columns are all that have a value in one of them; what is missing
+/// in some is optional. In this order:
 ///
 /// * `split` (in any case), if one of its texts is "train" in some spelling, names the split, and is no
-///   feature.
+///   feature. Of folders, whatever its texts are, with a map.
 /// * `__key__`, WebDataset's, is the string feature `id`.
 /// * `id` (in any case) names rows, if each has one and no two the same, and there is no `__key__`.
 /// * `label` (in any case), and `cls` of WebDataset, is a label, unless it has lists or numbers with a
@@ -29,6 +31,7 @@ namespace headrace {
 /// \error kInvalidArgument  no row can be read there, no column makes a feature, there are more than 10,000
 ///                          columns, or one's name is not UTF-8: says what to do
 /// \error those of the source  the input cannot be read
-Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes);
+Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes,
+                            MapPool* map = nullptr);
 
 }  // namespace headrace

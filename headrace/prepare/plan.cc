@@ -8,13 +8,14 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/codec/image/image_encoder.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kStage = "prepare 2";
+constexpr std::string_view kStage = "prepare 3";
 constexpr std::string_view kEncoderKey = "encoder ";
 
 std::string_view duplicates_name(Duplicates duplicates) {
@@ -80,27 +81,35 @@ Configuration plan_configuration(const PreparePlan& plan) {
                        {"sample", concat(plan.sample)},
                        {"splits-as-they-are", concat(plan.splits_as_they_are)},
                        {"report", plan.reports_all ? "all" : "changed"},
-                       {"max-cell", concat(plan.cell_limit_bytes)}};
+                       {"max-cell", concat(plan.cell_limit_bytes)},
+                       {"map", plan.map},
+                       {"map-version", plan.map_version},
+                       {kContinuesKey, plan.base ? concat(continuation_name(plan.continuation), " ",
+                                                          plan.base->number, " ", plan.base->digest)
+                                                 : ""}};
   for (const auto& [name, digest] : plan.encoder_digests) out[concat(kEncoderKey, name)] = digest;
   return out;
 }
 
-Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices) {
+namespace {
+
+Error damaged_plan(std::string_view what) {
+  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start anew with --overwrite")};
+}
+
+// But for what it continues.
+Result<PreparePlan> read_plan(const Configuration& configuration) {
   PlanReader reader(configuration);
-  const auto damaged = [](std::string_view what) {
-    return Error{Code::kDataLoss, concat("the plan is damaged: ", what, "; start anew with --overwrite")};
-  };
   PreparePlan plan;
   const auto format = parse_input_format(reader.text("layout"));
-  if (!format) return damaged(format.error().message);
+  if (!format) return damaged_plan(format.error().message);
   plan.input = {.format = *format,
                 .url = reader.text("input"),
                 .objects = reader.number<std::uint64_t>("input objects"),
                 .size_bytes = reader.number<std::uint64_t>("input size"),
-                .version = reader.text("input version"),
-                .slices = std::move(slices)};
+                .version = reader.text("input version")};
   auto schema = parse_schema(reader.text("schema"), "the plan's schema");
-  if (!schema) return damaged(schema.error().message);
+  if (!schema) return damaged_plan(schema.error().message);
   plan.schema = *std::move(schema);
   plan.seed = reader.number<std::uint64_t>("seed");
   plan.shard_records = reader.number<std::uint64_t>("shard-records");
@@ -115,15 +124,58 @@ Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<S
   plan.splits_as_they_are = reader.text("splits-as-they-are") == "true";
   plan.reports_all = reader.text("report") == "all";
   plan.cell_limit_bytes = reader.number<std::uint64_t>("max-cell");
+  plan.map = reader.text("map");
+  plan.map_version = reader.text("map-version");
   for (const auto& [key, value] : configuration) {
     if (key.starts_with(kEncoderKey)) plan.encoder_digests[key.substr(kEncoderKey.size())] = value;
   }
-  if (!reader.error().empty()) return damaged(reader.error());
+  if (!reader.error().empty()) return damaged_plan(reader.error());
+  return plan;
+}
+
+// "append 1 <digest of the manifest>".
+Status read_base_of_plan(const Configuration& configuration, PreparePlan& plan, const Location& output) {
+  const std::string text = PlanReader(configuration).text(kContinuesKey);
+  if (text.empty()) return {};
+  const std::vector<std::string> words = split(text, ' ');
+  const auto number = words.size() == 3 ? parse_number<std::uint64_t>(words[1]) : std::nullopt;
+  for (const Continuation choice : {Continuation::kAppend, Continuation::kRetryFailed}) {
+    if (number && words[0] == continuation_name(choice)) plan.continuation = choice;
+  }
+  if (plan.continuation == Continuation::kNone)
+    return damaged_plan(concat("it continues \"", printable_line(text, 80), "\""));
+  HEADRACE_TRY(plan.base, read_base(output, plan.continuation, number));
+  return {};
+}
+
+}  // namespace
+
+Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
+                               const Location& output) {
+  HEADRACE_TRY(PreparePlan plan, read_plan(configuration));
+  plan.input.slices = std::move(slices);
+  HEADRACE_CHECK(read_base_of_plan(configuration, plan, output));
   // Whatever is not as this program would write it would not come to the same bytes either.
   if (plan_configuration(plan) == configuration) return plan;
   return Error{Code::kFailedPrecondition,
                "the plan was made by another version of Headrace, or of its libraries (zlib, libdeflate, "
                "libjpeg): all that execute a plan must have the same"};
+}
+
+Result<PreparePlan> continue_plan(const Location& output, Continuation continuation) {
+  const Location place = output.at(kPlanKey);
+  const auto configuration = read_configuration(place);
+  if (!configuration && configuration.error().code == Code::kNotFound) {
+    return Error{
+        Code::kFailedPrecondition,
+        concat(output.describe(), " was not made by headrace prepare: ", place.describe(), " is not there")};
+  }
+  if (!configuration) return configuration.error();
+  HEADRACE_TRY(PreparePlan plan, read_plan(*configuration));
+  plan.input = {};
+  plan.continuation = continuation;
+  HEADRACE_TRY(plan.base, read_base(output, continuation));
+  return plan;
 }
 
 std::string slices_to_json(const Input& input) {

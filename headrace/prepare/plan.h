@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "headrace/prepare/base_dataset.h"
 #include "headrace/prepare/record_maker.h"
 #include "headrace/prepare/schema.h"
 #include "headrace/prepare/source/input.h"
@@ -17,6 +19,9 @@ namespace headrace {
 /// Where work objects lie below an output, of any plan; and those of one.
 inline constexpr std::string_view kWorkFolder = "_headrace/work/";
 Location work_folder(const Location& output, std::string_view plan_digest);
+
+/// In a plan's configuration: what it continues.
+inline constexpr const char* kContinuesKey = "continues";
 
 enum class Duplicates : std::uint8_t { kKeep, kReport, kDrop };
 
@@ -36,17 +41,35 @@ struct PreparePlan {
   bool splits_as_they_are = false;  // names are not brought into one spelling, and there need be no "train"
   bool reports_all = false;         // also rows that are simply written, with the sizes of images
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
+  /// A function that makes each row anew, "module:function", and what stands for its content; empty: none.
+  std::string map{};
+  std::string map_version{};
   /// Name as in the schema → weights' digest.
   std::map<std::string, std::string> encoder_digests;
+  /// What it continues; a base if and only if it continues one.
+  Continuation continuation = Continuation::kNone;
+  std::shared_ptr<const BaseDataset> base{};
+
+  /// What is not to be read again; null: nothing is known.
+  const KnownInputs* known_inputs() const {
+    return continuation == Continuation::kAppend ? &base->inputs : nullptr;
+  }
+  bool retries() const { return continuation == Continuation::kRetryFailed; }
 };
 
 /// What is kept in the output, and compared when the same command is run again.
 Configuration plan_configuration(const PreparePlan& plan);
 
-/// The plan that is kept so; its input has the slices given.
-/// \error kDataLoss           it is none
+/// The plan that is kept so at `output`; its input has the slices given.
+/// \error kDataLoss            it is none
 /// \error kFailedPrecondition  made by another version of Headrace, or of a library that decides bytes
-Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices);
+Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
+                               const Location& output);
+
+/// The plan that continues what is published at `output`: all that was said there, the manifest that is the
+/// latest now, and no input yet. Versions of libraries are today's.
+/// \error kFailedPrecondition  nothing was prepared there; and those of read_base
+Result<PreparePlan> continue_plan(const Location& output, Continuation continuation);
 
 /// The slices as an object that other processes read.
 std::string slices_to_json(const Input& input);

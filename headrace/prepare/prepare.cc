@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
+#include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
@@ -12,31 +13,30 @@ namespace {
 // What workers have done so far, told one at a time.
 class SharedProgress {
  public:
-  SharedProgress(const PrepareProgress& progress, std::string_view stage, std::uint64_t total,
-                 std::string_view unit)
-      : progress_(progress), stage_(stage), total_(total), unit_(unit) {}
+  SharedProgress(const PrepareProgress& progress, const PrepareState& begin)
+      : progress_(progress), state_(begin) {}
 
-  void add(std::uint64_t count) {
+  void add(std::uint64_t done, std::uint64_t rejected) {
     const std::lock_guard lock(mutex_);
-    progress_(stage_, done_ += count, total_, unit_);
+    state_.done += done;
+    state_.rejected += rejected;
+    progress_(state_);
   }
 
  private:
   const PrepareProgress& progress_;
-  const std::string_view stage_;
-  const std::uint64_t total_;
-  const std::string_view unit_;
   std::mutex mutex_;
-  std::uint64_t done_ = 0;
+  PrepareState state_;
 };
 
 Result<std::vector<SliceReceipt>> read_input(const TaskContext& context, int workers,
                                              const PrepareProgress& progress) {
   const Input& input = context.plan.input;
-  SharedProgress shared(progress, "reading", input.size_bytes, "bytes");
+  SharedProgress shared(progress, {.stage = "reading", .total = input.size_bytes, .unit = "bytes"});
   std::vector<SliceReceipt> receipts(input.slices.size());
   HEADRACE_CHECK(parallel_for(workers, receipts.size(), [&](std::size_t i) -> Status {
-    HEADRACE_TRY(receipts[i], extract_slice(context, i, [&](std::uint64_t bytes) { shared.add(bytes); }));
+    HEADRACE_TRY(receipts[i], extract_slice(context, i, [&](std::uint64_t bytes) { shared.add(bytes, 0); }));
+    shared.add(0, receipts[i].counts.rejected);
     return {};
   }));
   return receipts;
@@ -50,7 +50,10 @@ struct WrittenShards {
 Result<WrittenShards> write_shards(const TaskContext& context, const Arrangement& arrangement, int workers,
                                    const PrepareProgress& progress) {
   const std::vector<ShardTask> tasks = arrangement.tasks();
-  SharedProgress shared(progress, "writing", arrangement.counts.kept, "records");
+  SharedProgress shared(progress, {.stage = "writing",
+                                   .total = arrangement.counts.kept,
+                                   .unit = "records",
+                                   .rejected = arrangement.counts.rejected});
   WrittenShards out;
   out.receipts.resize(tasks.size());
   std::atomic<std::uint64_t> done_before{0};
@@ -59,11 +62,14 @@ Result<WrittenShards> write_shards(const TaskContext& context, const Arrangement
     HEADRACE_TRY(std::optional<ShardReceipt> receipt, find_shard(context, tasks[i]));
     if (receipt) {
       ++done_before;
+      shared.add(receipt->in, receipt->rejected);
     } else {
-      HEADRACE_TRY(receipt, write_shard(context, arrangement, tasks[i]));
+      HEADRACE_TRY(receipt, write_shard(context, arrangement, tasks[i],
+                                        [&](std::uint64_t rows, std::uint64_t rejected) {
+                                          shared.add(rows, rejected);
+                                        }));
     }
     out.receipts[i] = *std::move(receipt);
-    shared.add(out.receipts[i].in);
     return {};
   }));
   out.done_before = done_before;
@@ -80,6 +86,15 @@ Result<PrepareResult> write_and_publish(TaskContext context, const Arrangement& 
                publish(context, arrangement, written.receipts, options.max_rejects, run_id));
   result.shards_done_before = written.done_before;
   return result;
+}
+
+Status check_beginning(const Location& output, const Configuration& configuration, bool overwrite) {
+  Status allowed = check_output(output, prepare_output(), configuration, overwrite);
+  if (allowed || allowed.error().code != Code::kFailedPrecondition) return allowed;
+  const auto published = read_published(output, "dataset");
+  if (!published || !*published) return allowed;
+  return Error{Code::kFailedPrecondition,
+               concat(allowed.error().message, ". To add what the input has more: --append")};
 }
 
 }  // namespace
@@ -102,10 +117,10 @@ Result<PrepareResult> prepare(const PreparePlan& plan, const TextEncoders& encod
   const Configuration configuration = plan_configuration(plan);
   const std::string digest = configuration_digest(configuration);
   RunStore runs(work_folder(output, digest), options.memory_bytes);
-  const TaskContext context{plan, digest, encoders, stores, runs, output, options.max_rejects.of_one_task(),
-                            stop};
+  const TaskContext context{
+      plan, digest, encoders, stores, runs, output, options.max_rejects.of_one_task(), stop, options.map};
 
-  HEADRACE_CHECK(check_output(output, prepare_output(), configuration, options.overwrite));
+  if (plan.base == nullptr) HEADRACE_CHECK(check_beginning(output, configuration, options.overwrite));
   if (options.overwrite) {
     // Work only: what is published stays until the input was read.
     HEADRACE_CHECK(remove_work(output));
@@ -114,8 +129,10 @@ Result<PrepareResult> prepare(const PreparePlan& plan, const TextEncoders& encod
     if (published) return *std::move(published);
   }
   HEADRACE_TRY(const std::vector<SliceReceipt> receipts, read_input(context, options.workers, progress));
+  if (options.map != nullptr) options.map->end_idle();
   HEADRACE_TRY(const Arrangement arrangement, arrange(context, receipts, options.max_rejects));
-  HEADRACE_CHECK(claim_output(output, prepare_output(), configuration, options.overwrite));
+  if (has_nothing_new(plan, arrangement)) return leave_base(context);
+  HEADRACE_CHECK(begin_output(output, plan, options.overwrite));
   auto made = write_and_publish(context, arrangement, options, run_id, progress);
   if (made || made.error().code == Code::kCancelled) return made;
   // Another process with the same plan may have been faster: it has published the same bytes, and removed the

@@ -20,10 +20,18 @@ struct PrepareOptions {
   /// Sorted rows held in memory before they become work objects.
   std::uint64_t memory_bytes = 256 << 20;
   RejectLimit max_rejects{};
+  MapPool* map = nullptr;  // of a plan with a map
 };
 
-/// stage ("reading", "writing"), done, total, unit. Calls do not overlap.
-using PrepareProgress = std::function<void(std::string_view, std::uint64_t, std::uint64_t, std::string_view)>;
+struct PrepareState {
+  std::string_view stage;  // "reading", "writing"
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+  std::string_view unit;       // of both: "bytes", "records"
+  std::uint64_t rejected = 0;  // rows, so far
+};
+/// Calls do not overlap.
+using PrepareProgress = std::function<void(const PrepareState&)>;
 
 /// Whether a result at `output` would be part of `input` the next time: ask before anything is written.
 /// \error kInvalidArgument  `output` is `input`, or lies in it; or is the root of a store

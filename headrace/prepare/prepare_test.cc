@@ -267,8 +267,8 @@ TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
     const std::string output = concat("data-", memory_bytes);
     options.memory_bytes = memory_bytes;
     std::string digest;
-    const auto overtake = [&](std::string_view stage, auto...) {
-      if (stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
+    const auto overtake = [&](const PrepareState& state) {
+      if (state.stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
     };
     const auto result = run_on("raw", output, options, overtake);
     ASSERT_TRUE(result) << result.error().message;

@@ -27,10 +27,19 @@ struct PrepareResult {
 /// What the stage leaves in its output.
 StageOutput prepare_output();
 
+/// Makes the output the plan's own: see claim_output. A plan that continues takes the place of the one
+/// before.
+Status begin_output(const Location& output, const PreparePlan& plan, bool overwrite);
+
 /// What a process that got as far as publishing made; none if none did. Removes the work objects of one that
 /// died then.
-/// \error kFailedPrecondition  a data set of another plan is published there
+/// \error kFailedPrecondition  a data set of another plan is published there, which is not the plan's base
 Result<std::optional<PrepareResult>> find_published(const TaskContext& context);
+
+/// Whether a plan that continues has found nothing to do.
+bool has_nothing_new(const PreparePlan& plan, const Arrangement& arrangement);
+/// Then: what is published already. Work objects stay, for others that look at the same plan.
+Result<PrepareResult> leave_base(const TaskContext& context);
 
 /// `receipts` are of `arrangement.tasks()`, in their order.
 /// \error kInvalidArgument  more rejects than allowed

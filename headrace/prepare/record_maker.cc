@@ -94,6 +94,8 @@ struct RecordMaker::Feature {
   std::vector<float> floats;
   std::string text;
   ImageConverter converter;
+  std::optional<ConvertedImage> image;
+  const Feature* of_image = nullptr;  // whose image it tells of
 
   const std::string& column() const { return definition->columns.front(); }
   bool is_list() const { return definition->shape.kind != FeatureShape::Kind::kScalar; }
@@ -115,6 +117,16 @@ RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies,
     feature.label_number = label_count++;
     for (const std::string& value : vocabularies.at(definition.name))
       feature.ids.emplace(value, feature.vocabulary_size++);
+  }
+  // What tells of images comes after them.
+  const auto tell = std::stable_partition(features_.begin(), features_.end(), [](const Feature& feature) {
+    return !is_of_image(feature.definition->type);
+  });
+  for (auto feature = tell; feature != features_.end(); ++feature) {
+    const auto image = std::find_if(features_.begin(), tell, [&](const Feature& other) {
+      return other.definition->name == feature->definition->image_feature;
+    });
+    feature->of_image = &*image;
   }
 }
 RecordMaker::~RecordMaker() = default;
@@ -172,6 +184,11 @@ RowRemark RecordMaker::add_feature(Feature& feature, std::size_t row, std::span<
   const FeatureDefinition& definition = *feature.definition;
   const bool is_number = definition.type == SchemaType::kInt64 || definition.type == SchemaType::kFloat32;
   if (is_number) return add_numbers(feature, cells);
+  if (feature.of_image != nullptr) {
+    add_of_image(feature);
+    return {};
+  }
+  feature.image.reset();
   Cell cell = cells[feature.places.front()];
   const bool is_default = cell.kind == CellKind::kMissing && definition.default_text;
   if (cell.kind == CellKind::kMissing && !is_default) {
@@ -201,7 +218,20 @@ RowRemark RecordMaker::add_image(Feature& feature, const Cell& cell, MadeRecord&
   if (!image) return rejected_image(image.error(), feature.column());
   builder_.add_bytes(feature.definition->name, image->data);
   if (!record.image) record.image = *image;
+  feature.image = *image;
   return {};
+}
+
+// Nothing, if there is no image.
+void RecordMaker::add_of_image(Feature& feature) {
+  const std::optional<ConvertedImage>& image = feature.of_image->image;
+  if (!image) return;
+  const SchemaType type = feature.definition->type;
+  const std::uint32_t value = type == SchemaType::kImageHeight  ? image->size.height
+                              : type == SchemaType::kImageWidth ? image->size.width
+                                                                : image->channels;
+  feature.int64s.assign(1, value);
+  builder_.add_int64s(feature.definition->name, feature.int64s);
 }
 
 RowRemark RecordMaker::add_label(Feature& feature, const Cell& cell) {

@@ -66,6 +66,7 @@ class RecordMaker {
   Status encode_texts(std::span<const std::span<const Cell>> rows);
   RowRemark add_feature(Feature& feature, std::size_t row, std::span<const Cell> cells, MadeRecord& record);
   RowRemark add_image(Feature& feature, const Cell& cell, MadeRecord& record);
+  void add_of_image(Feature& feature);
   RowRemark add_label(Feature& feature, const Cell& cell);
   RowRemark add_text(Feature& feature, const Cell& cell, TextEncoding encoding);
   RowRemark add_numbers(Feature& feature, std::span<const Cell> cells);

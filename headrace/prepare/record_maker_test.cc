@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "headrace/codec/image/image_encoder.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/prepare/row_batch.h"
 
@@ -152,6 +153,25 @@ TEST(RecordMaker, AVectorIsTheSameWhateverElseIsInTheCall) {
   EXPECT_EQ(many[3].of<std::vector<float>>("v").size(), 8U);
   EXPECT_TRUE(many[1].is_rejected);
   EXPECT_TRUE(many[2].is_rejected);
+}
+
+TEST(RecordMaker, TheSizeOfAnImageIsThatOfWhatIsStored) {
+  const std::vector<std::uint8_t> samples(6 * 4 * 2);
+  Bytes png;
+  ASSERT_TRUE(
+      encode_png(dense_pixels<const std::uint8_t>(samples.data(), {.width = 6, .height = 4}, 2), 6, png));
+  const Cell image{.kind = CellKind::kBytes, .data = png};
+  const auto made = make(
+      "[features.a]\ntype='image-height'\nimage='i'\n[features.b]\ntype='image-width'\nimage='i'\n"
+      "[features.c]\ntype='image-channels'\nimage='i'\n"
+      "[features.i]\ntype='image'\nresize=[3, 2]\nencode='raw-base64'\noptional=true",
+      {{image}, {Cell{}}});
+  EXPECT_THAT(made[0].of<std::vector<std::int64_t>>("a"), ElementsAre(3));
+  EXPECT_THAT(made[0].of<std::vector<std::int64_t>>("b"), ElementsAre(2));
+  EXPECT_THAT(made[0].of<std::vector<std::int64_t>>("c"), ElementsAre(1));
+  EXPECT_EQ(made[0].text("i"), "AAAAAAAA");
+  EXPECT_FALSE(made[1].is_rejected);
+  EXPECT_THAT(made[1].features, IsEmpty());
 }
 
 TEST(RecordMaker, WhatIsNoImageIsRejectedWithItsColumn) {

@@ -7,16 +7,14 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/base/bytes.h"
 #include "headrace/prepare/image_converter.h"
-#include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/prepare/json_lines_builder.h"
 
 namespace headrace {
 
 struct ReportLine {
   std::string_view id;
-  std::string_view status;  // "rejected", "dropped", "duplicate", "changed", "written"
+  std::string_view status;  // "rejected", "dropped", "duplicate", "changed", "written", "ignored"
   std::string_view reason{};
   std::string_view detail{};
   std::string_view source{};
@@ -30,14 +28,10 @@ class ReportBuilder {
   Status add(const ReportLine& line);
 
   /// Writes what was collected, if anything, and forgets it.
-  Result<std::optional<ManifestPart>> write(const Location& output, const std::string& name);
+  Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name);
 
  private:
-  Status end_member();
-
-  std::string text_;
-  Bytes compressed_;
-  std::uint64_t lines_ = 0;
+  JsonLinesBuilder lines_;
 };
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 
 /// \file Rows: what a source gives, and records are made of. docs/prepare.md, "Rows".
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,18 @@ struct Cell {
   BytesView data{};
   Reference reference{};
 };
+
+struct NamedCell {
+  std::string_view name;  // of the column
+  Cell cell;
+};
+
+/// A row may have four times the bytes that a cell may: 256 MiB.
+constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
+  return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);
+}
+/// A heading, an object, a record, what a map gives.
+inline constexpr std::size_t kMaxColumns = 10'000;
 
 /// Where a row lies in its slice; ascends in the order of the input.
 struct RowPlace {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/source/staged_rows.h"
 
 namespace headrace {
 namespace {
@@ -147,7 +148,10 @@ Status RowBatch::follow(const BaseUrl& base) {
 
 Result<std::string> resolve_url(std::string_view text, std::string_view base) {
   const std::string_view url = trim(text);
-  const bool is_local_table = base.find("://") == base.npos || base.starts_with("file://");
+  const std::string_view folder = base.substr(0, base.rfind('/'));
+  const std::optional<StagedPart> staged = staged_part(base);
+  const bool is_local_table =
+      staged ? !staged->is_from_store : base.find("://") == base.npos || base.starts_with("file://");
   const bool is_local = url.starts_with('/') || url.starts_with("file:");
   if (is_local && !is_local_table) {
     return Error{Code::kPermissionDenied, concat(printable_line(url, 200),
@@ -155,7 +159,12 @@ Result<std::string> resolve_url(std::string_view text, std::string_view base) {
                                                  "table in a store must not name")};
   }
   if (is_local || url.find("://") != url.npos) return std::string(url);
-  return concat(base, "/", url.starts_with("./") ? url.substr(2) : url);
+  if (is_staged_folder(folder)) {
+    return Error{
+        Code::kInvalidArgument,
+        concat(printable_line(url, 200), " is relative, but rows of Python lie nowhere: write it as a URL")};
+  }
+  return concat(folder, "/", url.starts_with("./") ? url.substr(2) : url);
 }
 
 }  // namespace headrace

@@ -56,7 +56,7 @@ class RowBatch {
   /// Whether any row since the batch was made had something to follow.
   bool has_references() const { return has_references_; }
 
-  /// What a relative URL in a cell of that slice and file begins with, without the last slash.
+  /// What URLs in a cell of that slice and file are relative to: as base_of.
   using BaseUrl = std::function<std::string_view(std::uint32_t slice, RowPlace place)>;
   /// Puts bytes in the place of references. A row with one that cannot be had has a `failure`, and the
   /// reference.
@@ -92,9 +92,11 @@ class RowBatch {
   std::vector<Followed> followed_;
 };
 
-/// "images/1.jpg" of a table in "s3://raw/pets" is "s3://raw/pets/images/1.jpg"; URLs and absolute paths are
-/// as they are.
-/// \error kPermissionDenied  a table that lies in a store names a file of this machine
+/// "images/1.jpg" of the table "s3://raw/pets/t.csv" is "s3://raw/pets/images/1.jpg"; URLs and absolute
+/// paths are as they are.
+/// \error kPermissionDenied  a table that lies in a store, or whose staged rows did, names a file of this
+///   machine
+/// \error kInvalidArgument   relative, of a row of Python
 Result<std::string> resolve_url(std::string_view text, std::string_view base);
 
 }  // namespace headrace

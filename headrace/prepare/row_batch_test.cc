@@ -29,7 +29,8 @@ class RowBatchTest : public testing::Test {
   static Cell text(std::string_view text) { return {.kind = CellKind::kBytes, .data = as_bytes(text)}; }
 
   Status follow(RowBatch& batch) {
-    return batch.follow([](std::uint32_t, RowPlace) -> std::string_view { return "memory://batch/folder"; });
+    return batch.follow(
+        [](std::uint32_t, RowPlace) -> std::string_view { return "memory://batch/folder/t.csv"; });
   }
 
   StoreRegistry stores{Environment{}};
@@ -104,11 +105,29 @@ TEST_F(RowBatchTest, ItIsFullBySizeAlsoOfWhatIsReferredTo) {
 }
 
 TEST(ResolveUrl, IsRelativeToTheTableAndLeavesItsStoreForNoFileOfTheMachine) {
-  EXPECT_EQ(*resolve_url("./a/b.png", "s3://raw/pets"), "s3://raw/pets/a/b.png");
-  EXPECT_EQ(*resolve_url("s3://other/b.png", "s3://raw/pets"), "s3://other/b.png");
-  EXPECT_EQ(*resolve_url("/data/b.png", "file:///tables"), "/data/b.png");
-  EXPECT_EQ(resolve_url("/etc/passwd", "s3://raw/pets").error().code, Code::kPermissionDenied);
-  EXPECT_EQ(resolve_url("file:///etc/passwd", "s3://raw/pets").error().code, Code::kPermissionDenied);
+  EXPECT_EQ(*resolve_url("./a/b.png", "s3://raw/pets/t.csv"), "s3://raw/pets/a/b.png");
+  EXPECT_EQ(*resolve_url("s3://other/b.png", "s3://raw/pets/t.csv"), "s3://other/b.png");
+  EXPECT_EQ(*resolve_url("/data/b.png", "file:///tables/t.csv"), "/data/b.png");
+  EXPECT_EQ(resolve_url("/etc/passwd", "s3://raw/pets/t.csv").error().code, Code::kPermissionDenied);
+  EXPECT_EQ(resolve_url("file:///etc/passwd", "s3://raw/pets/t.csv").error().code, Code::kPermissionDenied);
+}
+
+TEST(ResolveUrl, OfStagedRowsGoesByWhereTheyWereBefore) {
+  constexpr std::string_view kPart = "rows-000000000000-0123456789abcdef0123456789abcdef.tfrecord";
+  for (const std::string_view output : {"s3://out", "file:///out"}) {
+    const std::string own = concat(output, "/_headrace/staged/", kPart);
+    const std::string stored = concat(output, "/_headrace/staged/stored-", kPart);
+    EXPECT_EQ(*resolve_url("/data/b.png", own), "/data/b.png");
+    EXPECT_EQ(*resolve_url("file:///data/b.png", own), "file:///data/b.png");
+    EXPECT_EQ(resolve_url("/etc/passwd", stored).error().code, Code::kPermissionDenied);
+    EXPECT_EQ(resolve_url("file:///etc/passwd", stored).error().code, Code::kPermissionDenied);
+    for (const std::string& part : {own, stored}) {
+      EXPECT_EQ(resolve_url("b.png", part).error().code, Code::kInvalidArgument);
+      EXPECT_EQ(*resolve_url("s3://raw/b.png", part), "s3://raw/b.png");
+    }
+  }
+  EXPECT_EQ(resolve_url("/etc/passwd", concat("s3://raw/tables/", kPart)).error().code,
+            Code::kPermissionDenied);
 }
 
 }  // namespace

@@ -33,17 +33,22 @@ constexpr double kSplitTolerance = 1e-9;
 template <typename Value, std::size_t kCount>
 using Names = std::array<std::pair<std::string_view, Value>, kCount>;
 
-constexpr Names<SchemaType, 7> kTypes = {{{"image", SchemaType::kImage},
-                                          {"bytes", SchemaType::kBytes},
-                                          {"string", SchemaType::kString},
-                                          {"int64", SchemaType::kInt64},
-                                          {"float32", SchemaType::kFloat32},
-                                          {"label", SchemaType::kLabel},
-                                          {"vector", SchemaType::kVector}}};
+constexpr Names<SchemaType, 10> kTypes = {{{"image", SchemaType::kImage},
+                                           {"bytes", SchemaType::kBytes},
+                                           {"string", SchemaType::kString},
+                                           {"int64", SchemaType::kInt64},
+                                           {"float32", SchemaType::kFloat32},
+                                           {"label", SchemaType::kLabel},
+                                           {"vector", SchemaType::kVector},
+                                           {"image-height", SchemaType::kImageHeight},
+                                           {"image-width", SchemaType::kImageWidth},
+                                           {"image-channels", SchemaType::kImageChannels}}};
 constexpr Names<ResizeMethod, 2> kMethods = {
     {{"bilinear", ResizeMethod::kBilinear}, {"area", ResizeMethod::kArea}}};
-constexpr Names<ImageOutput, 3> kOutputs = {
-    {{"jpeg", ImageOutput::kJpeg}, {"png", ImageOutput::kPng}, {"raw", ImageOutput::kRaw}}};
+constexpr Names<ImageOutput, 4> kOutputs = {{{"jpeg", ImageOutput::kJpeg},
+                                             {"png", ImageOutput::kPng},
+                                             {"raw", ImageOutput::kRaw},
+                                             {"raw-base64", ImageOutput::kRawBase64}}};
 constexpr std::array<std::string_view, 3> kEncodings = {"utf-8", "latin-1", "windows-1252"};
 
 template <typename Value, std::size_t kCount>
@@ -205,7 +210,8 @@ Status read_image_steps(KeyReader& keys, ImageSteps& steps) {
   for (const char* const key : {"resize", "crop", "channels", "background"}) {
     const toml::node* const node = keys.find(key);
     if (node != nullptr && steps.output == ImageOutput::kAsIs)
-      return keys.error(*node, key, "needs encode = \"jpeg\", \"png\" or \"raw\", as the pixels change");
+      return keys.error(*node, key,
+                        "needs encode = \"jpeg\", \"png\", \"raw\" or \"raw-base64\", as the pixels change");
   }
   if (const toml::node* const quality = keys.find("quality"); quality && steps.output != ImageOutput::kJpeg)
     return keys.error(*quality, "quality", "is JPEG's: it needs encode = \"jpeg\"");
@@ -276,6 +282,12 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
                       "is missing; say type = \"image\", \"bytes\", \"string\", \"int64\", \"float32\", "
                       "\"label\" or \"vector\"");
   HEADRACE_CHECK(keys.name("type", kTypes, feature.type));
+  if (is_of_image(feature.type)) {
+    HEADRACE_CHECK(keys.text("image", feature.image_feature));
+    if (feature.image_feature.empty()) return keys.error(node, "image", "is missing: the image's feature");
+    HEADRACE_CHECK(keys.finish());
+    return feature;
+  }
   const SchemaType type = feature.type;
   const bool is_number = type == SchemaType::kInt64 || type == SchemaType::kFloat32;
   if (is_number) HEADRACE_CHECK(read_shape(keys, feature.shape));
@@ -315,6 +327,24 @@ Status read_splits(const toml::node& node, std::string_view source_name, Schema&
     sum += *share;
   }
   if (std::abs(sum - 1) > kSplitTolerance) return wrong(concat("sum to ", sum, "; they must sum to 1"));
+  return {};
+}
+
+// What is told of an image comes from where the image comes from.
+Status join_images(std::string_view source_name, std::vector<FeatureDefinition>& features) {
+  for (FeatureDefinition& feature : features) {
+    if (!is_of_image(feature.type)) continue;
+    const auto image = std::find_if(features.begin(), features.end(), [&](const FeatureDefinition& other) {
+      return other.type == SchemaType::kImage && other.name == feature.image_feature;
+    });
+    if (image == features.end()) {
+      return Error{Code::kInvalidArgument,
+                   concat(source_name, ": [features.", feature.name, "]: image is \"", feature.image_feature,
+                          "\", which is no feature of the type image")};
+    }
+    feature.columns = image->columns;
+    feature.is_optional = image->is_optional;
+  }
   return {};
 }
 
@@ -391,6 +421,7 @@ std::string image_steps_to_toml(const ImageSteps& steps) {
 std::string feature_to_toml(const FeatureDefinition& feature) {
   std::string out = concat("\n[features.", key_text(feature.name),
                            "]\ntype = ", quoted(schema_type_name(feature.type)), "\n");
+  if (is_of_image(feature.type)) return out + concat("image = ", quoted(feature.image_feature), "\n");
   if (feature.columns.size() > 1) {
     out += concat("columns = ", quoted(feature.columns), "\n");
   } else if (feature.columns.front() != feature.name) {
@@ -411,6 +442,11 @@ std::string feature_to_toml(const FeatureDefinition& feature) {
 }  // namespace
 
 std::string_view schema_type_name(SchemaType type) { return name_of(kTypes, type); }
+
+bool is_of_image(SchemaType type) {
+  return type == SchemaType::kImageHeight || type == SchemaType::kImageWidth ||
+         type == SchemaType::kImageChannels;
+}
 
 Result<Schema> parse_schema(std::string_view toml, std::string_view source_name) {
   if (toml.size() > kMostSchemaBytes)
@@ -452,6 +488,7 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
     HEADRACE_TRY(FeatureDefinition feature, read_feature(name.str(), node, source_name));
     schema.features.push_back(std::move(feature));
   }
+  HEADRACE_CHECK(join_images(source_name, schema.features));
   return schema;
 }
 

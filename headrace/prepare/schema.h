@@ -15,7 +15,21 @@
 
 namespace headrace {
 
-enum class SchemaType : std::uint8_t { kImage, kBytes, kString, kInt64, kFloat32, kLabel, kVector };
+enum class SchemaType : std::uint8_t {
+  kImage,
+  kBytes,
+  kString,
+  kInt64,
+  kFloat32,
+  kLabel,
+  kVector,
+  kImageHeight,
+  kImageWidth,
+  kImageChannels
+};
+
+/// Whether its value is told of another feature, an image as it is stored.
+bool is_of_image(SchemaType type);
 
 /// How many values a feature has: one; exactly `size`; any number.
 struct FeatureShape {
@@ -37,6 +51,8 @@ struct FeatureDefinition {
   std::string vocabulary_url{};           // where it is read from instead
   bool one_hot = false;
   std::string encoder{};  // of a vector
+  /// Of the types that are told of an image: its feature, whose columns and `is_optional` they share.
+  std::string image_feature{};
   ImageSteps image{};
 };
 

@@ -152,6 +152,21 @@ TEST(Schema, ValuesAreChecked) {
   EXPECT_THAT(error_of("[features.a]\ntype='vector'"), HasSubstr("encoder is missing"));
 }
 
+TEST(Schema, WhatIsToldOfAnImageNamesItsFeature) {
+  const auto schema = parse_schema(
+      "[features.a]\ntype = 'image-width'\nimage = 'photo'\n"
+      "[features.photo]\ntype = 'image'\ncolumn = 'image_uri'\nuri = true\noptional = true\n",
+      "test.toml");
+  ASSERT_TRUE(schema);
+  EXPECT_THAT(schema->features[0].columns, ElementsAre("image_uri"));
+  EXPECT_TRUE(schema->features[0].is_optional);
+  EXPECT_THAT(schema_to_toml(*schema),
+              HasSubstr("[features.a]\ntype = \"image-width\"\nimage = \"photo\"\n"));
+  EXPECT_THAT(error_of("[features.a]\ntype = 'image-width'\n"), HasSubstr("image is missing"));
+  EXPECT_THAT(error_of("[features.a]\ntype = 'image-width'\nimage = 'b'\n[features.b]\ntype = 'bytes'\n"),
+              HasSubstr("[features.a]: image is \"b\", which is no feature of the type image"));
+}
+
 TEST(Schema, SplitsAreSharesOfTheWhole) {
   const auto of_splits = [](std::string_view lines) {
     return error_of(concat(lines, "\n[features.a]\ntype = 'int64'\n"));

@@ -66,31 +66,15 @@ Location receipt_location(const TaskContext& context, const ShardTask& task) {
   return context.work_folder().at(concat("shard-", task.split, "-", zero_padded(task.number, 5)));
 }
 
-std::string reason_of_fetch(const Error& error) {
-  switch (error.code) {
-    case Code::kNotFound:
-      return "not there";
-    case Code::kPermissionDenied:
-    case Code::kUnauthenticated:
-      return "may not be read";
-    case Code::kResourceExhausted:
-      return "larger than --max-cell";
-    case Code::kFailedPrecondition:
-      return "changed since it was listed";
-    case Code::kInvalidArgument:
-      return "no URL that can be read";
-    default:
-      return "could not be fetched";
-  }
-}
-
 // One shard, as it is written.
 class ShardTaskRun {
  public:
-  ShardTaskRun(const TaskContext& context, const Arrangement& arrangement, const ShardTask& task)
+  ShardTaskRun(const TaskContext& context, const Arrangement& arrangement, const ShardTask& task,
+               const ShardProgress& progress)
       : context_(context),
         arrangement_(arrangement),
         task_(task),
+        progress_(progress),
         maker_(context.plan.schema, arrangement.vocabularies, context.encoders) {
     for (const FeatureDefinition& feature : context.plan.schema.features) {
       if (feature.type != SchemaType::kLabel) continue;
@@ -138,6 +122,7 @@ class ShardTaskRun {
       const Status made = make_records(*ready, body);
       const Status got = filled.get();
       HEADRACE_CHECK(made);
+      tell();
       HEADRACE_CHECK(got);
       std::swap(ready, waiting);
     }
@@ -177,6 +162,12 @@ class ShardTaskRun {
                                          " of a slice of ", files.size(), "; start anew with --overwrite")};
   }
 
+  void tell() {
+    if (progress_) progress_(receipt_.in - told_rows_, receipt_.rejected - told_rejected_);
+    told_rows_ = receipt_.in;
+    told_rejected_ = receipt_.rejected;
+  }
+
   const Slice& slice_of(const BatchRow& row) const { return context_.plan.input.slices[row.slice]; }
 
   Status make_records(const RowBatch& batch, ShardBody& body) {
@@ -185,10 +176,12 @@ class ShardTaskRun {
     for (const BatchRow& row : batch.rows()) {
       ++receipt_.in;
       if (row.id == last_id_ && receipt_.in > 1) {
-        HEADRACE_CHECK(reject(row, "the id occurs twice", ""));
+        HEADRACE_CHECK(reject(row, std::string(kRepeatedId), describe_first_of_id()));
         continue;
       }
       last_id_ = row.id;
+      last_slice_ = row.slice;
+      last_place_ = row.place;
       if (is_duplicate(row) && context_.plan.duplicates == Duplicates::kDrop) {
         ++receipt_.dropped;
         HEADRACE_CHECK(remark(row, "dropped", "duplicate content", ""));
@@ -204,6 +197,13 @@ class ShardTaskRun {
                        [&](const MadeRecord& record) { return take(*chosen_[record.row], record, body); });
   }
 
+  std::string describe_first_of_id() const {
+    const std::string source = source_of(context_.plan.input.slices[last_slice_], last_place_);
+    return concat("column ", context_.plan.schema.id.value_or("id"), ": ",
+                  source.empty() ? "another object" : concat(source, ", row ", last_place_.row),
+                  " has it too");
+  }
+
   Status take(const BatchRow& row, const MadeRecord& record, ShardBody& body) {
     if (record.remark.is_rejection) return reject(row, record.remark.reason, record.remark.detail);
     HEADRACE_CHECK(body.add(record.example));
@@ -212,7 +212,8 @@ class ShardTaskRun {
       ++label_counts_[record.label_features[i]][static_cast<std::size_t>(record.labels[i])];
     if (record.remark) HEADRACE_CHECK(remark(row, "changed", record.remark.reason, record.remark.detail));
     if (is_duplicate(row)) HEADRACE_CHECK(remark(row, "duplicate", "duplicate content, kept", ""));
-    return context_.plan.reports_all ? report(row, "written", "", "", record.image) : Status{};
+    return context_.plan.reports_all || context_.plan.retries() ? report(row, "written", "", "", record.image)
+                                                                : Status{};
   }
 
   bool is_duplicate(const BatchRow& row) const {
@@ -288,12 +289,18 @@ class ShardTaskRun {
   const TaskContext& context_;
   const Arrangement& arrangement_;
   const ShardTask& task_;
+  const ShardProgress& progress_;
+  std::uint64_t told_rows_ = 0;
+  std::uint64_t told_rejected_ = 0;
   std::vector<std::shared_ptr<const RowsReader>> readers_;
   RecordMaker maker_;
   bool has_references_ = false;
   std::vector<const BatchRow*> chosen_;
   std::vector<std::span<const Cell>> cells_;
+  // Of the last row whose id is another than that before.
   std::string last_id_;
+  std::uint32_t last_slice_ = 0;
+  RowPlace last_place_;
   std::vector<const FeatureDefinition*> label_features_;
   std::vector<std::vector<std::uint64_t>> label_counts_;
   ReportBuilder report_;
@@ -355,8 +362,8 @@ Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
 }
 
 Result<ShardReceipt> write_shard(const TaskContext& context, const Arrangement& arrangement,
-                                 const ShardTask& task) {
-  return ShardTaskRun(context, arrangement, task).write();
+                                 const ShardTask& task, const ShardProgress& progress) {
+  return ShardTaskRun(context, arrangement, task, progress).write();
 }
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 /// bytes under the same names, whoever writes them and however often.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,12 +40,15 @@ Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const
 Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
                                                     const std::vector<ShardTask>& tasks);
 
+/// Is told of rows that were merged since it was told last, and of those among them that were rejected.
+using ShardProgress = std::function<void(std::uint64_t rows, std::uint64_t rejected)>;
+
 /// Writes shard, index, report, receipt, in this order: who finds a receipt finds the rest. Memory: some
 /// 16 MiB of rows, twice 8 MiB of what they refer to, a few members, and what the store's upload holds.
 /// \error kInvalidArgument  more rejects than `context.max_rejects`
 /// \error kDataLoss         the sorted rows are damaged
 /// \error kCancelled
 Result<ShardReceipt> write_shard(const TaskContext& context, const Arrangement& arrangement,
-                                 const ShardTask& task);
+                                 const ShardTask& task, const ShardProgress& progress = {});
 
 }  // namespace headrace

@@ -28,6 +28,7 @@ std::string slice_receipt_to_json(const SliceReceipt& receipt) {
                    {"reasons", receipt.reasons},
                    {"label_values", receipt.label_values},
                    {"first_rejection", receipt.first_rejection},
+                   {"retried", receipt.retried},
                    {"splits", json::object()},
                    {"runs", json::array()}};
   for (const auto& [name, totals] : receipt.splits) {
@@ -36,6 +37,7 @@ std::string slice_receipt_to_json(const SliceReceipt& receipt) {
   }
   for (const KeptRun& run : receipt.runs)
     document["runs"].push_back({{"key", run.key}, {"size_bytes", run.size_bytes}});
+  if (receipt.inputs) document["inputs"] = json::parse(manifest_part_to_json(*receipt.inputs));
   if (receipt.report) document["report"] = json::parse(manifest_part_to_json(*receipt.report));
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -49,10 +51,12 @@ Result<SliceReceipt> parse_slice_receipt(std::string_view text) {
         .counts = {counts.at("in"), counts.at("kept"), counts.at("rejected"), counts.at("ignored")},
         .reasons = document.at("reasons"),
         .label_values = document.at("label_values"),
+        .retried = document.at("retried"),
         .first_rejection = document.at("first_rejection")};
     for (const auto& [name, totals] : document.at("splits").items())
       receipt.splits[name] = {totals.at("rows"), totals.at("bytes"), totals.at("referenced_bytes")};
     for (const json& run : document.at("runs")) receipt.runs.push_back({run.at("key"), run.at("size_bytes")});
+    if (document.contains("inputs")) receipt.inputs = part_from(document.at("inputs"));
     if (document.contains("report")) receipt.report = part_from(document.at("report"));
     return receipt;
   } catch (const std::exception& exception) {

@@ -44,7 +44,10 @@ struct SliceReceipt {
   /// Label features → splits → values that occur → rows that are kept.
   std::map<std::string, std::map<std::string, LabelCounts>> label_values;
   std::vector<KeptRun> runs;
+  std::optional<ManifestPart> inputs;  // none if nothing was read
   std::optional<ManifestPart> report;  // none if there is nothing to tell
+  /// Of rows that were rejected before: that reason → rows.
+  std::map<std::string, std::uint64_t> retried;
   /// The first row that was rejected, as a message has it; empty if none was.
   std::string first_rejection;
 };

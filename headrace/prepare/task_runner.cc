@@ -84,10 +84,8 @@ class PhaseRun {
   Clock::time_point last_change_ = Clock::now();
 };
 
-}  // namespace
-
-Status run_tasks(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
-                 const TaskProgress& progress) {
+Status run_phases(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
+                  const TaskProgress& progress) {
   const std::uint64_t slices = context.plan.input.slices.size();
   const Phase reading{"reading", slices, 0, [&] { return unread_slices_of(context); },
                       [&](std::uint64_t slice) -> Status {
@@ -95,17 +93,23 @@ Status run_tasks(const TaskContext& context, TaskClaims& claims, const TaskRunOp
                         return {};
                       }};
   HEADRACE_CHECK(PhaseRun(context, claims, options, progress, reading).run());
+  if (context.map != nullptr) context.map->end_idle();
   HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(context));
   if (published) return {};
   HEADRACE_TRY(const PlanState state, look_at_plan(context, options.max_rejects));
   if (!state.arrangement) return Error{Code::kAborted, "slices that were read are gone; run it again"};
   const std::vector<ShardTask> tasks = state.arrangement->tasks();
-  const Phase writing{"writing", tasks.size(), slices, [&] { return unwritten_shards(context, tasks); },
-                      [&](std::uint64_t i) -> Status {
-                        HEADRACE_CHECK(write_shard(context, *state.arrangement, tasks[i]));
-                        return {};
-                      }};
+  const Phase writing{
+      "writing", tasks.size(), slices, [&] { return unwritten_shards(context, tasks); },
+      [&](std::uint64_t i) { return write_if_absent(context, *state.arrangement, tasks[i]); }};
   return PhaseRun(context, claims, options, progress, writing).run();
+}
+
+}  // namespace
+
+Status run_tasks(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
+                 const TaskProgress& progress) {
+  return unless_published(context, run_phases(context, claims, options, progress));
 }
 
 }  // namespace headrace

@@ -95,7 +95,9 @@ std::vector<StoreCounter> StoreRegistry::counters() const {
 
 Result<Location> StoreRegistry::open(std::string_view text) {
   std::error_code ignored;
-  HEADRACE_TRY(const Url url, parse_url(text, std::filesystem::current_path(ignored).string()));
+  const bool is_path = text.find("://") == text.npos;
+  HEADRACE_TRY(const Url url,
+               parse_url(text, is_path ? std::filesystem::current_path(ignored).string() : std::string()));
   std::unique_lock lock(open_->mutex);
   std::shared_ptr<Store>& store = open_->stores[concat(url.scheme, "://", url.authority)];
   if (store != nullptr) return Location{store, url.path, url};

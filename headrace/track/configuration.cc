@@ -60,6 +60,11 @@ Status check_configuration(const Location& object, const Configuration& configur
              ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
 }
 
+Status replace_configuration(const Location& object, const Configuration& configuration) {
+  HEADRACE_CHECK(write_text(*object.store, object.key, to_text(configuration)));
+  return {};
+}
+
 Status claim_configuration(const Location& object, const Configuration& configuration) {
   const auto created =
       write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});

@@ -23,6 +23,9 @@ Result<Configuration> read_configuration(const Location& object);
 /// \error kNotFound, kDataLoss
 Status check_configuration(const Location& object, const Configuration& configuration);
 
+/// Writes `object`, whatever was there.
+Status replace_configuration(const Location& object, const Configuration& configuration);
+
 /// Creates `object` with the configuration, or checks the one that is there.
 /// \error kFailedPrecondition  as `check_configuration`
 Status claim_configuration(const Location& object, const Configuration& configuration);

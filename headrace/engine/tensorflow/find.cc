@@ -5,6 +5,7 @@
 #include "headrace/engine/tensorflow/api.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/io/child_process.h"
+#include "headrace/io/python_program.h"
 
 namespace headrace {
 
@@ -30,35 +31,6 @@ Result<TensorFlowLibrary> library_at(const fs::path& path, std::string_view name
   return TensorFlowLibrary{resolved.string(), resolved.parent_path().string()};
 }
 
-bool is_executable_file(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  constexpr auto kAnyExecute = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
-  return fs::is_regular_file(status) && (status.permissions() & kAnyExecute) != fs::perms::none;
-}
-
-/// A program by path, or by name on PATH.
-std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
-  if (name.find('/') != std::string::npos) {
-    return is_executable_file(name) ? std::optional(name) : std::nullopt;
-  }
-  for (const std::string& folder :
-       split(environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin"), ':')) {
-    const std::string path = concat(folder, '/', name);
-    if (!folder.empty() && is_executable_file(path)) return path;
-  }
-  return std::nullopt;
-}
-
-/// HEADRACE_PYTHON; none if it is not set. \error kNotFound  it names no program
-Result<std::optional<std::string>> chosen_interpreter(const Environment& environment) {
-  const auto named = environment.get("HEADRACE_PYTHON");
-  if (!named) return std::optional<std::string>{};
-  auto found = find_program(*named, environment);
-  if (!found) return Error{Code::kNotFound, concat("HEADRACE_PYTHON is ", *named, ", which is no program")};
-  return found;
-}
-
 }  // namespace
 
 void set_tensorflow_environment() {
@@ -72,7 +44,7 @@ Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environ
   if (!path.empty()) return library_at(path, "the option given");
   if (const auto named = environment.get("HEADRACE_TENSORFLOW"))
     return library_at(*named, "HEADRACE_TENSORFLOW");
-  HEADRACE_TRY(auto interpreter, chosen_interpreter(environment));
+  HEADRACE_TRY(auto interpreter, chosen_python(environment));
   if (!interpreter) interpreter = find_program("python3", environment);
   if (!interpreter)
     return Error{Code::kNotFound, concat("no python3 on PATH to ask for TensorFlow: ", kAdvice)};
@@ -92,7 +64,7 @@ Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environ
 }
 
 Result<std::string> find_interpreter(const Environment& environment, const std::string& tensorflow_folder) {
-  HEADRACE_TRY(const auto chosen, chosen_interpreter(environment));
+  HEADRACE_TRY(const auto chosen, chosen_python(environment));
   if (chosen) return *chosen;
   // <prefix>/lib/python3.11/site-packages/tensorflow
   const fs::path prefix = fs::path(tensorflow_folder).parent_path().parent_path().parent_path().parent_path();

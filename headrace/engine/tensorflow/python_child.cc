@@ -1,6 +1,6 @@
 #include "headrace/engine/tensorflow/python_child.h"
 
-#include "headrace/base/text.h"
+#include "headrace/io/python_program.h"
 
 namespace headrace {
 
@@ -15,9 +15,7 @@ const std::pair<std::string, std::string> kVariables[] = {
 
 std::map<std::string, std::string, std::less<>> python_variables(const TraceOptions& options,
                                                                  const Environment& environment) {
-  auto variables = environment.variables;
-  const std::string path = environment.get("PYTHONPATH").value_or("");
-  variables["PYTHONPATH"] = path.empty() ? options.package_folder : concat(options.package_folder, ':', path);
+  auto variables = variables_with_package(options.package_folder, environment);
   for (const auto& [name, value] : kVariables) variables.insert_or_assign(name, value);
   return variables;
 }

@@ -130,19 +130,6 @@ void read_description(const Json& json, TracedModel& model) {
 
 }  // namespace
 
-Result<std::string> find_python_package(const std::string& executable) {
-  const fs::path folder = fs::path(executable).parent_path();
-  // Of a checkout's build; of an installation; of a wheel, which holds headrace/bin/headrace.
-  for (const char* const candidate : {"../python", "../lib/headrace/python", "../.."}) {
-    std::error_code ignored;
-    const fs::path found = fs::weakly_canonical(folder / candidate, ignored);
-    if (fs::exists(found / "headrace" / "__init__.py", ignored)) return found.string();
-  }
-  return Error{Code::kNotFound,
-               concat("the Python package headrace is neither at ", folder.string(), "/../python nor at ",
-                      folder.string(), "/../lib/headrace/python nor at ", folder.string(), "/../..")};
-}
-
 Result<TracedModel> read_traced_model(const std::string& folder) {
   TracedModel model;
   model.folder = folder;

@@ -35,7 +35,7 @@ struct TraceRequest {
 
 struct TraceOptions {
   std::string interpreter;     // as `find_interpreter` gives it
-  std::string package_folder;  // the one that holds the package `headrace`; see `find_python_package`
+  std::string package_folder;  // the one that holds the package `headrace`; see io/python_program.h
   std::string cache_folder;    // made if it is not there
   /// What the engine runs, as in "2.21.0": the interpreter must have the same. Empty: any.
   std::string tensorflow_version{};
@@ -88,11 +88,6 @@ struct TracedModel {
   std::vector<TracedLayer> layers;
   std::uint64_t parameters = 0;
 };
-
-/// The folder whose `headrace` is the Python package that belongs to this executable: <its folder>/../python,
-/// or <its folder>/../lib/headrace/python.
-/// \error kNotFound
-Result<std::string> find_python_package(const std::string& executable);
 
 /// Traces the model, or finds the trace in the cache (0.1 s against 4 to 15). The interpreter runs in this
 /// process's working folder, whose modules it finds; `environment` is passed on to it. Safe to call from

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The byte-order mark of UTF-8, which programs of Windows put before a text.
+/// \file Byte-order marks, which programs of Windows put before a text.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,14 @@ namespace headrace {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Takes it off a text that comes in pieces, cut anywhere.
+/// Of a file that begins like this, what to tell about it; its lines are no text.
+inline constexpr std::string_view kIsUtf16 =
+    "is UTF-16, which is not read: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
+inline bool begins_as_utf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
+/// Takes that of UTF-8 off a text that comes in pieces, cut anywhere.
 class ByteOrderMark {
  public:
   /// What is left of the piece goes to `use`, in one or two parts.

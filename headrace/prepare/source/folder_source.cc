@@ -10,12 +10,15 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kPageObjects = 10'000;  // bounds what is held of a listing
+// Bounds what is held of a listing; some stores list from the beginning each time.
+constexpr std::size_t kPageObjects = 65'536;
 
 class FolderSource final : public RowSource {
  public:
-  FolderSource(const Location& folder, Layout layout, const Slice& slice, std::uint64_t cell_limit_bytes)
+  FolderSource(const Location& folder, Layout layout, const Slice& slice, std::uint64_t cell_limit_bytes,
+               const KnownInputs* known)
       : folder_(folder),
+        known_(known),
         prefix_(folder_prefix(folder.key)),
         base_url_(concat(folder.url.text(), '/')),
         last_(concat(prefix_, slice.last)),
@@ -25,24 +28,41 @@ class FolderSource final : public RowSource {
         listed_up_to_(slice.after.empty() ? "" : concat(prefix_, slice.after)) {}
 
   Result<std::optional<SourceRow>> next() override {
-    if (position_ == page_.size() && !has_ended_) HEADRACE_CHECK(load_page());
-    if (position_ == page_.size()) return std::optional<SourceRow>();
-    const ObjectInfo& object = page_[position_++];
-    consumed_bytes_ += object.size_bytes;
-    std::string path = object.key.substr(prefix_.size());
-    url_ = concat(base_url_, path);
-    SourceRow row = rows_.classify(std::move(path), {}, {.file = 0, .row = ++row_});
-    if (row.verdict != RowVerdict::kRow) return std::optional(std::move(row));
-    if (object.size_bytes > cell_limit_bytes_)
-      return std::optional(rows_.reject_as_too_large(format_size(object.size_bytes)));
-    return std::optional(rows_.row(
-        {.kind = CellKind::kReference,
-         .reference = {.url = url_, .version = object.version.token, .size_bytes = object.size_bytes}}));
+    while (true) {
+      if (position_ == page_.size() && !has_ended_) HEADRACE_CHECK(load_page());
+      if (position_ == page_.size()) return std::optional<SourceRow>();
+      const ObjectInfo& object = page_[position_++];
+      consumed_bytes_ += object.size_bytes;
+      ++row_;
+      HEADRACE_TRY(const bool is_new, look(object));
+      if (is_new) return std::optional(row_of(object));
+    }
   }
 
   std::uint64_t consumed_bytes() const override { return consumed_bytes_; }
 
  private:
+  // Whether an object is to be read; its URL becomes the current one.
+  Result<bool> look(const ObjectInfo& object) {
+    url_ = concat(base_url_, std::string_view(object.key).substr(prefix_.size()));
+    if (known_ == nullptr) return true;
+    const KnownInputs::Match match = known_->look(url_, object.version.token);
+    if (match == KnownInputs::Match::kChanged) return changed_since_read(url_);
+    return match == KnownInputs::Match::kNew;
+  }
+
+  SourceRow row_of(const ObjectInfo& object) {
+    const Reference reference{.url = url_, .version = object.version.token, .size_bytes = object.size_bytes};
+    SourceRow row = rows_.classify(object.key.substr(prefix_.size()), {}, {.file = 0, .row = row_});
+    if (row.verdict == RowVerdict::kRow) {
+      row = object.size_bytes > cell_limit_bytes_
+                ? rows_.reject_as_too_large(format_size(object.size_bytes))
+                : rows_.row({.kind = CellKind::kReference, .reference = reference});
+    }
+    row.object = reference;
+    return row;
+  }
+
   // An empty page is the end, where it is known whether the folder is as it was.
   Status load_page() {
     page_.clear();
@@ -64,6 +84,7 @@ class FolderSource final : public RowSource {
   }
 
   const Location folder_;
+  const KnownInputs* const known_;
   const std::string prefix_;
   const std::string base_url_;
   const std::string last_;
@@ -83,8 +104,8 @@ class FolderSource final : public RowSource {
 }  // namespace
 
 std::unique_ptr<RowSource> open_folder_range(const Location& folder, Layout layout, const Slice& slice,
-                                             std::uint64_t cell_limit_bytes) {
-  return std::make_unique<FolderSource>(folder, layout, slice, cell_limit_bytes);
+                                             std::uint64_t cell_limit_bytes, const KnownInputs* known) {
+  return std::make_unique<FolderSource>(folder, layout, slice, cell_limit_bytes, known);
 }
 
 }  // namespace headrace

@@ -11,6 +11,7 @@
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/prepare/source/json_lines_source.h"
 #include "headrace/prepare/source/record_source.h"
+#include "headrace/prepare/source/staged_rows.h"
 #include "headrace/prepare/source/table_source.h"
 #include "headrace/prepare/source/webdataset_source.h"
 #include "headrace/store/glob.h"
@@ -103,6 +104,8 @@ Input input_of_files(const Location& location, InputFormat format, const std::ve
                      const SliceLimits& limits) {
   Input input{.format = format, .url = location.url.text()};
   FolderDigest digest;
+  // The names of staged parts have digests in them: staged again, they are the same.
+  const bool is_staged = is_staged_folder(location.key);
   for (const ObjectInfo& object : objects) {
     const bool fits = !input.slices.empty() && input.slices.back().size_bytes <= limits.size_bytes &&
                       object.size_bytes <= limits.size_bytes - input.slices.back().size_bytes;
@@ -115,7 +118,7 @@ Input input_of_files(const Location& location, InputFormat format, const std::ve
     slice.size_bytes += object.size_bytes;
     ++input.objects;
     input.size_bytes += object.size_bytes;
-    digest.add(object);
+    digest.add(is_staged ? ObjectInfo{.key = object.key, .size_bytes = object.size_bytes} : object);
   }
   const bool is_object = objects.size() == 1 && objects.front().key == location.key;
   input.version = is_object ? objects.front().version.token : digest.finish();
@@ -228,12 +231,30 @@ Result<Input> find_input(const Location& location, InputFormat format, const Sli
   return input_of_files(location, format, *matches, limits);
 }
 
+Status check_staged_rows(const Input& input, const Location& output) {
+  Url own = output.url;
+  own.path = join_key(output.key, concat(kStagedFolder, "/"));
+  for (const Slice& slice : input.slices) {
+    for (const InputFile& file : slice.files) {
+      const std::optional<StagedPart> staged = staged_part(file.url);
+      const bool is_trusted = !staged || staged->is_from_store || file.url.starts_with("file://") ||
+                              file.url.starts_with(own.text());
+      if (is_trusted) continue;
+      return Error{Code::kPermissionDenied,
+                   concat(file.url,
+                          " is staged for the data set that it lies below, and may name files of "
+                          "this machine; prepare what it was made of")};
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
-                                              std::uint64_t cell_limit_bytes) {
+                                              std::uint64_t cell_limit_bytes, const KnownInputs* known) {
   HEADRACE_TRY(const Location location, stores.open(input.url));
   const auto layout = layout_of(input.format);
   if (layout && slice.is_range_of_folder())
-    return open_folder_range(location, *layout, slice, cell_limit_bytes);
+    return open_folder_range(location, *layout, slice, cell_limit_bytes, known);
   HEADRACE_TRY(std::vector<SourceFile> files, open_files(location, slice, stores));
   const bool is_object = slice.files.size() == 1 && slice.files.front().url == input.url;
   const ArchiveOptions options{.cell_limit_bytes = cell_limit_bytes, .names_archives = !is_object};

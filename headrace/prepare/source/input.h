@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/prepare/source/known_inputs.h"
 #include "headrace/prepare/source/row_source.h"
 #include "headrace/store/registry.h"
 
@@ -75,6 +76,11 @@ struct SliceLimits {
 /// \error kFailedPrecondition  a published shard is missing or altered
 Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits = {});
 
+/// Staged rows may name files of the machine that staged them (staged_rows.h), so none are taken from another
+/// place in a store.
+/// \error kPermissionDenied  the input has such rows, and they do not lie below `output`
+Status check_staged_rows(const Input& input, const Location& output);
+
 /// The format that names tell: endings, or how deep a folder's files lie; looks at the first 1,000 of them.
 /// Of a tar or zip, those of its files, up to the one at its 64th MiB.
 /// \error kInvalidArgument  they tell none, or several; says what can be named
@@ -84,9 +90,11 @@ Result<InputFormat> guess_input_format(const Location& location);
 /// The most that one cell, a file of a folder, or a record may have.
 inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
 
-/// `stores` must outlive the source. Ids of rows in archives begin with the archive's name, unless the input
-/// is that one object.
+/// `stores` and `known` must outlive the source. Ids of rows in archives begin with the archive's name,
+/// unless the input is that one object. Of a folder whose objects are rows, those in `known` are passed over.
+/// \error kFailedPrecondition  one of them has changed since
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
-                                              std::uint64_t cell_limit_bytes = kCellLimitBytes);
+                                              std::uint64_t cell_limit_bytes = kCellLimitBytes,
+                                              const KnownInputs* known = nullptr);
 
 }  // namespace headrace

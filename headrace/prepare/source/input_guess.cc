@@ -29,6 +29,7 @@ class Guess {
 
   // Of a file below a folder or in an archive.
   void add_path(std::string_view path) {
+    if (is_arrow_name(path)) arrow_file_ = printable_line(path, kNameBytes);
     if (classify_path(Layout::kImageFolder, path).verdict == PathVerdict::kExample)
       return add(InputFormat::kImageFolder, path);
     const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
@@ -41,6 +42,12 @@ class Guess {
 
   Result<InputFormat> finish() const {
     if (found_.size() == 1) return found_.begin()->first;
+    if (found_.empty() && !arrow_file_.empty()) {
+      return Error{
+          Code::kInvalidArgument,
+          concat(arrow_file_, " in ", name_, " is a table of Arrow, which headrace.prepare(…) of Python ",
+                 "reads, not this command: docs/how-to/prepare-from-python.md")};
+    }
     std::vector<std::string> told;
     for (const auto& [format, path] : found_)
       told.push_back(concat(input_format_name(format), " (", path, ")"));
@@ -53,6 +60,7 @@ class Guess {
 
  private:
   const std::string name_;
+  std::string arrow_file_;
   std::map<InputFormat, std::string> found_;
 };
 
@@ -82,7 +90,11 @@ Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& ob
 Result<InputFormat> guess_object(const Location& location, const ObjectInfo& object) {
   if (is_archive_name(location.key)) return guess_archive(location, object);
   Guess guess(location.describe());
-  if (const auto format = format_of_name(location.key)) guess.add(*format, last_segment(location.key));
+  if (const auto format = format_of_name(location.key)) {
+    guess.add(*format, last_segment(location.key));
+  } else if (is_arrow_name(location.key)) {
+    guess.add_path(last_segment(location.key));
+  }
   return guess.finish();
 }
 

@@ -70,12 +70,20 @@ TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
       "(train/cats/1.jpg) and csv (a.csv); name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, "
       "webdataset, tfrecord");
   EXPECT_EQ(
-      guess_folder({"a.parquet"}),
+      guess_folder({"a.orc"}),
       "the format of memory://test/folder-2 cannot be told by names: none has an ending or lies in folders "
       "that say it; name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
-  EXPECT_NE(guess("folder-2/a.parquet").find("cannot be told by names"), std::string::npos);
+  EXPECT_NE(guess("folder-2/a.orc").find("cannot be told by names"), std::string::npos);
   EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
             std::string::npos);
+}
+
+TEST_F(GuessInputFormat, TablesOfArrowAreReadByPython) {
+  EXPECT_NE(guess_folder({"a.parquet"}).find("a.parquet in memory://test/folder-1 is a table of Arrow"),
+            std::string::npos);
+  for (const char* key : {"folder-1/a.parquet", "folder-1/*.parquet"})
+    EXPECT_NE(guess(key).find("headrace.prepare(…) of Python"), std::string::npos) << guess(key);
+  EXPECT_EQ(guess_folder({"a.parquet", "b.csv"}), "csv");
 }
 
 TEST_F(GuessInputFormat, OnlyTheFirstThousandNamesAreLookedAt) {

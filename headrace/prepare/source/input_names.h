@@ -22,6 +22,9 @@ std::optional<InputFormat> format_of_name(std::string_view name);
 /// Whether it ends as a tar or zip does, compressed or not.
 bool is_archive_name(std::string_view name);
 
+/// Whether it ends as files of Arrow do: ".parquet", ".feather", ".arrow".
+bool is_arrow_name(std::string_view name);
+
 /// Whether a part of the path begins with '.' or is "__MACOSX".
 bool is_hidden_path(std::string_view path);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/staged_rows.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"
 
@@ -105,6 +106,32 @@ TEST_F(FindInput, TheVersionTellsWhetherItIsTheSame) {
   put("in/a.csv", "z");
   EXPECT_NE(object, find("in/a.csv", InputFormat::kCsv)->version);
   EXPECT_NE(folder, find("in", InputFormat::kCsv)->version);
+}
+
+TEST_F(FindInput, StagedRowsAreTheSameWhoeverWroteThem) {
+  const std::string folder = concat("out/", kStagedFolder);
+  const std::string part = concat(folder, "/rows-000000000000-0123456789abcdef0123456789abcdef.tfrecord");
+  put(part, "x");
+  const auto first = find(folder, InputFormat::kTfrecord);
+  put(part, "y");
+  const auto again = find(folder, InputFormat::kTfrecord);
+  EXPECT_EQ(again->version, first->version);
+  EXPECT_NE(again->slices[0].files[0].version, first->slices[0].files[0].version);
+  put(concat(folder, "/rows-000000000001-0123456789abcdef0123456789abcdef.tfrecord"), "z");
+  EXPECT_NE(find(folder, InputFormat::kTfrecord)->version, first->version);
+}
+
+TEST_F(FindInput, StagedRowsAreOfTheDataSetThatTheyLieBelow) {
+  const std::string part = "rows-000000000000-0123456789abcdef0123456789abcdef.tfrecord";
+  for (const std::string& name : {part, concat("stored-", part)}) {
+    const std::string key = concat("out/", kStagedFolder, "/", name);
+    put(key, "x");
+    const auto input = find(key, InputFormat::kTfrecord);
+    EXPECT_TRUE(check_staged_rows(*input, at("out")));
+    const Status elsewhere = check_staged_rows(*input, at("other"));
+    ASSERT_EQ(static_cast<bool>(elsewhere), name != part);
+    if (!elsewhere) EXPECT_EQ(elsewhere.error().code, Code::kPermissionDenied);
+  }
 }
 
 TEST_F(FindInput, WhatIsNotThereIsNotFound) {

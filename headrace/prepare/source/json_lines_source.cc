@@ -12,7 +12,8 @@ class JsonLinesParser final : public RowParser {
  public:
   explicit JsonLinesParser(std::uint64_t cell_limit_bytes) : cell_limit_bytes_(cell_limit_bytes) {}
 
-  void begin_file(std::string_view, std::string_view name, std::uint32_t number) override {
+  void begin_file(std::string_view where, std::string_view name, std::uint32_t number) override {
+    where_ = where;
     id_.begin_file(name);
     place_ = {.file = number};
     reader_.emplace(row_limit_bytes(cell_limit_bytes_));
@@ -23,6 +24,8 @@ class JsonLinesParser final : public RowParser {
   Result<std::optional<SourceRow>> next() override {
     while (const std::optional<Line> line = reader_->next()) {
       std::string_view text = line->text;
+      if (line->offset_bytes == 0 && begins_as_utf16(text))
+        return Error{Code::kInvalidArgument, concat(where_, " ", kIsUtf16)};
       // Of a file that was put together from several, some begin a line other than the first.
       if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
       if (line->is_too_long || !trim(text).empty()) return std::optional(take(*line, text));
@@ -54,6 +57,7 @@ class JsonLinesParser final : public RowParser {
 
   const std::uint64_t cell_limit_bytes_;
   RowCells cells_;
+  std::string where_;
   RowId id_;
   RowPlace place_;
   std::optional<LineReader> reader_;

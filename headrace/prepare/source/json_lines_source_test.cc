@@ -55,6 +55,11 @@ TEST(JsonLinesSource, AByteOrderMarkIsPassedOver) {
               ElementsAre("0:1 a@0 a=i[1]", "0:3 a@15 a=i[2]"));
 }
 
+TEST(JsonLinesSource, Utf16IsAnErrorThatSaysSo) {
+  EXPECT_THAT(read(std::string("\xFF\xFE{\0\n\0", 6)),
+              ElementsAre(HasSubstr("a is UTF-16, which is not read: convert it to UTF-8")));
+}
+
 TEST(JsonLinesSource, FilesFollowOneAnotherAndGzipIsTakenOff) {
   EXPECT_THAT(
       read(FilesInMemory().add("x/a", "{\"a\":1}").add("b", "").add("c", gzipped("{\"c\":2}\n{\"d\":3}"))),

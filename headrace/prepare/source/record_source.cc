@@ -3,6 +3,7 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/prepare/source/example_cells.h"
+#include "headrace/prepare/source/staged_rows.h"
 #include "headrace/record/tfrecord.h"
 
 namespace headrace {
@@ -14,7 +15,9 @@ class RecordParser final : public RowParser {
       : limit_bytes_(std::min(cell_limit_bytes, kNoRecordLimitBytes)), cells_(cell_limit_bytes) {}
 
   void begin_file(std::string_view, std::string_view name, std::uint32_t number) override {
-    id_.begin_file(name);
+    const std::optional<StagedPart> staged = parse_staged_name(name);
+    id_.begin_file(staged ? "rows" : name);
+    rows_before_ = staged ? staged->rows_before : 0;
     place_ = {.file = number};
     buffer_.clear();
     at_ = 0;
@@ -75,7 +78,7 @@ class RecordParser final : public RowParser {
 
   SourceRow row() {
     ++place_.row;
-    return {.place = place_, .id = id_.of(place_.row)};
+    return {.place = place_, .id = id_.of(rows_before_ + place_.row)};
   }
 
   SourceRow rejected(std::string_view reason, std::string_view detail) {
@@ -122,6 +125,7 @@ class RecordParser final : public RowParser {
 
   // Of the file that is read.
   RowId id_;
+  std::uint64_t rows_before_ = 0;  // of rows that are staged, in other files
   RowPlace place_;
   Bytes buffer_;
   std::size_t at_ = 0;  // in it

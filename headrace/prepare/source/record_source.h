@@ -11,8 +11,9 @@
 namespace headrace {
 
 /// Files of records, plain, gzip or zlib. The number of a row is the record's, and an id is
-/// "<file>@<number>". A feature is a column: of one byte string, bytes; of floats or int64s, these, however
-/// many; a byte list without any, or a feature of no kind, is missing.
+/// "<file>@<number>"; of rows that are staged (staged_rows.h) "rows@<number>", counted over all files. A
+/// feature is a column: of one byte string, bytes; of floats or int64s, these, however many; a byte list
+/// without any, or a feature of no kind, is missing.
 ///
 /// Rejected are records that are no tf.Example, have several byte strings in a feature, or are larger than a
 /// cell may be. Damage of the framing counts as one record, which is rejected too, however many were lost

@@ -80,6 +80,15 @@ std::string zlib_wrapped(const std::string& content) {
   return out;
 }
 
+TEST(RecordSource, StagedRowsAreCountedOverAllParts) {
+  const std::string part = "rows-000000000100-0123456789abcdef0123456789abcdef.tfrecord";
+  EXPECT_THAT(read(FilesInMemory().add(part, example(1) + example(2))),
+              ElementsAre("0:1 rows@101 n=i[1]", "0:2 rows@102 n=i[2]"));
+  EXPECT_THAT(read(FilesInMemory().add("stored-" + part, example(1))), ElementsAre("0:1 rows@101 n=i[1]"));
+  for (const std::string& name : {std::string("rows-1.tfrecord"), "a/" + part, part + ".gz"})
+    EXPECT_THAT(read(FilesInMemory().add(name, example(1))), ElementsAre("0:1 " + name + "@1 n=i[1]"));
+}
+
 TEST(RecordSource, EachKindOfFeatureHasItsKindOfCell) {
   const std::vector<float> floats = {1.5F, -2};
   const std::vector<std::int64_t> int64s = {-1, 1LL << 40};

@@ -2,7 +2,6 @@
 
 /// \file What all formats of files share: files one after another, their bytes to rows.
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,13 +20,6 @@ struct RowProblem {
   std::string reason;
   std::string detail;
 };
-
-/// A row may have four times the bytes that a cell may: 256 MiB.
-constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
-  return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);
-}
-/// A heading, an object, a record.
-inline constexpr std::size_t kMaxColumns = 10'000;
 
 /// Rows of the bytes of one file after another. What it gives depends on the bytes, not on how they were cut.
 /// One thread at a time.

@@ -14,11 +14,6 @@
 
 namespace headrace {
 
-struct NamedCell {
-  std::string_view name;  // of the column
-  Cell cell;
-};
-
 enum class RowVerdict : std::uint8_t {
   kRow,
   kIgnored,   // known to the format, but no row: a README, a cell of another layout
@@ -31,6 +26,8 @@ struct SourceRow {
   /// Unique in the input, whatever slices it is cut into: a path, or "<file>@<offset>". Of what is no row:
   /// how it is called in a report.
   std::string_view id{};
+  /// Of a folder whose objects are rows: the object that this is.
+  std::optional<Reference> object{};
   /// Of a row. None occurs twice.
   std::span<const NamedCell> cells{};
   /// Of what is no row: a short phrase, the same for all of a kind; and what it is about.

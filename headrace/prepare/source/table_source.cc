@@ -84,16 +84,30 @@ class TableParser final : public RowParser {
   }
 
   Status read_heading(const CsvRow& row) {
+    std::vector<std::string> names;
+    for (const std::string_view cell : row.cells) names.emplace_back(trim(cell));
+    HEADRACE_CHECK(check_text(names));
     if (row.problem == CsvProblem::kTooManyCells)
       return invalid(concat("has a heading of more than ", kMaxColumns, " columns"));
     if (row.problem != CsvProblem::kNone)
       return invalid(
           concat("has no sound heading: ", describe_problem(row).reason, ": ", describe_problem(row).detail));
-    std::vector<std::string> names;
-    for (const std::string_view cell : row.cells) names.emplace_back(trim(cell));
     HEADRACE_TRY(const std::vector<std::size_t> order, sort_names(names));
     if (names_.empty()) return begin_table(std::move(names), order);
     return go_on_with(names, order);
+  }
+
+  // What the bytes of a heading say of the whole file.
+  Status check_text(const std::vector<std::string>& names) const {
+    if (!names.empty() && begins_as_utf16(names.front())) return invalid(kIsUtf16);
+    for (const std::string& name : names) {
+      if (name.find('\0') != name.npos)
+        return invalid("has zero bytes in its heading: it is no text, or UTF-16; convert it to UTF-8");
+      const std::size_t at = name.find('\r');
+      if (at != name.npos && name[at + 1] != '\n')
+        return invalid("has lines that end with CR alone: convert them to LF (tr '\\r' '\\n')");
+    }
+    return {};
   }
 
   // The numbers of the columns, ascending by name.
@@ -168,10 +182,12 @@ class TableParser final : public RowParser {
               concat(place_text(row), ": ", more, row.cells.size(), " cells, where the heading has ",
                      column_of_.size())};
     }
+    std::string what = concat(", ", column_text(row.problem_cell));
     // What cell that happened in depends on how the bytes were cut.
-    const std::string what = row.problem == CsvProblem::kRowTooLarge
-                                 ? concat(": at most ", csv_options_.max_row_bytes, " bytes are read")
-                                 : concat(", ", column_text(row.problem_cell));
+    if (row.problem == CsvProblem::kRowTooLarge)
+      what = concat(": ", row.size_bytes, " bytes, at most ", csv_options_.max_row_bytes, " are read");
+    if (row.problem == CsvProblem::kQuoteNotClosed)
+      what += concat(": the ", row.size_bytes, " bytes from its row to the end of the file are lost");
     return {std::string(problem_text(row.problem)), concat(place_text(row), what)};
   }
 

@@ -77,6 +77,14 @@ TEST(TableSource, AHeadingThatIsNoneIsAnError) {
            {"\xEF\xBB\xBF", "is empty"},
            {"a, ,c\n", "without a name for column 2"},
            {"a,b,c,b \n", "names column 4 as column 2, \"b\""},
+           {std::string("\xFF\xFE"
+                        "a\0,\0b\0\n\0",
+                        10),
+            "is UTF-16, which is not read: convert it to UTF-8"},
+           {std::string("\xFE\xFF\0a\0\n", 6), "is UTF-16"},
+           {std::string("a\0,\0b\0\n\0", 8), "zero bytes in its heading"},
+           {"a,b\r1,2\r3,4\r", "lines that end with CR alone"},
+           {"a\r1\r2\r", "lines that end with CR alone"},
            {"a,\"b", "quote that is not closed: row 1 (line 1), column 2"},
            {std::string(kMaxColumns, ',') + "\n", "more than 10000 columns"}}) {
     EXPECT_THAT(read(content), ElementsAre(AllOf(StartsWith("INVALID_ARGUMENT memory://test/input/a.csv"),
@@ -104,7 +112,8 @@ TEST(TableSource, QuotesOutOfPlaceRejectTheirRow) {
       read("a,b\nx,\"y\"z\n1,2\n3,\"4\n5,6\n"),
       ElementsAre("0:2 a.csv@4 rejected: text after a closing quote: row 2 (line 2), column 2 (\"b\")",
                   "0:3 a.csv@11 a='1' b='2'",
-                  "0:4 a.csv@15 rejected: quote that is not closed: row 4 (line 4), column 2 (\"b\")"));
+                  "0:4 a.csv@15 rejected: quote that is not closed: row 4 (line 4), column 2 (\"b\"): the "
+                  "9 bytes from its row to the end of the file are lost"));
 }
 
 TEST(TableSource, ACellOrRowThatIsTooLargeIsRejectedAndTheNextIsRead) {
@@ -112,8 +121,8 @@ TEST(TableSource, ACellOrRowThatIsTooLargeIsRejectedAndTheNextIsRead) {
       read("a,b\n1,12345\n" + std::string(4'000'000, 'x') + ",2\n1,1234\n", {.cell_limit_bytes = 4}),
       ElementsAre("0:2 a.csv@4 rejected: cell larger than the limit: row 2 (line 2), column 2 (\"b\"): 5 "
                   "bytes, at most 4 are read",
-                  "0:3 a.csv@12 rejected: row larger than the limit: row 3 (line 3): at "
-                  "most 16 bytes are read",
+                  "0:3 a.csv@12 rejected: row larger than the limit: row 3 (line 3): "
+                  "4000003 bytes, at most 16 are read",
                   "0:4 a.csv@4000015 a='1' b='1234'"));
 }
 

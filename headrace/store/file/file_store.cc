@@ -158,7 +158,7 @@ class FileStore final : public Store {
     HEADRACE_TRY(const FileDescriptor file, open_for_read(key));
     struct stat status {};
     HEADRACE_CHECK(stat_open(file, key, status));
-    if (options.if_version) HEADRACE_CHECK(check_unchanged(file, key, *options.if_version));
+    if (options.if_version) HEADRACE_CHECK(check_version(status, key, *options.if_version));
     if (options.offset_bytes > static_cast<std::uint64_t>(status.st_size)) {
       return Error{Code::kOutOfRange, concat("offset ", options.offset_bytes, " lies past the end of ",
                                              describe(key), ", which has ", status.st_size, " bytes")};
@@ -175,7 +175,11 @@ class FileStore final : public Store {
       if (count == 0) break;
       done += static_cast<std::size_t>(count);
     }
-    if (options.if_version) HEADRACE_CHECK(check_unchanged(file, key, *options.if_version));
+    // Programs that know nothing of stores write files in place: so the version is looked at again.
+    if (options.if_version) {
+      HEADRACE_CHECK(stat_open(file, key, status));
+      HEADRACE_CHECK(check_version(status, key, *options.if_version));
+    }
     return ReadResult{done, info_of(key, status)};
   }
 
@@ -326,10 +330,7 @@ class FileStore final : public Store {
     return {};
   }
 
-  // Programs that know nothing of stores write files in place: so before what was read, and after it.
-  Status check_unchanged(const FileDescriptor& file, std::string_view key, const Version& version) const {
-    struct stat status {};
-    HEADRACE_CHECK(stat_open(file, key, status));
+  Status check_version(const struct stat& status, std::string_view key, const Version& version) const {
     if (version_of(status) == version) return {};
     return Error{Code::kFailedPrecondition,
                  concat(describe(key), " was changed since it was last looked at")};

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace._src import sources, user_model
+from headrace._src import sources, user_function, user_model
 from headrace._src.channel import Channel, end_with, quiet_unless_it_fails
 from headrace._src.errors import ModelError
 from headrace.errors import Error
@@ -126,7 +126,7 @@ def _callbacks(request: dict[str, Any], model: keras.Model, steps_per_epoch: int
         "seed": request["seed"],
         "run": request["run"],
     }
-    made = user_model.call(user_model.load_function(name), name, offered, {})
+    made = user_model.call(user_function.load_function(name), name, offered, {})
     if not isinstance(made, list | tuple) or not all(isinstance(c, keras.callbacks.Callback) for c in made):
         raise ModelError("callbacks", f"{name} returned {made!r}: it has to return a list of Keras callbacks")
     from headrace.keras import Resume

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import inspect
-import os
 import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from headrace._src import sources
 from headrace._src.errors import ModelError
+from headrace._src.user_function import load_function
 
 if TYPE_CHECKING:
     import keras
@@ -35,34 +32,6 @@ def make(name: str, spec_data: dict, seed: int) -> tuple[keras.Model, Spec]:
     check_compiled(model, name)
     build(model, name, spec)
     return model, spec
-
-
-def load_function(name: str):
-    module_name, function_name = sources.split_model_name(name)
-    file = name.rpartition(":")[0]
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # whatever the user's module raises is the answer
-        if isinstance(error, ModuleNotFoundError) and error.name == module_name.partition(".")[0]:
-            raise ModelError(
-                "import",
-                f"there is no Python module '{module_name}': run where it lies, or set PYTHONPATH",
-            ) from error
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        reason = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-        raise ModelError("import", f"module '{module_name}' does not import: {reason}") from error
-    if file.endswith(".py") and not os.path.samefile(file, module.__file__ or os.devnull):
-        raise ModelError(
-            "import",
-            f"{file} cannot be imported beside {module.__file__}, which has the same name: rename one",
-        )
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        names = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-        near = difflib.get_close_matches(function_name, names, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise ModelError("function", f"module '{module_name}' has no function '{function_name}'{hint}")
-    return function
 
 
 def call(function, name: str, offered: dict, arguments: dict):

@@ -1,0 +1,31 @@
+#pragma once
+
+/// \file The part of `inspect` that reads records.
+
+#include <optional>
+#include <string>
+
+#include "headrace/cli/command.h"
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+
+struct RecordStatistics {
+  std::string json;
+  std::string text;  // lines that go on from an inspection's
+};
+
+/// What the options --statistics, --html, --sample, --limit and --parquet ask for; none without the first
+/// two. Warnings go to the console.
+/// \error kInvalidArgument  something was published there, and it is not one data set
+Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context, const Location& location,
+                                                        const OptionValues& values);
+
+/// Writes the report of a data set as Parquet to `target`, a URL: a row for each line, with the columns of
+/// docs/formats/plan.md, "Report".
+/// \error kNotFound            there is no report
+/// \error kFailedPrecondition  the interpreter has no pyarrow
+Status write_report_parquet(CommandContext& context, const PublishedFolder& published,
+                            const std::string& target);
+
+}  // namespace headrace

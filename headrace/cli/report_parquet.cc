@@ -1,0 +1,73 @@
+#include <filesystem>
+#include <fstream>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/inspect_statistics.h"
+#include "headrace/cli/own_package.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/engine/tensorflow/trace.h"
+#include "headrace/io/child_process.h"
+#include "headrace/statistics/report_lines.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::chrono::hours kDeadline{1};
+
+Result<std::uint64_t> write_lines(const PublishedFolder& published, const CallOptions& call,
+                                  const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  std::uint64_t lines = 0;
+  HEADRACE_CHECK(visit_report_lines(published, call, [&](std::string_view line) -> Status {
+    ++lines;
+    file << line << '\n';
+    return {};
+  }));
+  if (!file.flush())
+    return Error{Code::kResourceExhausted, concat("cannot write ", path, ": is the disk full?")};
+  return lines;
+}
+
+// The core has no writer of Parquet; the interpreter's pyarrow has.
+Status convert(CommandContext& context, const std::string& lines, const std::string& parquet) {
+  HEADRACE_TRY(const std::string interpreter, find_interpreter(context.environment, ""));
+  HEADRACE_TRY(const std::string package_folder, own_python_package());
+  const std::string program = concat(package_folder, "/headrace/_src/report_parquet.py");
+  HEADRACE_TRY(const ChildResult done,
+               run_child({interpreter, program, lines, parquet}, context.environment.variables,
+                         {.deadline = kDeadline, .stop = context.stop}));
+  if (done.exit_status == 0) return {};
+  return Error{Code::kFailedPrecondition, concat(interpreter, ": ", trim(done.error_tail))};
+}
+
+Status copy(const Location& from, const Location& to, const CallOptions& call) {
+  HEADRACE_TRY(const ObjectInfo object, from.store->stat(from.key, call));
+  HEADRACE_TRY(const auto upload, to.store->start_upload(to.key, {.call = call}));
+  HEADRACE_CHECK(
+      read_in_pieces(*from.store, object, call, [&](BytesView piece) { return upload->append(piece); }));
+  HEADRACE_CHECK(upload->commit());
+  return {};
+}
+
+}  // namespace
+
+Status write_report_parquet(CommandContext& context, const PublishedFolder& published,
+                            const std::string& target) {
+  HEADRACE_TRY(const Location to, context.stores.open(target));
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
+  const std::string lines = concat(staged.path(), "/report.jsonl");
+  const std::string parquet = concat(staged.path(), "/report.parquet");
+  HEADRACE_TRY(const std::uint64_t count, write_lines(published, context.call(), lines));
+  if (count == 0)
+    return Error{Code::kNotFound,
+                 concat(published.folder.describe(),
+                        " has no report: no row was rejected, dropped or changed; prepare with "
+                        "--report all to have a line for each")};
+  HEADRACE_CHECK(convert(context, lines, parquet));
+  HEADRACE_TRY(const Location from, context.stores.open(std::filesystem::absolute(parquet).string()));
+  HEADRACE_CHECK(copy(from, to, context.call()));
+  context.console.note(concat(to.describe(), " has ", count, " rows"));
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,64 @@
+#pragma once
+
+/// \file Processes that run a user's function on rows.
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "headrace/base/environment.h"
+#include "headrace/io/framed_child.h"
+
+namespace headrace {
+
+struct MapProgram {
+  std::string interpreter;     // io/python_program.h
+  std::string package_folder;  // likewise
+  /// "package.module:function", or "folder/file.py:function".
+  std::string function;
+  /// The function may take so long for a row.
+  std::chrono::milliseconds row_timeout{60'000};
+  std::uint64_t cell_limit_bytes = 0;
+};
+
+/// Processes are used again, since what they import may take seconds. Thread-safe.
+class MapPool {
+ public:
+  MapPool(MapProgram program, const Environment& environment, std::stop_token stop);
+
+  /// One that nobody else uses: which waits, or is started, and has loaded the function.
+  /// \error kInvalidArgument    the function cannot be loaded: in the words of the process
+  /// \error kFailedPrecondition the process ended, or said nothing for five minutes
+  /// \error kNotFound           the interpreter cannot be started
+  /// \error kCancelled
+  Result<std::unique_ptr<FramedChild>> acquire();
+  /// REQUIRES: it has answered all that it was asked
+  void give_back(std::unique_ptr<FramedChild> process);
+
+  /// Ends those that wait: what they have imported takes memory.
+  void end_idle();
+
+  const MapProgram& program() const { return program_; }
+  /// For the answer to rows.
+  FrameWait wait() const { return {program_.row_timeout, stop_}; }
+  /// Of a frame with answers.
+  std::uint64_t frame_limit_bytes() const;
+
+ private:
+  Result<std::unique_ptr<FramedChild>> start();
+
+  const MapProgram program_;
+  std::vector<std::string> arguments_;
+  std::map<std::string, std::string, std::less<>> variables_;
+  const std::stop_token stop_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FramedChild>> idle_;
+};
+
+/// How long a process that has closed its streams may take to end, so that it says why.
+inline constexpr std::chrono::milliseconds kMapEndGrace{5'000};
+
+}  // namespace headrace

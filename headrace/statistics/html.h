@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file Words and pictures of HTML. Whatever is given as text is escaped; only `Html` is not.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+
+/// Text in which `&`, `<`, `>` and both quotes have become references: for content and for quoted attributes.
+/// Ill-formed UTF-8 and control characters become U+FFFD.
+std::string html_escaped(std::string_view text);
+
+/// <name class="style">content</name>; `content` is HTML.
+std::string html_element(std::string_view name, std::string_view content, std::string_view style = "");
+
+/// A row of a table; the cells are HTML.
+std::string html_row(const std::vector<std::string>& cells, std::string_view cell = "td");
+std::string html_table(const std::vector<std::string>& heading, const std::vector<std::string>& rows);
+
+/// An <img> that holds its JPEG; `text` stands in for it.
+std::string html_jpeg(BytesView jpeg, std::string_view text);
+
+/// Bars of an SVG, as high as their shares, the highest filling it.
+std::string html_histogram(const std::vector<double>& shares, std::string_view title);
+
+/// "1,437".
+std::string grouped(std::uint64_t number);
+/// At most five significant digits: "0.30655", "1.2e+09"; whole numbers below 10^15 with groups.
+std::string shortened(double number);
+/// "12.5 %".
+std::string percentage(double share);
+
+}  // namespace headrace

@@ -1,0 +1,51 @@
+#pragma once
+
+/// \file How the page of a data set looks: light or dark, as the reader's system is; on phones, too.
+
+#include <string_view>
+
+namespace headrace {
+
+inline constexpr std::string_view kPageStyle = R"css(
+:root { color-scheme: light dark; --ground: #f7f6f3; --card: #fff; --ink: #1c2429; --soft: #5d6a72;
+  --line: #e4e2dc; --water: #0a6c8f; --sun: #c8641b; --sun-soft: #fbeadb; }
+@media (prefers-color-scheme: dark) { :root { --ground: #12181c; --card: #1a2227; --ink: #e6ebed;
+  --soft: #94a3ab; --line: #2b363c; --water: #58b8da; --sun: #f0a35e; --sun-soft: #35281c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+main { max-width: 1040px; margin: 0 auto; padding: 40px 20px 64px; }
+h1 { margin: 0; font-size: clamp(22px, 4vw, 32px); line-height: 1.2; overflow-wrap: anywhere; }
+h2 { margin: 0 0 8px; font-size: 18px; overflow-wrap: anywhere; }
+h3 { margin: 16px 0 6px; font-size: 15px; color: var(--soft); font-weight: 600; overflow-wrap: anywhere; }
+p { margin: 4px 0 10px; color: var(--soft); font-size: 14px; overflow-wrap: anywhere; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 18px 22px;
+  margin-top: 16px; }
+section.warnings { background: var(--sun-soft); border-color: var(--sun); }
+.warnings ul { margin: 0; padding-left: 20px; overflow-wrap: anywhere; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 12px;
+  margin-top: 20px; }
+.facts div { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+  padding: 12px 16px; }
+.facts b { display: block; font-size: 24px; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.facts span { color: var(--soft); font-size: 14px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
+th { color: var(--soft); font-weight: 500; text-align: right; white-space: nowrap; }
+td { text-align: right; }
+th, td { padding: 5px 0 5px 16px; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; }
+tbody tr:last-child td { border-bottom: 0; }
+td.text, th.text { text-align: left; overflow-wrap: anywhere; min-width: 140px; }
+svg { display: inline-block; width: 120px; height: 36px; fill: var(--water); vertical-align: middle; }
+meter { width: 90px; height: 12px; }
+.samples { display: grid; grid-template-columns: repeat(auto-fill, minmax(120px, 1fr)); gap: 10px; }
+.samples.texts { grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); }
+figure { margin: 0; padding: 8px; border: 1px solid var(--line); border-radius: 8px; min-width: 0; }
+figure img { display: block; min-width: 64px; max-width: 100%; margin: 0 auto 6px; }
+figcaption { font-size: 12px; color: var(--soft); overflow-wrap: anywhere; }
+pre { margin: 0; overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, "DejaVu Sans Mono", monospace; }
+@media (max-width: 720px) { main { padding: 20px 12px 40px; } section { padding: 14px; } }
+)css";
+
+}  // namespace headrace

@@ -1,0 +1,42 @@
+#pragma once
+
+/// \file The report of a published data set (docs/formats/plan.md, "Report"): what became of rows that were
+/// not simply written.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+
+/// Gives each line of all reports, without its end, in the manifest's order. Memory: 9 MiB, and a line of at
+/// most 1 MiB.
+/// \error kDataLoss  a report is damaged or has a longer line; as the store returns; what `visit` returns
+Status visit_report_lines(const PublishedFolder& published, const CallOptions& call,
+                          const std::function<Status(std::string_view)>& visit);
+
+struct ReportedRow {
+  std::string id;
+  std::string detail;
+  std::string source;     // the file's URL; "" if the id says it
+  std::uint64_t row = 0;  // 0: not of a table
+};
+
+/// Rows that one thing happened to.
+struct ReportedRows {
+  std::uint64_t count = 0;
+  std::vector<ReportedRow> examples;  // the first ones
+};
+
+/// By status and reason; not of rows that were simply written. At most 200 reasons, the first ones met.
+/// \error as above
+Result<std::map<std::pair<std::string, std::string>, ReportedRows>> summarize_reports(
+    const PublishedFolder& published, std::size_t examples, const CallOptions& call);
+
+}  // namespace headrace

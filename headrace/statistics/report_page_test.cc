@@ -1,0 +1,64 @@
+#include <gmock/gmock.h>
+
+#include "headrace/statistics/dataset_report.h"
+#include "headrace/statistics/html.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kHostile = "<script>alert('1')</script>\" onload=\"x";
+
+TEST(Html, EscapesMarkupQuotesControlsAndWhatIsNoText) {
+  EXPECT_EQ(html_escaped("a<b>&\"'c"), "a&lt;b&gt;&amp;&quot;&#39;c");
+  EXPECT_EQ(html_escaped(std::string_view("\0\x1b\xff", 3)), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Html, EmbedsPicturesAsBase64) {
+  for (const auto& [bytes, expected] : {std::pair("M", "TQ=="), {"Ma", "TWE="}, {"Man", "TWFu"}})
+    EXPECT_THAT(html_jpeg(as_bytes(bytes), "x"), HasSubstr(expected));
+}
+
+TEST(Html, WritesNumbersForPeople) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1'234'567), "1,234,567");
+  EXPECT_EQ(shortened(-1234), "-1,234");
+  EXPECT_EQ(shortened(0.123456789), "0.12346");
+  EXPECT_EQ(percentage(0.1234), "12.3 %");
+}
+
+TEST(Html, DrawsAHistogramOfNothing) {
+  EXPECT_THAT(html_histogram({}, "nothing"), HasSubstr("</svg>"));
+  EXPECT_THAT(html_histogram({0, 0}, "nothing"), Not(HasSubstr("<rect")));
+}
+
+TEST(ReportPage, LetsNothingOfTheDataBecomeMarkup) {
+  const std::string hostile(kHostile);
+  DatasetReport report{.url = hostile, .manifest = 1, .plan = hostile, .created_by = hostile};
+  report.attributes.schema = hostile;
+  report.attributes.counts["rejected"] = 1;
+  report.attributes.reasons[hostile] = 1;
+  report.attributes.inputs = {{hostile, 1, hostile}};
+  report.vocabularies = {{hostile, {hostile, "other"}}};
+  for (const std::string& name : {hostile, std::string("test")}) {
+    SplitReport& split = report.splits[name];
+    const Feature label{.name = hostile, .values = std::vector<std::int64_t>{0}};
+    const Feature text{.name = "text", .values = std::vector<BytesView>{as_bytes(kHostile)}};
+    for (std::uint64_t record = 0; record < 3; ++record)
+      split.statistics.add({label, text}, report.vocabularies, record);
+    split.statistics.finish();
+    split.samples = {{.label = hostile, .texts = {{hostile, hostile}}, .thumbnails = {{hostile, {}}}}};
+  }
+  report.reported[{hostile, hostile}] = {1, {{hostile, hostile, hostile, 1}}};
+  judge(report);
+  const std::string page = dataset_report_to_html(report);
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("\" onload")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert("));
+}
+
+}  // namespace
+}  // namespace headrace

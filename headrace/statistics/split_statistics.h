@@ -1,0 +1,75 @@
+#pragma once
+
+/// \file What the records of a split are like: one pass, bounded memory, mergeable.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/record/example.h"
+#include "headrace/statistics/number_sketch.h"
+#include "headrace/statistics/value_counts.h"
+
+namespace headrace {
+
+/// Label feature → its values in the order of their ids.
+using Vocabularies = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+/// The label that a feature says, as an id or one-hot; none if its name is not in the vocabularies, or it
+/// says none of their values.
+std::optional<std::string_view> label_of(const Vocabularies& vocabularies, const Feature& feature);
+
+struct ImageStatistics {
+  std::uint64_t count = 0;
+  ValueCounts formats;   // "JPEG", "PNG"
+  ValueCounts channels;  // as stored
+  NumberSketch heights;
+  NumberSketch widths;
+};
+
+/// Memory: 160 KiB at most, and 100 KiB of values.
+struct FeatureStatistics {
+  std::string dtype;          // "bytes", "float32", "int64", or "mixed"
+  std::uint64_t records = 0;  // that have it, with a value or without
+  NumberSketch lengths;       // values of a record
+  NumberSketch numbers;       // all values of all records
+  NumberSketch sizes_bytes;   // of byte strings
+  std::uint64_t texts = 0;    // byte strings that are UTF-8
+  /// Of features with one value a record that is a label, a whole number or a short text.
+  ValueCounts values;
+  ImageStatistics images;  // byte strings that begin as images do
+
+  void add(const Feature& feature, std::optional<std::string_view> label, std::uint64_t record);
+  void merge(const FeatureStatistics& other);
+};
+
+/// Memory: kMaxFeatures features, 8 bytes a record, and kSampledLabels samples.
+struct SplitStatistics {
+  static constexpr std::size_t kMaxFeatures = 200;
+  static constexpr std::size_t kSampledLabels = 100;
+  static constexpr std::size_t kSampledPerLabel = 24;
+
+  std::uint64_t published_records = 0;
+  std::uint64_t records = 0;  // that were read, and are tf.Examples
+  std::uint64_t damaged = 0;
+  std::map<std::string, FeatureStatistics, std::less<>> features;
+  bool has_more_features = false;
+  /// A hash of each record's features, but for labels and `id`; ascending once `finish` was called.
+  std::vector<std::uint64_t> contents;
+  /// By label ("" without): numbers of records in the split.
+  std::map<std::string, BottomSample<std::uint64_t>, std::less<>> places;
+
+  /// `record` is its number in the split.
+  void add(const std::vector<Feature>& example, const Vocabularies& vocabularies, std::uint64_t record);
+  void merge(const SplitStatistics& other);
+  void finish();
+  /// Records whose content an earlier one has. REQUIRES: finish was called
+  std::uint64_t duplicates() const;
+};
+
+/// Records of `a` whose content is in `b`. REQUIRES: both are finished
+std::uint64_t shared_contents(const SplitStatistics& a, const SplitStatistics& b);
+
+}  // namespace headrace

@@ -1,0 +1,118 @@
+"""Tasks of a shared plan as engines see them: the URL of the plan, and numbers. The native program does the
+work on the machine that an engine chose, so bytes go from store to store and never through the engine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headrace._src.command import find_program
+
+# What may pass by itself; docs/concepts.md, "Errors".
+_TRANSIENT = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED"}
+_GROUPS = 256  # of a phase, about: enough for many machines, and few starts of the program
+_GROUP_TASKS_MAX = 64
+
+
+class TaskError(Exception):
+    """A task, or what it needs, failed for good."""
+
+
+class TransientTaskError(TaskError):
+    """A task failed for a reason that may pass, a fault of the store or a kill: worth another try."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan, and what `headrace execute` is to be given for it."""
+
+    url: str
+    options: tuple[str, ...] = ()
+
+    def execute(self, numbers: Sequence[int]) -> None:
+        """Executes tasks on this machine, or finds that they were done."""
+        self._run(*(f"--task={number}" for number in numbers))
+
+    def look(self) -> dict:
+        """What is left: the document of `headrace execute --list --json`."""
+        return json.loads(self._run("--list"))
+
+    def _run(self, *arguments: str) -> str:
+        try:
+            program = find_program()
+        except SystemExit as missing:
+            raise TaskError(f"on {socket.gethostname()}: {missing}") from None
+        done = subprocess.run(
+            [program, "execute", self.url, "--json", "--quiet", *self.options, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return done.stdout
+        message = f"on {socket.gethostname()}: {done.stderr.strip()[-2000:]}"
+        if done.returncode < 0:
+            raise TransientTaskError(f"{message} (ended by signal {-done.returncode})")
+        code = json.loads(done.stdout or "{}").get("error", {}).get("code")
+        raise (TransientTaskError if code in _TRANSIENT else TaskError)(message)
+
+
+def execute(numbers: Sequence[int], url: str, options: tuple[str, ...]) -> None:
+    """`Plan.execute`, with what engines can send to machines that may lack this package."""
+    Plan(url, options).execute(numbers)
+
+
+def groups(numbers: Sequence[int]) -> list[list[int]]:
+    """The tasks, a few for each start of the program."""
+    size = max(1, min(_GROUP_TASKS_MAX, len(numbers) // _GROUPS))
+    return [list(numbers[first : first + size]) for first in range(0, len(numbers), size)]
+
+
+def run_phases(plan: Plan, run_groups: Callable[[list[list[int]]], None]) -> None:
+    """Has the engine run what reads, and then what writes: how much that is, is known once all is read."""
+    for phase in ("unread", "undone"):
+        if left := plan.look()[phase]:
+            run_groups(groups(left))
+
+
+def message_of(error: BaseException) -> str:
+    """The task's own words, without the engine's account of where it ran."""
+    text = str(error)
+    if "No module named 'headrace" in text:
+        return "the machines of the cluster lack the Python package headrace: pip install headrace there"
+    # Engines pass on an exception of a worker as the text of its traceback.
+    own = re.findall(r"TaskError: (.*?)(?= \[while running|\n\nDuring handling|\Z)", text, re.DOTALL)
+    return own[-1].strip() if own else text
+
+
+def main(engine: str, package: str, run: Callable[[Plan, str, dict[str, str]], None]) -> int:
+    """An adapter as a program. Why it fails is the last line of its output, a JSON object."""
+    parser = argparse.ArgumentParser(prog=f"headrace._src.runners.{engine}")
+    parser.add_argument("url")
+    parser.add_argument("--target", default="")
+    parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--execute-option", action="append", default=[])
+    arguments = parser.parse_args()
+    options = dict(option.split("=", 1) for option in arguments.option)
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:  # a folder of that name is no package
+        install = f"{sys.executable} -m pip install {package.replace('_', '-')}"
+        return _fail(f"{package} is not installed in {sys.executable}: {install}")
+    try:
+        run(Plan(arguments.url, tuple(arguments.execute_option)), arguments.target, options)
+    except Exception as error:  # whatever an engine raises: the command says it
+        return _fail(message_of(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(json.dumps({"error": message}), flush=True)
+    return 1
