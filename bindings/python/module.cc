@@ -5,6 +5,7 @@
 #include "bindings/python/loader.h"
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
+#include "bindings/python/staging.h"
 #include "bindings/python/store.h"
 #include "bindings/python/summary.h"
 #include "bindings/python/tensorflow.h"
@@ -36,6 +37,7 @@ NB_MODULE(_headrace, module) {
   bind_dataset(module);
   bind_loader(module);
   bind_published(module);
+  bind_staging(module);
   bind_store(module);
   bind_summary(module);
   bind_tensorflow(module);

@@ -7,6 +7,8 @@
     for batch in loader:                    # a dict of NumPy arrays that view the engine's buffers
         ...
 
+    hr.prepare(frame, "s3://datasets/table")   # a frame, a URL, a query, any rows: shuffled TFRecord shards
+
     store = hr.store("s3://datasets")       # any object: read, write, list
     store.write("notes/1.txt", b"hello")
 
@@ -18,6 +20,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from headrace._src.frame_accessor import register as _register_accessors
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -27,11 +31,14 @@ if TYPE_CHECKING:
     from headrace import models as models
     from headrace import summary as summary
     from headrace import tensorflow as tensorflow
+    from headrace import tfrecorder as tfrecorder
     from headrace._src.columns import Column, bytes_, float32, int64, ragged
     from headrace._src.dataset import Dataset, Shard, mix
     from headrace._src.dataset import open as open
     from headrace._src.images import brightness, contrast, crop, flip, image
     from headrace._src.loader import Loader, Place, ShuffleQuality
+    from headrace._src.prepare import Prepared, prepare
+    from headrace._src.row_batches import Query, query
     from headrace._src.stats import Stats
     from headrace._src.store import Capabilities, ObjectInfo, Store, Upload, store
     from headrace._src.variable import Ragged, Strings
@@ -56,6 +63,10 @@ _HOMES = {
     "Loader": "_src.loader",
     "Place": "_src.loader",
     "ShuffleQuality": "_src.loader",
+    "Prepared": "_src.prepare",
+    "prepare": "_src.prepare",
+    "Query": "_src.row_batches",
+    "query": "_src.row_batches",
     "Stats": "_src.stats",
     "Capabilities": "_src.store",
     "ObjectInfo": "_src.store",
@@ -66,7 +77,7 @@ _HOMES = {
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow")
+_MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow", "tfrecorder")
 
 # What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
 __all__ = [
@@ -77,6 +88,8 @@ __all__ = [
     "Loader",
     "ObjectInfo",
     "Place",
+    "Prepared",
+    "Query",
     "Ragged",
     "Shard",
     "ShuffleQuality",
@@ -94,10 +107,14 @@ __all__ = [
     "image",
     "int64",
     "mix",
+    "prepare",
+    "query",
     "ragged",
     "store",
 ]
 
+
+_register_accessors()
 
 if not TYPE_CHECKING:  # else every name would be one of this package to a type checker
 
@@ -113,4 +130,4 @@ if not TYPE_CHECKING:  # else every name would be one of this package to a type 
 
 def __dir__() -> list[str]:
     """Without those of other packages: to inspect all that is listed would import what may not be there."""
-    return sorted({*globals(), *_HOMES, *_MODULES} - {"fsspec", "keras", "tensorflow"})
+    return sorted({*globals(), *_HOMES, *_MODULES} - {"fsspec", "keras", "tensorflow", "tfrecorder"})

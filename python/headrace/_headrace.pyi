@@ -130,6 +130,14 @@ class Loader:
     @property
     def record_count(self) -> int: ...
 
+# Name; "int64", "float32" or "bytes"; and buffers: the values, one after another; int64 offsets, one more
+# than rows, where a row may have several values, and of bytes always (None: one each); a byte for each row, 0
+# where it has none (None: all have).
+_Column = tuple[str, str, Any, Any, Any]
+
+def encode_examples(rows: int, columns: Sequence[_Column]) -> bytes:
+    """Framed tf.Examples, as they lie in a TFRecord file. Other threads run meanwhile."""
+
 class EventWriter:
     def __init__(self, url: str, writer: str, flush_seconds: float) -> None: ...
     def scalar(self, tag: str, value: float, step: int, wall_time_s: float | None = None) -> None: ...

@@ -1,4 +1,4 @@
-"""The command `headrace` of an installed package: the native program that lies in it, and `headrace demo`."""
+"""The command `headrace` of an installed package: the native program that lies in it, and some more."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def main() -> int:
         from headrace._src.demo import main as demo
 
         return demo(sys.argv[2:])
+    if sys.argv[1:2] == ["tfrecorder"]:
+        from headrace.tfrecorder._command import main as tfrecorder
+
+        return tfrecorder(sys.argv[2:])
     os.environ.setdefault("HEADRACE_PYTHON", sys.executable)
     program = str(find_program())
     os.execv(program, [program, *sys.argv[1:]])

@@ -1,0 +1,164 @@
+"""Data prepared from Python: what the command prepares, and rows of Python."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace._src.dataset import Dataset
+from headrace._src.dataset import open as open_dataset
+from headrace._src.prepare_command import run_prepare
+from headrace._src.prepare_options import PrepareOptions, arguments_of
+from headrace._src.row_batches import Batch, batches_of, is_rows
+from headrace._src.schema_text import schema_text
+from headrace._src.staging import FOLDER, remove_staged, stage_rows
+from headrace._src.store import Store
+from headrace._src.store import store as open_store
+from headrace.errors import FailedPreconditionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing import Unpack  # from Python 3.11 on
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A published data set, and what became of the rows."""
+
+    url: str
+    counts: Mapping[str, int]
+    """Rows: in, written, rejected, dropped, ignored; the first is the sum of the others."""
+    splits: Mapping[str, Mapping[str, Any]]
+    """Of each its records, and its labels with how many records have them."""
+    labels: list[str]
+    """The vocabulary of the label."""
+    reasons: Mapping[str, int]
+    """Why rows were rejected or dropped: how many for each."""
+    shards: int
+    shard_bytes: int
+    manifest: int
+    """The manifest's number."""
+    manifest_digest: str
+    """SHA-256 of the manifest: it names every shard with its checksum."""
+    was_published: bool
+    """The same call had been finished before."""
+    seconds: float
+
+    def open(self, **options: Any) -> Dataset:
+        """`headrace.open` of it: `prepared.open(split="train").loader(batch_size=128)`."""
+        return open_dataset(self.url, **options)
+
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{name} {split['records']:,}" for name, split in sorted(self.splits.items()))
+        lost = ", ".join(
+            f"{self.counts[name]:,} {name}" for name in ("rejected", "dropped") if self.counts[name]
+        )
+        before = "published before" if self.was_published else f"in {self.seconds:.1f} s"
+        records = f"{self.counts['written']:,} records ({splits})"
+        told = [records, lost, f"{self.shards} shards", f"{self.shard_bytes:,} bytes", before]
+        return f"Prepared({self.url}: {', '.join(filter(None, told))})"
+
+
+def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOptions]) -> Prepared:
+    """Makes shuffled TFRecord shards of raw data: `headrace prepare`, for rows of Python too.
+
+        headrace.prepare("s3://raw/images.csv", "s3://datasets/images", schema="images.toml")
+        headrace.prepare(frame, "s3://datasets/measurements", splits={"train": 0.9, "test": 0.1})
+
+    Args:
+        source: URL or path of what the command takes, or of Parquet, Feather or Arrow files; or rows: a frame
+            of pandas or polars, a table or stream of Arrow, `headrace.query(…)`, an iterable of mappings.
+        to: folder that becomes the data set.
+        schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
+        layout: what the source holds, if names do not tell.
+        map: a function of a module, or "module:function": a row in, a dict of features out, None to drop it.
+        version: of that function's content: who changes it says another.
+        map_timeout: whole seconds that it may take for a row.
+        runner: who runs the tasks: "local", "local:8", "ray", …
+        runner_options: what that takes, by name.
+        splits: shares by hash of the rows' ids, {"train": 0.9, "test": 0.1}; they sum to 1.
+        resize: height and width of images.
+        max_rejects: rows that may be rejected: an int is a number, "0.1%" or 0.001 a share.
+        overwrite: start anew, and remove what was prepared there before.
+        append: add what the source has more than what is published; of rows of Python, all that are given.
+        retry_failed: try those again that were rejected; of rows of Python, give all of them again.
+        splits_as_they_are, image_format, encoder, sample, duplicates, shard_records, shard_size, compression,
+            seed, workers, report: as the command's options of that name.
+
+    Returns:
+        What was published; the same call again finds it, or goes on where it was interrupted.
+
+    Raises:
+        InvalidArgumentError: the source, the schema or an option is not fit, or too many rows are rejected:
+            the first is named. FailedPreconditionError: another data set was begun or published there.
+            NotFoundError: there is no source. CancelledError: it was stopped. What a store raises.
+    """
+    batches = _batches(source)
+    if batches is not None and options.get("layout") is not None:
+        raise InvalidArgumentError(
+            f"layout is {options['layout']!r}, but rows of Python and tables of Arrow have none"
+        )
+    with _schema_file(options.get("schema")) as schema_url:
+        arguments = arguments_of(options, schema_url)
+        if batches is None:
+            return _prepared(run_prepare([os.fspath(source), os.fspath(to), *arguments]))
+        return _prepare_rows(batches, open_store(to), arguments, _is_in_store(source))
+
+
+def prepare_stored_rows(
+    source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOptions]
+) -> Prepared:
+    """`prepare` of rows of Python that were read from a store: they must not name files of this machine."""
+    with _schema_file(options.get("schema")) as schema_url:
+        return _prepare_rows(batches_of(source), open_store(to), arguments_of(options, schema_url), True)
+
+
+def _prepare_rows(
+    batches: Iterator[Batch], output: Store, options: list[str], are_from_store: bool
+) -> Prepared:
+    stage_rows(output, batches, are_from_store=are_from_store)
+    source = f"{output.url.rstrip('/')}/{FOLDER.rstrip('/')}"
+    try:
+        done = run_prepare([source, output.url, "--layout", "tfrecord", *options])
+    except (FailedPreconditionError, InvalidArgumentError):  # not to be gone on with
+        remove_staged(output)
+        raise
+    remove_staged(output)
+    return _prepared(done)
+
+
+def _batches(source: Any) -> Iterator[Batch] | None:
+    """None of what the command reads itself."""
+    if is_rows(source):
+        return batches_of(source)
+    from headrace._src.arrow_batches import batches_of_files, format_of_arrow
+
+    file_format = format_of_arrow(source)
+    return None if file_format is None else batches_of_files(source, file_format)
+
+
+def _is_in_store(source: Any) -> bool:
+    """Rows of this program and files of this machine are not."""
+    return not is_rows(source) and not open_store(source).url.startswith("file://")
+
+
+def _prepared(document: Mapping[str, Any]) -> Prepared:
+    names = [field.name for field in dataclasses.fields(Prepared)]
+    return Prepared(**{name: document.get(name) for name in names})
+
+
+@contextlib.contextmanager
+def _schema_file(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> Iterator[str | None]:
+    """The URL or path of it, for as long as it is needed."""
+    text = schema_text(schema)
+    if text is None:
+        yield None if schema is None else os.fspath(schema)
+        return
+    with tempfile.TemporaryDirectory(prefix="headrace-schema-") as folder:
+        file = Path(folder) / "schema.toml"
+        file.write_text(text, encoding="utf-8")
+        yield str(file)

@@ -1,0 +1,75 @@
+"""Runs the native program's `prepare` as a child: its end, and its errors as exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from headrace._src.command import find_program
+from headrace.errors import CancelledError, Error, InternalError, error_of
+
+_OWN_STOP_SECONDS = 1.0
+_STOP_SECONDS = 30.0  # that a stopped child may take to end what it is writing
+
+
+def run_prepare(arguments: Sequence[str]) -> dict[str, Any]:
+    """What the command answers. Its progress goes to this process's stderr; an exception here, as that of
+    Ctrl-C, stops it.
+
+    Raises:
+        Error: of the class that belongs to what the command says.
+    """
+    environment = dict(os.environ)
+    if environment.setdefault("HEADRACE_PYTHON", sys.executable) == sys.executable:
+        # Functions of one's own are found there as they are here.
+        environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    command = [str(find_program()), "prepare", "--json", *arguments]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment
+    ) as child:
+        try:
+            output, _ = child.communicate()
+        except BaseException:
+            _stop(child)
+            raise
+    document = _document_of(output)
+    if child.returncode == 0:
+        return document
+    told = document.get("error")
+    if told is None:
+        raise _ended_without_a_word(child.returncode)
+    raise error_of(told["code"], told["message"])
+
+
+def _document_of(output: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(output)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _ended_without_a_word(returncode: int) -> Error:
+    if returncode >= 0:
+        return InternalError(f"headrace prepare ended with code {returncode}; what it said is on stderr")
+    name = signal.Signals(-returncode).name
+    return CancelledError(f"headrace prepare was ended by {name}; the same call goes on where it was")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """Asks it to end, and sees to it that it does."""
+    try:
+        # A terminal's Ctrl-C goes to it, too; asked twice, it would leave what it is writing.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_OWN_STOP_SECONDS)
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=_STOP_SECONDS)
+    except BaseException:  # too slow, or the user asks again
+        child.kill()
+        child.communicate()

@@ -1,0 +1,114 @@
+"""Options of `headrace.prepare`, as those of the command."""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
+
+from headrace.errors import InvalidArgumentError
+
+
+class PrepareOptions(TypedDict, total=False):
+    """What `headrace.prepare` takes by name; None is as if it were not given."""
+
+    schema: str | os.PathLike[str] | Mapping[str, Any] | None
+    layout: str | None
+    map: str | Callable[..., Any] | None
+    version: str | None
+    map_timeout: int | None
+    runner: str | None
+    runner_options: Mapping[str, object] | None
+    splits: Mapping[str, float] | None
+    splits_as_they_are: bool
+    resize: tuple[int, int] | None
+    image_format: str | None
+    encoder: str | None
+    sample: float | None
+    duplicates: str | None
+    shard_records: int | None
+    shard_size: int | str | None
+    compression: str | None
+    seed: int | None
+    workers: int | None
+    max_rejects: float | str | None
+    report: str | None
+    overwrite: bool
+    append: bool
+    retry_failed: bool
+
+
+_NAMES = {"version": "map-version", "splits": "split"}  # those that the command calls otherwise
+
+
+def arguments_of(options: PrepareOptions, schema_url: str | None) -> list[str]:
+    """The command's: None and False are not given, True is a flag.
+
+    Raises:
+        TypeError: there is no such option.
+        InvalidArgumentError: a value is not fit.
+    """
+    arguments: list[str] = [] if schema_url is None else ["--schema", schema_url]
+    for name, value in options.items():
+        if name not in PrepareOptions.__annotations__:
+            known = ", ".join(PrepareOptions.__annotations__)
+            raise TypeError(f"prepare has no option {name!r}; it has {known}")
+        if value is None or value is False or name == "schema":
+            continue
+        if name == "runner_options":
+            arguments += [f"--runner-option={key}={text}" for key, text in value.items()]
+            continue
+        option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+        arguments += [option] if value is True else [option, _text_of(name, value)]
+    return arguments
+
+
+def _text_of(name: str, value: Any) -> str:
+    if name == "map":
+        return name_of_function(value)
+    if name == "splits":
+        return ",".join(f"{split}={float(share)!r}" for split, share in value.items())
+    if name == "resize":
+        return "x".join(str(side) for side in value)
+    if name == "max_rejects" and not isinstance(value, str):
+        return _reject_limit(value)
+    if name == "map_timeout" and (isinstance(value, bool) or not isinstance(value, numbers.Integral)):
+        raise InvalidArgumentError(f"map_timeout is {value!r}; it takes whole seconds, as an int")
+    return str(value)
+
+
+def _reject_limit(value: Any) -> str:
+    """An int is a number of rows, a float a share: 1 is one row, 1.0 are all."""
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real) and 0 <= value <= 1:
+        return f"{float(value) * 100:.12g}%"
+    raise InvalidArgumentError(
+        f"max_rejects is {value!r}; it takes a number of rows as an int, or a share from 0.0 to 1.0"
+    )
+
+
+def name_of_function(function: str | Callable[..., Any]) -> str:
+    """ "module:function" of a function that other processes can import.
+
+    Raises:
+        InvalidArgumentError: they cannot: it was made in another function, or in no module.
+    """
+    if isinstance(function, str):
+        return function
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if module is None or not name.isidentifier():
+        raise InvalidArgumentError(
+            f"map is {function!r}; other processes must be able to import it: define it with def, outside of "
+            "other functions and classes"
+        )
+    if module == "__main__":
+        raise InvalidArgumentError(
+            f"map is {name} of this program or notebook, which other processes cannot import; put it into a "
+            "module, and give that one's"
+        )
+    if getattr(importlib.import_module(module), name, None) is not function:
+        raise InvalidArgumentError(f"map is {function!r}, but {module}.{name} is something else")
+    return f"{module}:{name}"

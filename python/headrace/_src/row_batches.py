@@ -1,0 +1,170 @@
+"""Rows of Python as batches: of frames, tables of Arrow, queries and iterables of mappings; never all at once
+where they come one after another."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace._src.staged_columns import StagedColumn, column_of_objects
+from headrace.errors import InvalidArgumentError
+
+MOST_ROWS = 16_384
+MOST_BYTES = 16 << 20
+_NUMBER_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows, by columns. What a row has not, it has no value of in the column."""
+
+    rows: int
+    columns: Sequence[StagedColumn]
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Rows that a database is asked for. Get one from `headrace.query`."""
+
+    connection: Any = field(repr=False)
+    sql: str
+    parameters: Any = ()
+
+
+def query(connection: Any, sql: str, parameters: Any = ()) -> Query:
+    """What a SELECT gives, as a source of `headrace.prepare`: read some thousand rows at a time.
+
+    Args:
+        connection: of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.
+        sql: one statement; ORDER BY makes the rows the same, and so the data set, each time.
+        parameters: for the statement's places, in the driver's style.
+    """
+    if not hasattr(connection, "cursor"):
+        raise InvalidArgumentError(f"connection is {type(connection).__name__}; sqlite3.connect gives one")
+    return Query(connection, sql, parameters)
+
+
+def is_rows(source: Any) -> bool:
+    """Whether it is rows of Python, not where to find others."""
+    return not isinstance(source, str | bytes | os.PathLike)
+
+
+def batches_of(source: Any) -> Iterator[Batch]:
+    """Batches of a frame, a table or stream of Arrow, a query or an iterable of mappings.
+
+    Raises:
+        InvalidArgumentError: it is none of these, or a column is of a kind that no record can hold.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(source, pandas.DataFrame):
+        return _batches_of_pandas(source)
+    if isinstance(source, Query):
+        return _batches_of_query(source)
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
+        from headrace._src.arrow_batches import batches_of_arrow
+
+        return batches_of_arrow(source)
+    if hasattr(source, "collect") and type(source).__module__.startswith("polars"):
+        raise InvalidArgumentError("a LazyFrame has no rows yet; give frame.collect()")
+    if isinstance(source, Mapping) or not isinstance(source, Iterable):
+        raise InvalidArgumentError(
+            f"source is {type(source).__name__}; it is a URL or path, a frame, a table of Arrow, "
+            "headrace.query(…), or an iterable of mappings from column to value"
+        )
+    return _batches_of_mappings(source)
+
+
+def names_of_columns(columns: Iterable[Any]) -> list[str]:
+    names = [str(name) for name in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidArgumentError(f"two columns are called {twice}; rename one of them")
+    return names
+
+
+def _batches_of_pandas(frame: Any) -> Iterator[Batch]:
+    from headrace._src.pandas_columns import column_of_series
+
+    names = names_of_columns(frame.columns)
+    for begin in range(0, len(frame), MOST_ROWS):
+        part = frame.iloc[begin : begin + MOST_ROWS]
+        columns = [column_of_series(name, part.iloc[:, place], begin) for place, name in enumerate(names)]
+        yield Batch(len(part), [column for column in columns if column is not None])
+
+
+def _batches_of_query(asked: Query) -> Iterator[Batch]:
+    cursor = asked.connection.cursor()
+    try:
+        cursor.execute(asked.sql, asked.parameters)
+        if cursor.description is None:
+            raise InvalidArgumentError(f"the statement gives no rows; it is a SELECT: {asked.sql}")
+        names = names_of_columns(column[0] for column in cursor.description)
+
+        def by_column(rows: list[Any]) -> dict[str, Sequence[Any]]:
+            return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+        yield from _gathered(_fetched(cursor), lambda row: row, by_column)
+    finally:
+        cursor.close()
+
+
+def _fetched(cursor: Any) -> Iterator[Any]:
+    while rows := cursor.fetchmany(1000):
+        yield from rows
+
+
+def _batches_of_mappings(source: Iterable[Any]) -> Iterator[Batch]:
+    def checked() -> Iterator[Mapping[str, Any]]:
+        for number, row in enumerate(source):
+            if not isinstance(row, Mapping):
+                raise InvalidArgumentError(
+                    f"row {number + 1} is {type(row).__name__}; it is a mapping from column to value"
+                )
+            yield row
+
+    def by_column(rows: list[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
+        names = dict.fromkeys(itertools.chain.from_iterable(rows))
+        if any(not isinstance(name, str) for name in names):
+            wrong = next(name for name in names if not isinstance(name, str))
+            raise InvalidArgumentError(f"a row has the key {wrong!r}; names of columns are texts")
+        return {name: [row.get(name) for row in rows] for name in names}
+
+    return _gathered(checked(), lambda row: row.values(), by_column)
+
+
+def _gathered(
+    rows: Iterator[Any],
+    values_of: Callable[[Any], Iterable[Any]],
+    by_column: Callable[[list[Any]], Mapping[str, Sequence[Any]]],
+) -> Iterator[Batch]:
+    """As many rows at a time as are bounded, in number and in bytes."""
+    done = 0
+    for row in rows:
+        held, size_bytes = [row], _size_bytes(values_of(row))
+        while len(held) < MOST_ROWS and size_bytes < MOST_BYTES:
+            following = next(rows, None)
+            if following is None:
+                break
+            held.append(following)
+            size_bytes += _size_bytes(values_of(following))
+        columns = [column_of_objects(name, values, done) for name, values in by_column(held).items()]
+        yield Batch(len(held), [column for column in columns if column is not None])
+        done += len(held)
+
+
+def _size_bytes(values: Iterable[Any]) -> int:
+    size_bytes = 0
+    for value in values:
+        if isinstance(value, str | bytes | bytearray):
+            size_bytes += len(value)
+        elif hasattr(value, "nbytes"):
+            size_bytes += value.nbytes
+        elif isinstance(value, list | tuple):
+            size_bytes += _NUMBER_BYTES * len(value)
+        else:
+            size_bytes += _NUMBER_BYTES
+    return size_bytes

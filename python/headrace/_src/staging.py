@@ -1,0 +1,80 @@
+"""Rows of Python as TFRecord files of tf.Examples below an output: docs/formats/plan.md, "Staged rows"."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from headrace import _headrace
+from headrace._src.row_batches import Batch
+from headrace._src.store import Store
+from headrace.errors import InvalidArgumentError
+
+FOLDER = "_headrace/staged/"
+PART_BYTES = 64 << 20
+_DIGEST_DIGITS = 32
+
+
+class _Part:
+    """Rows that become one object, in memory until then."""
+
+    def __init__(self, kind: str, first_row: int):
+        self.kind, self.first_row, self.rows, self.size_bytes = kind, first_row, 0, 0
+        self._pieces: list[bytes] = []
+        self._digest = hashlib.sha256()
+
+    def add(self, batch: Batch) -> None:
+        piece = _headrace.encode_examples(batch.rows, list(batch.columns))
+        self._digest.update(piece)
+        self._pieces.append(piece)
+        self.rows += batch.rows
+        self.size_bytes += len(piece)
+
+    @property
+    def key(self) -> str:
+        digest = self._digest.hexdigest()[:_DIGEST_DIGITS]
+        return f"{FOLDER}{self.kind}-{self.first_row:012}-{digest}.tfrecord"
+
+    def write(self, store: Store) -> None:
+        with store.upload(self.key) as upload:
+            for piece in self._pieces:
+                upload.write(piece)
+
+
+def stage_rows(
+    store: Store, batches: Iterable[Batch], part_bytes: int = PART_BYTES, *, are_from_store: bool = False
+) -> int:
+    """Writes the parts that are not there yet, and removes those of other rows: how many rows there are.
+
+    What a killed call has left is used again, since names of parts have the digests of their contents.
+    Rows that come from a store (`are_from_store`) may not name files of this machine; others are this
+    program's own. Memory: a part and a batch. One call at a time for an output.
+
+    Raises:
+        InvalidArgumentError: there is no row.
+    """
+    there = {found.key: found.size_bytes for found in store.list(FOLDER)}
+    staged: set[str] = set()
+
+    def end(part: _Part) -> None:
+        if there.get(part.key) != part.size_bytes:
+            part.write(store)
+        staged.add(part.key)
+
+    kind = "stored-rows" if are_from_store else "rows"
+    part = _Part(kind, 0)
+    for batch in batches:
+        part.add(batch)
+        if part.size_bytes >= part_bytes:
+            end(part)
+            part = _Part(kind, part.first_row + part.rows)
+    if part.rows:
+        end(part)
+    if not staged:
+        raise InvalidArgumentError("the source has no rows")
+    store.remove(*(there.keys() - staged))
+    return part.first_row + part.rows
+
+
+def remove_staged(store: Store) -> None:
+    store.remove(*[found.key for found in store.list(FOLDER)])

@@ -1,0 +1,100 @@
+"""`inspect` and `check_tfrecords`: some records as files that people can look at."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import fnmatch
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+import headrace
+from headrace.errors import InvalidArgumentError, NotFoundError
+from headrace.tfrecorder._load import load, parsed
+
+if TYPE_CHECKING:
+    import tensorflow
+
+_IMAGE_FORMATS = (".png", ".jpg", ".jpeg")
+
+
+def inspect(
+    tfrecord_dir: str | os.PathLike[str],
+    split: str = "train",
+    num_records: int = 1,
+    output_dir: str | os.PathLike[str] = "output",
+) -> str:
+    """Writes some records to a new folder below `output_dir`: `data.csv`, and each image under its own name.
+
+    Returns:
+        The folder, `<output_dir>/check-tfrecords-<time>`.
+
+    Raises:
+        InvalidArgumentError (a ValueError): there is no such split.
+    """
+    datasets = load(tfrecord_dir)
+    if split.lower() not in datasets:
+        raise InvalidArgumentError(f"{tfrecord_dir} has no split {split!r}; it has {list(datasets)}")
+    return _write_records(datasets[split.lower()], num_records, output_dir)
+
+
+def check_tfrecords(
+    file_pattern: str | os.PathLike[str],
+    num_records: int = 1,
+    output_dir: str | os.PathLike[str] = "output",
+) -> str:
+    """`inspect` of the files that a pattern names, as `…/train*.tfrecord.gz`, of one data set.
+
+    Raises:
+        NotFoundError (a FileNotFoundError): there is no such file.
+    """
+    folder, _, pattern = os.fspath(file_pattern).rpartition("/")
+    store = headrace.store(folder or ".")
+    names = [found.key for found in store.list(folders=True) if fnmatch.fnmatchcase(found.key, pattern)]
+    files = [f"{folder or '.'}/{name}" for name in names if not name.endswith(".index")]
+    if not files:
+        raise NotFoundError(f"no file is called as {file_pattern} says")
+    schema = headrace.open(folder or ".").schema
+    return _write_records(parsed(files, schema), num_records, output_dir)
+
+
+def _write_records(
+    records: tensorflow.data.Dataset, num_records: int, output_dir: str | os.PathLike[str]
+) -> str:
+    time = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder = Path(output_dir) / f"check-tfrecords-{time}"
+    folder.mkdir(parents=True)
+    with (folder / "data.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        for number, record in enumerate(records.take(num_records).as_numpy_iterator()):
+            columns = [name for name in record if name != "image"]
+            if number == 0:
+                table.writerow(columns)
+            table.writerow(_text(record[name]) for name in columns)
+            if "image_name" in record:
+                _write_image(record, folder)
+    return str(folder)
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _write_image(record: dict[str, Any], folder: Path) -> None:
+    """Under the name that the image had; of several with one name, all but the first have a number."""
+    import PIL.Image
+
+    shape = [int(record[f"image_{side}"]) for side in ("height", "width", "channels")]
+    pixels = numpy.frombuffer(base64.urlsafe_b64decode(record["image"]), numpy.uint8).reshape(shape)
+    name = Path(_text(record["image_name"])).name
+    stem, ending = os.path.splitext(name)
+    if ending.lower() not in _IMAGE_FORMATS:
+        stem, ending = name, ".png"
+    path, number = folder / f"{stem}{ending}", 2
+    while path.exists():
+        path, number = folder / f"{stem}-{number}{ending}", number + 1
+    PIL.Image.fromarray(pixels[:, :, 0] if shape[2] == 1 else pixels).save(path)
