@@ -9,43 +9,9 @@ import random
 import tarfile
 
 import pytest
+from prepared_support import examples, png, report
 
 SEED = 44
-
-
-def examples(folder: pathlib.Path, split: str) -> list[dict]:
-    """What TensorFlow reads in the shards of a split: feature → list of values."""
-    import tensorflow as tf
-
-    out = []
-    for shard in sorted(folder.glob(f"{split}-*.tfrecord*")):
-        if shard.name.endswith(".index"):
-            continue
-        compression = "GZIP" if shard.name.endswith(".gz") else ""
-        for record in tf.data.TFRecordDataset(str(shard), compression_type=compression):
-            features = tf.train.Example.FromString(record.numpy()).features.feature
-            out.append(
-                {
-                    name: list(getattr(value, value.WhichOneof("kind")).value)
-                    for name, value in features.items()
-                }
-            )
-    return out
-
-
-def report(folder: pathlib.Path) -> list[dict]:
-    lines = []
-    for part in sorted(folder.glob("report-*.jsonl.gz")):
-        lines += [json.loads(line) for line in gzip.decompress(part.read_bytes()).splitlines()]
-    return lines
-
-
-def png(color: tuple[int, int, int], size: tuple[int, int] = (8, 6)) -> bytes:
-    import PIL.Image
-
-    out = io.BytesIO()
-    PIL.Image.new("RGB", size, color).save(out, "png")
-    return out.getvalue()
 
 
 @pytest.fixture
@@ -310,6 +276,18 @@ def test_a_schema_that_names_no_column_is_refused_with_what_was_meant(headrace, 
     done = headrace("prepare", people, tmp_path / "out", "--schema", schema, check=False)
     assert done.returncode == 1 and "did you mean height?" in done.stderr and "people.csv" in done.stderr
     assert not list((tmp_path / "out").glob("_headrace/manifest-*"))
+
+
+def test_with_json_an_error_is_told_to_programs_too(headrace, tmp_path):
+    for options, code in (
+        ([], "NOT_FOUND"),
+        (["--sample", "2"], "INVALID_ARGUMENT"),
+        (["--split", "x"], "INVALID_ARGUMENT"),
+    ):
+        done = headrace("prepare", tmp_path / "none.csv", tmp_path / "out", "--json", *options, check=False)
+        told = json.loads(done.stdout)["error"]
+        assert told["code"] == code and told["message"] in done.stderr
+    assert headrace("prepare", tmp_path / "none.csv", tmp_path / "out", check=False).stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,11 @@ RIGHT = """
     with store.upload("b", if_version=info.version) as upload:
         upload.write(memoryview(b"data"))
     store.remove("a", "b")
+
+    rows = [{"n": 1}]
+    made: hr.Prepared = hr.prepare(rows, "s3://datasets/n", splits={"train": 1.0}, schema={"id": "n"})
+    written: int = hr.prepare("s3://raw/a.csv", "s3://datasets/a", max_rejects="0.1%").counts["written"]
+    again: hr.Dataset = made.open(split="train")
     promised: bool = store.capabilities.strong_list
 """
 WRONG = {
@@ -50,6 +55,8 @@ WRONG = {
     "store.read('a', size='3')": "arg-type",
     "store.write('a')": "call-arg",
     "store.stat('a').size": "attr-defined",
+    "hr.prepare('a', 'b', seeds=1)": "call-arg",
+    "hr.prepare('a', 'b', seed='1')": "arg-type",
 }
 
 

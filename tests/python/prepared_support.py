@@ -1,0 +1,41 @@
+"""What `headrace prepare` has made, as TensorFlow and Python read it."""
+
+import gzip
+import io
+import json
+import pathlib
+
+
+def examples(folder: pathlib.Path, split: str) -> list[dict]:
+    """What TensorFlow reads in the shards of a split: feature → list of values. Of all versions."""
+    import tensorflow as tf
+
+    out = []
+    for shard in sorted(folder.glob(f"{split}-*.tfrecord*")):
+        if shard.name.endswith(".index"):
+            continue
+        compression = "GZIP" if shard.name.endswith(".gz") else ""
+        for record in tf.data.TFRecordDataset(str(shard), compression_type=compression):
+            features = tf.train.Example.FromString(record.numpy()).features.feature
+            out.append(
+                {
+                    name: list(getattr(value, value.WhichOneof("kind")).value)
+                    for name, value in features.items()
+                }
+            )
+    return out
+
+
+def report(folder: pathlib.Path) -> list[dict]:
+    lines = []
+    for part in sorted(folder.glob("report-*.jsonl.gz")):
+        lines += [json.loads(line) for line in gzip.decompress(part.read_bytes()).splitlines()]
+    return lines
+
+
+def png(color: tuple[int, int, int], size: tuple[int, int] = (8, 6)) -> bytes:
+    import PIL.Image
+
+    out = io.BytesIO()
+    PIL.Image.new("RGB", size, color).save(out, "png")
+    return out.getvalue()

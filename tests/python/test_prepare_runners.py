@@ -1,0 +1,406 @@
+"""prepare --runner: whoever executes the tasks of a plan, and whoever is killed, the bytes are the same."""
+
+import csv
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+FILES, ROWS = 40, 200
+OPTIONS = ("--shard-records", "300", "--slice-size", "10kB", "--max-rejects", "1%", "--report", "all")
+WAIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> pathlib.Path:
+    """A table in many files, each a slice; in every fifth a row that is rejected."""
+    folder = tmp_path_factory.mktemp("tables")
+    for number in range(FILES):
+        with (folder / f"part-{number:03}.csv").open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["id", "split", "label", "text"])
+            for row in range(ROWS):
+                split = "TRAIN" if row % 4 else "TEST"
+                table.writerow([f"{number}-{row}", split, ["cat", "dog"][row % 2], f"text {row} " * 10])
+            if number % 5 == 0:
+                table.writerow([f"{number}-bad", "TRAIN"])
+    return folder
+
+
+def digests(folder: pathlib.Path) -> dict[str, str]:
+    """SHA-256 of every object, but for the records of runs; a manifest without its run and CRC."""
+    out = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder))
+        data = path.read_bytes()
+        if name.startswith("_headrace/runs/"):
+            continue
+        if name.startswith("_headrace/manifest"):
+            manifest = json.loads(data)
+            assert manifest.pop("created_by") and manifest.pop("zz_crc32c")
+            data = json.dumps(manifest, sort_keys=True).encode()
+        out[name] = hashlib.sha256(data).hexdigest()
+    return out
+
+
+@pytest.fixture(scope="module")
+def expected(headrace, tables, tmp_path_factory) -> dict[str, str]:
+    """What one thread makes."""
+    folder = tmp_path_factory.mktemp("expected") / "data"
+    headrace("prepare", tables, folder, *OPTIONS, "--runner", "local:1")
+    out = digests(folder)
+    assert sum(name.endswith(".tfrecord.gz") for name in out) > 20
+    assert sum(name.startswith("report-") for name in out) > 20
+    return out
+
+
+@pytest.fixture
+def copied(headrace, tmp_path):
+    """The digests of what lies at a URL."""
+
+    def run(url: str) -> dict[str, str]:
+        headrace("cp", "-r", url, tmp_path / "copy")
+        return digests(tmp_path / "copy")
+
+    return run
+
+
+@pytest.fixture
+def start(build):
+    """Starts the command; what still runs at the end of the test is killed."""
+    running = []
+
+    def run(*arguments, env: dict[str, str] | None = None) -> subprocess.Popen:
+        process = subprocess.Popen(
+            [build / "bin" / "headrace", *map(str, arguments), "--quiet"],
+            env={**os.environ, **(env or {})},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def engines(root) -> pathlib.Path:
+    """The Python that has Ray and Beam."""
+    return root / ".venv-engines/bin/python"
+
+
+def wait_until(condition) -> None:
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+def lives(process: str) -> bool:
+    """Whether it is there, and no zombie."""
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes() != b""
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def succeed(*processes: subprocess.Popen) -> None:
+    for process in processes:
+        _, errors = process.communicate(timeout=WAIT_S)
+        assert process.returncode == 0, errors
+
+
+def test_seven_threads(headrace, tables, expected, tmp_path):
+    headrace("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "local:7")
+    assert digests(tmp_path / "data") == expected
+
+
+def test_ranks_that_a_scheduler_numbered(start, tables, expected, tmp_path):
+    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "ranks")
+    succeed(*[start(*command, env={"RANK": str(rank), "WORLD_SIZE": "3"}) for rank in range(3)])
+    assert digests(tmp_path / "data") == expected
+
+
+def test_a_rank_with_other_options_is_told_which_differ(headrace, tables, tmp_path):
+    headrace("plan", tables, tmp_path / "data", *OPTIONS)
+    env = {"RANK": "1", "WORLD_SIZE": "2"}
+    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "ranks")
+    other = headrace(*command, "--seed", "45", env=env, check=False)
+    assert other.returncode == 1 and "seed was 44 and is now 45" in other.stderr
+    alone = headrace(*command, "--patience", "1", env=env, check=False)
+    assert alone.returncode == 1 and "were left to other processes" in alone.stderr
+    nobody = headrace(*command, env={"RANK": ""}, check=False)
+    assert nobody.returncode == 1 and "no scheduler says which rank this is" in nobody.stderr
+
+
+@pytest.mark.parametrize("kind", ["file", pytest.param("s3", marks=pytest.mark.slow)])
+def test_the_same_command_anywhere_at_any_time(request, headrace, start, tables, expected, copied, kind):
+    url = request.getfixturevalue(f"{kind}_url") + "/data"
+    command = ("prepare", tables, url, *OPTIONS, "--runner", "store", "--workers", "1", "--lease", "2")
+    first = [start(*command) for _ in range(4)]
+    # Once something is done, two die: what they have leased is taken over two seconds later.
+    wait_until(lambda: "/slice-" in headrace("ls", "-r", url, check=False).stdout)
+    for process in first[:2]:
+        process.send_signal(signal.SIGKILL)
+    succeed(*first[2:])
+    assert copied(url) == expected
+    again = json.loads(headrace(*command, "--json").stdout)
+    assert again["was_published"] and again["counts"]["rejected"] == FILES // 5
+    assert not [line for line in headrace("ls", "-r", url).stdout.splitlines() if "/work/" in line]
+
+
+def test_what_cannot_go_together_is_refused_at_once(headrace, tables, tmp_path):
+    def refused(*options) -> str:
+        done = headrace("prepare", tables, tmp_path / "data", *options, check=False)
+        assert done.returncode == 2
+        return done.stderr
+
+    assert "headrace plan --overwrite once" in refused("--runner", "store", "--overwrite")
+    assert "must be local, local:THREADS, store" in refused("--runner", "local:0")
+    assert "must be key=value" in refused("--runner", "ray", "--runner-option", "num_cpus")
+    assert "is for --runner ray and beam" in refused("--runner-option", "a=b")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_list_of_tasks_says_what_is_left(headrace, tables, tmp_path):
+    def execute(*options, check=True):
+        return headrace("execute", tmp_path / "data", "--max-rejects", "1%", *options, check=check)
+
+    def look() -> dict:
+        return json.loads(execute("--list", "--json").stdout)
+
+    headrace("plan", tables, tmp_path / "data", *OPTIONS)
+    execute("--task", f"5-{FILES - 1}", "--task", "2")
+    assert look()["unread"] == [0, 1, 3, 4] and look()["write_tasks"] is None
+    execute("--task", "0-4")
+    state = look()
+    shards = state["write_tasks"]
+    assert state["unread"] == [] and state["undone"] == list(range(FILES, FILES + shards))
+    execute("--task", f"{FILES}-{FILES + shards - 2}")
+    assert look()["undone"] == [FILES + shards - 1]
+    beyond = execute("--task", FILES + shards, "--json", check=False)
+    assert beyond.returncode == 1
+    assert json.loads(beyond.stdout)["error"]["code"] == "OUT_OF_RANGE"
+    execute()
+    headrace("publish", tmp_path / "data", "--max-rejects", "1%")
+    execute("--task", "0-3", "--task", FILES)  # there is nothing left to be done
+    assert look()["published"] and look()["undone"] == []
+    wrong = execute("--task", "9-3", check=False)
+    assert wrong.returncode == 2 and "numbers as 3-9" in wrong.stderr
+
+
+@pytest.mark.slow
+def test_beam(headrace, engines, tables, expected, tmp_path):
+    env = {"HEADRACE_PYTHON": str(engines)}
+    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "beam:DirectRunner")
+    made = json.loads(headrace(*command, "--json", env=env).stdout)
+    assert made["counts"]["rejected"] == FILES // 5
+    assert digests(tmp_path / "data") == expected
+
+
+@pytest.fixture
+def cluster(engines, root, tmp_path, build):
+    """A cluster of Ray, on whose nodes the program waits until `tmp_path / "open"` is there."""
+    program = tmp_path / "gated/bin/headrace"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f'#!/bin/sh\ntouch "{tmp_path}/started-$PPID-$$"\n'
+        f'while [ ! -e "{tmp_path}/open" ]; do sleep 0.05; done\nexec "{build}/bin/headrace" "$@"\n'
+    )
+    program.chmod(0o755)
+    process = subprocess.Popen(
+        [engines, root / "tests/python/ray_cluster.py"],
+        env={**os.environ, "HEADRACE_BUILD": str(program.parents[1]), "RAY_USAGE_STATS_ENABLED": "0"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    (tmp_path / "open").touch()
+    process.communicate(timeout=WAIT_S)
+
+
+@pytest.mark.slow
+def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_path):
+    address = cluster.stdout.readline().strip()
+    assert address, "no cluster"
+    env = {"HEADRACE_PYTHON": str(engines), "RAY_ADDRESS": address}
+    job = start("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "ray", env=env)
+
+    def started() -> int:
+        return len(list(tmp_path.glob("started-*")))
+
+    wait_until(lambda: started() == 3 or job.poll() is not None)  # one on each node
+    cluster.stdin.write("remove\n")
+    cluster.stdin.flush()
+    assert cluster.stdout.readline() == "removed\n"
+    workers = [path.name.split("-")[1] for path in tmp_path.glob("started-*")]
+    wait_until(lambda: not all(map(lives, workers)))
+    (tmp_path / "open").touch()
+    succeed(job)
+    assert digests(tmp_path / "data") == expected
+    shards = len({name.split(".")[0] for name in expected if "-of-" in name})
+    assert started() > FILES + shards  # the lost node's task was begun again
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runner", ["ray", "beam"])
+def test_engines_pass_on_why_a_task_failed(headrace, engines, tables, tmp_path, runner):
+    env = {"HEADRACE_PYTHON": str(engines)}
+    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", runner)
+    rejected = headrace(*command, "--max-rejects", "0", env=env, check=False)
+    assert rejected.returncode == 1
+    assert rejected.stderr.splitlines()[-1].startswith(f"headrace: {runner}: on ")
+    assert (
+        "row 202 is rejected: wrong number of cells" in rejected.stderr and "Traceback" not in rejected.stderr
+    )
+    nowhere = {**env, "HEADRACE_BUILD": str(tmp_path / "none")}
+    missing = headrace(*command, env=nowhere, check=False)
+    assert missing.returncode == 1 and "the program is neither in" in missing.stderr
+
+
+def test_an_engine_that_is_not_installed_is_named_with_the_remedy(headrace, tables, tmp_path):
+    for runner, package in (("ray", "ray"), ("beam:DirectRunner", "apache-beam")):
+        done = headrace(
+            "prepare", tables, tmp_path / runner, *OPTIONS, "--runner", runner,
+            env={"HEADRACE_PYTHON": sys.executable}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1 and f"{sys.executable} -m pip install {package}" in done.stderr
+
+
+def test_faults_that_may_pass_are_told_from_those_that_stay(tmp_path, monkeypatch):
+    from headrace._src.runners.tasks import Plan, TaskError, TransientTaskError, groups, message_of
+
+    program = tmp_path / "bin/headrace"
+    program.parent.mkdir()
+    monkeypatch.setenv("HEADRACE_BUILD", str(tmp_path))
+
+    def failure(script: str) -> TaskError:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        with pytest.raises(TaskError) as caught:
+            Plan("file:///x", ("--max-rejects=3",)).execute([1, 2])
+        return caught.value
+
+    def answer(code: str) -> str:
+        return f"""echo '{{"error": {{"code": "{code}", "message": "m"}}}}'; echo "$@" >&2; exit 1"""
+
+    assert isinstance(failure(answer("UNAVAILABLE")), TransientTaskError)
+    assert isinstance(failure("kill -KILL $$"), TransientTaskError)
+    lasting = failure(answer("INVALID_ARGUMENT"))
+    assert not isinstance(lasting, TransientTaskError)
+    assert "execute file:///x --json --quiet --max-rejects=3 --task=1 --task=2" in str(lasting)
+    traceback = RuntimeError(f"Traceback …\n  x.TaskError: {lasting} [while running 'execute-1']")
+    assert message_of(traceback) == str(lasting)
+    assert "lack the Python package headrace" in message_of(ModuleNotFoundError("No module named 'headrace'"))
+    assert groups(range(3)) == [[0], [1], [2]] and groups([]) == []
+    assert sorted(sum(groups(range(10_000)), [])) == list(range(10_000)) and len(groups(range(10_000))) < 300
+
+
+def judge(engines: pathlib.Path, program: str, text: str) -> str:
+    """What a program of the Python with the validators says of a text."""
+    done = subprocess.run(
+        [engines, "-c", program], input=text, capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_manifest_for_kubernetes_fits_its_schema(headrace, engines):
+    manifest = headrace(
+        "prepare", "s3://raw/it's", 's3://data/"x"', "--split", "train=0.5,test=0.5", "--print-manifest",
+        "kubernetes", "--world-size", "5", "--image", "registry/headrace:1",
+    ).stdout  # fmt: skip
+    program = (
+        "import json, sys, yaml, kubernetes_validate\n"
+        "job = yaml.safe_load(sys.stdin)\n"
+        "kubernetes_validate.validate(job, '1.33', strict=True)\n"
+        "print(json.dumps(job))"
+    )
+    spec = json.loads(judge(engines, program, manifest))["spec"]
+    assert spec["completionMode"] == "Indexed" and spec["completions"] == spec["parallelism"] == 5
+    container = spec["template"]["spec"]["containers"][0]
+    options = ["--split=train=0.5,test=0.5", "--runner=ranks"]
+    assert container["args"] == ["prepare", "s3://raw/it's", 's3://data/"x"', *options]
+    assert container["env"] == [{"name": "WORLD_SIZE", "value": "5"}]
+    assert container["image"] == "registry/headrace:1"
+    wrong = manifest.replace("completionMode", "completionMood")
+    with pytest.raises(AssertionError, match="completionMood"):
+        judge(engines, program, wrong)
+
+
+@pytest.mark.slow
+def test_the_dockerfile_has_the_command_as_its_entry_point(headrace, engines):
+    program = (
+        "import io, json, sys, dockerfile_parse\n"
+        "parser = dockerfile_parse.DockerfileParser(fileobj=io.BytesIO(sys.stdin.buffer.read()))\n"
+        "print(json.dumps([[step['instruction'], step['value']] for step in parser.structure]))"
+    )
+    steps = json.loads(
+        judge(engines, program, headrace("prepare", "a", "b", "--print-manifest", "dockerfile").stdout)
+    )
+    assert steps[0] == ["FROM", "python:3.11-slim"] and steps[-1] == ["ENTRYPOINT", '["headrace"]']
+    assert ["RUN", "pip install --no-cache-dir headrace==0.1.0"] in steps
+
+
+def test_a_job_is_printed_only_if_its_processes_share_the_work(headrace):
+    for manifest in ("slurm", "kubernetes"):
+        for options, message in (
+            (("--overwrite",), "headrace plan --overwrite once"),
+            (("--overwrite", "--runner", "store"), "headrace plan --overwrite once"),
+            (("--runner", "local"), "--print-manifest is for --runner ranks and store"),
+            (("--runner", "local:8"), "--print-manifest is for --runner ranks and store"),
+        ):
+            done = headrace("prepare", "a", "b", "--print-manifest", manifest, *options, check=False)
+            assert done.returncode == 2 and message in done.stderr and not done.stdout
+
+
+def test_what_is_no_text_is_refused_in_a_job_of_kubernetes(headrace):
+    name = os.fsdecode(b"s3://raw/Z\xfcrich")
+    done = headrace("prepare", name, "b", "--print-manifest", "kubernetes", check=False)
+    assert done.returncode == 1 and "not UTF-8" in done.stderr and not done.stdout
+
+
+def test_an_engine_that_says_nonsense_is_no_reason_to_break(headrace, tables, tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho '{\"error\": 5}'\necho '[\"error\"]'\nexit 3\n")
+    python.chmod(0o755)
+    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "ray")
+    done = headrace(*command, env={"HEADRACE_PYTHON": str(python)}, check=False)
+    assert done.returncode == 1 and "ray: it ended with status 3" in done.stderr
+
+
+def test_the_script_for_slurm_runs_as_an_array(headrace, build, tables, expected, tmp_path):
+    script = tmp_path / "prepare.sh"
+    data = tmp_path / "it's $HOME"
+    script.write_text(
+        headrace("prepare", tables, data, *OPTIONS, "--print-manifest", "slurm", "--world-size", "3").stdout
+    )
+    subprocess.run(["bash", "-n", script], check=True, timeout=WAIT_S)
+    assert "#SBATCH --array=0-2\n" in script.read_text()
+    path = f"{build}/bin:{os.environ['PATH']}"
+    array = {"SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "2", "SLURM_ARRAY_TASK_COUNT": "3"}
+    succeed(
+        *[
+            subprocess.Popen(
+                ["bash", script],
+                env={**os.environ, **array, "PATH": path, "SLURM_ARRAY_TASK_ID": str(rank)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(3)
+        ]
+    )
+    assert digests(data) == expected
