@@ -1,8 +1,9 @@
 /// How fast do JPEGs of about 400 × 300 become batches of 150 × 150, beside libjpeg-turbo's decoding alone?
 ///
-///   headrace_bench_decode_images write FOLDER COUNT       photo-like pictures of about 40 kB
+///   headrace_bench_decode_images write FOLDER COUNT [SEED]   photo-like pictures of about 40 kB
 ///   headrace_bench_decode_images libjpeg FOLDER REPEATS   jpeg_read_scanlines, full size; nothing is resized
 ///   headrace_bench_decode_images libjpeg-half FOLDER REPEATS   the same at 4/8
+///   headrace_bench_decode_images libjpeg-convert FOLDER REPEATS   full size, and a 150 × 150 picture encoded
 ///   headrace_bench_decode_images exact FOLDER REPEATS     ours, resized; into batches of 32
 ///   headrace_bench_decode_images scaled FOLDER REPEATS    the same from scaled pictures
 ///
@@ -60,8 +61,8 @@ Status make_photo(std::mt19937_64& random, ImageSize size, Image& photo) {
   return {};
 }
 
-Status write(const std::filesystem::path& folder, std::size_t count) {
-  std::mt19937_64 random(44);
+Status write(const std::filesystem::path& folder, std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
   Image photo;
   std::filesystem::create_directories(folder);
   for (std::size_t i = 0; i < count; ++i) {
@@ -77,7 +78,9 @@ Status write(const std::filesystem::path& folder, std::size_t count) {
 
 std::vector<Bytes> read_all(const std::filesystem::path& folder) {
   std::set<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.insert(entry.path());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) paths.insert(entry.path());
+  }
   std::vector<Bytes> files;
   for (const auto& path : paths) {
     std::ifstream file(path, std::ios::binary);
@@ -92,8 +95,13 @@ class Libjpeg {
   Libjpeg() {
     jpeg_.err = jpeg_std_error(&errors_);
     jpeg_create_decompress(&jpeg_);
+    encoder_.err = &errors_;
+    jpeg_create_compress(&encoder_);
   }
-  ~Libjpeg() { jpeg_destroy_decompress(&jpeg_); }
+  ~Libjpeg() {
+    jpeg_destroy_decompress(&jpeg_);
+    jpeg_destroy_compress(&encoder_);
+  }
   Libjpeg(const Libjpeg&) = delete;
   Libjpeg& operator=(const Libjpeg&) = delete;
 
@@ -113,10 +121,32 @@ class Libjpeg {
     jpeg_finish_decompress(&jpeg_);
   }
 
+  // RGB without gaps, colour at half of the resolution.
+  void encode(const std::uint8_t* pixels, ImageSize size, int quality) {
+    unsigned char* out = encoded_.data();
+    unsigned long out_bytes = encoded_.size();  // more than a picture of kTarget needs
+    jpeg_mem_dest(&encoder_, &out, &out_bytes);
+    encoder_.image_width = size.width;
+    encoder_.image_height = size.height;
+    encoder_.input_components = 3;
+    encoder_.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&encoder_);
+    jpeg_set_quality(&encoder_, quality, TRUE);
+    jpeg_start_compress(&encoder_, TRUE);
+    while (encoder_.next_scanline < size.height) {
+      // The library has no constant rows; it does not write to them.
+      JSAMPROW row = const_cast<JSAMPROW>(&pixels[std::size_t{encoder_.next_scanline} * size.width * 3]);
+      jpeg_write_scanlines(&encoder_, &row, 1);
+    }
+    jpeg_finish_compress(&encoder_);
+  }
+
  private:
   jpeg_decompress_struct jpeg_{};
+  jpeg_compress_struct encoder_{};
   jpeg_error_mgr errors_{};
   std::vector<unsigned char> pixels_;
+  std::vector<unsigned char> encoded_ = std::vector<unsigned char>(1 << 20);
 };
 
 class Ours {
@@ -137,20 +167,41 @@ class Ours {
   std::vector<std::uint8_t> batch_ = std::vector<std::uint8_t>(kBatchImages * kRowBytes);
 };
 
+// What libjpeg-convert encodes: the files at kTarget, one after the other.
+Result<std::vector<std::uint8_t>> resize_all(const std::vector<Bytes>& files) {
+  constexpr std::size_t kBytes = std::size_t{kTarget.width} * kTarget.height * 3;
+  std::vector<std::uint8_t> out(files.size() * kBytes);
+  ImageDecoder decoder;
+  Resizer resizer;
+  Image image;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    HEADRACE_CHECK(decoder.decode(files[i], {.channels = 3}, image));
+    const MutablePixelsView target = dense_pixels(&out[i * kBytes], kTarget, 3);
+    HEADRACE_CHECK(resizer.resize(image.view(), ResizeMethod::kBilinear, target));
+  }
+  return out;
+}
+
 Status run(const std::vector<std::string>& arguments) {
   const std::string& how = arguments.at(0);
   const auto number = parse_number<std::uint64_t>(arguments.at(2));
-  if (!number) return Error{Code::kInvalidArgument, "not a number"};
-  if (how == "write") return write(arguments[1], *number);
+  const auto seed = arguments.size() > 3 ? parse_number<std::uint64_t>(arguments[3]) : 44;
+  if (!number || !seed) return Error{Code::kInvalidArgument, "not a number"};
+  if (how == "write") return write(arguments[1], *number, *seed);
   const std::vector<Bytes> files = read_all(arguments[1]);
   Libjpeg libjpeg;
   Ours ours;
+  std::vector<std::uint8_t> small;
+  if (how == "libjpeg-convert") {
+    HEADRACE_TRY(small, resize_all(files));
+  }
   const auto decode_all = [&]() -> Status {
     for (std::size_t i = 0; i < files.size(); ++i) {
       if (how.starts_with("libjpeg"))
-        libjpeg.decode(files[i], how == "libjpeg" ? 8 : 4);
+        libjpeg.decode(files[i], how == "libjpeg-half" ? 4 : 8);
       else
         HEADRACE_CHECK(ours.decode(files[i], i % kBatchImages, how == "scaled"));
+      if (!small.empty()) libjpeg.encode(&small[i * (small.size() / files.size())], kTarget, 90);
     }
     return {};
   };

@@ -1,5 +1,6 @@
-"""Programs of other people, in an environment of their own: build/bench/peers, made from
-bench/peers/requirements.txt. What does not install is left out, and named with the reason.
+"""Programs of other people, in environments of their own below build/bench, made from the files of
+bench/peers: `peers` from requirements.txt, `peers-ray` from requirements-ray.txt and so on, for what cannot
+live together. What does not install is left out, and named with the reason.
 """
 
 import functools
@@ -11,27 +12,34 @@ import sys
 from . import BUILD, ROOT, run
 
 PROGRAMS = ROOT / "bench" / "peers"
-_FOLDER = BUILD / "peers"
-_REQUIREMENTS = PROGRAMS / "requirements.txt"
 _REASON_CHARACTERS = 200
 
 
+def _folder(environment: str) -> pathlib.Path:
+    return BUILD / f"peers{environment and '-'}{environment}"
+
+
+def _requirements(environment: str) -> pathlib.Path:
+    return PROGRAMS / f"requirements{environment and '-'}{environment}.txt"
+
+
 @functools.cache
-def install() -> dict[str, str]:
-    """Why packages of requirements.txt are missing: name → reason. Made anew when that file or the
+def install(environment: str = "") -> dict[str, str]:
+    """Why packages of its requirements are missing: name → reason. Made anew when that file or the
     interpreter changes."""
-    stamp = _FOLDER / "stamp.json"
-    state = [sys.version, str(_FOLDER), _REQUIREMENTS.read_text()]
+    folder, requirements = _folder(environment), _requirements(environment)
+    stamp = folder / "stamp.json"
+    state = [sys.version, str(folder), requirements.read_text()]
     if stamp.exists():
         made = json.loads(stamp.read_text())
         if made["state"] == state:
             return made["missing"]
-    print(f"installing the packages of {_REQUIREMENTS.relative_to(ROOT)} into {_FOLDER.relative_to(ROOT)}")
-    subprocess.run([sys.executable, "-m", "venv", "--clear", _FOLDER], check=True)
+    print(f"installing the packages of {requirements.relative_to(ROOT)} into {folder.relative_to(ROOT)}")
+    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
     missing = {}
     for line in state[2].splitlines():
         if line and not line.startswith("#"):
-            command = [_FOLDER / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", line]
+            command = [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", line]
             done = subprocess.run(command, check=False, capture_output=True, text=True)
             if done.returncode:
                 missing[line] = f"does not install: {_last_line(done.stderr)}"
@@ -39,22 +47,26 @@ def install() -> dict[str, str]:
     return missing
 
 
-def installed() -> list[str]:
-    """The lines of requirements.txt that are not missing: names with versions."""
-    lines = [line for line in _REQUIREMENTS.read_text().splitlines() if line and not line.startswith("#")]
-    return [line for line in lines if line not in install()]
+def installed(environment: str = "") -> list[str]:
+    """The lines of its requirements that are not missing: names with versions."""
+    lines = _requirements(environment).read_text().splitlines()
+    missing = install(environment)
+    return [line for line in lines if line and not line.startswith("#") and line not in missing]
 
 
-def account(failed: dict[str, str]) -> dict:
+def account(failed: dict[str, str], *environments: str) -> dict:
     """What a result says of them: who is missing and why, be it for want of a package or since its program
     `failed`; and the others' versions."""
-    return {"missing": install() | failed, "installed_peers": installed()}
+    chosen = environments or ("",)
+    missing = {line: reason for environment in chosen for line, reason in install(environment).items()}
+    packages = [line for environment in chosen for line in installed(environment)]
+    return {"missing": missing | failed, "installed_peers": packages}
 
 
-def run_own(name: str, *arguments, on: list[int]) -> dict | str:
+def run_own(name: str, *arguments, on: list[int], environment: str = "") -> dict | str:
     """What bench/peers/<name>.py, in the environment of the peers, prints as JSON; or why it failed."""
-    install()
-    return _run(_FOLDER / "bin" / "python", name, arguments, on)
+    install(environment)
+    return _run(_folder(environment) / "bin" / "python", name, arguments, on)
 
 
 def run_project(name: str, *arguments, on: list[int]) -> dict | str:
