@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
@@ -40,10 +39,11 @@ def _run_pipelines(plan: Plan, target: str, options: dict[str, str]) -> None:
 def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
     if target not in _DIRECT:
         return _run_pipelines(plan, target, options)
-    # Threads suffice: each waits for a program. What fails is raised, and printed there too, at length.
+    # Threads suffice: each waits for a program. What fails is raised, and printed at length besides, by
+    # threads that may outlive the pipeline: so nothing is for the rest of this process.
     options = {"direct_running_mode": "multi_threading", "direct_num_workers": "0", **options}
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-        return _run_pipelines(plan, target, options)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return _run_pipelines(plan, target, options)
 
 
 if __name__ == "__main__":
