@@ -38,7 +38,8 @@ Bytes example() {
 }
 
 TEST(RowFrame, HasTheRowsThatWereAdded) {
-  const auto frame = RowFrame::parse(example());
+  const Bytes bytes_of_frame = example();  // which the rows borrow from
+  const auto frame = RowFrame::parse(bytes_of_frame);
   ASSERT_TRUE(frame);
   EXPECT_EQ(rows_of(*frame), (Lines{"0 name='Zo' age=i[7]", "0 name=-"}));
 }
