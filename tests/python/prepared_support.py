@@ -1,5 +1,6 @@
 """What `headrace prepare` has made, as TensorFlow and Python read it."""
 
+import csv
 import gzip
 import io
 import json
@@ -39,3 +40,16 @@ def png(color: tuple[int, int, int], size: tuple[int, int] = (8, 6)) -> bytes:
     out = io.BytesIO()
     PIL.Image.new("RGB", size, color).save(out, "png")
     return out.getvalue()
+
+
+def write_tables(folder: pathlib.Path, files: int, rows: int, bad_each: int = 0) -> None:
+    """A table in many files, each a slice; every `bad_each`-th, if not 0, has a row that is rejected."""
+    for number in range(files):
+        with (folder / f"part-{number:03}.csv").open("w", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(["id", "split", "label", "text"])
+            for row in range(rows):
+                split = "TRAIN" if row % 4 else "TEST"
+                table.writerow([f"{number}-{row}", split, ["cat", "dog"][row % 2], f"text {row} " * 10])
+            if bad_each and number % bad_each == 0:
+                table.writerow([f"{number}-bad", "TRAIN"])

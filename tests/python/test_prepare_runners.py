@@ -1,6 +1,5 @@
 """prepare --runner: whoever executes the tasks of a plan, and whoever is killed, the bytes are the same."""
 
-import csv
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ import sys
 import time
 
 import pytest
+from prepared_support import write_tables
 
 FILES, ROWS = 40, 200
 OPTIONS = ("--shard-records", "300", "--slice-size", "10kB", "--max-rejects", "1%", "--report", "all")
@@ -21,15 +21,7 @@ WAIT_S = 120
 def tables(tmp_path_factory) -> pathlib.Path:
     """A table in many files, each a slice; in every fifth a row that is rejected."""
     folder = tmp_path_factory.mktemp("tables")
-    for number in range(FILES):
-        with (folder / f"part-{number:03}.csv").open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(["id", "split", "label", "text"])
-            for row in range(ROWS):
-                split = "TRAIN" if row % 4 else "TEST"
-                table.writerow([f"{number}-{row}", split, ["cat", "dog"][row % 2], f"text {row} " * 10])
-            if number % 5 == 0:
-                table.writerow([f"{number}-bad", "TRAIN"])
+    write_tables(folder, FILES, ROWS, bad_each=5)
     return folder
 
 

@@ -1,6 +1,5 @@
 """plan, execute, publish: whoever executes the tasks of a plan, and however often, the bytes are the same."""
 
-import csv
 import json
 import os
 import pathlib
@@ -10,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from prepared_support import write_tables
 
 FILES, ROWS = 12, 400
 OPTIONS = ("--shard-records", "300", "--slice-size", "20kB")
@@ -20,13 +20,7 @@ SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 def tables(tmp_path_factory) -> pathlib.Path:
     """A table in many files: each a slice."""
     folder = tmp_path_factory.mktemp("tables")
-    for number in range(FILES):
-        with (folder / f"part-{number:03}.csv").open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(["id", "split", "label", "text"])
-            for row in range(ROWS):
-                split = "TRAIN" if row % 4 else "TEST"
-                table.writerow([f"{number}-{row}", split, ["cat", "dog"][row % 2], f"text {row} " * 10])
+    write_tables(folder, FILES, ROWS)
     return folder
 
 
