@@ -19,6 +19,7 @@ PROGRAMS = (
     "prepare_workers",
     "prepare_memory",
     "prepare_kills",
+    "decode_images",
     "load_images",
 )
 

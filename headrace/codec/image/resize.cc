@@ -84,10 +84,12 @@ Status Resizer::resize_to(const PixelsView& from, ResizeMethod method, const Pix
                                                 " channels cannot be resized into one of ", to.channels)};
   }
   set_columns(from, method, to.size.width);
-  if (method == ResizeMethod::kBilinear)
+  if (method == ResizeMethod::kBilinear) {
+    blended_row_.resize(std::max(blended_row_.size(), from.row_samples() + kRowPadding));
     bilinear(from, to);
-  else
+  } else {
     area(from, to);
+  }
   return {};
 }
 
@@ -97,6 +99,7 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   method_ = method, from_width_ = width, to_width_ = to_width, channels_ = channels;
   const float scale = ratio(width, to_width);
   neighbours_.clear();
+  side_parts_.clear();
   stretches_.clear();
   area_weights_.clear();
   for (std::uint32_t x = 0; x < to_width; ++x) {
@@ -104,8 +107,10 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
       // Where both are one pixel, the one after it weighs nothing.
       const Neighbourhood place = neighbourhood(x, scale, width);
       const bool is_one = place.lower == place.upper;
-      neighbours_.push_back({std::size_t{place.lower} * channels, place.lower + 1 < width ? channels : 0,
-                             SideWeights(is_one ? 0 : place.upper_weight)});
+      const float right_part = is_one ? 0 : place.upper_weight;
+      neighbours_.push_back(
+          {std::size_t{place.lower} * channels, place.lower + 1 < width ? channels : 0, right_part});
+      side_parts_.push_back(side_parts(right_part));
     } else {
       const Coverage covered = coverage(x, scale, width);
       stretches_.push_back(
@@ -116,39 +121,50 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   }
 }
 
-// How many of the first pixels of a row can be computed at once: reading and writing a little more than they
-// have must stay inside the rows.
-template <typename Sample>
-std::size_t Resizer::count_whole_pixels(const PixelsView& from, const Pixels<Sample>& to) const {
-  if (from.channels < 3) return 0;
-  std::size_t count = to.size.width;
-  while (count > 0 && (neighbours_[count - 1].left + kPixelReads > from.row_samples() ||
-                       count * from.channels + kPixelWrites > to.row_samples() + from.channels))
-    --count;
-  return count;
-}
-
 template <std::size_t kChannels, typename Sample>
 void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
   const float scale = ratio(from.size.height, to.size.height);
-  const std::size_t whole = count_whole_pixels(from, to);
   for (std::uint32_t y = 0; y < to.size.height; ++y) {
     const Neighbourhood place = neighbourhood(y, scale, from.size.height);
-    const RowWeights rows(place.upper_weight);
-    const std::uint8_t* const top = from.row(place.lower);
-    const std::uint8_t* const bottom = from.row(place.upper);
-    Sample* target = to.row(y);
-    if constexpr (kChannels >= 3) {
-      for (std::size_t x = 0; x < whole; ++x, target += kChannels) {
-        const Neighbours& at = neighbours_[x];
-        blend_pixel<kChannels>(top + at.left, bottom + at.left, at.weights, rows, target);
-      }
-    }
-    for (std::size_t x = whole; x < to.size.width; ++x) {
+    bilinear_row<kChannels>(
+        SourceRows{from.row(place.lower), from.row(place.upper), from.row_samples(), place.upper_weight},
+        std::span<Sample>(to.row(y), to.row_samples()));
+  }
+}
+
+template <std::size_t kChannels>
+void Resizer::bilinear_row(const SourceRows& from, std::span<float> to) const {
+  std::size_t x = 0;
+  float* target = to.data();
+  const auto has_room = [&] {  // to read and write a little more than the pixel
+    return x < neighbours_.size() && neighbours_[x].left + kPixelReads <= from.samples &&
+           x * kChannels + kPixelWrites <= to.size();
+  };
+  if constexpr (kChannels >= 3) {
+    for (; has_room(); ++x, target += kChannels) {
       const Neighbours& at = neighbours_[x];
-      for (std::size_t i = at.left; i < at.left + kChannels; ++i, ++target)
-        blend_sample(top + i, bottom + i, at.to_right, at.weights, rows, target);
+      blend_pixel<kChannels>(from.top + at.left, from.bottom + at.left, at, from.bottom_part, target);
     }
+  }
+  for (; x < neighbours_.size(); ++x) {
+    const Neighbours& at = neighbours_[x];
+    for (std::size_t i = at.left; i < at.left + kChannels; ++i, ++target)
+      blend_sample(from.top + i, from.bottom + i, at, from.bottom_part, target);
+  }
+}
+
+template <std::size_t kChannels>
+void Resizer::bilinear_row(const SourceRows& from, std::span<std::uint8_t> to) {
+  const std::span<std::int16_t> row = std::span(blended_row_).first(from.samples);
+  blend_rows(from.top, from.bottom, row_part(from.bottom_part), row);
+  std::size_t x = 0;
+  if constexpr (kChannels >= 3)
+    x = blend_first_sides<kChannels>(row.data(), neighbours_.data(), side_parts_.data(), to);
+  std::uint8_t* target = to.data() + x * kChannels;
+  for (; x < neighbours_.size(); ++x) {
+    const Neighbours& at = neighbours_[x];
+    for (std::size_t i = at.left; i < at.left + kChannels; ++i, ++target)
+      *target = blend_sides(&row[i], at.to_right, side_parts_[x]);
   }
 }
 

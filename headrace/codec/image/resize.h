@@ -4,6 +4,7 @@
 /// ResizeBilinear (half_pixel_centers) and ResizeArea; docs/images.md has the formulas.
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +22,7 @@ enum class ResizeMethod : std::uint8_t {
 std::string_view resize_method_name(ResizeMethod method);
 
 /// Keeps the weights of columns, and makes them anew when widths change: one for many images. To 8 bits, or
-/// to float in 0 to 255. The first is the second rounded, half up; if bilinear, after an error of 1 / 100
+/// to float in 0 to 255. The first is the second rounded, half up; if bilinear, after an error of 1 / 50
 /// at most, since integers are faster. One thread at a time.
 class Resizer {
  public:
@@ -31,11 +32,12 @@ class Resizer {
   Status resize(const PixelsView& from, ResizeMethod method, const MutableFloatPixelsView& to);
 
  private:
-  /// Where a pixel of a row comes from: the left one's offset and the way to the right one, in samples.
-  struct Neighbours {
-    std::size_t left;
-    std::size_t to_right;
-    SideWeights weights;
+  /// Two rows of as many samples that a row comes from, and how much of it from the lower one.
+  struct SourceRows {
+    const std::uint8_t* top;
+    const std::uint8_t* bottom;
+    std::size_t samples;
+    float bottom_part;
   };
   /// A run of pixels, which weights in `area_weights_` belong to.
   struct Stretch {
@@ -50,8 +52,10 @@ class Resizer {
   void bilinear(const PixelsView& from, const Pixels<Sample>& to);
   template <std::size_t kChannels, typename Sample>
   void bilinear(const PixelsView& from, const Pixels<Sample>& to);
-  template <typename Sample>
-  std::size_t count_whole_pixels(const PixelsView& from, const Pixels<Sample>& to) const;
+  template <std::size_t kChannels>
+  void bilinear_row(const SourceRows& from, std::span<float> to) const;
+  template <std::size_t kChannels>
+  void bilinear_row(const SourceRows& from, std::span<std::uint8_t> to);
   template <typename Sample>
   void area(const PixelsView& from, const Pixels<Sample>& to);
   void set_columns(const PixelsView& from, ResizeMethod method, std::uint32_t to_width);
@@ -59,6 +63,8 @@ class Resizer {
   ResizeMethod method_ = ResizeMethod::kBilinear;
   std::uint32_t from_width_ = 0, to_width_ = 0, channels_ = 0;  // what the columns below are for
   std::vector<Neighbours> neighbours_;
+  std::vector<SideParts> side_parts_;
+  std::vector<std::int16_t> blended_row_;
   std::vector<Stretch> stretches_;
   std::vector<float> area_weights_;
   std::vector<float> row_sums_;

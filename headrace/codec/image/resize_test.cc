@@ -108,16 +108,22 @@ TEST(Resize, EightBitsAreTheFloatsRounded) {
 }
 
 TEST(Resize, WhereAPixelLiesInARowDoesNotChangeIt) {
-  // The last pixels of a row are computed one sample at a time, the others four at a time.
+  // The last samples of a row, and its last pixels, are computed one by one, the others many at a time.
   const Image image = smooth_image({64, 9}, 3);
-  Image whole, part;
-  ASSERT_TRUE(whole.reshape({48, 11}, 3) && part.reshape({12, 11}, 3));
   Resizer resizer;
   for (const ResizeMethod method : {ResizeMethod::kBilinear, ResizeMethod::kArea}) {
+    Image whole;
+    ASSERT_TRUE(whole.reshape({48, 11}, 3));
     ASSERT_TRUE(resizer.resize(image.view(), method, whole.mutable_view()));
-    ASSERT_TRUE(resizer.resize(crop(image.view(), {0, 0, {16, 9}}), method, part.mutable_view()));
-    EXPECT_EQ(samples_of(crop(whole.view(), {0, 0, {11, 11}})),
-              samples_of(crop(part.view(), {0, 0, {11, 11}})));
+    for (const std::uint32_t width : {12U, 16U, 20U}) {
+      const ImageSize size = {width / 4 * 3, 11};
+      const std::uint32_t inside = size.width - 1;  // the last one may lie between this and the next
+      Image part;
+      ASSERT_TRUE(part.reshape(size, 3));
+      ASSERT_TRUE(resizer.resize(crop(image.view(), {0, 0, {width, 9}}), method, part.mutable_view()));
+      EXPECT_EQ(samples_of(crop(part.view(), {0, 0, {inside, 11}})),
+                samples_of(crop(whole.view(), {0, 0, {inside, 11}})));
+    }
   }
 }
 
