@@ -74,7 +74,7 @@ std::string_view continuation_name(Continuation continuation) {
 }
 
 void RejectedRows::take(const RejectedRow& row, std::string_view status, std::string_view reason) {
-  if (status != "rejected" || reason == kRepeatedId) {
+  if (status != "rejected" || reason == kRepeatedId || reason == kIdOfOtherSplit) {
     reasons_of_rows_.erase(row_key(row));
     return;
   }

@@ -193,13 +193,14 @@ def test_rows_of_an_id_that_another_has_are_not_retried(run, tmp_path):
 
 def test_a_rejected_row_is_told_from_a_written_one_of_its_id(run, tmp_path):
     (tmp_path / "in").mkdir()
-    text = "id,split,label,x\nr1,train,a,1\nr2,train,b,2\nr1,test,a,\nr2,test,b,3\n"
-    (tmp_path / "in" / "1.csv").write_text(text)
-    (tmp_path / "s.toml").write_text('id = "id"\nsplit = "split"\n[features.x]\ntype = "int64"\n')
-    made = run("--schema", tmp_path / "s.toml", "--max-rejects", "1")
+    (tmp_path / "in" / "1.csv").write_text("id,label,x\nr1,a,1\nr2,b,2\n")
+    (tmp_path / "s.toml").write_text('id = "id"\n[features.x]\ntype = "int64"\n')
+    run("--schema", tmp_path / "s.toml")
+    (tmp_path / "in" / "2.csv").write_text("id,label,x\nr1,a,\nr3,b,3\n")
+    made = run("--append", "--max-rejects", "1")
     assert made["counts"] == {"in": 4, "written": 3, "rejected": 1, "dropped": 0, "ignored": 0}
     again = run("--retry-failed")  # it fails as before
-    assert again["manifest"] == 1 and again["counts"] == made["counts"]
+    assert again["manifest"] == 2 and again["counts"] == made["counts"]
 
 
 def test_what_does_not_apply_is_refused(run, tmp_path):
