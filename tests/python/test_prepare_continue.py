@@ -257,6 +257,47 @@ def test_several_processes_append_the_same_bytes(headrace, run, tmp_path):
     assert again["was_published"] and again["manifest_digest"] == published["manifest_digest"]
 
 
+def execute_without_records(headrace, data: pathlib.Path, tmp_path: pathlib.Path) -> dict:
+    """Executes each task of a plan while what the base says of its input and rejects is not there, and
+    publishes."""
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    records = [*data.glob("inputs-*"), *data.glob("report-*")]
+    assert records
+    for path in records:
+        path.rename(aside / path.name)
+    for left in ("unread", "undone"):
+        tasks = json.loads(headrace("execute", data, "--list", "--json").stdout)[left]
+        assert tasks
+        for task in tasks:
+            headrace("execute", data, "--task", task)
+    for path in records:
+        (aside / path.name).rename(path)
+    aside.rmdir()
+    return json.loads(headrace("publish", data, "--json").stdout)
+
+
+def test_tasks_do_not_read_all_that_was_read_or_rejected(headrace, run, tmp_path, pictures):
+    run("--max-rejects", "11", source="in/table.csv")
+    for number in range(30, 36):
+        (pictures / f"{number}.png").write_bytes(png((number, 0, 0)))
+    headrace("plan", pictures / "table.csv", tmp_path / "data", "--retry-failed")
+    made = execute_without_records(headrace, tmp_path / "data", tmp_path)
+    assert made["counts"] == {"in": 40, "written": 35, "rejected": 5, "dropped": 0, "ignored": 0}
+    for number in range(4):
+        add_image(tmp_path / "images", "ab"[number % 2], number)
+    (tmp_path / "images" / "a" / "x.png").write_bytes(b"no image")
+    run("--max-rejects", "1", source="images", to="folder")
+    (tmp_path / "images" / "a" / "x.png").write_bytes(png((200, 0, 0)))
+    headrace("plan", tmp_path / "images", tmp_path / "folder", "--retry-failed")
+    made = execute_without_records(headrace, tmp_path / "folder", tmp_path)
+    assert made["counts"]["written"] == 5 and made["counts"]["rejected"] == 0
+    add_image(tmp_path / "images", "b", 100)
+    headrace("plan", tmp_path / "images", tmp_path / "folder", "--append")
+    made = execute_without_records(headrace, tmp_path / "folder", tmp_path)
+    assert made["counts"] == {"in": 6, "written": 6, "rejected": 0, "dropped": 0, "ignored": 0}
+
+
 def test_killed_while_appending(headrace, build, run, tmp_path):
     write_table(tmp_path / "in" / "1.csv", days(1))
     run()
