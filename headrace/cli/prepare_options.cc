@@ -259,7 +259,7 @@ Result<PlannedPrepare> plan_to_continue(CommandContext& context, const Location&
   PreparePlan& plan = planned.plan;
   HEADRACE_TRY(plan, continue_plan(output, continuation_of(values)));
   HEADRACE_TRY(plan.input, look_at_input(input, values, plan.slice_bytes, !plan.map.empty()));
-  HEADRACE_CHECK(leave_what_continues(plan.input, *plan.base, plan.continuation));
+  HEADRACE_TRY(plan.pasts, leave_what_continues(plan.input, *plan.base, output, plan.continuation));
   HEADRACE_TRY(planned.map, make_map_pool(context, plan, values));
   return planned;
 }

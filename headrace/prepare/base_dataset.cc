@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
-#include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/label_value.h"
-#include "headrace/prepare/rejects.h"
 #include "headrace/prepare/source/json_lines_source.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
 
-constexpr HashKey kRowKey{0x736f757263652c69, 0x646f66726f777320};
 constexpr std::string_view kKind = "dataset";
-
-std::uint64_t row_key(const RejectedRow& row) {
-  if (row.source.empty()) return siphash(kRowKey, as_bytes(row.id));
-  return siphash(kRowKey, as_bytes(concat(row.source, std::string_view("\0", 1), row.row)));
-}
+constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 std::string_view text_of(const SourceRow& row, std::string_view column) {
   for (const NamedCell& cell : row.cells) {
@@ -36,12 +30,12 @@ std::uint64_t number_of(const SourceRow& row, std::string_view column) {
 }
 
 // Every line of the parts of a role, in the order of the manifest.
-Status read_lines(const PublishedFolder& published, std::string_view role,
+Status read_lines(const Location& output, const Manifest& manifest, std::string_view role,
                   const std::function<void(const SourceRow&)>& take) {
   std::vector<SourceFile> files;
-  for (const ManifestPart& part : published.manifest.parts) {
+  for (const ManifestPart& part : manifest.parts) {
     if (part.role != role) continue;
-    const Location place = published.folder.at(part.key);
+    const Location place = output.at(part.key);
     HEADRACE_TRY(const ObjectInfo object, place.store->stat(place.key, {}));
     if (object.size_bytes != part.size_bytes) {
       return Error{Code::kDataLoss, concat(place.describe(), " has ", object.size_bytes, " bytes, not the ",
@@ -54,11 +48,94 @@ Status read_lines(const PublishedFolder& published, std::string_view role,
     HEADRACE_TRY(const std::optional<SourceRow> row, lines->next());
     if (!row) return {};
     if (row->verdict != RowVerdict::kRow) {
-      return Error{Code::kDataLoss, concat("the ", role, " of ", published.folder.describe(),
-                                           " is damaged at ", row->id, ": ", row->detail)};
+      return Error{Code::kDataLoss, concat("the ", role, " of ", output.describe(), " is damaged at ",
+                                           row->id, ": ", row->detail)};
     }
     take(*row);
   }
+}
+
+using NewPasts = std::vector<std::shared_ptr<SlicePast>>;
+
+// Where a key of a folder lies among the ranges.
+std::optional<std::size_t> slice_of_key(const Input& input, std::string_view key) {
+  const auto found =
+      std::lower_bound(input.slices.begin(), input.slices.end(), key,
+                       [](const Slice& slice, std::string_view of) { return slice.last < of; });
+  if (found == input.slices.end() || key <= found->after) return std::nullopt;
+  return static_cast<std::size_t>(found - input.slices.begin());
+}
+
+Status read_known_objects(const Input& input, const Manifest& manifest, const Location& output,
+                          const NewPasts& pasts) {
+  const std::string folder = concat(input.url, '/');
+  HEADRACE_CHECK(read_lines(output, manifest, kInputsRole, [&](const SourceRow& row) {
+    const std::string_view url = text_of(row, "url");
+    if (!url.starts_with(folder)) return;
+    const auto slice = slice_of_key(input, url.substr(folder.size()));
+    if (slice) pasts[*slice]->inputs.add(url, text_of(row, "version"));
+  }));
+  for (const std::shared_ptr<SlicePast>& past : pasts) past->inputs.settle();
+  return {};
+}
+
+// `elsewhere`: those of files that the input does not have.
+Status read_rejected(const Input& input, const Manifest& manifest, const Location& output,
+                     const NewPasts& pasts, RejectedRows& elsewhere) {
+  std::map<std::string_view, std::size_t> slices_of_files;
+  for (std::size_t i = 0; i < input.slices.size(); ++i) {
+    for (const InputFile& file : input.slices[i].files) slices_of_files[file.url] = i;
+  }
+  return read_lines(output, manifest, "report", [&](const SourceRow& line) {
+    const RejectedRow row{text_of(line, "source"), number_of(line, "row"), text_of(line, "id")};
+    const auto take = [&](RejectedRows& rows) {
+      rows.take(row, text_of(line, "status"), text_of(line, "reason"));
+    };
+    if (!row.source.empty()) {
+      const auto of_file = slices_of_files.find(row.source);
+      return take(of_file == slices_of_files.end() ? elsewhere : pasts[of_file->second]->rejected);
+    }
+    if (row.id.find(kReplacementCharacter) != std::string_view::npos) {
+      // Reports repair what is not UTF-8, so the key may lie anywhere.
+      for (const std::shared_ptr<SlicePast>& past : pasts) take(past->rejected);
+    } else if (const auto slice = slice_of_key(input, row.id)) {
+      take(pasts[*slice]->rejected);
+    }
+  });
+}
+
+// Leaves the files that there is something to read of, and the slices with such.
+Status leave_files(Input& input, const Manifest& manifest, const Location& output, Continuation continuation,
+                   NewPasts& pasts) {
+  KnownInputs known;
+  HEADRACE_CHECK(read_lines(output, manifest, kInputsRole, [&](const SourceRow& row) {
+    known.add(text_of(row, "url"), text_of(row, "version"));
+  }));
+  known.settle();
+  std::vector<Slice> slices;
+  NewPasts pasts_left;
+  input.objects = input.size_bytes = 0;
+  for (std::size_t i = 0; i < input.slices.size(); ++i) {
+    Slice left;
+    for (InputFile& file : input.slices[i].files) {
+      const KnownInputs::Match match = known.look(file.url, file.version);
+      const bool is_wanted = continuation == Continuation::kAppend ? match != KnownInputs::Match::kSame
+                                                                   : pasts[i]->rejected.has_source(file.url);
+      if (!is_wanted) continue;
+      if (match == KnownInputs::Match::kChanged) return changed_since_read(file.url);
+      ++left.objects;
+      left.size_bytes += file.size_bytes;
+      left.files.push_back(std::move(file));
+    }
+    if (left.files.empty()) continue;
+    input.objects += left.objects;
+    input.size_bytes += left.size_bytes;
+    slices.push_back(std::move(left));
+    pasts_left.push_back(std::move(pasts[i]));
+  }
+  input.slices = std::move(slices);
+  pasts = std::move(pasts_left);
+  return {};
 }
 
 bool was_recorded(const Manifest& manifest) {
@@ -71,20 +148,6 @@ bool was_recorded(const Manifest& manifest) {
 std::string_view continuation_name(Continuation continuation) {
   if (continuation == Continuation::kNone) return "";
   return continuation == Continuation::kAppend ? "append" : "retry-failed";
-}
-
-void RejectedRows::take(const RejectedRow& row, std::string_view status, std::string_view reason) {
-  if (status != "rejected" || reason == kRepeatedId) {
-    reasons_of_rows_.erase(row_key(row));
-    return;
-  }
-  reasons_of_rows_[row_key(row)] = &*reasons_.emplace(reason).first;
-  sources_.emplace(row.source);
-}
-
-const std::string* RejectedRows::find(const RejectedRow& row) const {
-  const auto found = reasons_of_rows_.find(row_key(row));
-  return found == reasons_of_rows_.end() ? nullptr : found->second;
 }
 
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
@@ -103,49 +166,29 @@ Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Con
   base->number = published->number;
   base->digest = published->digest;
   HEADRACE_TRY(base->attributes, parse_dataset_attributes(published->manifest.attributes_json));
-  HEADRACE_CHECK(read_lines(*published, kInputsRole, [&](const SourceRow& row) {
-    base->inputs.add(text_of(row, "url"), text_of(row, "version"));
-  }));
-  base->inputs.settle();
-  if (continuation == Continuation::kRetryFailed) {
-    HEADRACE_CHECK(read_lines(*published, "report", [&](const SourceRow& row) {
-      base->rejected.take({text_of(row, "source"), number_of(row, "row"), text_of(row, "id")},
-                          text_of(row, "status"), text_of(row, "reason"));
-    }));
-  }
   base->manifest = std::move(published->manifest);
   return std::shared_ptr<const BaseDataset>(base);
 }
 
-Status leave_what_continues(Input& input, const BaseDataset& base, Continuation continuation) {
-  for (Slice& slice : input.slices) {
-    if (slice.is_range_of_folder()) return {};
-    std::vector<InputFile> left;
-    slice.objects = slice.size_bytes = 0;
-    for (InputFile& file : slice.files) {
-      const KnownInputs::Match match = base.inputs.look(file.url, file.version);
-      const bool is_retried =
-          continuation == Continuation::kRetryFailed && base.rejected.has_source(file.url);
-      if (continuation == Continuation::kAppend ? match == KnownInputs::Match::kSame : !is_retried) continue;
-      if (match == KnownInputs::Match::kChanged) return changed_since_read(file.url);
-      ++slice.objects;
-      slice.size_bytes += file.size_bytes;
-      left.push_back(std::move(file));
-    }
-    slice.files = std::move(left);
+Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
+                                        Continuation continuation) {
+  std::vector<std::shared_ptr<SlicePast>> pasts;
+  for (std::size_t i = 0; i < input.slices.size(); ++i) pasts.push_back(std::make_shared<SlicePast>());
+  RejectedRows elsewhere;
+  if (continuation == Continuation::kRetryFailed)
+    HEADRACE_CHECK(read_rejected(input, base.manifest, output, pasts, elsewhere));
+  const bool is_folder = !input.slices.empty() && input.slices.front().is_range_of_folder();
+  if (!is_folder) {
+    HEADRACE_CHECK(leave_files(input, base.manifest, output, continuation, pasts));
+  } else if (continuation == Continuation::kAppend) {
+    HEADRACE_CHECK(read_known_objects(input, base.manifest, output, pasts));
   }
-  std::erase_if(input.slices, [](const Slice& slice) { return slice.files.empty(); });
-  if (continuation == Continuation::kRetryFailed && input.slices.empty() && !base.rejected.is_empty()) {
+  if (input.slices.empty() && !elsewhere.is_empty()) {
     return Error{Code::kFailedPrecondition,
                  concat("no file of ", input.url, " has rows that were rejected, but others have: name the ",
                         "input that they came from, as the reports do")};
   }
-  input.objects = input.size_bytes = 0;
-  for (const Slice& slice : input.slices) {
-    input.objects += slice.objects;
-    input.size_bytes += slice.size_bytes;
-  }
-  return {};
+  return SlicePasts(pasts.begin(), pasts.end());
 }
 
 }  // namespace headrace

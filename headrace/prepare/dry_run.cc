@@ -31,9 +31,13 @@ PreparePlan trial_of(const PreparePlan& plan) {
   PreparePlan trial = plan;
   const std::vector<Slice>& slices = plan.input.slices;
   trial.input.slices.clear();
+  trial.pasts.clear();
   std::vector<std::size_t> tried = {0, slices.size() / 2, slices.size() - 1};
   tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
-  for (const std::size_t slice : tried) trial.input.slices.push_back(slices[slice]);
+  for (const std::size_t slice : tried) {
+    trial.input.slices.push_back(slices[slice]);
+    if (!plan.pasts.empty()) trial.pasts.push_back(plan.pasts[slice]);
+  }
   return trial;
 }
 

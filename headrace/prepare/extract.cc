@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
+#include "headrace/io/parallel.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/order_keys.h"
 #include "headrace/prepare/rejects.h"
@@ -18,6 +19,8 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kReceiptLimitBytes = 64 << 20;
+constexpr std::uint64_t kPastLimitBytes = 1 << 30;
+constexpr int kPastWriters = 16;
 constexpr std::uint64_t kProgressBytes = 1 << 20;
 constexpr std::size_t kMostLabelValues = 100'000;
 constexpr std::size_t kMostIdBytes = 0xffff;
@@ -48,18 +51,19 @@ std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column) 
 }
 
 // Why a row was rejected before; null if it was not.
-const std::string* find_rejection(const TaskContext& context, const Slice& slice, const SourceRow& row) {
+const std::string* find_rejection(const SlicePast& past, const Slice& slice, const SourceRow& row) {
   const std::string source = source_of(slice, row.place);
   const std::string id = replace_invalid_utf8(row.id).text;
-  return context.plan.base->rejected.find({source, row.place.row, id});
+  return past.rejected.find({source, row.place.row, id});
 }
 
 // One slice, as it is read.
 class Extraction {
  public:
-  Extraction(const TaskContext& context, std::uint64_t number)
+  Extraction(const TaskContext& context, std::uint64_t number, const SlicePast& past)
       : context_(context),
         number_(number),
+        past_(past),
         plan_(context.plan),
         encoding_(text_encoding_from_name(plan_.schema.encoding)),
         sample_bound_(hash_bound(plan_.sample)),
@@ -157,7 +161,7 @@ class Extraction {
   }
 
   void count_retried(const SourceRow& row) {
-    const std::string* const reason = find_rejection(context_, slice(), row);
+    const std::string* const reason = find_rejection(past_, slice(), row);
     if (reason != nullptr) ++receipt_.retried[*reason];
   }
 
@@ -348,6 +352,7 @@ class Extraction {
 
   const TaskContext& context_;
   const std::uint64_t number_;
+  const SlicePast& past_;
   const PreparePlan& plan_;
   const TextEncoding encoding_;
   const std::uint64_t sample_bound_;
@@ -375,32 +380,34 @@ class Extraction {
 // Those of a slice that were rejected before.
 class RetriedRows final : public RowSource {
  public:
-  RetriedRows(const TaskContext& context, const Slice& slice, std::unique_ptr<RowSource> rows)
-      : context_(context), slice_(slice), rows_(std::move(rows)) {}
+  RetriedRows(const SlicePast& past, const Slice& slice, std::unique_ptr<RowSource> rows)
+      : past_(past), slice_(slice), rows_(std::move(rows)) {}
 
   Result<std::optional<SourceRow>> next() override {
     while (true) {
       HEADRACE_TRY(std::optional<SourceRow> row, rows_->next());
-      if (!row || find_rejection(context_, slice_, *row) != nullptr) return row;
+      if (!row || find_rejection(past_, slice_, *row) != nullptr) return row;
     }
   }
 
   std::uint64_t consumed_bytes() const override { return rows_->consumed_bytes(); }
 
  private:
-  const TaskContext& context_;
+  const SlicePast& past_;
   const Slice& slice_;
   const std::unique_ptr<RowSource> rows_;
 };
 
 // Those that the plan wants, as it wants them.
-Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const Slice& slice) {
+Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const Slice& slice,
+                                             const SlicePast& past) {
   const PreparePlan& plan = context.plan;
   if (context.map == nullptr && !plan.map.empty())
     return Error{Code::kInternal, "the plan has a map, and nothing was given to run it"};
+  const KnownInputs* const known = plan.continuation == Continuation::kAppend ? &past.inputs : nullptr;
   HEADRACE_TRY(std::unique_ptr<RowSource> rows,
-               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, plan.known_inputs()));
-  if (plan.retries()) rows = std::make_unique<RetriedRows>(context, slice, std::move(rows));
+               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, known));
+  if (plan.retries()) rows = std::make_unique<RetriedRows>(past, slice, std::move(rows));
   if (context.map != nullptr)
     rows = map_rows(std::move(rows), plan.input.format, context.stores, *context.map);
   return rows;
@@ -410,6 +417,21 @@ constexpr std::string_view kReceiptPrefix = "slice-";
 
 std::string receipt_name(std::uint64_t slice) { return concat(kReceiptPrefix, zero_padded(slice, 5)); }
 
+std::string past_name(std::uint64_t slice) { return concat("past-", zero_padded(slice, 5)); }
+
+Result<std::shared_ptr<const SlicePast>> find_past(const TaskContext& context, std::uint64_t slice) {
+  const PreparePlan& plan = context.plan;
+  if (!plan.pasts.empty()) return plan.pasts[slice];
+  const auto past = std::make_shared<SlicePast>();
+  if (plan.needs_past(plan.input.slices[slice])) {
+    const Location place = context.work_folder().at(past_name(slice));
+    HEADRACE_TRY(const ReadObject read, read_object(*place.store, place.key, kPastLimitBytes));
+    const Status parsed = past->read_json(as_text(read.data));
+    if (!parsed) return parsed.error().in(place.describe());
+  }
+  return std::shared_ptr<const SlicePast>(past);
+}
+
 }  // namespace
 
 std::string slice_inputs_name(std::uint64_t slice) {
@@ -418,6 +440,15 @@ std::string slice_inputs_name(std::uint64_t slice) {
 
 std::string slice_report_name(std::uint64_t slice) {
   return concat("report-", zero_padded(slice, 5), ".jsonl.gz");
+}
+
+Status write_pasts(const PreparePlan& plan, const Location& work) {
+  return parallel_for(kPastWriters, plan.pasts.size(), [&](std::size_t slice) -> Status {
+    if (!plan.needs_past(plan.input.slices[slice])) return {};
+    const Location place = work.at(past_name(slice));
+    HEADRACE_CHECK(write_text(*place.store, place.key, plan.pasts[slice]->to_json()));
+    return {};
+  });
 }
 
 Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice) {
@@ -453,8 +484,10 @@ Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t sli
     progress(context.plan.input.slices[slice].size_bytes);
     return *std::move(done);
   }
-  Extraction extraction(context, slice);
-  HEADRACE_TRY(const std::unique_ptr<RowSource> source, open_rows(context, context.plan.input.slices[slice]));
+  HEADRACE_TRY(const std::shared_ptr<const SlicePast> past, find_past(context, slice));
+  Extraction extraction(context, slice, *past);
+  HEADRACE_TRY(const std::unique_ptr<RowSource> source,
+               open_rows(context, context.plan.input.slices[slice], *past));
   std::uint64_t told = 0;
   while (true) {
     if (context.stop.stop_requested()) return Error{Code::kCancelled, "reading the input was stopped"};

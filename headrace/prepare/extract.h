@@ -44,6 +44,9 @@ struct TaskContext {
 Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
                                    const std::function<void(std::uint64_t)>& progress);
 
+/// Writes what the base has of each slice, for other processes that read it.
+Status write_pasts(const PreparePlan& plan, const Location& work);
+
 /// The receipt of who read a slice; none if nobody did, or with its rows in memory.
 Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice);
 

@@ -5,7 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/rows_test.h"
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 

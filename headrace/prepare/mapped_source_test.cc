@@ -7,7 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/rows_test.h"
 
 namespace headrace {
 namespace {
@@ -83,9 +83,9 @@ TEST_F(MappedSourceTest, AProcessThatDiesCostsTheRowThatItWasAskedAboutAlone) {
   const auto map = pool(concat(kReady, "\nhead -c 4 <&1 >/dev/null; exit 3"));
   const RowsRead mapped = read(table(3), map.get());
   ASSERT_TRUE(mapped.status) << mapped.status.error().message;
-  const std::string what = ": map's process died, exit status 3";
-  EXPECT_EQ(mapped.rows, (Lines{concat("rejected t.csv@4", what), concat("rejected t.csv@16", what),
-                                concat("rejected t.csv@28", what)}));
+  const std::string what = " rejected: map's process died: exit status 3";
+  EXPECT_EQ(mapped.rows,
+            (Lines{concat("t.csv@4", what), concat("t.csv@16", what), concat("t.csv@28", what)}));
   EXPECT_EQ(started(), 4) << "for all of them, and for each";
 }
 
@@ -93,7 +93,7 @@ TEST_F(MappedSourceTest, AnswersThatAreNoneAreLikeAProcessThatDies) {
   const auto map = pool(concat(kReady, "\nyes zzzz"));
   const RowsRead mapped = read(table(1), map.get());
   ASSERT_EQ(mapped.rows.size(), 1);
-  EXPECT_THAT(mapped.rows[0], testing::HasSubstr("map's process died, it was ended: the program answers"));
+  EXPECT_THAT(mapped.rows[0], testing::HasSubstr("map's process died: it was ended: the program answers"));
 }
 
 TEST_F(MappedSourceTest, AFunctionThatCannotBeLoadedEndsReading) {

@@ -49,10 +49,12 @@ struct PreparePlan {
   /// What it continues; a base if and only if it continues one.
   Continuation continuation = Continuation::kNone;
   std::shared_ptr<const BaseDataset> base{};
+  /// What the base has of the input's slices; empty, and the plan continues: it lies in the work folder.
+  SlicePasts pasts{};
 
-  /// What is not to be read again; null: nothing is known.
-  const KnownInputs* known_inputs() const {
-    return continuation == Continuation::kAppend ? &base->inputs : nullptr;
+  /// Whether what is read of a slice depends on what the base has of it.
+  bool needs_past(const Slice& slice) const {
+    return retries() || (continuation == Continuation::kAppend && slice.is_range_of_folder());
   }
   bool retries() const { return continuation == Continuation::kRetryFailed; }
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,16 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/prepare/layout_schema.h"
+#include "headrace/prepare/shared_plan.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Forwards to another store; from the n-th changing call on, every call fails as if the process had died
 // there.
@@ -56,6 +60,20 @@ class DyingStore final : public ForwardingStore {
  private:
   static Error dead() { return {Code::kUnavailable, "the process is gone"}; }
   std::atomic<int> calls_left_;
+};
+
+// Forwards to another store, and keeps the names of the objects that are read.
+class WatchedStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    names.emplace(key.substr(key.rfind('/') + 1));
+    return inner().read_into(key, target, options);
+  }
+
+  std::set<std::string> names;
 };
 
 class Prepare : public testing::Test {
@@ -309,6 +327,46 @@ TEST_F(Prepare, InvalidUtf8IsRepairedAndCounted) {
   const auto result = run("data", options);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->attributes.reasons.at("text that is not utf-8, replaced"), 1U);
+}
+
+TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice) {
+  ASSERT_TRUE(run("data", options));
+  for (int i = 60; i < 80; ++i) put(concat("raw/train/neg/", i, "_7.txt"), "one more");
+  put("raw/test/neg/0_9.txt", "the first of all");
+  auto plan = continue_plan(at("data"), Continuation::kAppend);
+  ASSERT_TRUE(plan) << plan.error().message;
+  plan->input = *find_input(at("raw"), InputFormat::kAclImdb, {.objects = 50});
+  auto pasts = leave_what_continues(plan->input, *plan->base, at("data"), plan->continuation);
+  ASSERT_TRUE(pasts) << pasts.error().message;
+  plan->pasts = *std::move(pasts);
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  const std::uint64_t slices = plan->input.slices.size();
+  ASSERT_EQ(slices, 3U);
+  const std::string digest = configuration_digest(plan_configuration(*plan));
+  for (std::uint64_t task = 0; task < slices + 4; ++task) {
+    const auto watched = std::make_shared<WatchedStore>(store);
+    const Location output = at("data", watched);
+    const auto shared = read_shared_plan(output);
+    ASSERT_TRUE(shared) << shared.error().message;
+    RunStore runs(work_folder(output, digest), 0);
+    const TaskContext context{*shared, digest, encoders, registry, runs, output};
+    const Status done = execute_tasks(context, {}, {{task}});
+    if (!done && done.error().code == Code::kOutOfRange) break;
+    ASSERT_TRUE(done) << done.error().message;
+    std::erase_if(watched->names, [](const std::string& name) {
+      return !name.starts_with("past-") && !name.starts_with("inputs-") && !name.starts_with("report-");
+    });
+    if (task < slices)
+      EXPECT_THAT(watched->names, ElementsAre(concat("past-0000", task)));
+    else
+      EXPECT_THAT(watched->names, IsEmpty());
+  }
+  RunStore runs(work_folder(at("data"), digest), 0);
+  const auto shared = read_shared_plan(at("data"));
+  const auto result = publish_plan({*shared, digest, encoders, registry, runs, at("data")}, {}, "run-2");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->attributes.counts.at("in"), 143U);
+  EXPECT_EQ(result->attributes.counts.at("written"), 141U);
 }
 
 TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {

@@ -26,6 +26,8 @@ struct RejectLimit {
 
 /// The reason of the second and later rows of an id in a split.
 inline constexpr std::string_view kRepeatedId = "the id occurs twice";
+/// The reason of rows whose id a row of a smaller split has (other_splits.h).
+inline constexpr std::string_view kIdOfOtherSplit = "the id occurs in another split";
 
 /// The file that a row of the slice lies in; empty for objects of a folder, whose ids say it.
 /// REQUIRES: the place is of the slice

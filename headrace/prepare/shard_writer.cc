@@ -10,6 +10,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
+#include "headrace/prepare/other_splits.h"
 #include "headrace/prepare/report.h"
 #include "headrace/prepare/row_batch.h"
 #include "headrace/prepare/rows/merged_rows.h"
@@ -104,8 +105,10 @@ class ShardTaskRun {
       HEADRACE_TRY(readers_.emplace_back(), context_.runs.open(arrangement_.runs[i]));
       runs.push_back({readers_.back().get(), arrangement_.run_slices[i]});
     }
-    return MergedRows(runs, task_.split,
-                      {.range = {task_.first_order, task_.last_order}, .call = {.stop = context_.stop}});
+    const OrderRange range{task_.first_order, task_.last_order};
+    const CallOptions call{.stop = context_.stop};
+    others_.emplace(runs, splits_before(context_.plan, arrangement_, task_.split), range, call);
+    return MergedRows(runs, task_.split, {.range = range, .call = call});
   }
 
   // One batch is fetched while the one before is converted.
@@ -176,13 +179,17 @@ class ShardTaskRun {
     for (const BatchRow& row : batch.rows()) {
       ++receipt_.in;
       if (row.id == last_id_ && receipt_.in > 1) {
-        HEADRACE_CHECK(reject(row, std::string(kRepeatedId), describe_first_of_id()));
+        HEADRACE_CHECK(reject(row, std::string(kRepeatedId), describe_other(last_slice_, last_place_)));
         continue;
       }
       last_id_ = row.id;
       last_slice_ = row.slice;
       last_place_ = row.place;
-      if (is_duplicate(row) && context_.plan.duplicates == Duplicates::kDrop) {
+      HEADRACE_TRY(const auto other, others_->find(row.order, row.tie, row.id));
+      if (other) {
+        const std::string detail = concat(describe_other(other->slice, other->place), ", in ", other->split);
+        HEADRACE_CHECK(reject(row, std::string(kIdOfOtherSplit), detail));
+      } else if (is_duplicate(row) && context_.plan.duplicates == Duplicates::kDrop) {
         ++receipt_.dropped;
         HEADRACE_CHECK(remark(row, "dropped", "duplicate content", ""));
       } else if (row.failure) {
@@ -197,11 +204,10 @@ class ShardTaskRun {
                        [&](const MadeRecord& record) { return take(*chosen_[record.row], record, body); });
   }
 
-  std::string describe_first_of_id() const {
-    const std::string source = source_of(context_.plan.input.slices[last_slice_], last_place_);
+  std::string describe_other(std::uint32_t slice, RowPlace place) const {
+    const std::string source = source_of(context_.plan.input.slices[slice], place);
     return concat("column ", context_.plan.schema.id.value_or("id"), ": ",
-                  source.empty() ? "another object" : concat(source, ", row ", last_place_.row),
-                  " has it too");
+                  source.empty() ? "another object" : concat(source, ", row ", place.row), " has it too");
   }
 
   Status take(const BatchRow& row, const MadeRecord& record, ShardBody& body) {
@@ -293,6 +299,7 @@ class ShardTaskRun {
   std::uint64_t told_rows_ = 0;
   std::uint64_t told_rejected_ = 0;
   std::vector<std::shared_ptr<const RowsReader>> readers_;
+  std::optional<OtherSplits> others_;  // of whose ids no row is written
   RecordMaker maker_;
   bool has_references_ = false;
   std::vector<const BatchRow*> chosen_;

@@ -44,7 +44,9 @@ Status share_plan(const PreparePlan& plan, const Location& output, bool overwrit
   const Configuration configuration = plan_configuration(plan);
   if (overwrite) HEADRACE_CHECK(remove_work(output));
   HEADRACE_CHECK(begin_output(output, plan, overwrite));
-  const Location slices = work_folder(output, configuration_digest(configuration)).at(kSlices);
+  const Location work = work_folder(output, configuration_digest(configuration));
+  HEADRACE_CHECK(write_pasts(plan, work));  // whoever finds the slices finds these
+  const Location slices = work.at(kSlices);
   HEADRACE_CHECK(write_text(*slices.store, slices.key, slices_to_json(plan.input)));
   return {};
 }

@@ -15,6 +15,11 @@ double by_chance(std::uint64_t a, std::uint64_t b) {
   return 1.63 * std::sqrt(1 / static_cast<double>(a) + 1 / static_cast<double>(b));
 }
 
+// "1 row was", "3 rows were".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view several) {
+  return concat(count, " ", count == 1 ? one : several);
+}
+
 double share(const ValueCounts& counts, std::string_view value) {
   return static_cast<double>(counts.count_of(value)) / static_cast<double>(counts.total());
 }
@@ -101,18 +106,23 @@ void judge_features(const std::string& split, const SplitStatistics& statistics,
     const bool is_constant_value = feature.values.counts().size() == 1 && feature.values.total() > 1;
     if (is_constant_value || is_constant_number)
       warnings.push_back(concat(split, ": ", name, " is the same in all records"));
-    if (feature.numbers.not_finite() > 0)
-      warnings.push_back(
-          concat(split, ": ", feature.numbers.not_finite(), " numbers of ", name, " are not finite"));
+    if (const std::uint64_t count = feature.numbers.not_finite(); count > 0) {
+      const std::string odd =
+          counted(count, concat("number of ", name, " is"), concat("numbers of ", name, " are"));
+      warnings.push_back(concat(split, ": ", odd, " not finite"));
+    }
   }
 }
 
 void judge_split(const std::string& split, const SplitStatistics& statistics,
                  const Vocabularies& vocabularies, std::vector<std::string>& warnings) {
   if (statistics.damaged > 0)
-    warnings.push_back(concat(split, ": ", statistics.damaged, " records are damaged or no tf.Examples"));
+    warnings.push_back(concat(split, ": ",
+                              counted(statistics.damaged, "record is damaged or no tf.Example",
+                                      "records are damaged or no tf.Examples")));
   if (const std::uint64_t duplicates = statistics.duplicates(); duplicates > 0)
-    warnings.push_back(concat(split, ": ", duplicates, " records have the content of another one"));
+    warnings.push_back(concat(split, ": ", counted(duplicates, "record has", "records have"),
+                              " the content of another one"));
   judge_labels(split, statistics, vocabularies, warnings);
   judge_features(split, statistics, warnings);
 }
@@ -122,7 +132,7 @@ void judge_split(const std::string& split, const SplitStatistics& statistics,
 void judge(DatasetReport& report) {
   const auto rejected = report.attributes.counts.find("rejected");
   if (rejected != report.attributes.counts.end() && rejected->second > 0)
-    report.warnings.push_back(concat(rejected->second, " rows were rejected"));
+    report.warnings.push_back(concat(counted(rejected->second, "row was", "rows were"), " rejected"));
   for (const auto& [name, split] : report.splits)
     judge_split(name, split.statistics, report.vocabularies, report.warnings);
   if (report.splits.empty()) return;
@@ -133,9 +143,10 @@ void judge(DatasetReport& report) {
       const auto& [name, split] = *(b == reference ? a : b);
       const auto& [other, other_split] = *(b == reference ? b : a);
       const std::uint64_t shared = shared_contents(split.statistics, other_split.statistics);
-      if (shared > 0)
-        report.warnings.push_back(
-            concat(shared, " records of ", name, " have the content of one of ", other));
+      if (shared == 0) continue;
+      report.warnings.push_back(
+          concat(counted(shared, concat("record of ", name, " has"), concat("records of ", name, " have")),
+                 " the content of one of ", other));
     }
   }
   for (const auto& [name, split] : report.splits) {

@@ -82,8 +82,15 @@ TEST_F(Judge, NamesConstantsNumbersThatAreNotFiniteDuplicatesAndWhatIsShared) {
   EXPECT_THAT(warnings(), Contains("3 rows were rejected"));
   EXPECT_THAT(report.warnings, Contains("train: c is the same in all records"));
   EXPECT_THAT(report.warnings, Contains("train: 5 records have the content of another one"));
-  EXPECT_THAT(report.warnings, Contains("test: 1 numbers of x are not finite"));
-  EXPECT_THAT(report.warnings, Contains("1 records of test have the content of one of train"));
+  EXPECT_THAT(report.warnings, Contains("test: 1 number of x is not finite"));
+  EXPECT_THAT(report.warnings, Contains("1 record of test has the content of one of train"));
+}
+
+TEST_F(Judge, SpeaksOfOneRowAsOne) {
+  add_split("train", 2, [](auto) { return std::vector{number("x", 3)}; });
+  report.attributes.counts["rejected"] = 1;
+  EXPECT_THAT(warnings(), Contains("1 row was rejected"));
+  EXPECT_THAT(report.warnings, Contains("train: 1 record has the content of another one"));
 }
 
 }  // namespace

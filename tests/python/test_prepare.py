@@ -254,6 +254,37 @@ def test_an_id_that_occurs_twice_is_rejected_the_second_time(prepare, tmp_path):
     assert sorted(row["n"][0] for row in examples(data, "train")) == list(range(99))
 
 
+def test_an_id_of_several_splits_stays_in_the_smallest(headrace, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    ids = {"train": range(100), "test": range(90, 110), "validation": range(105, 145)}
+    lines = [f"{i},{split},{1000 * place + i}\n" for place, split in enumerate(ids) for i in ids[split]]
+    random.Random(SEED).shuffle(lines)
+    for part in range(16):
+        (folder / f"{part}.csv").write_text("id,split,n\n" + "".join(lines[part::16]))
+    schema = tmp_path / "schema.toml"
+    schema.write_text('id = "id"\nsplit = "split"\n[features.n]\ntype = "int64"\n')
+    options = ("--schema", schema, "--max-rejects", "15", "--slice-size", "200", "--shard-records", "15")
+    made = {}
+    for runner in (("local:1",), ("local:2", "--memory", "0"), ("store", "--workers", "2")):
+        data = tmp_path / runner[0].replace(":", "-")
+        done = headrace("prepare", folder, data, *options, "--json", "--runner", *runner)
+        assert json.loads(done.stdout)["reasons"] == {"the id occurs in another split": 15}
+        parts = [path for path in data.iterdir() if path.is_file()]
+        made[runner] = {path.name: path.read_bytes() for path in parts}
+    assert len({frozenset(parts.items()) for parts in made.values()}) == 1
+    for place, (split, left) in enumerate([("train", range(90)), ("test", ids["test"])]):
+        numbers = sorted(row["n"][0] for row in examples(data, split))
+        assert numbers == [1000 * place + i for i in left]
+    assert sorted(row["n"][0] - 2000 for row in examples(data, "validation")) == list(range(110, 145))
+    found = {(line["id"], line["detail"].split(", in ")[1]) for line in report(data)}
+    assert found == {(str(i), "test") for i in (*range(90, 100), *range(105, 110))}
+    assert all("column id: file://" in line["detail"] for line in report(data))
+    schema.write_text('[features.n]\ntype = "int64"\n')
+    done = headrace("prepare", folder, tmp_path / "other", "--schema", schema, "--json")
+    assert json.loads(done.stdout)["counts"]["written"] == 160
+
+
 def test_equal_rows_are_kept_reported_or_dropped(prepare, tmp_path):
     table = tmp_path / "equal.csv"
     draw = random.Random(SEED)

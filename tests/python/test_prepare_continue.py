@@ -193,13 +193,14 @@ def test_rows_of_an_id_that_another_has_are_not_retried(run, tmp_path):
 
 def test_a_rejected_row_is_told_from_a_written_one_of_its_id(run, tmp_path):
     (tmp_path / "in").mkdir()
-    text = "id,split,label,x\nr1,train,a,1\nr2,train,b,2\nr1,test,a,\nr2,test,b,3\n"
-    (tmp_path / "in" / "1.csv").write_text(text)
-    (tmp_path / "s.toml").write_text('id = "id"\nsplit = "split"\n[features.x]\ntype = "int64"\n')
-    made = run("--schema", tmp_path / "s.toml", "--max-rejects", "1")
+    (tmp_path / "in" / "1.csv").write_text("id,label,x\nr1,a,1\nr2,b,2\n")
+    (tmp_path / "s.toml").write_text('id = "id"\n[features.x]\ntype = "int64"\n')
+    run("--schema", tmp_path / "s.toml")
+    (tmp_path / "in" / "2.csv").write_text("id,label,x\nr1,a,\nr3,b,3\n")
+    made = run("--append", "--max-rejects", "1")
     assert made["counts"] == {"in": 4, "written": 3, "rejected": 1, "dropped": 0, "ignored": 0}
     again = run("--retry-failed")  # it fails as before
-    assert again["manifest"] == 1 and again["counts"] == made["counts"]
+    assert again["manifest"] == 2 and again["counts"] == made["counts"]
 
 
 def test_what_does_not_apply_is_refused(run, tmp_path):
@@ -254,6 +255,47 @@ def test_several_processes_append_the_same_bytes(headrace, run, tmp_path):
     assert rows(tmp_path / "shared", "train") == rows(tmp_path / "data", "train")
     again = json.loads(headrace("publish", tmp_path / "shared", "--json").stdout)
     assert again["was_published"] and again["manifest_digest"] == published["manifest_digest"]
+
+
+def execute_without_records(headrace, data: pathlib.Path, tmp_path: pathlib.Path) -> dict:
+    """Executes each task of a plan while what the base says of its input and rejects is not there, and
+    publishes."""
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    records = [*data.glob("inputs-*"), *data.glob("report-*")]
+    assert records
+    for path in records:
+        path.rename(aside / path.name)
+    for left in ("unread", "undone"):
+        tasks = json.loads(headrace("execute", data, "--list", "--json").stdout)[left]
+        assert tasks
+        for task in tasks:
+            headrace("execute", data, "--task", task)
+    for path in records:
+        (aside / path.name).rename(path)
+    aside.rmdir()
+    return json.loads(headrace("publish", data, "--json").stdout)
+
+
+def test_tasks_do_not_read_all_that_was_read_or_rejected(headrace, run, tmp_path, pictures):
+    run("--max-rejects", "11", source="in/table.csv")
+    for number in range(30, 36):
+        (pictures / f"{number}.png").write_bytes(png((number, 0, 0)))
+    headrace("plan", pictures / "table.csv", tmp_path / "data", "--retry-failed")
+    made = execute_without_records(headrace, tmp_path / "data", tmp_path)
+    assert made["counts"] == {"in": 40, "written": 35, "rejected": 5, "dropped": 0, "ignored": 0}
+    for number in range(4):
+        add_image(tmp_path / "images", "ab"[number % 2], number)
+    (tmp_path / "images" / "a" / "x.png").write_bytes(b"no image")
+    run("--max-rejects", "1", source="images", to="folder")
+    (tmp_path / "images" / "a" / "x.png").write_bytes(png((200, 0, 0)))
+    headrace("plan", tmp_path / "images", tmp_path / "folder", "--retry-failed")
+    made = execute_without_records(headrace, tmp_path / "folder", tmp_path)
+    assert made["counts"]["written"] == 5 and made["counts"]["rejected"] == 0
+    add_image(tmp_path / "images", "b", 100)
+    headrace("plan", tmp_path / "images", tmp_path / "folder", "--append")
+    made = execute_without_records(headrace, tmp_path / "folder", tmp_path)
+    assert made["counts"] == {"in": 6, "written": 6, "rejected": 0, "dropped": 0, "ignored": 0}
 
 
 def test_killed_while_appending(headrace, build, run, tmp_path):

@@ -163,6 +163,7 @@ def store(headrace, tmp_path_factory, tracing_environment) -> Iterator[pathlib.P
 def words_of(store: pathlib.Path, run: str, model: str, callbacks: str = "", *more: str) -> list[str]:
     words = ["train", store / "data", store / run, "--loop", "keras", "--model", f"{store}/mine.py:{model}"]
     words += ["--callbacks", f"{store}/mine.py:{callbacks}"] if callbacks else []
+    words += ["--track", store]  # whatever records lie above it
     return [str(word) for word in [*words, *OPTIONS, *more]]
 
 

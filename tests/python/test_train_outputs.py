@@ -44,7 +44,8 @@ def job(headrace, tmp_path_factory, tracing_environment):
         "evaluate": [folder / "run", "--data", folder / "data", "--batch-size", "50"],
         "predict": [folder / "run", "--data", folder / "data", "--to", folder / "answers"],
     }
-    answers = {name: json.loads(headrace(name, *words, "--json").stdout) for name, words in stages.items()}
+    options = ["--track", folder, "--json"]  # whatever records lie above it
+    answers = {name: json.loads(headrace(name, *words, *options).stdout) for name, words in stages.items()}
     (folder / "job.json").write_text(json.dumps(answers))
     return folder
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/rows_test.h"
 
 namespace headrace {
 namespace {
@@ -69,14 +69,14 @@ TarBuilder tar_of(const std::vector<std::pair<std::string, std::string>>& files,
 using ArchiveSource = SourceTest;
 
 TEST_F(ArchiveSource, AllKindsOfArchivesGiveTheSameRowsAndAnUncompressedTarReferences) {
-  const Lines expected = {"PetImages/Cat/0.jpg: image=CAT label=Cat split=- id=PetImages/Cat/0.jpg",
-                          concat("PetImages/Dog/0.jpg: image=", std::string(100'000, 'D'),
-                                 " label=Dog split=- id=PetImages/Dog/0.jpg"),
-                          "ignored PetImages/Dog/Thumbs.db: left by a file system",
-                          "ignored readme[1].txt: no .jpg, .jpeg or .png file",
-                          "rejected ../Dog/1.jpg: path leaves the archive",
-                          "rejected PetImages/Dog/2.gif: image format that is not read",
-                          "PetImages/Dog/3.png: image= label=Dog split=- id=PetImages/Dog/3.png"};
+  const Lines expected = {"PetImages/Cat/0.jpg image='CAT' label='Cat' split=- id='PetImages/Cat/0.jpg'",
+                          concat("PetImages/Dog/0.jpg image='", std::string(100'000, 'D'),
+                                 "' label='Dog' split=- id='PetImages/Dog/0.jpg'"),
+                          "PetImages/Dog/Thumbs.db ignored: left by a file system",
+                          "readme[1].txt ignored: no .jpg, .jpeg or .png file",
+                          "../Dog/1.jpg rejected: path leaves the archive",
+                          "PetImages/Dog/2.gif rejected: image format that is not read",
+                          "PetImages/Dog/3.png image='' label='Dog' split=- id='PetImages/Dog/3.png'"};
   const Bytes tar = tar_of(kFiles).finish();
   put("plain", tar);
   put("gnu", tar_of(kFiles, TarFormat::kGnu).finish());
@@ -98,10 +98,11 @@ TEST_F(ArchiveSource, TheRowsOfAclImdbAreThoseOfItsArchive) {
       .file("aclImdb/train/unsup/0_0.txt", "")
       .file("aclImdb/README", "");
   put("aclImdb_v1.tar.gz", *gzip_compress(tar.finish(), 6));
-  EXPECT_EQ(read("aclImdb_v1.tar.gz", InputFormat::kAclImdb).rows,
-            (Lines{"aclImdb/train/neg/0_3.txt: text=bad label=neg split=train id=aclImdb/train/neg/0_3.txt",
-                   "ignored aclImdb/train/unsup/0_0.txt: unsupervised text (unsup)",
-                   "ignored aclImdb/README: README"}));
+  EXPECT_EQ(
+      read("aclImdb_v1.tar.gz", InputFormat::kAclImdb).rows,
+      (Lines{"aclImdb/train/neg/0_3.txt text='bad' label='neg' split='train' id='aclImdb/train/neg/0_3.txt'",
+             "aclImdb/train/unsup/0_0.txt ignored: unsupervised text (unsup)",
+             "aclImdb/README ignored: README"}));
 }
 
 TEST_F(ArchiveSource, LinksAndDevicesAreNeverFollowed) {
@@ -112,10 +113,10 @@ TEST_F(ArchiveSource, LinksAndDevicesAreNeverFollowed) {
   put("gzip", *gzip_compress(bytes, 6));
   for (const char* name : {"plain", "gzip"}) {
     EXPECT_EQ(read(name, InputFormat::kImageFolder).rows,
-              (Lines{"rejected a/0.jpg: a link or device, not a file",
-                     "rejected a/1.jpg: a link or device, not a file",
-                     "rejected a/2.jpg: a link or device, not a file",
-                     "a/3.jpg: image=3 label=a split=- id=a/3.jpg"}))
+              (Lines{"a/0.jpg rejected: a link or device, not a file",
+                     "a/1.jpg rejected: a link or device, not a file",
+                     "a/2.jpg rejected: a link or device, not a file",
+                     "a/3.jpg image='3' label='a' split=- id='a/3.jpg'"}))
         << name;
   }
 }
@@ -129,8 +130,8 @@ TEST_F(ArchiveSource, WhatIsLargerThanACellIsRejectedAndTheNextIsRead) {
   for (const char* name : {"plain", "gzip"}) {
     const RowsRead read = this->read(name, InputFormat::kTextFolder, 100);
     ASSERT_EQ(read.rows.size(), 2U) << name;
-    EXPECT_EQ(read.rows[0], "rejected train/pos/0.txt: text larger than --max-cell 100 B");
-    EXPECT_TRUE(read.rows[1].starts_with("train/pos/1.txt: text=yyy"));
+    EXPECT_EQ(read.rows[0], "train/pos/0.txt rejected: text larger than --max-cell 100 B");
+    EXPECT_TRUE(read.rows[1].starts_with("train/pos/1.txt text='yyy"));
   }
 }
 
@@ -139,17 +140,17 @@ TEST_F(ArchiveSource, SparseFilesOfAnUncompressedTarAreRejected) {
   tar.pax("GNU.sparse.major", "1").file("a/0.jpg", "map and data").file("a/1.jpg", "1");
   put("tar", tar.finish());
   EXPECT_EQ(read("tar", InputFormat::kImageFolder).rows,
-            (Lines{"rejected a/0.jpg: a sparse file, pack it without --sparse",
-                   "a/1.jpg: image=1 label=a split=- id=a/1.jpg"}));
+            (Lines{"a/0.jpg rejected: a sparse file: pack it without --sparse",
+                   "a/1.jpg image='1' label='a' split=- id='a/1.jpg'"}));
 }
 
 TEST_F(ArchiveSource, OfSeveralArchivesIdsSayWhich) {
   put("parts/a.tar", TarBuilder().file("cat/0.jpg", "A").finish());
   put("parts/b.tar", TarBuilder().file("cat/0.jpg", "B").file("x\xff", "").finish());
   EXPECT_EQ(read("parts/*.tar", InputFormat::kImageFolder).rows,
-            (Lines{"a.tar:cat/0.jpg: image=A label=cat split=- id=a.tar:cat/0.jpg",
-                   "b.tar:cat/0.jpg: image=B label=cat split=- id=b.tar:cat/0.jpg",
-                   "rejected b.tar:x\xef\xbf\xbd: path is not UTF-8"}));
+            (Lines{"a.tar:cat/0.jpg image='A' label='cat' split=- id='a.tar:cat/0.jpg'",
+                   "b.tar:cat/0.jpg image='B' label='cat' split=- id='b.tar:cat/0.jpg'",
+                   "b.tar:x\xef\xbf\xbd rejected: path is not UTF-8"}));
 }
 
 void expect_damage(const RowsRead& read, std::string_view name) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/rows_test.h"
 #include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {
@@ -20,12 +20,12 @@ TEST_F(FolderSource, ImagesAreReferencesToWholeObjects) {
   put("cats-and-dogs/validation/dogs/dog.2.gif", "GIF");
   const RowsRead read = this->read("cats-and-dogs", InputFormat::kImageFolder);
   ASSERT_TRUE(read.status) << read.status.error().message;
-  EXPECT_EQ(
-      read.rows,
-      (Lines{"train/cats/cat.0.jpg: image=CAT label=cats split=train id=train/cats/cat.0.jpg",
-             "ignored validation/dogs/Thumbs.db: left by a file system",
-             "validation/dogs/dog.1.jpg: image=DOG label=dogs split=validation id=validation/dogs/dog.1.jpg",
-             "rejected validation/dogs/dog.2.gif: image format that is not read"}));
+  EXPECT_EQ(read.rows,
+            (Lines{"train/cats/cat.0.jpg image='CAT' label='cats' split='train' id='train/cats/cat.0.jpg'",
+                   "validation/dogs/Thumbs.db ignored: left by a file system",
+                   "validation/dogs/dog.1.jpg image='DOG' label='dogs' split='validation' "
+                   "id='validation/dogs/dog.1.jpg'",
+                   "validation/dogs/dog.2.gif rejected: image format that is not read"}));
   EXPECT_EQ(read.references, 2U);
   EXPECT_EQ(read.consumed_bytes, 10U);
 }
@@ -33,19 +33,19 @@ TEST_F(FolderSource, ImagesAreReferencesToWholeObjects) {
 TEST_F(FolderSource, WithoutSplitsTheCellIsMissing) {
   put("PetImages/Cat/0.jpg", "CAT");
   EXPECT_EQ(read("PetImages", InputFormat::kImageFolder).rows,
-            (Lines{"Cat/0.jpg: image=CAT label=Cat split=- id=Cat/0.jpg"}));
+            (Lines{"Cat/0.jpg image='CAT' label='Cat' split=- id='Cat/0.jpg'"}));
   EXPECT_EQ(read("", InputFormat::kImageFolder).rows,
-            (Lines{"PetImages/Cat/0.jpg: image=CAT label=Cat split=- id=PetImages/Cat/0.jpg"}));
+            (Lines{"PetImages/Cat/0.jpg image='CAT' label='Cat' split=- id='PetImages/Cat/0.jpg'"}));
 }
 
 TEST_F(FolderSource, TextsHaveTheirOwnColumn) {
   put("aclImdb/train/neg/0_3.txt", "bad");
   put("aclImdb/train/unsup/0_0.txt", "none");
   EXPECT_EQ(read("aclImdb", InputFormat::kAclImdb).rows,
-            (Lines{"train/neg/0_3.txt: text=bad label=neg split=train id=train/neg/0_3.txt",
-                   "ignored train/unsup/0_0.txt: unsupervised text (unsup)"}));
+            (Lines{"train/neg/0_3.txt text='bad' label='neg' split='train' id='train/neg/0_3.txt'",
+                   "train/unsup/0_0.txt ignored: unsupervised text (unsup)"}));
   EXPECT_EQ(read("aclImdb", InputFormat::kTextFolder).rows.at(1),
-            "train/unsup/0_0.txt: text=none label=unsup split=train id=train/unsup/0_0.txt");
+            "train/unsup/0_0.txt text='none' label='unsup' split='train' id='train/unsup/0_0.txt'");
 }
 
 TEST_F(FolderSource, WhatIsLargerThanACellIsRejected) {
@@ -53,8 +53,8 @@ TEST_F(FolderSource, WhatIsLargerThanACellIsRejected) {
   put("data/cats/b.png", std::string(101, 'x'));
   const RowsRead read = this->read("data", InputFormat::kImageFolder, 100);
   ASSERT_EQ(read.rows.size(), 2U);
-  EXPECT_TRUE(read.rows[0].starts_with("cats/a.png: image=xxx"));
-  EXPECT_EQ(read.rows[1], "rejected cats/b.png: image larger than --max-cell 100 B, 101 B");
+  EXPECT_TRUE(read.rows[0].starts_with("cats/a.png image='xxx"));
+  EXPECT_EQ(read.rows[1], "cats/b.png rejected: image larger than --max-cell 100 B: 101 B");
   EXPECT_EQ(read_slice(*find("data", InputFormat::kImageFolder),
                        find("data", InputFormat::kImageFolder)->slices[0], 100)
                 .rows,
@@ -145,10 +145,12 @@ TEST_F(FolderSource, FilesOfADiskAreReadAlike) {
   ASSERT_EQ(input->slices.size(), 2U);
   EXPECT_EQ(
       read_slice(*input, input->slices[0]).rows,
-      (Lines{"ignored README.md: no .jpg, .jpeg or .png file",
-             "train/a dog/2.PNG: image=train/a dog/2.PNG label=a dog split=train id=train/a dog/2.PNG"}));
-  EXPECT_EQ(read_slice(*input, input->slices[1]).rows,
-            (Lines{"train/cats/1.jpg: image=train/cats/1.jpg label=cats split=train id=train/cats/1.jpg"}));
+      (Lines{
+          "README.md ignored: no .jpg, .jpeg or .png file",
+          "train/a dog/2.PNG image='train/a dog/2.PNG' label='a dog' split='train' id='train/a dog/2.PNG'"}));
+  EXPECT_EQ(
+      read_slice(*input, input->slices[1]).rows,
+      (Lines{"train/cats/1.jpg image='train/cats/1.jpg' label='cats' split='train' id='train/cats/1.jpg'"}));
 }
 
 }  // namespace

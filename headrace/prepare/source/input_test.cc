@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/prepare/source/read_rows_test.h"
+#include "headrace/prepare/source/rows_test.h"
 #include "headrace/prepare/source/staged_rows.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"

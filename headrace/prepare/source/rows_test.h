@@ -1,13 +1,17 @@
 #pragma once
 
-/// \file For tests of sources: files in memory, and rows as texts.
+/// \file For tests: files in memory as an input, and the rows of a source as texts. Include gtest before it.
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/prepare/source/input.h"
 #include "headrace/prepare/source/row_parser.h"
 #include "headrace/store/memory/memory_store.h"
 
@@ -45,12 +49,33 @@ inline std::string cell_text(const Cell& cell) {
   return cell.kind == CellKind::kMissing ? "-" : "reference";
 }
 
-/// "file:row id column=cell …", or "file:row id rejected: reason: detail".
-inline std::string row_text(const SourceRow& row) {
-  std::string text = concat(row.place.file, ":", row.place.row, " ", row.id);
-  if (row.verdict != RowVerdict::kRow) return concat(text, " rejected: ", row.reason, ": ", row.detail);
-  for (const NamedCell& cell : row.cells) text += concat(" ", cell.name, "=", cell_text(cell.cell));
+/// The same; of a reference, what it refers to.
+inline std::string cell_text(const Cell& cell, StoreRegistry& stores) {
+  if (cell.kind != CellKind::kReference) return cell_text(cell);
+  const Reference& reference = cell.reference;
+  const auto location = stores.open(reference.url);
+  if (!location || !reference.size_bytes) return "a reference without its object or size";
+  Bytes data(*reference.size_bytes);
+  const Status read = read_exactly(*location->store, location->key, data,
+                                   {.offset_bytes = reference.offset_bytes.value_or(0),
+                                    .if_version = Version{std::string(reference.version)}});
+  return read ? concat("'", as_text(data), "'") : read.error().message;
+}
+
+/// "id column=cell …", or "id rejected: reason: detail"; references are followed if there are `stores`.
+inline std::string row_text(const SourceRow& row, StoreRegistry* stores = nullptr) {
+  std::string text(row.id);
+  if (row.verdict != RowVerdict::kRow)
+    return concat(text, row.verdict == RowVerdict::kIgnored ? " ignored: " : " rejected: ", row.reason,
+                  row.detail.empty() ? "" : ": ", row.detail);
+  for (const NamedCell& cell : row.cells)
+    text += concat(" ", cell.name, "=", stores ? cell_text(cell.cell, *stores) : cell_text(cell.cell));
   return text;
+}
+
+/// The same after "file:row".
+inline std::string placed_text(const SourceRow& row) {
+  return concat(row.place.file, ":", row.place.row, " ", row_text(row));
 }
 
 /// What a source gives to its end, which may be an error: then its code and message come last.
@@ -60,7 +85,7 @@ inline std::vector<std::string> all_rows(RowSource& source) {
     const auto row = source.next();
     if (!row) rows.push_back(concat(code_name(row.error().code), " ", row.error().message));
     if (!row || !*row) return rows;
-    rows.push_back(row_text(**row));
+    rows.push_back(placed_text(**row));
   }
 }
 
@@ -76,7 +101,7 @@ inline std::vector<std::string> parsed_rows(
     if (!row || (!*row && is_ended)) return rows;
     if (*row) {
       check(**row);
-      rows.push_back(row_text(**row));
+      rows.push_back(placed_text(**row));
       continue;
     }
     parser.feed(as_bytes(content.substr(0, piece_bytes)));
@@ -89,5 +114,70 @@ inline std::vector<std::string> parsed_rows(
 inline std::string gzipped(std::string_view content) {
   return to_string(*gzip_compress(as_bytes(content), 6));
 }
+
+struct RowsRead {
+  std::vector<std::string> rows;
+  Status status{};
+  std::uint64_t references = 0;
+  std::uint64_t consumed_bytes = 0;
+};
+
+inline RowsRead read_rows(RowSource& source, StoreRegistry& stores) {
+  RowsRead read;
+  RowPlace last{};
+  while (true) {
+    const auto row = source.next();
+    if (!row) read.status = row.error();
+    if (!row || !*row) break;
+    EXPECT_LT(last, (*row)->place) << "places ascend";
+    last = (*row)->place;
+    for (const NamedCell& cell : (*row)->cells) read.references += cell.cell.kind == CellKind::kReference;
+    read.rows.push_back(row_text(**row, &stores));
+  }
+  read.consumed_bytes = source.consumed_bytes();
+  return read;
+}
+
+/// A memory store with objects, and what is in it as an input.
+class SourceTest : public testing::Test {
+ protected:
+  void put(const std::string& key, BytesView data) {
+    const auto written = store().write(key, data, {});
+    ASSERT_TRUE(written) << written.error().message;
+  }
+  void put(const std::string& key, std::string_view text) { put(key, as_bytes(text)); }
+  Store& store() { return *at("").store; }
+  Location at(const std::string& key) { return *stores_.open(concat("memory://test/", key)); }
+
+  Result<Input> find(const std::string& key, InputFormat format, const SliceLimits& limits = {}) {
+    return find_input(at(key), format, limits);
+  }
+
+  RowsRead read_slice(const Input& input, const Slice& slice, std::uint64_t limit_bytes = kCellLimitBytes) {
+    const auto source = open_slice(input, slice, stores_, limit_bytes);
+    if (!source) return {.status = source.error()};
+    return read_rows(**source, stores_);
+  }
+
+  // All slices, one after another, up to an error.
+  RowsRead read(const std::string& key, InputFormat format, std::uint64_t limit_bytes = kCellLimitBytes) {
+    RowsRead all;
+    const auto input = find(key, format);
+    if (!input) return {.status = input.error()};
+    for (const Slice& slice : input->slices) {
+      RowsRead part = read_slice(*input, slice, limit_bytes);
+      all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
+      all.references += part.references;
+      all.consumed_bytes += part.consumed_bytes;
+      all.status = std::move(part.status);
+      if (!all.status) break;
+    }
+    return all;
+  }
+
+  StoreRegistry stores_{Environment{}};
+};
+
+using Lines = std::vector<std::string>;
 
 }  // namespace headrace

@@ -1,0 +1,57 @@
+#pragma once
+
+/// \file What a data set that is continued has of the rows of one slice: docs/formats/plan.md, "Work".
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/result.h"
+#include "headrace/prepare/source/known_inputs.h"
+
+namespace headrace {
+
+/// A row as reports name it: by its place in a file; by its id if it is an object of a folder.
+struct RejectedRow {
+  std::string_view source;  // empty: an object of a folder
+  std::uint64_t row = 0;
+  std::string_view id;
+};
+
+/// The rows that are rejected, by what their last line in the reports says, and may be retried: not those of
+/// an id that another row has.
+class RejectedRows {
+ public:
+  RejectedRows() = default;
+  RejectedRows(const RejectedRows&) = delete;
+  RejectedRows& operator=(const RejectedRows&) = delete;
+
+  void take(const RejectedRow& row, std::string_view status, std::string_view reason);
+
+  /// Why a row was rejected; null if it was not.
+  const std::string* find(const RejectedRow& row) const;
+  /// Whether a row of a file was ever rejected.
+  bool has_source(std::string_view source) const { return sources_.contains(source); }
+  bool is_empty() const { return reasons_of_rows_.empty(); }
+
+ private:
+  friend struct SlicePast;
+  void add(std::uint64_t row_hash, std::string_view reason);
+
+  std::map<std::uint64_t, const std::string*> reasons_of_rows_;  // by a hash of the row
+  std::set<std::string, std::less<>> reasons_;
+  std::set<std::string, std::less<>> sources_;
+};
+
+struct SlicePast {
+  KnownInputs inputs;     // to append, of a range of a folder: its objects that were read
+  RejectedRows rejected;  // to retry
+
+  std::string to_json() const;
+  /// \error kDataLoss
+  Status read_json(std::string_view json);
+};
+
+}  // namespace headrace
