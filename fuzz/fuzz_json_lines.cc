@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/script.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/source/json_lines_source.h"
 #include "headrace/prepare/source/rows_test.h"
 
@@ -27,9 +29,24 @@ void check_numbers(const Cell& cell, const json& value) {
   }
 }
 
+bool is_list_of_texts(const json& value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const json& item) { return item.is_string(); });
+}
+
+void check_texts(BytesView rest, const json& list) {
+  for (const json& item : list) {
+    const auto text = headrace::take_byte_string(rest);
+    if (!text || headrace::as_text(*text) != item.get_ref<const std::string&>()) std::abort();
+  }
+  if (!rest.empty()) std::abort();
+}
+
 void check_cell(const Cell& cell, const json& value) {
   if ((cell.kind == CellKind::kMissing) != value.is_null()) std::abort();
   if (cell.data.size() > kCellLimitBytes) std::abort();
+  if ((cell.kind == CellKind::kByteStrings) != is_list_of_texts(value)) std::abort();
+  if (cell.kind == CellKind::kByteStrings) check_texts(cell.data, value);
   if (cell.kind == CellKind::kInt64s) check_numbers<std::int64_t>(cell, value);
   // nlohmann's go by double: of those that lie close to the middle of two floats, it has the other.
   if (cell.kind == CellKind::kFloats && !value.is_number() && !value.is_array()) std::abort();

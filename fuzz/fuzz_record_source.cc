@@ -1,6 +1,8 @@
 #include <cstdlib>
+#include <utility>
 
 #include "fuzz/script.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/source/record_source.h"
 #include "headrace/prepare/source/rows_test.h"
 #include "headrace/record/example.h"
@@ -55,6 +57,17 @@ void check_numbers(const Cell& cell, const std::vector<Number>& values) {
   if (headrace::as_text(cell.data) != headrace::as_text(expected)) std::abort();
 }
 
+void check_texts(const Cell& cell, const std::vector<BytesView>& texts) {
+  if (cell.kind != (texts.size() == 1 ? CellKind::kBytes : CellKind::kByteStrings)) std::abort();
+  if (cell.data.size() > kCellLimitBytes) std::abort();
+  BytesView rest = cell.data;
+  for (const BytesView text : texts) {
+    const auto found = texts.size() == 1 ? std::exchange(rest, {}) : headrace::take_byte_string(rest);
+    if (!found || headrace::as_text(*found) != headrace::as_text(text)) std::abort();
+  }
+  if (!rest.empty()) std::abort();
+}
+
 void check_cell(const Cell& cell, const Feature& feature) {
   if (const auto* floats = std::get_if<std::vector<float>>(&feature.values)) {
     if (cell.kind != CellKind::kFloats) std::abort();
@@ -62,10 +75,8 @@ void check_cell(const Cell& cell, const Feature& feature) {
   } else if (const auto* int64s = std::get_if<std::vector<std::int64_t>>(&feature.values)) {
     if (cell.kind != CellKind::kInt64s) std::abort();
     check_numbers(cell, *int64s);
-  } else if (const auto* texts = std::get_if<std::vector<BytesView>>(&feature.values);
-             texts != nullptr && !texts->empty()) {
-    if (cell.kind != CellKind::kBytes || texts->size() != 1) std::abort();
-    if (headrace::as_text(cell.data) != headrace::as_text(texts->front())) std::abort();
+  } else if (const auto* texts = std::get_if<std::vector<BytesView>>(&feature.values)) {
+    check_texts(cell, *texts);
   } else if (cell.kind != CellKind::kMissing) {
     std::abort();
   }

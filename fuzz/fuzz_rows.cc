@@ -59,7 +59,7 @@ OrderedRow make_row(Script& script, std::vector<Cell>& cells) {
   cells.clear();
   for (unsigned count = script.byte() % 8; count > 0; --count) {
     Cell& cell = cells.emplace_back();
-    cell.kind = static_cast<CellKind>(script.byte() % 5);
+    cell.kind = static_cast<CellKind>(script.byte() % 6);
     if (cell.kind == CellKind::kReference) {
       cell.reference = {"file:///a", as_text(script.take(script.byte() % 4)), script.word(), {}};
     } else if (cell.kind != CellKind::kMissing) {

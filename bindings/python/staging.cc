@@ -25,8 +25,8 @@ namespace nb = nanobind;
 
 namespace {
 
-// Name, kind, values, offsets or None, validity or None: see _headrace.pyi.
-using GivenColumn = std::tuple<std::string, std::string, nb::object, nb::object, nb::object>;
+// Name, kind, values; offsets, validity, lists or None: see _headrace.pyi.
+using GivenColumn = std::tuple<std::string, std::string, nb::object, nb::object, nb::object, nb::object>;
 
 // A buffer of Python as numbers; none if it is None. REQUIRES: the GIL, to make and to drop it
 template <typename Number>
@@ -59,7 +59,8 @@ class StagedColumn {
         type_(feature_type_of(std::get<1>(given))),
         values_(std::get<2>(given)),
         offsets_(std::get<3>(given)),
-        validity_(std::get<4>(given)) {}
+        validity_(std::get<4>(given)),
+        lists_(std::get<5>(given)) {}
 
   const std::string& name() const { return name_; }
 
@@ -73,19 +74,22 @@ class StagedColumn {
       return wrong("values that are cut or not aligned");
     if (validity_.is_given() && validity_.view().size() != rows)
       return wrong("another count of flags than rows");
-    if (!offsets_.is_given())
-      return type_ != FeatureType::kBytes && bytes.size() / size == rows ? Status{} : wrong("no offsets");
-    if (!offsets_.is_whole() || offsets_.view().size() != rows + 1) return wrong("another count of offsets");
-    const std::span<const std::int64_t> offsets = offsets_.view();
-    const bool ascends = std::is_sorted(offsets.begin(), offsets.end()) && offsets.front() >= 0;
-    if (!ascends || static_cast<std::uint64_t>(offsets.back()) > bytes.size() / size)
-      return wrong("offsets that do not ascend, or lead beyond the values");
-    return {};
+    if (!offsets_.is_given()) {
+      const bool has_one_each = !lists_.is_given() && type_ != FeatureType::kBytes;
+      return has_one_each && bytes.size() / size == rows ? Status{} : wrong("no offsets");
+    }
+    if (!lists_.is_given()) return check_offsets(offsets_, rows, bytes.size() / size);
+    if (type_ != FeatureType::kBytes) return wrong("lists of lists");
+    if (!offsets_.is_whole() || offsets_.view().empty()) return wrong("another count of offsets");
+    const std::size_t byte_strings = offsets_.view().size() - 1;
+    HEADRACE_CHECK(check_offsets(offsets_, byte_strings, bytes.size()));
+    return check_offsets(lists_, rows, byte_strings);
   }
 
-  // REQUIRES: `check` had nothing against it
-  void add(std::size_t row, ExampleBuilder& builder) const {
+  // REQUIRES: `check` had nothing against it; `builder` is written before the next call
+  void add(std::size_t row, ExampleBuilder& builder) {
     if (validity_.is_given() && validity_.view()[row] == std::byte{0}) return;
+    if (lists_.is_given()) return add_list(row, builder);
     std::size_t begin = row, count = 1;
     if (offsets_.is_given()) {
       begin = static_cast<std::size_t>(offsets_.view()[row]);
@@ -102,6 +106,27 @@ class StagedColumn {
   }
 
  private:
+  // One more than what has them, and leading to no more than `values`.
+  Status check_offsets(const LentNumbers<std::int64_t>& given, std::size_t count, std::size_t values) const {
+    if (!given.is_whole() || given.view().size() != count + 1) return wrong("another count of offsets");
+    const std::span<const std::int64_t> offsets = given.view();
+    const bool ascends = std::is_sorted(offsets.begin(), offsets.end()) && offsets.front() >= 0;
+    if (!ascends || static_cast<std::uint64_t>(offsets.back()) > values)
+      return wrong("offsets that do not ascend, or lead beyond the values");
+    return {};
+  }
+
+  void add_list(std::size_t row, ExampleBuilder& builder) {
+    byte_strings_.clear();
+    for (std::int64_t i = lists_.view()[row]; i < lists_.view()[row + 1]; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      const auto begin = static_cast<std::size_t>(offsets_.view()[place]);
+      const auto end = static_cast<std::size_t>(offsets_.view()[place + 1]);
+      byte_strings_.push_back(values_.view().subspan(begin, end - begin));
+    }
+    builder.add_bytes_list(name_, byte_strings_);
+  }
+
   template <typename Number>
   const Number* as() const {
     return reinterpret_cast<const Number*>(values_.view().data());
@@ -115,6 +140,8 @@ class StagedColumn {
   const LentNumbers<std::byte> values_;
   const LentNumbers<std::int64_t> offsets_;
   const LentNumbers<std::byte> validity_;
+  const LentNumbers<std::int64_t> lists_;
+  std::vector<BytesView> byte_strings_;  // of the row at hand
 };
 
 Status encode(std::size_t rows, const std::vector<std::unique_ptr<StagedColumn>>& columns, Bytes& out) {

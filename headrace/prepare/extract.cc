@@ -6,6 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/io/parallel.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/order_keys.h"
 #include "headrace/prepare/rejects.h"
@@ -202,18 +203,19 @@ class Extraction {
   // The text of a column; false, with the reason, if there is none.
   bool find_text(ColumnFinder& column, const SourceRow& row, std::string& storage, std::string_view& text,
                  std::string& reason, std::string& detail) {
-    const Cell* const cell = column.find(row.cells);
-    if (const auto number = cell != nullptr ? whole_number(*cell) : std::nullopt) {
+    const Cell* const found = column.find(row.cells);
+    const Cell cell = found != nullptr ? single_value(*found) : Cell{};
+    if (const auto number = whole_number(cell)) {
       storage = concat(*number);
       text = storage;
       return true;
     }
-    if (cell == nullptr || cell->kind != CellKind::kBytes) {
+    if (cell.kind != CellKind::kBytes) {
       reason = "missing value";
       detail = concat("column ", column.name(), ": there is no text");
       return false;
     }
-    text = decode_text(as_text(cell->data), encoding_, storage).text;
+    text = decode_text(as_text(cell.data), encoding_, storage).text;
     return true;
   }
 

@@ -8,6 +8,7 @@
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/numbers.h"
 #include "headrace/prepare/split_name.h"
 
@@ -22,6 +23,19 @@ constexpr std::string_view kClassField = "cls";
 // What values are. Each kind takes in those before it.
 enum class Content : std::uint8_t { kInt64s, kFloats, kText, kBytes };
 
+// How many values cells have.
+struct Counts {
+  bool has_lists = false;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+
+  void add(std::uint64_t count, bool is_list) {
+    has_lists = has_lists || is_list;
+    least = std::min(least, count);
+    most = std::max(most, count);
+  }
+};
+
 struct Column {
   std::string name;
   bool is_image_field = false;  // by its name
@@ -32,9 +46,8 @@ struct Column {
   // Of its values.
   std::uint64_t values = 0;
   Content content = Content::kInt64s;
-  bool has_lists = false;
-  std::uint64_t least_numbers = ~std::uint64_t{0};
-  std::uint64_t most_numbers = 0;
+  Counts numbers{};
+  Counts texts{};         // also if they are numbers
   bool are_words = true;  // each a text, or one whole number
   bool are_images = true;
   bool are_image_names = true;
@@ -95,9 +108,7 @@ void add_content(Column& column, Content content) { column.content = std::max(co
 
 void add_numbers(Column& column, const Numbers& numbers) {
   add_content(column, numbers.content);
-  column.has_lists = column.has_lists || numbers.is_list;
-  column.least_numbers = std::min(column.least_numbers, numbers.count);
-  column.most_numbers = std::max(column.most_numbers, numbers.count);
+  column.numbers.add(numbers.count, numbers.is_list);
 }
 
 void add_text(Column& column, std::string_view text) {
@@ -105,10 +116,23 @@ void add_text(Column& column, std::string_view text) {
   column.are_image_names = column.are_image_names && ends_as_image(text);
   if (column.is_split_name && text.size() <= kLongestSplitName)
     column.names_train = column.names_train || usual_split_name(text) == "train";
+  column.texts.add(1, false);
   if (column.content == Content::kBytes) return;
   const auto numbers = column.content == Content::kText ? std::nullopt : numbers_in(text);
   if (numbers) return add_numbers(column, *numbers);
   add_content(column, is_valid_utf8(text) ? Content::kText : Content::kBytes);
+}
+
+// Their texts are no numbers, whatever they look like.
+void add_texts(Column& column, BytesView list) {
+  std::uint64_t count = 0;
+  add_content(column, Content::kText);
+  for (; const auto text = take_byte_string(list); ++count) {
+    if (column.content != Content::kBytes && !is_valid_utf8(as_text(*text)))
+      add_content(column, Content::kBytes);
+  }
+  column.texts.add(count, true);
+  column.are_words = column.are_images = column.are_image_names = false;
 }
 
 void add_id(Column& column, std::string_view text) {
@@ -128,7 +152,10 @@ void add_value(Column& column, const Cell& cell) {
     case CellKind::kReference:
       column.are_images = column.are_images && column.is_image_field;
       column.are_words = column.are_image_names = false;
+      column.texts.add(1, false);
       return add_content(column, column.is_text_field ? Content::kText : Content::kBytes);
+    case CellKind::kByteStrings:
+      return add_texts(column, cell.data);
     case CellKind::kFloats:
     case CellKind::kInt64s: {
       const bool is_whole = cell.kind == CellKind::kInt64s;
@@ -136,6 +163,7 @@ void add_value(Column& column, const Cell& cell) {
       const bool is_word = is_whole && count == 1;
       column.are_images = column.are_image_names = false;
       column.are_words = column.are_words && is_word;
+      column.texts.add(count, false);
       if (column.is_id_name && is_word)
         add_id(column, concat(load_little_endian<std::int64_t>(cell.data.data())));
       add_numbers(column, {is_whole ? Content::kInt64s : Content::kFloats, count, count != 1});
@@ -150,17 +178,17 @@ SchemaType type_of(Content content) {
 }
 
 FeatureShape shape_of(const Column& column) {
-  const bool are_numbers = column.content <= Content::kFloats;
-  if (!are_numbers || !column.has_lists) return {};
-  const bool is_fixed = column.least_numbers == column.most_numbers && column.most_numbers >= 2;
-  return is_fixed ? FeatureShape{FeatureShape::Kind::kFixed, column.most_numbers}
+  const Counts& counts = column.content <= Content::kFloats ? column.numbers : column.texts;
+  if (!counts.has_lists) return {};
+  const bool is_fixed = counts.least == counts.most && counts.most >= 2;
+  return is_fixed ? FeatureShape{FeatureShape::Kind::kFixed, counts.most}
                   : FeatureShape{FeatureShape::Kind::kRagged};
 }
 
 bool is_classes(const Column& column, InputFormat format) {
   const bool is_named =
       to_lower(column.name) == "label" || (format == InputFormat::kWebDataset && column.name == kClassField);
-  const bool are_whole = column.content == Content::kInt64s && !column.has_lists;
+  const bool are_whole = column.content == Content::kInt64s && !column.numbers.has_lists;
   return is_named && column.are_words && (are_whole || column.content == Content::kText);
 }
 

@@ -23,7 +23,8 @@ namespace headrace {
 ///   they are names. "_uri", "_url" or "_path" at the column's end is left out of the feature's name.
 /// * Whole numbers are int64, numbers float32. Where one is in brackets or a list: of a fixed shape, if all
 ///   have as many numbers, 2 at least; else ragged. What is whole, and too large for int64, is text.
-/// * Text is a string if it is UTF-8; else, and if it is not known, bytes.
+/// * Text is a string if it is UTF-8; else, and if it is not known, bytes. So are lists of texts, whatever
+///   is in them; of a shape as numbers.
 ///
 /// Of features that would have one name the later column's gets "_2" (or "_3" …) at its end. The result is
 /// what `parse_schema` makes of its TOML. Memory: a row, and for each column its name and some hundred bytes;

@@ -169,6 +169,37 @@ TEST_F(InferSchema, ListsOfOneLengthAreFixedAndOthersRagged) {
   EXPECT_EQ(csv("a\n[1 2\n"), "a: \"string\"");
 }
 
+TEST_F(InferSchema, ListsOfTextsAreNoNumbersNoLabelsAndNoImages) {
+  EXPECT_EQ(json_lines("{\"pair\":[\"a\",\"b\"],\"tags\":[\"a\"],\"years\":[\"1\"],\"label\":[\"cat\"],"
+                       "\"files\":[\"a.jpg\"],\"id\":[\"x\"],\"no\":[]}\n"
+                       "{\"pair\":[\"c\",\"d\"],\"tags\":[],\"years\":[\"2\",\"3\"],\"label\":[\"dog\"],"
+                       "\"files\":[\"b.jpg\"],\"id\":[\"y\"],\"no\":\"a\"}\n"),
+            "files: \"string\" shape = \"ragged\"\nid: \"string\" shape = \"ragged\"\n"
+            "label: \"string\" shape = \"ragged\"\nno: \"string\"\npair: \"string\" shape = [2]\n"
+            "tags: \"string\" shape = \"ragged\"\nyears: \"string\" shape = \"ragged\"");
+  EXPECT_EQ(json_lines("{\"a\":\"x\",\"b\":[\"x\",\"y\"]}\n{\"a\":[\"x\",\"y\"],\"b\":\"x\"}\n"),
+            "a: \"string\" shape = \"ragged\"\nb: \"string\" shape = \"ragged\"");
+}
+
+TEST_F(InferSchema, ListsOfByteStringsInTfExamplesAreTextIfAllAreUtf8) {
+  const std::vector<BytesView> one = {as_bytes("a")}, two = {as_bytes("a"), as_bytes("b")};
+  const std::vector<BytesView> binary = {as_bytes("a"), as_bytes("\xff")};
+  std::vector<ExampleBuilder> examples(2);
+  examples[0].add_bytes_list("binary", binary);
+  examples[0].add_bytes_list("none", {});
+  examples[0].add_bytes_list("one", one);
+  examples[0].add_bytes_list("pair", two);
+  examples[0].add_bytes_list("some", one);
+  examples[1].add_bytes_list("binary", two);
+  examples[1].add_bytes_list("none", {});
+  examples[1].add_bytes_list("one", one);
+  examples[1].add_bytes_list("pair", two);
+  examples[1].add_bytes_list("some", {});
+  EXPECT_EQ(records(examples),
+            "binary: \"bytes\" shape = [2]\nnone: \"string\" shape = \"ragged\"\none: \"string\"\n"
+            "pair: \"string\" shape = [2]\nsome: \"string\" shape = \"ragged\"");
+}
+
 TEST_F(InferSchema, TextIsAStringIfItIsUtf8) {
   EXPECT_EQ(csv("a,b\ncaf\xc3\xa9,caf\xe9\nx,y\n"), "a: \"string\"\nb: \"bytes\"");
   EXPECT_EQ(csv("a,b\nx,1\n1,caf\xe9\n"), "a: \"string\"\nb: \"bytes\"");

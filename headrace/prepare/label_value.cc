@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 
 namespace headrace {
 
@@ -16,8 +17,9 @@ std::optional<std::int64_t> whole_number(const Cell& cell) {
   return static_cast<std::int64_t>(value);
 }
 
-std::optional<std::string_view> label_value(const Cell& cell, const FeatureDefinition& label,
+std::optional<std::string_view> label_value(const Cell& given, const FeatureDefinition& label,
                                             TextEncoding encoding, std::string& storage) {
+  const Cell cell = single_value(given);
   if (cell.kind == CellKind::kMissing && label.default_text) return trim(*label.default_text);
   if (const std::optional<std::int64_t> number = whole_number(cell)) {
     storage = concat(*number);

@@ -15,7 +15,7 @@ namespace headrace {
 /// Longer ones are no labels.
 inline constexpr std::size_t kMostLabelBytes = 1000;
 
-/// The value without white space around it; of a missing cell, the default. None: nothing, several numbers,
+/// The value without white space around it; of a missing cell, the default. None: nothing, several values,
 /// one with a fraction, or more than kMostLabelBytes. Views the cell, the definition, or `storage`.
 std::optional<std::string_view> label_value(const Cell& cell, const FeatureDefinition& label,
                                             TextEncoding encoding, std::string& storage);

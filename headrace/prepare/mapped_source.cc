@@ -7,6 +7,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/map/row_frame.h"
 #include "headrace/prepare/reference_reader.h"
 #include "headrace/prepare/rejects.h"
@@ -199,8 +200,14 @@ class MappedSource final : public RowSource {
   }
 
   bool is_text(const NamedCell& cell) {
-    return cell.cell.kind == CellKind::kBytes && is_text_column(format_, cell.name) &&
-           is_valid_utf8(as_text(cell.cell.data));
+    if (!is_text_column(format_, cell.name)) return false;
+    if (cell.cell.kind != CellKind::kByteStrings)
+      return cell.cell.kind == CellKind::kBytes && is_valid_utf8(as_text(cell.cell.data));
+    BytesView rest = cell.cell.data;
+    while (const auto text = take_byte_string(rest)) {
+      if (!is_valid_utf8(as_text(*text))) return false;
+    }
+    return true;
   }
 
   Status receive() {

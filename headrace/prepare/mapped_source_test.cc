@@ -99,7 +99,7 @@ TEST_F(MappedSourceTest, AnswersThatAreNoneAreLikeAProcessThatDies) {
 TEST_F(MappedSourceTest, AFunctionThatCannotBeLoadedEndsReading) {
   // One row, of verdict 2, with the text "why".
   const auto map =
-      pool(R"(printf '\041\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\2\1\0\0\0\0\0\0\0\0\0\0\0\5\3\0\0\0why')");
+      pool(R"(printf '\041\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\2\1\0\0\0\0\0\0\0\0\0\0\0\6\3\0\0\0why')");
   const RowsRead mapped = read(table(1), map.get());
   ASSERT_FALSE(mapped.status);
   EXPECT_EQ(mapped.status.error().code, Code::kInvalidArgument);

@@ -23,6 +23,13 @@ const FeatureDefinition* class_feature(const Schema& schema) {
   return labels.size() == 1 ? labels.front() : nullptr;
 }
 
+FeatureSchema describe_values(const char* type, const FeatureShape& shape) {
+  FeatureSchema out{type, std::vector<std::int64_t>{}};
+  if (shape.kind == FeatureShape::Kind::kRagged) out.shape.reset();
+  if (shape.kind == FeatureShape::Kind::kFixed) out.shape->push_back(static_cast<std::int64_t>(shape.size));
+  return out;
+}
+
 FeatureSchema describe_feature(const TaskContext& context, const FeatureDefinition& feature,
                                const Arrangement& arrangement) {
   using Shape = std::vector<std::int64_t>;
@@ -34,19 +41,15 @@ FeatureSchema describe_feature(const TaskContext& context, const FeatureDefiniti
     case SchemaType::kVector:
       return {"float32", Shape{context.encoders.at(feature.encoder)->dimension()}};
     case SchemaType::kInt64:
-    case SchemaType::kFloat32: {
-      FeatureSchema out{feature.type == SchemaType::kInt64 ? "int64" : "float32", Shape{}};
-      if (feature.shape.kind == FeatureShape::Kind::kRagged) out.shape.reset();
-      if (feature.shape.kind == FeatureShape::Kind::kFixed)
-        out.shape = Shape{static_cast<std::int64_t>(feature.shape.size)};
-      return out;
-    }
+      return describe_values("int64", feature.shape);
+    case SchemaType::kFloat32:
+      return describe_values("float32", feature.shape);
     case SchemaType::kImageHeight:
     case SchemaType::kImageWidth:
     case SchemaType::kImageChannels:
       return {"int64", Shape{}};
     default:
-      return {"bytes", Shape{}};
+      return describe_values("bytes", feature.shape);
   }
 }
 

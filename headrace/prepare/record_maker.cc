@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <unordered_map>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/numbers.h"
 #include "headrace/prepare/row_batch.h"
@@ -61,10 +63,40 @@ Status append_texts(std::string_view cell, bool is_list, std::vector<float>& num
   return {};
 }
 
+// Of a cell of bytes, or of a list.
+void read_byte_strings(const Cell& cell, std::vector<BytesView>& values) {
+  values.clear();
+  if (cell.kind == CellKind::kBytes) values.push_back(cell.data);
+  if (cell.kind != CellKind::kByteStrings) return;
+  BytesView rest = cell.data;
+  while (const auto value = take_byte_string(rest)) values.push_back(*value);
+}
+
+// Whose values might as well be texts, as there are none.
+bool is_empty_list_of_numbers(const Cell& cell) {
+  return (cell.kind == CellKind::kInt64s || cell.kind == CellKind::kFloats) && cell.data.empty();
+}
+
+RowRemark rejected_list(const Cell& cell, const FeatureDefinition& definition) {
+  const bool may_be_list = definition.type == SchemaType::kBytes || definition.type == SchemaType::kString;
+  return rejection("a list where one value belongs", definition.columns.front(),
+                   concat("holds ", count_byte_strings(cell.data).value_or(0), " texts or byte strings",
+                          may_be_list && !definition.is_uri ? "; shape = \"ragged\" takes them" : ""));
+}
+
 // Appends what a cell has; one number unless it `is_list`.
 template <typename Number>
 Status append_numbers(const Cell& cell, bool is_list, std::vector<Number>& numbers) {
   if (cell.kind == CellKind::kBytes) return append_texts(as_text(cell.data), is_list, numbers);
+  if (cell.kind == CellKind::kByteStrings) {
+    std::vector<BytesView> texts;
+    read_byte_strings(cell, texts);
+    if (!is_list && texts.size() != 1)
+      return Error{Code::kInvalidArgument,
+                   concat("holds ", texts.size(), " texts, where one number belongs")};
+    for (const BytesView text : texts) HEADRACE_CHECK(append_texts(as_text(text), false, numbers));
+    return {};
+  }
   const std::size_t count = cell.data.size() / (cell.kind == CellKind::kInt64s ? 8 : 4);
   if (!is_list && count != 1)
     return Error{Code::kInvalidArgument, concat("holds ", count, " numbers, where one belongs")};
@@ -92,6 +124,8 @@ struct RecordMaker::Feature {
   // Of the row or rows at hand.
   std::vector<std::int64_t> int64s;
   std::vector<float> floats;
+  std::vector<BytesView> byte_strings;
+  std::deque<std::string> decoded;  // what of them had to be changed
   std::string text;
   ImageConverter converter;
   std::optional<ConvertedImage> image;
@@ -166,7 +200,7 @@ Status RecordMaker::encode_texts(std::span<const std::span<const Cell>> rows) {
     texts.clear();
     decoded.assign(rows.size(), {});
     for (const std::span<const Cell> row : rows) {
-      const Cell& cell = row[feature.places.front()];
+      const Cell cell = single_value(row[feature.places.front()]);
       const std::string_view fallback =
           feature.definition->default_text ? std::string_view(*feature.definition->default_text) : "";
       const bool is_given = cell.kind == CellKind::kBytes;
@@ -189,27 +223,28 @@ RowRemark RecordMaker::add_feature(Feature& feature, std::size_t row, std::span<
     return {};
   }
   feature.image.reset();
-  Cell cell = cells[feature.places.front()];
+  const Cell& given = cells[feature.places.front()];
+  Cell cell = feature.is_list() ? given : single_value(given);
   const bool is_default = cell.kind == CellKind::kMissing && definition.default_text;
   if (cell.kind == CellKind::kMissing && !is_default) {
     if (definition.is_optional) return {};
     return rejection("missing value", feature.column(), "there is nothing, and the feature is not optional");
   }
+  const bool is_list =
+      cell.kind == CellKind::kByteStrings || (feature.is_list() && is_empty_list_of_numbers(cell));
+  if (is_list && !feature.is_list()) return rejected_list(cell, definition);
   if (definition.type == SchemaType::kLabel) return add_label(feature, cell);
   if (is_default) cell = {.kind = CellKind::kBytes, .data = as_bytes(*definition.default_text)};
-  if (cell.kind != CellKind::kBytes)
+  if (cell.kind != CellKind::kBytes && !is_list)
     return rejection("numbers where text or bytes belong", feature.column(), "holds numbers");
   switch (definition.type) {
     case SchemaType::kImage:
       return add_image(feature, cell, record);
-    case SchemaType::kString:
-      // What the schema says is UTF-8, whatever the table is.
-      return add_text(feature, cell, is_default ? TextEncoding::kUtf8 : feature.encoding);
     case SchemaType::kVector:
       return add_vector(feature, row, cell);
     default:
-      builder_.add_bytes(definition.name, cell.data);
-      return {};
+      // What the schema says is UTF-8, whatever the table is.
+      return add_byte_strings(feature, cell, is_default ? TextEncoding::kUtf8 : feature.encoding);
   }
 }
 
@@ -257,14 +292,36 @@ RowRemark RecordMaker::add_label(Feature& feature, const Cell& cell) {
   return {};
 }
 
-RowRemark RecordMaker::add_text(Feature& feature, const Cell& cell, TextEncoding encoding) {
-  const DecodedText decoded = decode_text(as_text(cell.data), encoding, feature.text);
-  if (decoded.replaced > 0 && !feature.replaces_text)
-    return rejected_text(schema_.encoding, decoded.replaced, feature.column());
-  builder_.add_bytes(feature.definition->name, as_bytes(decoded.text));
-  if (decoded.replaced == 0) return {};
+// One, a list of them, or an empty list of anything.
+RowRemark RecordMaker::add_byte_strings(Feature& feature, const Cell& cell, TextEncoding encoding) {
+  const FeatureDefinition& definition = *feature.definition;
+  read_byte_strings(cell, feature.byte_strings);
+  const std::size_t count = feature.byte_strings.size();
+  if (definition.shape.kind == FeatureShape::Kind::kFixed && count != definition.shape.size) {
+    return rejection(
+        "another count of texts than the shape", feature.column(),
+        concat("has ", count, " texts or byte strings, and the shape is [", definition.shape.size, "]"));
+  }
+  RowRemark remark;
+  if (definition.type == SchemaType::kString) remark = decode_texts(feature, encoding);
+  if (!remark.is_rejection) builder_.add_bytes_list(definition.name, feature.byte_strings);
+  return remark;
+}
+
+RowRemark RecordMaker::decode_texts(Feature& feature, TextEncoding encoding) {
+  feature.decoded.clear();
+  std::uint64_t replaced = 0;
+  for (BytesView& bytes : feature.byte_strings) {
+    const DecodedText decoded = decode_text(as_text(bytes), encoding, feature.text);
+    replaced += decoded.replaced;
+    if (decoded.text.data() != feature.text.data()) continue;
+    bytes = as_bytes(feature.decoded.emplace_back(std::move(feature.text)));
+    feature.text.clear();
+  }
+  if (replaced == 0) return {};
+  if (!feature.replaces_text) return rejected_text(schema_.encoding, replaced, feature.column());
   return {concat("text that is not ", schema_.encoding, ", replaced"),
-          concat("column ", feature.column(), ": in ", decoded.replaced, " places"), false};
+          concat("column ", feature.column(), ": in ", replaced, " places"), false};
 }
 
 RowRemark RecordMaker::add_vector(Feature& feature, std::size_t row, const Cell& cell) {
@@ -283,7 +340,7 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
   feature.floats.clear();
   feature.int64s.clear();
   for (std::size_t i = 0; i < feature.places.size(); ++i) {
-    Cell cell = cells[feature.places[i]];
+    Cell cell = is_list ? cells[feature.places[i]] : single_value(cells[feature.places[i]]);
     if (cell.kind == CellKind::kMissing && definition.default_text)
       cell = {.kind = CellKind::kBytes, .data = as_bytes(*definition.default_text)};
     if (cell.kind == CellKind::kMissing) {

@@ -68,7 +68,8 @@ class RecordMaker {
   RowRemark add_image(Feature& feature, const Cell& cell, MadeRecord& record);
   void add_of_image(Feature& feature);
   RowRemark add_label(Feature& feature, const Cell& cell);
-  RowRemark add_text(Feature& feature, const Cell& cell, TextEncoding encoding);
+  RowRemark add_byte_strings(Feature& feature, const Cell& cell, TextEncoding encoding);
+  RowRemark decode_texts(Feature& feature, TextEncoding encoding);
   RowRemark add_numbers(Feature& feature, std::span<const Cell> cells);
   RowRemark add_vector(Feature& feature, std::size_t row, const Cell& cell);
 

@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "headrace/base/text.h"
 #include "headrace/codec/image/image_encoder.h"
 #include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/row_batch.h"
 
 namespace headrace {
@@ -24,6 +26,14 @@ template <typename Number>
 Cell number_cell(CellKind kind, const std::vector<Number>& numbers) {
   return {.kind = kind, .data = std::as_bytes(std::span(numbers))};
 }
+
+struct TextsCell {
+  explicit TextsCell(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) append_byte_string(data, as_bytes(text));
+  }
+  operator Cell() const { return {.kind = CellKind::kByteStrings, .data = data}; }
+  Bytes data{};
+};
 
 struct Made {
   std::string reason;
@@ -44,6 +54,12 @@ struct Made {
     return values.size() == 1 ? to_string(values[0]) : "none";
   }
 };
+
+std::vector<std::string> texts(const Made& made, const std::string& name) {
+  std::vector<std::string> out;
+  for (const BytesView value : made.of<std::vector<BytesView>>(name)) out.push_back(to_string(value));
+  return out;
+}
 
 // A record of each row of cells; columns ascend by name.
 std::vector<Made> make(std::string_view toml, const std::vector<std::vector<Cell>>& rows) {
@@ -87,6 +103,68 @@ TEST(RecordMaker, ListsHaveTheShapeOfTheSchema) {
   EXPECT_THAT(made[0].of<std::vector<float>>("b"), IsEmpty());
   EXPECT_TRUE(made[1].is_rejected);
   EXPECT_THAT(made[1].detail, HasSubstr("has 3 numbers, and the shape is [2]"));
+}
+
+TEST(RecordMaker, ListsOfTextsHaveTheShapeOfTheSchema) {
+  const TextsCell none({}), two({"a", ""}), three({"a", "b", "c"});
+  const std::vector<std::int64_t> no_numbers, one_number = {1};
+  const auto made = make("[features.a]\ntype='string'\nshape=[2]\n[features.b]\ntype='bytes'\nshape='ragged'",
+                         {{two, none},
+                          {two, three},
+                          {two, text_cell("\xff")},
+                          {two, number_cell(CellKind::kInt64s, no_numbers)},
+                          {three, none},
+                          {text_cell("a"), none},
+                          {two, number_cell(CellKind::kInt64s, one_number)},
+                          {two, {}}});
+  EXPECT_THAT(texts(made[0], "a"), ElementsAre("a", ""));
+  EXPECT_THAT(texts(made[0], "b"), IsEmpty());
+  EXPECT_THAT(made[0].features, testing::SizeIs(2));
+  EXPECT_THAT(texts(made[1], "b"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(texts(made[2], "b"), ElementsAre("\xff"));
+  EXPECT_THAT(texts(made[3], "b"), IsEmpty());
+  EXPECT_FALSE(made[3].is_rejected);
+  EXPECT_EQ(made[4].reason, "another count of texts than the shape");
+  EXPECT_EQ(made[4].detail, "column a: has 3 texts or byte strings, and the shape is [2]");
+  EXPECT_EQ(made[5].detail, "column a: has 1 texts or byte strings, and the shape is [2]");
+  EXPECT_EQ(made[6].reason, "numbers where text or bytes belong");
+  EXPECT_EQ(made[7].reason, "missing value");
+}
+
+TEST(RecordMaker, WhereOneValueBelongsAListOfOneIsThatOneAndAnEmptyListMissing) {
+  const TextsCell none({}), dog({"dog"}), two({"dog", "cat"});
+  for (const char* const type : {"'string'", "'bytes'", "'label'", "'vector'\nencoder='hash:8'"}) {
+    const std::string schema = concat("[features.label]\ntype=", type);
+    const auto made = make(schema, {{text_cell("dog")}, {dog}, {two}, {none}});
+    EXPECT_EQ(made[1].example, made[0].example) << type;
+    EXPECT_FALSE(made[1].is_rejected) << type << made[1].detail;
+    EXPECT_EQ(made[2].reason, "a list where one value belongs") << type;
+    EXPECT_THAT(made[2].detail, testing::StartsWith("column label: holds 2 texts or byte strings")) << type;
+    EXPECT_EQ(made[3].reason, "missing value") << type;
+    EXPECT_THAT(make(schema + "\noptional=true", {{none}})[0].features, IsEmpty()) << type;
+  }
+}
+
+TEST(RecordMaker, NumbersMayBeAListOfTexts) {
+  const TextsCell numbers({"1", "-2"}), words({"1", "one"}), one({"7"});
+  const auto lists = make("[features.a]\ntype='int64'\nshape='ragged'", {{numbers}, {words}});
+  EXPECT_THAT(lists[0].of<std::vector<std::int64_t>>("a"), ElementsAre(1, -2));
+  EXPECT_TRUE(lists[1].is_rejected);
+  const auto single = make("[features.a]\ntype='float32'", {{one}, {numbers}});
+  EXPECT_THAT(single[0].of<std::vector<float>>("a"), ElementsAre(7.0F));
+  EXPECT_EQ(single[1].detail, "column a: holds 2 texts, where one number belongs");
+}
+
+TEST(RecordMaker, EachTextOfAListIsOfTheEncodingOrRejectedOrRepaired) {
+  const TextsCell given({"caf\xe9", "tea", "\xe9"});
+  const std::string list = "[features.t]\ntype='string'\nshape='ragged'";
+  EXPECT_EQ(make(list, {{given}})[0].detail.substr(0, 24), "column t: in 2 places; n");
+  EXPECT_THAT(texts(make("encoding='latin-1'\n" + list, {{given}})[0], "t"), ElementsAre("café", "tea", "é"));
+  const auto repaired = make("encoding_errors='replace'\n" + list, {{given}, {TextsCell({"tea"})}});
+  EXPECT_THAT(texts(repaired[0], "t"), ElementsAre("caf\uFFFD", "tea", "\uFFFD"));
+  EXPECT_EQ(repaired[0].detail, "column t: in 2 places");
+  EXPECT_FALSE(repaired[0].is_rejected);
+  EXPECT_EQ(repaired[1].reason, "");
 }
 
 TEST(RecordMaker, ColumnsOfAVectorAreOneNumberEach) {

@@ -14,7 +14,14 @@
 namespace headrace {
 
 /// Numbered as in docs/formats/rows.md.
-enum class CellKind : std::uint8_t { kMissing = 0, kBytes = 1, kReference = 2, kFloats = 3, kInt64s = 4 };
+enum class CellKind : std::uint8_t {
+  kMissing = 0,
+  kBytes = 1,
+  kReference = 2,
+  kFloats = 3,
+  kInt64s = 4,
+  kByteStrings = 5
+};
 
 /// Bytes that lie elsewhere. Borrows its texts.
 struct Reference {
@@ -30,6 +37,7 @@ struct Reference {
 struct Cell {
   CellKind kind = CellKind::kMissing;
   /// kBytes: text or bytes. kFloats, kInt64s: the numbers, little endian, four or eight bytes each.
+  /// kByteStrings: a list of texts or bytes, as byte_strings.h has it.
   BytesView data{};
   Reference reference{};
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/source/staged_rows.h"
 
 namespace headrace {
@@ -94,8 +95,9 @@ void RowBatch::refer(std::size_t row, std::size_t cell, std::size_t column, cons
 }
 
 void RowBatch::refer_to_uri(std::size_t row, std::size_t cell, std::size_t column, std::string_view base) {
-  const Cell& uri = rows_[row].cells[column];
+  const Cell uri = single_value(rows_[row].cells[column]);
   if (uri.kind == CellKind::kReference) return refer(row, cell, column, uri.reference);
+  if (uri.kind == CellKind::kByteStrings) rows_[row].cells[cell] = uri;  // is rejected as what it is
   if (uri.kind != CellKind::kBytes) return;
   Result<std::string> url = resolve_url(as_text(uri.data), base);
   if (!url) return fail(rows_[row], column, std::move(url).error());

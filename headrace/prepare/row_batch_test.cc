@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 
 namespace headrace {
 namespace {
@@ -81,6 +82,20 @@ TEST_F(RowBatchTest, WhatCannotBeHadFailsItsRowAlone) {
   EXPECT_EQ(rows[1].failed_column, "uri");
   EXPECT_EQ(rows[3].failed_column, "member");
   EXPECT_EQ(rows[3].cells[0].kind, CellKind::kReference);
+}
+
+TEST_F(RowBatchTest, AListOfOneUriIsFollowedAndAnotherListStaysWhatItIs) {
+  ASSERT_TRUE(write_text(*store, "folder/a.png", "of a"));
+  Bytes one, two;
+  append_byte_string(one, as_bytes("a.png"));
+  for (int i = 0; i < 2; ++i) append_byte_string(two, as_bytes("a.png"));
+  RowBatch batch(schema, references);
+  for (const BytesView list : {BytesView(one), BytesView(two)})
+    ASSERT_TRUE(batch.add(row({}, {.kind = CellKind::kByteStrings, .data = list}), 0));
+  ASSERT_TRUE(follow(batch));
+  const std::size_t image = feature_cells(schema).places[0][0];
+  EXPECT_EQ(as_text(batch.rows()[0].cells[image].data), "of a");
+  EXPECT_EQ(batch.rows()[1].cells[image].kind, CellKind::kByteStrings);
 }
 
 TEST_F(RowBatchTest, ARowOfOtherColumnsIsDamage) {

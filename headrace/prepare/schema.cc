@@ -25,7 +25,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::int64_t kMostNumbers = 100'000'000;  // of a fixed shape
+constexpr std::int64_t kMostNumbers = 100'000'000;  // or texts of a fixed shape
 constexpr std::int64_t kLongestSide = 65'500;       // of an image; JPEG's limit
 constexpr std::size_t kMostSchemaBytes = 64 << 20;
 constexpr double kSplitTolerance = 1e-9;
@@ -290,12 +290,14 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
   }
   const SchemaType type = feature.type;
   const bool is_number = type == SchemaType::kInt64 || type == SchemaType::kFloat32;
-  if (is_number) HEADRACE_CHECK(read_shape(keys, feature.shape));
+  const bool is_text = type == SchemaType::kBytes || type == SchemaType::kString;
+  if (is_number || is_text) HEADRACE_CHECK(read_shape(keys, feature.shape));
   HEADRACE_CHECK(read_columns(keys, feature));
   HEADRACE_CHECK(keys.flag("optional", feature.is_optional));
   HEADRACE_CHECK(keys.text("default", feature.default_text));
-  if (type == SchemaType::kImage || type == SchemaType::kBytes || type == SchemaType::kString)
-    HEADRACE_CHECK(keys.flag("uri", feature.is_uri));
+  if (type == SchemaType::kImage || is_text) HEADRACE_CHECK(keys.flag("uri", feature.is_uri));
+  if (feature.is_uri && feature.shape != FeatureShape{})
+    return keys.error(node, "uri", "and shape exclude each other: a URI is one value");
   if (type == SchemaType::kImage) HEADRACE_CHECK(read_image_steps(keys, feature.image));
   if (type == SchemaType::kLabel) HEADRACE_CHECK(read_label(keys, feature));
   if (type == SchemaType::kVector) {

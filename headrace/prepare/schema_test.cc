@@ -109,6 +109,17 @@ TEST(Schema, IsWrittenAsItIsRead) {
     EXPECT_THAT(written, HasSubstr(kept));
 }
 
+TEST(Schema, TextsAndBytesMayBeLists) {
+  const std::string_view toml =
+      "\n[features.a]\ntype = \"string\"\nshape = [3]\n"
+      "\n[features.b]\ntype = \"bytes\"\nshape = \"ragged\"\n";
+  const auto schema = parse_schema(toml, "lists.toml");
+  ASSERT_TRUE(schema) << schema.error().message;
+  EXPECT_EQ(schema->features[0].shape, (FeatureShape{FeatureShape::Kind::kFixed, 3}));
+  EXPECT_EQ(schema->features[1].shape.kind, FeatureShape::Kind::kRagged);
+  EXPECT_EQ(schema_to_toml(*schema), toml);
+}
+
 TEST(Schema, DoesNotDependOnOrderOrLayout) {
   const auto one = parse_schema("[features.b]\ntype='int64'\n[features.a]\ntype='label'", "one");
   const auto other = parse_schema(
@@ -150,6 +161,11 @@ TEST(Schema, ValuesAreChecked) {
   EXPECT_THAT(error_of("[features.a]\ntype='float32'\ncolumn='x'\ncolumns=['x','y']"),
               HasSubstr("exclude each other"));
   EXPECT_THAT(error_of("[features.a]\ntype='vector'"), HasSubstr("encoder is missing"));
+  for (const char* const type : {"image", "label", "vector"})
+    EXPECT_THAT(error_of(concat("[features.a]\ntype='", type, "'\nencoder='hash:8'\nshape='ragged'")),
+                HasSubstr(" is not known here"));
+  EXPECT_THAT(error_of("[features.a]\ntype='bytes'\nuri=true\nshape=[2]"),
+              HasSubstr("uri and shape exclude each other"));
 }
 
 TEST(Schema, WhatIsToldOfAnImageNamesItsFeature) {

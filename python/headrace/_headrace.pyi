@@ -132,8 +132,9 @@ class Loader:
 
 # Name; "int64", "float32" or "bytes"; and buffers: the values, one after another; int64 offsets, one more
 # than rows, where a row may have several values, and of bytes always (None: one each); a byte for each row, 0
-# where it has none (None: all have).
-_Column = tuple[str, str, Any, Any, Any]
+# where it has none (None: all have); of lists of byte strings, int64 places among the offsets, one more than
+# rows (None: one each).
+_Column = tuple[str, str, Any, Any, Any, Any]
 
 def encode_examples(rows: int, columns: Sequence[_Column]) -> bytes:
     """Framed tf.Examples, as they lie in a TFRecord file. Other threads run meanwhile."""

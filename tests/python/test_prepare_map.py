@@ -74,7 +74,7 @@ def misbehave(row):
     if n == 23:
         return {"n": "\\ud800"}
     if n == 25:
-        return {"n": np.array(["a"])}
+        return {"n": np.array([1j])}
     if n == 27:
         return {"n": 1e300}
     if n == 29:
@@ -279,7 +279,7 @@ def test_a_row_that_fails_is_rejected_and_the_others_are_written(prepare, number
     assert told[17][1] == "17: a name of int, not str"
     assert told[21][0] == "map's process died"
     assert told[23][1].startswith("n: ") and "surrogates" in told[23][1]
-    assert told[25][1].startswith("n: an array of <U1")
+    assert told[25][1].startswith("n: an array of complex128")
     assert told[27][1].startswith("n: float too large")
     assert told[29][1].startswith("KeyError: 29 (maps.py:")
     assert made["reasons"] == {"map failed": 9, "map's process died": 4, "dropped by map": 1}

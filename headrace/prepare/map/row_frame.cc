@@ -5,11 +5,12 @@
 #include <string>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint8_t kTextKind = 5;
+constexpr std::uint8_t kTextKind = 6, kTextsKind = 7;
 
 Error damaged(std::string_view what) { return {Code::kDataLoss, concat("a frame of rows ", what)}; }
 
@@ -42,18 +43,27 @@ class FrameReader {
   bool is_short_ = false;
 };
 
-// What the kind's number stands for; false if nothing, or not with so many bytes.
-bool read_kind(std::uint8_t number, std::size_t size, CellKind& kind) {
-  kind = number == kTextKind ? CellKind::kBytes : static_cast<CellKind>(number);
+std::uint8_t kind_number(CellKind kind, bool is_text) {
+  if (!is_text) return static_cast<std::uint8_t>(kind);
+  return kind == CellKind::kByteStrings ? kTextsKind : kTextKind;
+}
+
+// What the kind's number stands for; false if nothing, or not with these data.
+bool read_kind(std::uint8_t number, BytesView data, CellKind& kind) {
+  kind = number == kTextKind    ? CellKind::kBytes
+         : number == kTextsKind ? CellKind::kByteStrings
+                                : static_cast<CellKind>(number);
   switch (kind) {
     case CellKind::kMissing:
-      return size == 0;
+      return data.empty();
     case CellKind::kBytes:
       return true;
     case CellKind::kFloats:
-      return size % sizeof(float) == 0;
+      return data.size() % sizeof(float) == 0;
     case CellKind::kInt64s:
-      return size % sizeof(std::int64_t) == 0;
+      return data.size() % sizeof(std::int64_t) == 0;
+    case CellKind::kByteStrings:
+      return count_byte_strings(data).has_value();
     default:
       return false;
   }
@@ -80,7 +90,7 @@ std::uint32_t RowFrameBuilder::number_of(std::string_view name) {
 }
 
 void RowFrameBuilder::add_cell(std::string_view name, const Cell& cell, bool is_text) {
-  cells_.push_back({number_of(name), is_text ? kTextKind : static_cast<std::uint8_t>(cell.kind), cell.data});
+  cells_.push_back({number_of(name), kind_number(cell.kind, is_text), cell.data});
   ++counts_.back();
 }
 
@@ -132,7 +142,7 @@ Result<RowFrame> RowFrame::parse(BytesView bytes) {
     NamedCell& cell = frame.cells_[i];
     cell.name = names[name_numbers[i]];
     cell.cell.data = reader.take(cell_sizes[i]);
-    if (!read_kind(static_cast<std::uint8_t>(kinds[i]), cell_sizes[i], cell.cell.kind))
+    if (!read_kind(static_cast<std::uint8_t>(kinds[i]), cell.cell.data, cell.cell.kind))
       return damaged("has a cell of an unknown kind");
   }
   if (!reader.is_at_end()) return damaged("does not end where its cells do");

@@ -22,8 +22,8 @@ class RowFrameBuilder {
   /// Forgets what was added.
   void clear();
   void begin_row();
-  /// To the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the bytes are
-  /// valid UTF-8, and given as text.
+  /// To the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the bytes, or
+  /// byte strings, are valid UTF-8, and given as text.
   /// REQUIRES: no reference
   void add_cell(std::string_view name, const Cell& cell, bool is_text);
   /// Valid until `clear`.

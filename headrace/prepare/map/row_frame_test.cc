@@ -51,12 +51,29 @@ TEST(RowFrame, IsAsTheFormatShowsIt) {
       "\2\0\0\0\1\0\0\0"           // cells of each row
       "\4\0\0\0\3\0\0\0"           // sizes of names
       "\0\0\0\0\1\0\0\0\0\0\0\0"   // names of cells
-      "\5\4\0"                     // kinds
+      "\6\4\0"                     // kinds
       "\2\0\0\0\10\0\0\0\0\0\0\0"  // sizes of cells
       "nameage"
       "Zo\7\0\0\0\0\0\0\0",
       74);
   EXPECT_EQ(as_text(example()), expected);
+}
+
+TEST(RowFrame, ListsOfTextsAndOfBytesAreToldApartAndReadAsLists) {
+  Bytes list;
+  append_byte_string(list, as_bytes("hi"));
+  append_byte_string(list, {});
+  RowFrameBuilder builder;
+  builder.begin_row();
+  builder.add_cell("a", {.kind = CellKind::kByteStrings, .data = list}, true);
+  builder.add_cell("b", {.kind = CellKind::kByteStrings, .data = list}, false);
+  Bytes bytes_of_frame = to_bytes(as_text(builder.finish()));
+  EXPECT_NE(as_text(bytes_of_frame).find("\7\5"), std::string_view::npos);
+  const auto frame = RowFrame::parse(bytes_of_frame);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(rows_of(*frame), (Lines{"0 a=b['hi' ''] b=b['hi' '']"}));
+  bytes_of_frame[bytes_of_frame.size() - 4] = std::byte{1};  // the size of the last text of b
+  EXPECT_FALSE(RowFrame::parse(bytes_of_frame));
 }
 
 TEST(RowFrame, RowsOfDifferentColumnsKeepTheirNames) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/rows/rows_builder.h"
 #include "headrace/prepare/rows/rows_reader.h"
 
@@ -75,7 +76,7 @@ std::uint64_t below(Random& random, std::uint64_t limit) {
 template <typename Random>
 OwnedCell random_cell(Random& random) {
   const auto bytes = [&](std::size_t unit) { return std::string(unit * below(random, 20), 'x'); };
-  switch (below(random, 5)) {
+  switch (below(random, 6)) {
     case 0:
       return {};
     case 1:
@@ -88,8 +89,13 @@ OwnedCell random_cell(Random& random) {
     }
     case 3:
       return {CellKind::kFloats, bytes(4)};
-    default:
+    case 4:
       return {CellKind::kInt64s, bytes(8)};
+    default: {
+      Bytes list;
+      for (std::uint64_t i = below(random, 4); i > 0; --i) append_byte_string(list, as_bytes(bytes(1)));
+      return {CellKind::kByteStrings, to_string(list)};
+    }
   }
 }
 

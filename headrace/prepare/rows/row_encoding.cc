@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/base/wire.h"
+#include "headrace/prepare/byte_strings.h"
 
 namespace headrace {
 namespace {
@@ -34,10 +35,11 @@ std::size_t cell_bytes(const Cell& cell) {
   }
 }
 
-// Whether `size` bytes can be the data of such a cell.
-bool fits_kind(CellKind kind, std::size_t size) {
-  if (kind == CellKind::kFloats) return size % sizeof(float) == 0;
-  return kind != CellKind::kInt64s || size % sizeof(std::int64_t) == 0;
+// Whether these can be the data of such a cell.
+bool fits_kind(CellKind kind, BytesView data) {
+  if (kind == CellKind::kFloats) return data.size() % sizeof(float) == 0;
+  if (kind == CellKind::kByteStrings) return count_byte_strings(data).has_value();
+  return kind != CellKind::kInt64s || data.size() % sizeof(std::int64_t) == 0;
 }
 
 std::byte* put_varint(std::byte* to, std::uint64_t value) {
@@ -98,11 +100,11 @@ bool take_reference(BytesView bytes, std::size_t& position, Reference& reference
 
 bool take_cell(BytesView bytes, std::size_t& position, Cell& cell) {
   const auto kind = std::to_integer<std::uint8_t>(bytes[position++]);
-  if (kind > static_cast<std::uint8_t>(CellKind::kInt64s)) return false;
+  if (kind > static_cast<std::uint8_t>(CellKind::kByteStrings)) return false;
   cell.kind = static_cast<CellKind>(kind);
   if (cell.kind == CellKind::kMissing) return true;
   if (cell.kind == CellKind::kReference) return take_reference(bytes, position, cell.reference);
-  return take_sized(bytes, position, cell.data) && fits_kind(cell.kind, cell.data.size());
+  return take_sized(bytes, position, cell.data) && fits_kind(cell.kind, cell.data);
 }
 
 }  // namespace
@@ -121,9 +123,9 @@ Result<std::size_t> row_body_bytes(const OrderedRow& row) {
   std::size_t size = kOrderAndTieBytes + sized_bytes(row.id.size()) + varint_size(row.place.file) +
                      varint_size(row.place.row) + row.cells.size();
   for (const Cell& cell : row.cells) {
-    if (!fits_kind(cell.kind, cell.data.size())) {
+    if (!fits_kind(cell.kind, cell.data)) {
       return Error{Code::kInvalidArgument,
-                   concat("a cell of ", cell.data.size(), " bytes, which is no whole count of its numbers")};
+                   concat("a cell of ", cell.data.size(), " bytes, which are no whole count of its values")};
     }
     size += cell_bytes(cell);
   }

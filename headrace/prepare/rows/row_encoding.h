@@ -31,7 +31,7 @@ inline constexpr std::size_t kMaxRowCells = 65'536;
 inline constexpr std::size_t kMinRowBytes = 20;
 
 /// Size of the row without the number that says it.
-/// \error kInvalidArgument  too many cells, or numbers that are cut
+/// \error kInvalidArgument  too many cells, or numbers or a list that is cut
 Result<std::size_t> row_body_bytes(const OrderedRow& row);
 /// Writes that number and the row; gives the end of it. REQUIRES: `body_bytes` is of `row_body_bytes`, and
 /// that many bytes and `varint_size(body_bytes)` are there.

@@ -102,6 +102,7 @@ TEST(RowsBuilder, CountsRowsAndBytesOfEachSplit) {
 }
 
 TEST(RowsBuilder, ARowThatCannotBeWrittenIsRefusedAndNotAdded) {
+  using namespace std::string_literals;
   RowsBuilder builder;
   const auto expect_refused = [&](const std::string& split, const OwnedRow& row, const char* message) {
     const Status status = add(builder, split, row, 1);
@@ -111,6 +112,9 @@ TEST(RowsBuilder, ARowThatCannotBeWrittenIsRefusedAndNotAdded) {
   };
   expect_refused("train", {.cells = {{CellKind::kFloats, "abcde"}}}, "5 bytes");
   expect_refused("train", {.cells = {{CellKind::kInt64s, "abcd"}}}, "4 bytes");
+  for (const std::string& cut : {"abc"s, "\2\0\0\0a"s, "\1\0\0\0ab"s, "\xff\xff\xff\xff"s})
+    expect_refused("train", {.cells = {{CellKind::kByteStrings, cut}}},
+                   (std::to_string(cut.size()) + " bytes").c_str());
   expect_refused("train", {.cells = std::vector<OwnedCell>(kMaxRowCells + 1)}, "65537 cells");
   expect_refused("\xff", {}, "not UTF-8");
   expect_refused(std::string(kMaxSplitNameBytes + 1, 'a'), {}, "1024 bytes");

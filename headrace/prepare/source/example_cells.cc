@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/record/example_wire.h"
 
 namespace headrace {
@@ -16,7 +17,7 @@ RowProblem problem_of(std::string_view reason, std::string_view feature, std::st
 
 RowProblem no_example(std::string_view detail) { return {"not a tf.Example", std::string(detail)}; }
 
-// The values of a feature. Floats in one run, as they are written, and the byte string are borrowed.
+// The values of a feature. Floats in one run, as they are written, and a single byte string are borrowed.
 struct Values {
   Bytes& made;
   std::uint64_t limit_bytes;  // of `made`
@@ -26,8 +27,12 @@ struct Values {
   bool is_too_large = false;
 
   void bytes(BytesView value) {
-    borrowed = value;
-    ++byte_strings;
+    if (++byte_strings == 1) {
+      borrowed = value;
+      return;
+    }
+    if (byte_strings == 2) make_byte_string(borrowed);
+    make_byte_string(value);
   }
   void floats(BytesView packed) {
     if (!is_made && borrowed.empty()) {
@@ -47,7 +52,19 @@ struct Values {
     is_too_large = is_too_large || made.size() + value.size() > limit_bytes;
     if (!is_too_large) append(made, value);
   }
+  void make_byte_string(BytesView value) {
+    is_made = true;
+    const std::uint64_t size = sizeof(std::uint32_t) + value.size();
+    is_too_large = is_too_large || value.size() > kMostByteStringBytes || made.size() + size > limit_bytes;
+    if (!is_too_large) append_byte_string(made, value);
+  }
 };
+
+CellKind cell_kind_of(FeatureType type, std::uint64_t byte_strings) {
+  if (type == FeatureType::kFloat32) return CellKind::kFloats;
+  if (type == FeatureType::kInt64) return CellKind::kInt64s;
+  return byte_strings == 1 ? CellKind::kBytes : CellKind::kByteStrings;
+}
 
 }  // namespace
 
@@ -87,9 +104,9 @@ std::optional<RowProblem> ExampleCells::read_feature(const Feature& feature) {
     cells_.add_missing(feature.name);
     return std::nullopt;
   }
-  const std::size_t begin = cells_.numbers().size();
+  const std::size_t begin = cells_.made().size();
   const std::uint64_t row_left_bytes = row_limit_bytes(cell_limit_bytes_) - begin;
-  Values values{.made = cells_.numbers(), .limit_bytes = begin + std::min(cell_limit_bytes_, row_left_bytes)};
+  Values values{.made = cells_.made(), .limit_bytes = begin + std::min(cell_limit_bytes_, row_left_bytes)};
   const bool is_sound =
       walk_lists(kind, [&](BytesView list) { return walk_list_values(*kind.type, list, values); });
   if (!is_sound) return malformed();
@@ -97,22 +114,11 @@ std::optional<RowProblem> ExampleCells::read_feature(const Feature& feature) {
     return row_left_bytes < cell_limit_bytes_ ? problem_of("row larger than the limit", feature.name)
                                               : problem_of("cell larger than the limit", feature.name);
   }
-  if (*kind.type == FeatureType::kBytes) {
-    if (values.byte_strings > 1)
-      return problem_of("several byte strings in a feature", feature.name,
-                        concat(": ", values.byte_strings, ", where one is read"));
-    if (values.byte_strings == 0) {
-      cells_.add_missing(feature.name);
-    } else {
-      cells_.add_bytes(feature.name, values.borrowed);
-    }
-    return std::nullopt;
-  }
-  const CellKind cell_kind = *kind.type == FeatureType::kFloat32 ? CellKind::kFloats : CellKind::kInt64s;
+  const CellKind cell_kind = cell_kind_of(*kind.type, values.byte_strings);
   if (values.is_made) {
-    cells_.add_made_numbers(feature.name, cell_kind, begin);
+    cells_.add_made(feature.name, cell_kind, begin);
   } else {
-    cells_.add_numbers(feature.name, cell_kind, values.borrowed);
+    cells_.add(feature.name, cell_kind, values.borrowed);
   }
   return std::nullopt;
 }

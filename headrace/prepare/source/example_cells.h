@@ -18,7 +18,7 @@ class ExampleCells {
   explicit ExampleCells(std::uint64_t cell_limit_bytes) : cell_limit_bytes_(cell_limit_bytes) {}
 
   /// Makes a cell of each feature, ascending by name. Borrows `record` where it can. Memory: numbers have
-  /// four or eight bytes each, together at most the limit of a row.
+  /// four or eight bytes each, byte strings of a list four more, together at most the limit of a row.
   /// \return what is wrong with it, if something is; `cells` are of no use then
   std::optional<RowProblem> read(BytesView record);
 

@@ -7,6 +7,7 @@
 
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
+#include "headrace/prepare/byte_strings.h"
 
 namespace headrace {
 namespace {
@@ -152,8 +153,12 @@ class ObjectReader {
     const char first = at_ < text_.size() ? text_[at_] : '\0';
     if (first == '"') return add_bytes(name, take_text());
     if (first == '[' || first == '{') {
+      const std::size_t begin = at_;
       const std::string_view token = take_nested();
-      return is_list_of_numbers(token) ? add_numbers(name, token) : add_bytes(name, token);
+      if (is_list_of_numbers(token)) return add_numbers(name, token);
+      if (!is_list_of_texts(token)) return add_bytes(name, token);
+      at_ = begin;
+      return add_texts(name);
     }
     const std::string_view token = take_plain();
     if (token == "null") {
@@ -179,22 +184,60 @@ class ObjectReader {
            token.substr(1, token.size() - 2).find_first_not_of("+-.0123456789eE, \t\r\n") == token.npos;
   }
 
+  // Of one text at least.
+  static bool is_list_of_texts(std::string_view token) {
+    bool is_in_text = false, has_text = false;
+    for (std::size_t at = 1; at + 1 < token.size(); ++at) {
+      if (token[at] == '"') {
+        is_in_text = !is_in_text;
+        has_text = true;
+      } else if (!is_in_text && token[at] != ',' && kSpaces.find(token[at]) == kSpaces.npos) {
+        return false;
+      } else if (token[at] == '\\') {
+        ++at;
+      }
+    }
+    return token.starts_with('[') && has_text;
+  }
+
+  // Of a list of texts that begins here: to behind it.
+  Problem add_texts(std::string_view name) {
+    const std::size_t begin = cells_.made().size();
+    take('[');
+    skip_spaces();
+    while (!take(']')) {
+      const std::string_view text = take_text();
+      if (text.size() > kMostByteStringBytes) return too_large(name, text.size());
+      append_byte_string(cells_.made(), as_bytes(text));
+      if (Problem problem = check_made(name, begin)) return problem;
+      skip_spaces();
+      take(',');
+      skip_spaces();
+    }
+    cells_.add_made(name, CellKind::kByteStrings, begin);
+    return std::nullopt;
+  }
+
+  Problem check_made(std::string_view name, std::size_t begin) {
+    const std::size_t size = cells_.made().size();
+    if (size - begin > cell_limit_bytes_) return too_large(name, size - begin);
+    if (size <= row_limit_bytes(cell_limit_bytes_)) return std::nullopt;
+    return RowProblem{"row larger than the limit", concat("numbers and lists of more than ",
+                                                          row_limit_bytes(cell_limit_bytes_), " bytes")};
+  }
+
   // One, or a list of them.
   Problem add_numbers(std::string_view name, std::string_view token) {
     const CellKind kind = is_whole(token) ? CellKind::kInt64s : CellKind::kFloats;
-    const std::size_t begin = cells_.numbers().size();
+    const std::size_t begin = cells_.made().size();
     constexpr std::string_view kBetween = "[], \t\r\n";
     for (std::size_t at = token.find_first_not_of(kBetween); at < token.size();) {
       const std::size_t end = std::min(token.find_first_of(kBetween, at), token.size());
       if (Problem problem = append_number(name, kind, token.substr(at, end - at))) return problem;
-      const std::size_t size = cells_.numbers().size();
-      if (size - begin > cell_limit_bytes_) return too_large(name, size - begin);
-      if (size > row_limit_bytes(cell_limit_bytes_))
-        return RowProblem{"row larger than the limit",
-                          concat("numbers of more than ", row_limit_bytes(cell_limit_bytes_), " bytes")};
+      if (Problem problem = check_made(name, begin)) return problem;
       at = token.find_first_not_of(kBetween, end);
     }
-    cells_.add_made_numbers(name, kind, begin);
+    cells_.add_made(name, kind, begin);
     return std::nullopt;
   }
 
@@ -206,11 +249,11 @@ class ObjectReader {
     if (kind == CellKind::kInt64s) {
       const auto value = parse_number<std::int64_t>(number);
       if (!value) return too_large_for("int64");
-      append_little_endian(cells_.numbers(), *value);
+      append_little_endian(cells_.made(), *value);
     } else {
       const std::optional<float> value = nearest_float(number);
       if (!value) return too_large_for("float32");
-      append_little_endian(cells_.numbers(), *value);
+      append_little_endian(cells_.made(), *value);
     }
     return std::nullopt;
   }

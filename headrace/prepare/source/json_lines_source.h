@@ -20,12 +20,13 @@ namespace headrace {
 /// | other number | a float32, the nearest |
 /// | null | missing |
 /// | list of numbers | int64s if all are whole, else float32s |
+/// | list of texts | a list of byte strings |
 /// | other list, object | its JSON text, as it stands there, as bytes |
 ///
 /// Rejected are lines that are no object, nest deeper than kJsonDepthLimit, name a key twice, have a number
 /// that is too large for its type, or are larger than allowed.
 ///
-/// Errors of the source: those of BytePieces. Memory: a line and its numbers, each at most row_limit_bytes.
+/// Errors of the source: those of BytePieces. Memory: a line and its lists, each at most row_limit_bytes.
 std::unique_ptr<RowSource> open_json_lines(std::vector<SourceFile> files,
                                            std::uint64_t cell_limit_bytes = kCellLimitBytes);
 

@@ -39,6 +39,21 @@ TEST(JsonLinesSource, EachKindOfValueHasItsKindOfCell) {
   EXPECT_EQ(row(" { } \r"), "0:1 a@0");
 }
 
+TEST(JsonLinesSource, AListOfNothingButTextsIsAListOfThem) {
+  EXPECT_EQ(row(R"({"t": ["x"], "u": [ "a" ,"", "c, ]" ], "e": ["\u00e9\"\\", "\\"], "n": 1})"),
+            "0:1 a@0 t=b['x'] u=b['a' '' 'c, ]'] e=b['\u00e9\"\\' '\\'] n=i[1]");
+  EXPECT_EQ(row(R"({"m": ["x", 1], "n": ["x", ["y"]], "o": ["x", null], "p": [["x"]], "q": {"x": "y"}})"),
+            R"(0:1 a@0 m='["x", 1]' n='["x", ["y"]]' o='["x", null]' p='[["x"]]' q='{"x": "y"}')");
+  EXPECT_EQ(row(R"({"a":["12","3"]})", 11), "0:1 a@0 a=b['12' '3']");
+  EXPECT_EQ(
+      row(R"({"a":["12","3"]})", 10),
+      "0:1 a@0 rejected: cell larger than the limit: line 1: column \"a\": 11 bytes, at most 10 are read");
+  const std::string ten = R"(["","","","","","","","","",""])";  // 40 bytes in a cell
+  EXPECT_EQ(
+      row(concat(R"({"a":)", ten, R"(,"b":)", ten, R"(,"c":)", ten, R"(,"d":)", ten, R"(,"e":[""]})"), 40),
+      "0:1 a@0 rejected: row larger than the limit: line 1: numbers and lists of more than 160 bytes");
+}
+
 TEST(JsonLinesSource, EscapesAreDecodedInTextsAndKeys) {
   EXPECT_EQ(row(R"({"a\"\u00e9": "\ud83d\ude00\n\\", "b": "", "c": "plain"})"),
             "0:1 a@0 a\"\u00e9='\U0001F600\n\\' b='' c='plain'");

@@ -12,14 +12,14 @@ namespace headrace {
 
 /// Files of records, plain, gzip or zlib. The number of a row is the record's, and an id is
 /// "<file>@<number>"; of rows that are staged (staged_rows.h) "rows@<number>", counted over all files. A
-/// feature is a column: of one byte string, bytes; of floats or int64s, these, however many; a byte list
-/// without any, or a feature of no kind, is missing.
+/// feature is a column: of one byte string, bytes; of none or several, a list; of floats or int64s, these,
+/// however many; a feature of no kind is missing.
 ///
-/// Rejected are records that are no tf.Example, have several byte strings in a feature, or are larger than a
-/// cell may be. Damage of the framing counts as one record, which is rejected too, however many were lost
-/// there: reading goes on where the next one begins, if there is any (find_next_record).
+/// Rejected are records that are no tf.Example, or are larger than a cell may be. Damage of the framing
+/// counts as one record, which is rejected too, however many were lost there: reading goes on where the next
+/// one begins, if there is any (find_next_record).
 ///
-/// Errors of the source: those of BytePieces. Memory: a record, and its numbers, at most row_limit_bytes.
+/// Errors of the source: those of BytePieces. Memory: a record, and its lists, at most row_limit_bytes.
 std::unique_ptr<RowSource> open_records(std::vector<SourceFile> files,
                                         std::uint64_t cell_limit_bytes = kCellLimitBytes);
 

@@ -99,10 +99,13 @@ TEST(RecordSource, EachKindOfFeatureHasItsKindOfCell) {
   builder.add_bytes("b", as_bytes("text"));
   builder.add_bytes("empty", {});
   builder.add_bytes_list("none", {});
+  const std::vector<BytesView> several = {as_bytes("x"), {}, as_bytes("yz")};
+  builder.add_bytes_list("several", several);
   Bytes record;
   builder.append_to(record);
   EXPECT_THAT(read(framed(record)),
-              ElementsAre("0:1 a@1 b='text' empty='' f=f[1.5 -2] g=f[] i=i[-1 1099511627776] none=-"));
+              ElementsAre("0:1 a@1 b='text' empty='' f=f[1.5 -2] g=f[] i=i[-1 1099511627776] none=b[] "
+                          "several=b['x' '' 'yz']"));
 }
 
 TEST(RecordSource, AFeatureOfNoKindIsMissingAndAnEmptyRecordARowWithoutCells) {
@@ -154,15 +157,24 @@ TEST(RecordSource, ARecordWhoseLengthLooksLikeGzipIsPlain) {
   EXPECT_EQ(rows[1], "0:2 a@2 n=i[1]");
 }
 
-TEST(RecordSource, SeveralByteStringsAreRejected) {
-  const std::vector<BytesView> values = {as_bytes("x"), as_bytes("y")};
+TEST(RecordSource, EachByteStringOfAListTakesFourBytesMoreThanItHas) {
+  const std::vector<BytesView> values(20, as_bytes("x"));
   ExampleBuilder builder;
   builder.add_bytes_list("b", values);
   Bytes record;
   builder.append_to(record);
-  EXPECT_THAT(read(framed(record)),
-              ElementsAre("0:1 a@1 rejected: several byte strings in a feature: record 1: "
-                          "feature \"b\": 2, where one is read"));
+  EXPECT_THAT(read(framed(record), 100), ElementsAre(StartsWith("0:1 a@1 b=b['x' 'x'")));
+  EXPECT_THAT(read(framed(record), 99),
+              ElementsAre("0:1 a@1 rejected: cell larger than the limit: record 1: feature \"b\""));
+}
+
+TEST(RecordSource, AListOfByteStringsMayBeInSeveralRuns) {
+  Bytes first, second;
+  WireWriter(first).text(1, "x");
+  WireWriter(second).text(1, "y");
+  Bytes feature = feature_of(1, first);
+  append(feature, feature_of(1, second));
+  EXPECT_THAT(read(framed(example_of({{"b", feature}}))), ElementsAre("0:1 a@1 b=b['x' 'y']"));
 }
 
 TEST(RecordSource, WhatIsNoExampleIsRejectedAndTheNextIsRead) {

@@ -7,7 +7,7 @@ namespace headrace {
 void RowCells::clear() {
   cells_.clear();
   made_.clear();
-  numbers_.clear();
+  made_bytes_.clear();
   texts_.clear();
 }
 
@@ -15,8 +15,8 @@ void RowCells::add(std::string_view name, CellKind kind, BytesView data) {
   cells_.push_back({.name = name, .cell = {.kind = kind, .data = data}});
 }
 
-void RowCells::add_made_numbers(std::string_view name, CellKind kind, std::size_t begin) {
-  made_.push_back({cells_.size(), begin, numbers_.size() - begin});
+void RowCells::add_made(std::string_view name, CellKind kind, std::size_t begin) {
+  made_.push_back({cells_.size(), begin, made_bytes_.size() - begin});
   add(name, kind, {});
 }
 
@@ -31,7 +31,7 @@ std::optional<std::string_view> RowCells::repeated_name() {
 
 std::span<const NamedCell> RowCells::cells() {
   for (const Made& made : made_)
-    cells_[made.cell].cell.data = BytesView(numbers_).subspan(made.begin, made.size);
+    cells_[made.cell].cell.data = BytesView(made_bytes_).subspan(made.begin, made.size);
   return cells_;
 }
 

@@ -24,15 +24,15 @@ class RowCells {
 
   void add_missing(std::string_view name) { add(name, CellKind::kMissing, {}); }
   void add_bytes(std::string_view name, BytesView data) { add(name, CellKind::kBytes, data); }
-  void add_numbers(std::string_view name, CellKind kind, BytesView data) { add(name, kind, data); }
+  void add(std::string_view name, CellKind kind, BytesView data);
 
   /// A place for a text that is valid until `clear`.
   std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  /// Numbers that are made one by one go to the end of `numbers()`; then they become a cell, from the offset
-  /// on at which they begin.
-  Bytes& numbers() { return numbers_; }
-  void add_made_numbers(std::string_view name, CellKind kind, std::size_t begin);
+  /// Numbers and byte strings that are made one by one go to the end of `made()`; then they become a cell,
+  /// from the offset on at which they begin.
+  Bytes& made() { return made_bytes_; }
+  void add_made(std::string_view name, CellKind kind, std::size_t begin);
 
   /// One that occurs twice, if any does.
   std::optional<std::string_view> repeated_name();
@@ -41,17 +41,15 @@ class RowCells {
   std::span<const NamedCell> cells();
 
  private:
-  void add(std::string_view name, CellKind kind, BytesView data);
-
   struct Made {
     std::size_t cell = 0;
-    std::size_t begin = 0;  // in `numbers_`
+    std::size_t begin = 0;  // in `made_bytes_`
     std::size_t size = 0;
   };
   std::vector<NamedCell> cells_;
   std::vector<Made> made_;
   std::vector<std::string_view> names_;  // ascending
-  Bytes numbers_;
+  Bytes made_bytes_;
   std::deque<std::string> texts_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/prepare/source/row_parser.h"
 #include "headrace/store/memory/memory_store.h"
@@ -41,11 +42,19 @@ std::string numbers_text(BytesView data) {
   return text;
 }
 
-/// "-" if it is missing, "'text'", "i[1 2]", "f[1.5]".
+inline std::string texts_text(BytesView data) {
+  std::string text;
+  while (const auto value = take_byte_string(data))
+    text += concat(text.empty() ? "'" : " '", as_text(*value), "'");
+  return text;
+}
+
+/// "-" if it is missing, "'text'", "i[1 2]", "f[1.5]", "b['text' 'text']".
 inline std::string cell_text(const Cell& cell) {
   if (cell.kind == CellKind::kBytes) return concat("'", as_text(cell.data), "'");
   if (cell.kind == CellKind::kInt64s) return concat("i[", numbers_text<std::int64_t>(cell.data), "]");
   if (cell.kind == CellKind::kFloats) return concat("f[", numbers_text<float>(cell.data), "]");
+  if (cell.kind == CellKind::kByteStrings) return concat("b[", texts_text(cell.data), "]");
   return cell.kind == CellKind::kMissing ? "-" : "reference";
 }
 

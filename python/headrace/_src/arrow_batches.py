@@ -15,6 +15,7 @@ from headrace._src.staged_columns import (
     column_of_integers,
     column_of_objects,
     float32_of,
+    offsets_of,
     refuse,
     refuse_type,
     row_by_offsets,
@@ -131,7 +132,8 @@ def column_of_arrow(name: str, array: Any, first_row: int) -> StagedColumn | Non
     if _is_bytes(types, kind):
         return _bytes(name, array)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return _numbers(name, array, first_row)
+        is_texts = _is_bytes(types, _plain(kind.value_type))
+        return (_lists_of_texts if is_texts else _numbers)(name, array, first_row)
     if types.is_temporal(kind) and not types.is_duration(kind) or types.is_decimal(kind):
         return column_of_objects(name, array.to_pylist(), first_row)
     refuse_type(name, "struct" if types.is_struct(kind) else str(kind))
@@ -154,6 +156,8 @@ def _validity(array: Any) -> np.ndarray | None:
 
 
 def _offsets(array: Any, buffer: Any) -> np.ndarray:
+    if not buffer:  # of nothing
+        return np.zeros(len(array) + 1, np.int64)
     return np.frombuffer(buffer, np.int64)[array.offset : array.offset + len(array) + 1]
 
 
@@ -174,11 +178,30 @@ def _bytes(name: str, array: Any) -> StagedColumn:
     return StagedColumn(name, "bytes", values or b"", _offsets(large, offsets), _validity(array))
 
 
+def _plain(kind: Any) -> Any:
+    """What a dictionary is of."""
+    return kind.value_type if _pyarrow().types.is_dictionary(kind) else kind
+
+
+def _lists_of_texts(name: str, array: Any, first_row: int) -> StagedColumn:
+    import pyarrow.compute
+
+    texts = array.flatten()
+    if texts.null_count:
+        refuse(name, "has a list in which a text is missing", first_row)
+    if _pyarrow().types.is_dictionary(texts.type):
+        texts = _large(texts.dictionary).take(texts.indices)
+    counts = pyarrow.compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    lists = offsets_of(counts, np.ones(len(array), bool))
+    column = _bytes(name, texts)
+    return StagedColumn(name, "bytes", column.values, column.offsets, _validity(array), lists)
+
+
 def _numbers(name: str, array: Any, first_row: int) -> StagedColumn:
     pa = _pyarrow()
     inner = array.type.value_type
     if not (pa.types.is_integer(inner) or pa.types.is_boolean(inner) or pa.types.is_floating(inner)):
-        refuse(name, f"is a list of {inner}; a record holds lists of numbers", first_row)
+        refuse(name, f"is a list of {inner}; a record holds lists of numbers, texts or bytes", first_row)
     kind = "float32" if pa.types.is_floating(inner) else "int64"
     wide = inner if pa.types.is_float64(inner) else pa.float32() if kind == "float32" else pa.int64()
     try:

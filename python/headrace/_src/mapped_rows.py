@@ -6,11 +6,11 @@ import functools
 import itertools
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 ROW, DROPPED, FAILED = range(3)
-_MISSING, _BYTES, _REFERENCE, _FLOATS, _INT64S, _TEXT = range(6)
+_MISSING, _BYTES, _REFERENCE, _FLOATS, _INT64S, _BYTE_STRINGS, _TEXT, _TEXTS = range(8)
 _COLUMNS_MAX = 10_000
 
 
@@ -50,12 +50,23 @@ def _decode_numbers(code: str, width: int, data: bytes) -> Any:
     return np.frombuffer(data, f"<{code}").copy()
 
 
+def _decode_byte_strings(data: bytes) -> list[bytes]:
+    values, at = [], 0
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        at += 4 + size
+        values.append(data[at - size : at])
+    return values
+
+
 _DECODERS: dict[int, Callable[[bytes], Any]] = {
     _MISSING: lambda data: None,
     _BYTES: bytes,
     _FLOATS: functools.partial(_decode_numbers, "f", 4),
     _INT64S: functools.partial(_decode_numbers, "q", 8),
+    _BYTE_STRINGS: _decode_byte_strings,
     _TEXT: bytes.decode,
+    _TEXTS: lambda data: [value.decode() for value in _decode_byte_strings(data)],
 }
 
 
@@ -165,7 +176,7 @@ def _encode(value: Any) -> tuple[int, bytes]:
     if isinstance(value, (list, tuple)):
         return _list(value)
     raise TypeError(
-        f"a value of {_type_name(value)}; str, bytes, numbers, lists of numbers or None can be stored"
+        f"a value of {_type_name(value)}; str, bytes, numbers, lists of them or None can be stored"
     )
 
 
@@ -184,12 +195,22 @@ def _list(values: Any) -> tuple[int, bytes]:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         values = [value.item() if isinstance(value, numpy.generic) else value for value in values]
+    if values and all(isinstance(value, str) for value in values):
+        return _byte_strings([value.encode() for value in values])
+    if values and all(isinstance(value, bytes) for value in values):
+        return _byte_strings(values)
     for value in values:
         if not isinstance(value, (int, float)):
-            raise TypeError(f"a list with {_type_name(value)} in it; lists of numbers can be stored")
+            raise TypeError(
+                f"a list with {_type_name(value)} in it; lists of numbers, of str or of bytes can be stored"
+            )
     if all(isinstance(value, int) for value in values):
         return _int64s(values)
     return _FLOATS, _pack("f", values)
+
+
+def _byte_strings(values: Iterable[bytes]) -> tuple[int, bytes]:
+    return _BYTE_STRINGS, b"".join(struct.pack("<I", len(value)) + value for value in values)
 
 
 def _array(numpy: Any, value: Any) -> tuple[int, bytes]:
@@ -206,4 +227,6 @@ def _array(numpy: Any, value: Any) -> tuple[int, bytes]:
         if not (numpy.isfinite(floats) == numpy.isfinite(array)).all():
             raise OverflowError("float too large to pack with f format")
         return _FLOATS, floats.tobytes()
-    raise TypeError(f"an array of {array.dtype}; arrays of numbers can be stored")
+    if array.dtype.kind in "OSU":
+        return _list(array.ravel().tolist())
+    raise TypeError(f"an array of {array.dtype}; arrays of numbers or of texts can be stored")

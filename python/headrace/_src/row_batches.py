@@ -164,7 +164,8 @@ def _size_bytes(values: Iterable[Any]) -> int:
         elif hasattr(value, "nbytes"):
             size_bytes += value.nbytes
         elif isinstance(value, list | tuple):
-            size_bytes += _NUMBER_BYTES * len(value)
+            has_texts = len(value) and isinstance(value[0], str | bytes)
+            size_bytes += _size_bytes(value) if has_texts else _NUMBER_BYTES * len(value)
         else:
             size_bytes += _NUMBER_BYTES
     return size_bytes

@@ -26,6 +26,9 @@ class StagedColumn(NamedTuple):
     values: Any
     offsets: Any = None  # int64, one more than rows; None: a value for each row
     validity: Any = None  # bool; None: every row has one
+    lists: Any = (
+        None  # of "bytes": int64, places among the offsets, one more than rows; None: one for each row
+    )
 
 
 def refuse(name: str, what: str, row: int | None = None) -> NoReturn:
@@ -42,7 +45,7 @@ def refuse_type(name: str, kind: str, row: int | None = None) -> NoReturn:
     elif "timedelta" in kind or "duration" in kind:
         what += "; make it a number: .total_seconds()"
     else:
-        what += "; give numbers, text, bytes, dates, or lists of numbers"
+        what += "; give numbers, text, bytes, dates, or lists of numbers or texts"
     refuse(name, what, row)
 
 
@@ -188,6 +191,11 @@ def _byte_strings(name: str, present: Sequence[Any], validity: np.ndarray, rows:
 
 
 def _lists(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.ndarray) -> StagedColumn:
+    present = [_flat(value) if isinstance(value, np.ndarray) else value for value in present]
+    for value in present:
+        if len(value) and isinstance(value[0], str | bytes):
+            kind = str if isinstance(value[0], str) else bytes
+            return _lists_of_texts(name, kind, present, validity, rows)
     arrays = []
     for place, value in enumerate(present):
         try:
@@ -199,7 +207,7 @@ def _lists(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.nda
         if array.dtype.kind not in "biuf" or (
             array.dtype.kind == "u" and array.size and array.max() > _INT64.max
         ):
-            refuse(name, "is no list of numbers that fit int64 or float32", int(rows[place]))
+            refuse(name, "is no list of numbers that fit int64 or float32, nor of texts", int(rows[place]))
         arrays.append(array)
     is_float = any(array.dtype.kind == "f" for array in arrays)
     offsets = offsets_of((array.size for array in arrays), validity)
@@ -212,6 +220,25 @@ def _lists(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.nda
     first_row = int(rows[0] - np.flatnonzero(validity)[0])
     floats = float32_of(name, np.concatenate(arrays), row_by_offsets(offsets, first_row))
     return StagedColumn(name, "float32", floats, offsets, _or_all(validity))
+
+
+def _flat(array: np.ndarray) -> Sequence[Any]:
+    return array.ravel().tolist() if array.dtype.kind in "OSU" else array.ravel()
+
+
+def _lists_of_texts(
+    name: str, kind: type, present: Sequence[Any], validity: np.ndarray, rows: np.ndarray
+) -> StagedColumn:
+    for place, value in enumerate(present):
+        for one in value:
+            if not isinstance(one, kind):
+                what = f"has {type(one).__name__} in a list, where others have {kind.__name__}"
+                refuse(name, what, int(rows[place]))
+    texts = [text for value in present for text in value]
+    pieces = [_text_of(text) for text in texts] if kind is str else texts
+    offsets = offsets_of(map(len, pieces), np.ones(len(pieces), bool))
+    lists = offsets_of(map(len, present), validity)
+    return StagedColumn(name, "bytes", b"".join(pieces), offsets, _or_all(validity), lists)
 
 
 def row_by_offsets(offsets: np.ndarray, first_row: int) -> Callable[[int], int]:
