@@ -135,18 +135,34 @@ def test_a_rank_with_other_options_is_told_which_differ(headrace, tables, tmp_pa
     assert nobody.returncode == 1 and "no scheduler says which rank this is" in nobody.stderr
 
 
+@pytest.fixture(scope="module")
+def hanging_map(tmp_path_factory) -> pathlib.Path:
+    """The folder of a map that changes nothing, and never returns where HANG is set."""
+    folder = tmp_path_factory.mktemp("maps")
+    text = "import os, time\n\ndef same(row):\n    time.sleep(1000 if 'HANG' in os.environ else 0)\n    return row\n"
+    (folder / "hanging.py").write_text(text)
+    return folder
+
+
 @pytest.mark.parametrize("kind", ["file", pytest.param("s3", marks=pytest.mark.slow)])
-def test_the_same_command_anywhere_at_any_time(request, headrace, start, tables, expected, copied, kind):
+def test_the_same_command_anywhere_at_any_time(
+    request, headrace, start, tables, hanging_map, copied, tmp_path, kind
+):
     url = request.getfixturevalue(f"{kind}_url") + "/data"
-    command = ("prepare", tables, url, *OPTIONS, "--runner", "store", "--workers", "1", "--lease", "2")
-    first = [start(*command) for _ in range(4)]
-    # Once something is done, two die: what they have leased is taken over two seconds later.
-    wait_until(lambda: "/slice-" in headrace("ls", "-r", url, check=False).stdout)
-    for process in first[:2]:
+    options = (*OPTIONS, "--map", "hanging:same", "--map-timeout", "900", "--workers", "1")
+    works = {"PYTHONPATH": f"{hanging_map}:{os.environ['PYTHONPATH']}"}
+    headrace("prepare", tables, tmp_path / "alone", *options, "--runner", "local:1", env=works)
+    command = ("prepare", tables, url, *options, "--runner", "store", "--lease", "2")
+    # Two hold a lease each, for ever, and die: what they held is taken over two seconds later.
+    doomed = [start(*command, env=works | {"HANG": "1"}) for _ in range(2)]
+    wait_until(lambda: headrace("ls", "-r", url, check=False).stdout.count("/lease-") == len(doomed))
+    others = [start(*command, env=works) for _ in range(2)]
+    wait_until(lambda: "/slice-" in headrace("ls", "-r", url).stdout)
+    for process in doomed:
         process.send_signal(signal.SIGKILL)
-    succeed(*first[2:])
-    assert copied(url) == expected
-    again = json.loads(headrace(*command, "--json").stdout)
+    succeed(*others)
+    assert copied(url) == digests(tmp_path / "alone")
+    again = json.loads(headrace(*command, "--json", env=works).stdout)
     assert again["was_published"] and again["counts"]["rejected"] == FILES // 5
     assert not [line for line in headrace("ls", "-r", url).stdout.splitlines() if "/work/" in line]
 
