@@ -139,7 +139,13 @@ def test_a_rank_with_other_options_is_told_which_differ(headrace, tables, tmp_pa
 def hanging_map(tmp_path_factory) -> pathlib.Path:
     """The folder of a map that changes nothing, and never returns where HANG is set."""
     folder = tmp_path_factory.mktemp("maps")
-    text = "import os, time\n\ndef same(row):\n    time.sleep(1000 if 'HANG' in os.environ else 0)\n    return row\n"
+    text = """
+import os, time
+
+def same(row):
+    time.sleep(1000 if "HANG" in os.environ else 0)
+    return row
+"""
     (folder / "hanging.py").write_text(text)
     return folder
 

@@ -2,8 +2,8 @@
 
 /// \file The innermost work of bilinear resizing. To float, a sample or a pixel of three or four between four
 /// corners. To 8 bits, in integers: first a row between two, then samples between two of that row. With SSE2,
-/// which every x86-64 has, and AVX2 pixels are computed at once; without, sample by sample: the same operations
-/// in the same order, hence the same bits. Internal to resize.cc.
+/// which every x86-64 has, and AVX2 pixels are computed at once; without, sample by sample: the same
+/// operations in the same order, hence the same bits. Internal to resize.cc.
 
 #include <algorithm>
 #include <array>
@@ -80,8 +80,8 @@ void blend_pixel(const std::uint8_t* top, const std::uint8_t* bottom, const Neig
 
 // ---- to 8 bits ------------------------------------------------------------------------------------
 
-/// A sample between rows is in units of 1 / 2^7, the bottom row's part of 1 / 2^15, those of left and right of
-/// 1 / 2^14: the smallest with which 16 bits are enough. Their errors sum to less than 1 / 50.
+/// A sample between rows is in units of 1 / 2^7, the bottom row's part of 1 / 2^15, those of left and right
+/// of 1 / 2^14: the smallest with which 16 bits are enough. Their errors sum to less than 1 / 50.
 inline constexpr int kSampleBits = 7, kRowPartBits = 15, kSidePartBits = 14;
 
 inline std::int16_t row_part(float bottom_part) {
@@ -194,8 +194,8 @@ inline void blend_rows(const std::uint8_t* top, const std::uint8_t* bottom, std:
   blend_rows_plainly(top, bottom, part, to);
 }
 
-/// As `blend_sides`, the first pixels of a row, which are counted, of three or four channels; the right pixel is
-/// the one after the left. Writes inside `to` alone.
+/// As `blend_sides`, the first pixels of a row, of three or four channels, and how many they are; the right
+/// pixel is the one after the left. Writes inside `to` alone.
 template <std::size_t kChannels>
 std::size_t blend_first_sides(const std::int16_t* row, const Neighbours* at, const SideParts* parts,
                               std::span<std::uint8_t> to) {

@@ -12,6 +12,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/io/file_descriptor.h"
+#include "headrace/store/file/sequential_writer.h"
 #include "headrace/store/url.h"
 
 namespace headrace {
@@ -20,7 +21,6 @@ namespace {
 // How the last segment begins under which a write that needs a name waits to get its own.
 constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
 constexpr std::size_t kUnfinishedDigits = 16;
-constexpr std::uint64_t kWriteBackBytes = 8 << 20;
 
 bool is_reserved(std::string_view name) { return name.starts_with(kUnfinishedPrefix); }
 
@@ -372,14 +372,12 @@ class FileUpload final : public Upload {
 
   Status append(BytesView data) override {
     if (options_.call.stop.stop_requested()) return Error{Code::kCancelled, concat(doing(), " was stopped")};
-    if (!write_all(file_, data)) return system_error(errno, doing());
-    written_bytes_ += data.size();
-    if (options_.is_durable && written_bytes_ - on_its_way_bytes_ >= kWriteBackBytes) start_write_back();
-    return {};
+    return writer_.append(data) ? Status{} : system_error(errno, doing());
   }
 
   Result<ObjectInfo> commit() override {
     struct stat status {};
+    if (!writer_.finish()) return system_error(errno, doing());
     if (options_.is_durable && ::fsync(file_.get()) != 0) return system_error(errno, doing());
     HEADRACE_CHECK(options_.only_if_absent ? publish_if_absent() : publish());
     if (!name_.empty()) ::unlink(std::exchange(name_, {}).c_str());
@@ -403,13 +401,6 @@ class FileUpload final : public Upload {
     file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file_.is_open()) name_ = name;
     return file_.is_open();
-  }
-
-  // So that `commit` need not wait for all of it. A hint: whether all is on the disk is told by fsync.
-  void start_write_back() {
-    ::sync_file_range(file_.get(), static_cast<off_t>(on_its_way_bytes_),
-                      static_cast<off_t>(written_bytes_ - on_its_way_bytes_), SYNC_FILE_RANGE_WRITE);
-    on_its_way_bytes_ = written_bytes_;
   }
 
   std::string unnamed_path() const { return concat("/proc/self/fd/", file_.get()); }
@@ -463,8 +454,7 @@ class FileUpload final : public Upload {
   const std::string folder_;
   std::string name_;  // hidden, to be removed; empty while the file has none
   FileDescriptor file_;
-  std::uint64_t written_bytes_ = 0;
-  std::uint64_t on_its_way_bytes_ = 0;  // to the disk
+  SequentialWriter writer_{file_, options_.is_durable};
 };
 
 Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {
