@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/source/source_test.h"
 
 namespace headrace {
 namespace {

@@ -155,7 +155,10 @@ def test_the_same_command_anywhere_at_any_time(
     request, headrace, start, tables, hanging_map, copied, tmp_path, kind
 ):
     url = request.getfixturevalue(f"{kind}_url") + "/data"
-    options = (*OPTIONS, "--map", "hanging:same", "--map-timeout", "900", "--workers", "1")
+    schema = tmp_path / "schema.toml"
+    schema.write_text(headrace("prepare", tables, url, "--print-schema").stdout)  # plans call no map then
+    mapped = ("--map", "hanging:same", "--map-timeout", "900", "--workers", "1")
+    options = (*OPTIONS, *mapped, "--schema", schema)
     works = {"PYTHONPATH": f"{hanging_map}:{os.environ['PYTHONPATH']}"}
     headrace("prepare", tables, tmp_path / "alone", *options, "--runner", "local:1", env=works)
     command = ("prepare", tables, url, *options, "--runner", "store", "--lease", "2")

@@ -7,6 +7,7 @@
 
 #include "headrace/codec/tar_builder_test.h"
 #include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/source/source_test.h"
 
 namespace headrace {
 namespace {

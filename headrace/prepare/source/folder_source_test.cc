@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/source/source_test.h"
 #include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {

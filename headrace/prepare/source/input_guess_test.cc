@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/source/source_test.h"
 #include "headrace/record/manifest.h"
 
 namespace headrace {

@@ -8,6 +8,7 @@
 #include "headrace/codec/sample_path.h"
 #include "headrace/codec/tar_builder_test.h"
 #include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/source/source_test.h"
 
 namespace headrace {
 namespace {
