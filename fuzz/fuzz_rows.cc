@@ -1,8 +1,10 @@
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "fuzz/script.h"
+#include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/rows/merged_rows.h"
 #include "headrace/prepare/rows/rows_builder.h"
 #include "headrace/prepare/rows/rows_reader.h"
@@ -50,18 +52,24 @@ void read_all(BytesView run) {
   }
 }
 
-OrderedRow make_row(Script& script, std::vector<Cell>& cells) {
+OrderedRow make_row(Script& script, std::vector<Cell>& cells, std::deque<Bytes>& lists) {
   OrderedRow row;
   row.order = std::uint64_t{script.word()} << 48;
   row.tie = script.byte();
   row.id = as_text(script.take(script.byte() % 8));
   row.place = {script.byte(), script.word()};
   cells.clear();
+  lists.clear();
   for (unsigned count = script.byte() % 8; count > 0; --count) {
     Cell& cell = cells.emplace_back();
     cell.kind = static_cast<CellKind>(script.byte() % 6);
     if (cell.kind == CellKind::kReference) {
       cell.reference = {"file:///a", as_text(script.take(script.byte() % 4)), script.word(), {}};
+    } else if (cell.kind == CellKind::kByteStrings) {
+      Bytes& list = lists.emplace_back();
+      for (unsigned texts = script.byte() % 4; texts > 0; --texts)
+        append_byte_string(list, script.take(script.byte() % 8));
+      cell.data = list;
     } else if (cell.kind != CellKind::kMissing) {
       cell.data = script.take(script.byte() % 32);
     }
@@ -81,10 +89,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Script places(script.take(3 * changes));
   RowsBuilder builder;
   std::vector<Cell> cells;
+  std::deque<Bytes> lists;
   std::uint64_t added = 0;
   while (!script.empty()) {
     const std::string split(1 + script.byte() % 2, 'a');
-    const OrderedRow row = make_row(script, cells);
+    const OrderedRow row = make_row(script, cells, lists);
     if (builder.add(split, row, row.tie)) ++added;
   }
   Bytes run = std::move(builder).finish();

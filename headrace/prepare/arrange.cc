@@ -93,32 +93,59 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
   return {};
 }
 
+Error damaged_receipt(std::size_t slice, std::string_view what) {
+  return {Code::kDataLoss, concat("the receipt of slice ", slice, " is not what was written: ", what,
+                                  "; start anew with --overwrite")};
+}
+
+bool may_repeat_ids(const Schema& schema) {
+  // Other ids are places in the input.
+  if (!schema.id) return false;
+  return schema.splits.empty() ? schema.split.has_value() : schema.group.has_value();
+}
+
+// Of each split: how many are before it.
+std::map<std::string_view, std::uint32_t> split_ranks(const PreparePlan& plan,
+                                                      const Arrangement& arrangement) {
+  std::map<std::string_view, std::uint32_t> ranks;
+  for (const ArrangedSplit& split : arrangement.splits)
+    ranks[split.name] = static_cast<std::uint32_t>(splits_before(plan, arrangement, split.name).size());
+  return ranks;
+}
+
 Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
                                                   const Arrangement& arrangement) {
   struct Content {
     std::uint64_t hash;
-    DuplicateRow row;
+    std::uint32_t split_rank;
+    std::uint32_t slice;
+    RowPlace place;
     auto operator<=>(const Content&) const = default;
   };
+  const std::map<std::string_view, std::uint32_t> ranks = split_ranks(context.plan, arrangement);
   std::vector<Content> contents;
   for (std::size_t i = 0; i < arrangement.runs.size(); ++i) {
     HEADRACE_TRY(const std::shared_ptr<const RowsReader> run, context.runs.open(arrangement.runs[i]));
     HEADRACE_TRY(const std::vector<ContentHash> of_run, run->content_hashes({.stop = context.stop}));
+    std::vector<std::uint32_t> ranks_in_run;
+    for (const RowsSplit& split : run->splits()) {
+      const auto rank = ranks.find(split.name);
+      if (rank == ranks.end())
+        return damaged_receipt(arrangement.run_slices[i], "a run has a split that it does not name");
+      ranks_in_run.push_back(rank->second);
+    }
     for (const ContentHash& content : of_run)
-      contents.push_back({content.hash, {arrangement.run_slices[i], content.place}});
+      contents.push_back(
+          {content.hash, ranks_in_run[content.split], arrangement.run_slices[i], content.place});
   }
   std::sort(contents.begin(), contents.end());
   std::vector<DuplicateRow> duplicates;
   for (std::size_t i = 1; i < contents.size(); ++i) {
-    if (contents[i].hash == contents[i - 1].hash) duplicates.push_back(contents[i].row);
+    if (contents[i].hash == contents[i - 1].hash)
+      duplicates.push_back({contents[i].slice, contents[i].place});
   }
   std::sort(duplicates.begin(), duplicates.end());
   return duplicates;
-}
-
-Error damaged_receipt(std::size_t slice, std::string_view what) {
-  return {Code::kDataLoss, concat("the receipt of slice ", slice, " is not what was written: ", what,
-                                  "; start anew with --overwrite")};
 }
 
 Status take_part(const std::optional<ManifestPart>& part, std::size_t slice, const std::string& name,
@@ -152,6 +179,19 @@ Result<std::vector<std::string>> continue_vocabulary(const PreparePlan& plan,
 }
 
 }  // namespace
+
+std::vector<std::string_view> splits_before(const PreparePlan& plan, const Arrangement& arrangement,
+                                            std::string_view split) {
+  std::vector<std::string_view> names;
+  if (!may_repeat_ids(plan.schema)) return names;
+  const auto own = std::find_if(arrangement.splits.begin(), arrangement.splits.end(),
+                                [&](const ArrangedSplit& arranged) { return arranged.name == split; });
+  if (own == arrangement.splits.end()) return names;
+  for (const ArrangedSplit& other : arrangement.splits) {
+    if (std::tie(other.rows, other.name) < std::tie(own->rows, own->name)) names.push_back(other.name);
+  }
+  return names;
+}
 
 std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes) {
   if (plan.shard_records != 0)

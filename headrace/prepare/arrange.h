@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/prepare/extract.h"
@@ -24,7 +25,8 @@ struct ArrangedSplit {
 /// How many shards a split of so many rows and bytes has: docs/formats/plan.md.
 std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes);
 
-/// A row whose content another one before it has.
+/// A row whose content another one before it has, or one of another split whose rows stay where both have the
+/// same id.
 struct DuplicateRow {
   std::uint32_t slice = 0;
   RowPlace place{};
@@ -55,6 +57,11 @@ struct Arrangement {
 
   std::vector<ShardTask> tasks() const;
 };
+
+/// The splits whose rows stay where one of `split` has the same id: those with fewer rows, or as many and a
+/// name before. None if the plan gives rows of one id the same split.
+std::vector<std::string_view> splits_before(const PreparePlan& plan, const Arrangement& arrangement,
+                                            std::string_view split);
 
 /// Memory: 32 bytes a row, if duplicates are looked for.
 /// \error kInvalidArgument  no rows for a split that there must be; one class alone; too many rejects

@@ -44,7 +44,8 @@ using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 /// Reads all that `base`, which lies at `output`, says of what was read and rejected, and gives what it says
 /// of each slice. Of an input that consists of files, leaves those that there is something to read of: to
 /// append, those that were not read; to retry, those with rejected rows. Of a folder whose objects are rows
-/// leaves all: its rows are chosen when they are read. Memory: 16 bytes for each file or object.
+/// leaves all: its rows are chosen when they are read. Memory: 16 bytes for each file or object; to retry, 64
+/// for each rejected row, and once more in each slice where its key is not UTF-8.
 /// \error kFailedPrecondition  a file has changed since it was read, so its rows cannot be told; or rows
 ///                             are to be retried, and no file has any
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,

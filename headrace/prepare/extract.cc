@@ -448,7 +448,14 @@ Status write_pasts(const PreparePlan& plan, const Location& work) {
   return parallel_for(kPastWriters, plan.pasts.size(), [&](std::size_t slice) -> Status {
     if (!plan.needs_past(plan.input.slices[slice])) return {};
     const Location place = work.at(past_name(slice));
-    HEADRACE_CHECK(write_text(*place.store, place.key, plan.pasts[slice]->to_json()));
+    const std::string past = plan.pasts[slice]->to_json();
+    if (past.size() > kPastLimitBytes) {
+      return Error{Code::kResourceExhausted,
+                   concat("too many rows of slice ", slice, " of ", plan.input.url,
+                          " were rejected to retry them: ", past.size(), " bytes tell which, at most ",
+                          kPastLimitBytes, " are read; prepare it anew with --overwrite")};
+    }
+    HEADRACE_CHECK(write_text(*place.store, place.key, past));
     return {};
   });
 }

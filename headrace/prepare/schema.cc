@@ -296,6 +296,9 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
   HEADRACE_CHECK(keys.flag("optional", feature.is_optional));
   HEADRACE_CHECK(keys.text("default", feature.default_text));
   if (type == SchemaType::kImage || is_text) HEADRACE_CHECK(keys.flag("uri", feature.is_uri));
+  const bool has_several = feature.shape.kind == FeatureShape::Kind::kFixed && feature.shape.size > 1;
+  if (is_text && has_several && feature.default_text)
+    return keys.error(node, "default", "is one text, but shape asks for several; leave one of them out");
   if (feature.is_uri && feature.shape != FeatureShape{})
     return keys.error(node, "uri", "and shape exclude each other: a URI is one value");
   if (type == SchemaType::kImage) HEADRACE_CHECK(read_image_steps(keys, feature.image));

@@ -164,6 +164,9 @@ TEST(Schema, ValuesAreChecked) {
   for (const char* const type : {"image", "label", "vector"})
     EXPECT_THAT(error_of(concat("[features.a]\ntype='", type, "'\nencoder='hash:8'\nshape='ragged'")),
                 HasSubstr(" is not known here"));
+  EXPECT_THAT(error_of("[features.a]\ntype='string'\nshape=[2]\ndefault='x'"),
+              HasSubstr("default is one text, but shape asks for several"));
+  EXPECT_EQ(error_of("[features.a]\ntype='string'\nshape=[1]\ndefault='x'"), "none");
   EXPECT_THAT(error_of("[features.a]\ntype='bytes'\nuri=true\nshape=[2]"),
               HasSubstr("uri and shape exclude each other"));
 }

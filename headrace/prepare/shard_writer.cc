@@ -89,7 +89,7 @@ class ShardTaskRun {
     receipt_.split = task_.split;
     const std::string name = shard_name(task_, context_.plan_digest, context_.plan.compression);
     HEADRACE_TRY(std::unique_ptr<Upload> upload,
-                 context_.output.store->start_upload(context_.output.at(name).key, {}));
+                 context_.output.store->start_upload(context_.output.at(name).key, {.past_caches = true}));
     HEADRACE_TRY(ShardBody body, ShardBody::create(context_.plan.compression, context_.plan.compression_level,
                                                    std::move(upload)));
     HEADRACE_CHECK(write_rows(rows, body));

@@ -54,6 +54,9 @@ struct WriteOptions {
   /// False: the object need not outlive a power failure, after which it may be gone, or hold anything. For
   /// what carries a checksum and can be had anew; drivers that can are faster then.
   bool is_durable = true;
+  /// True: what is written may be large, and is not read soon; drivers that can leave the system's caches to
+  /// other data, which takes half of the CPU.
+  bool past_caches = false;
   /// Of `start_upload`: what an earlier such upload of this key from this machine, never finished, has sent
   /// of the same bytes is not sent again; and if this one ends without `commit`, what it has sent may stay
   /// for the next, as an unfinished write. Drivers that cannot begin anew.

@@ -301,6 +301,22 @@ def test_equal_rows_are_kept_reported_or_dropped(prepare, tmp_path):
         assert len({row["text"][0] for row in examples(data, "train")}) == 80
 
 
+def test_what_is_in_two_splits_stays_in_the_smaller_also_where_equals_are_dropped(prepare, tmp_path):
+    table = tmp_path / "both.csv"
+    rows = [(i, "train", f"text {i}") for i in range(20)]
+    rows += [(i, "test", f"text {i}") for i in (3, 4, 5)]  # the same rows, later in the input
+    rows += [(30, "test", "text 6"), (31, "train", "text 7")]
+    table.write_text("id,split,text\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    schema = tmp_path / "both.toml"
+    schema.write_text('id = "id"\nsplit = "split"\n[features.text]\ntype = "string"\n')
+    data, made = prepare(table, "--schema", schema, "--duplicates", "drop", "--max-rejects", "3")
+    assert made["reasons"] == {"the id occurs in another split": 3, "duplicate content": 2}
+    expected = {"test": {3, 4, 5, 6}, "train": set(range(20)) - {3, 4, 5, 6}}
+    for split, numbers in expected.items():
+        texts = [row["text"][0].decode() for row in examples(data, split)]
+        assert sorted(texts) == sorted(f"text {i}" for i in numbers)
+
+
 def test_a_schema_that_names_no_column_is_refused_with_what_was_meant(headrace, people, tmp_path):
     schema = tmp_path / "wrong.toml"
     schema.write_text('[features.size]\ntype = "float32"\ncolumn = "hight"\noptional = true\n')

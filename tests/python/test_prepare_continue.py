@@ -129,6 +129,18 @@ def test_images_that_came_into_a_folder_are_appended(run, tmp_path):
     assert "has changed since it was read" in run("--append", check=False)
 
 
+def test_what_has_no_readable_name_is_not_read_again(run, tmp_path):
+    add_image(tmp_path / "in", "a", 1)
+    add_image(tmp_path / "in", "b", 2)
+    odd = os.fsencode(tmp_path / "in" / "a") + b"/\xff.png"
+    with open(odd, "wb") as file:
+        file.write(png((3, 0, 0)))
+    assert run("--max-rejects", "1")["reasons"] == {"path is not UTF-8": 1}
+    add_image(tmp_path / "in", "b", 4)
+    made = run("--append")
+    assert made["reasons"] == {"path is not UTF-8": 1} and made["counts"]["written"] == 3
+
+
 @pytest.fixture
 def pictures(tmp_path):
     """A table of forty images by URI, of which those from 30 on are not there, and one is broken."""

@@ -159,7 +159,7 @@ def test_the_same_command_anywhere_at_any_time(
     schema.write_text(headrace("prepare", tables, url, "--print-schema").stdout)  # plans call no map then
     mapped = ("--map", "hanging:same", "--map-timeout", "900", "--workers", "1")
     options = (*OPTIONS, *mapped, "--schema", schema)
-    works = {"PYTHONPATH": f"{hanging_map}:{os.environ['PYTHONPATH']}"}
+    works = {"PYTHONPATH": os.pathsep.join([str(hanging_map), *sys.path])}
     headrace("prepare", tables, tmp_path / "alone", *options, "--runner", "local:1", env=works)
     command = ("prepare", tables, url, *options, "--runner", "store", "--lease", "2")
     # Two hold a lease each, for ever, and die: what they held is taken over two seconds later.

@@ -9,14 +9,17 @@ constexpr std::uint64_t span_of(int level) { return ~std::uint64_t{0} >> level; 
 
 }  // namespace
 
-MergedRows::MergedRows(std::span<const SliceRun> runs, std::string_view split, const MergeOptions& options)
+MergedRows::MergedRows(std::span<const SliceRun> runs, std::span<const std::string_view> splits,
+                       const MergeOptions& options)
     : options_(options) {
   const OrderRange& range = options.range;
   is_last_piece_ = range.first > range.last;
   piece_first_ = range.first & ~span_of(BucketTable::kMaxBits);
   for (const SliceRun& run : runs) {
-    if (const BucketTable* table = run.reader->find_table(split))
-      runs_.push_back({run.reader, run.slice, table, table->bucket_of(range.first)});
+    for (std::uint32_t split = 0; split < splits.size(); ++split) {
+      if (const BucketTable* table = run.reader->find_table(splits[split]))
+        runs_.push_back({run.reader, run.slice, split, table, table->bucket_of(range.first)});
+    }
   }
   if (runs_.empty()) is_last_piece_ = true;
 }
@@ -39,7 +42,7 @@ Result<std::optional<MergedRow>> MergedRows::find_next() {
   HEADRACE_CHECK(run.cursor.read_cells(cells_));
   front_was_given_ = true;
   const EncodedRow& row = run.cursor.row();
-  return std::optional<MergedRow>({{row.order, row.tie, row.id, row.place, cells_}, run.slice});
+  return std::optional<MergedRow>({{row.order, row.tie, row.id, row.place, cells_}, run.slice, run.split});
 }
 
 bool MergedRows::comes_before(const Candidate& a, const Candidate& b) {

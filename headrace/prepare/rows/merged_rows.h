@@ -24,12 +24,14 @@ struct SliceRun {
 struct MergedRow {
   OrderedRow row{};
   std::uint32_t slice = 0;
+  std::uint32_t split = 0;  // its number among those that were asked for
 };
 
 struct MergeOptions {
   OrderRange range{};
   /// How much is read ahead, about, of all runs together. It may be more where tables are too coarse: up to
-  /// a quarter of it, or a 4,096th of the split, and a bucket of each run (some 16 KiB).
+  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each run (some 16 KiB, or all
+  /// that the run has of it).
   std::uint64_t hold_bytes = 16 << 20;
   /// Of each request.
   CallOptions call{};
@@ -37,7 +39,7 @@ struct MergeOptions {
 
 /// Ascending by order, tie, id, slice, place. One thread at a time. Reads the order piece after piece, each
 /// piece with one `read_many` for each store, and each bucket once. Memory: hold_bytes, the cells of a row,
-/// 300 bytes a run.
+/// 300 bytes for each split of each run.
 ///
 ///   MergedRows rows(runs, "train", {.range = {first, last}});
 ///   while (true) {
@@ -48,7 +50,10 @@ struct MergeOptions {
 class MergedRows {
  public:
   /// The readers must outlive it.
-  MergedRows(std::span<const SliceRun> runs, std::string_view split, const MergeOptions& options = {});
+  MergedRows(std::span<const SliceRun> runs, std::span<const std::string_view> splits,
+             const MergeOptions& options = {});
+  MergedRows(std::span<const SliceRun> runs, std::string_view split, const MergeOptions& options = {})
+      : MergedRows(runs, {&split, 1}, options) {}
   MergedRows(MergedRows&&) = default;
 
   /// The next row, valid until the next call; none at the end. After an error: the same again.
@@ -57,9 +62,11 @@ class MergedRows {
   Result<std::optional<MergedRow>> next();
 
  private:
+  // What a run has of one split.
   struct Run {
     const RowsReader* reader;
     std::uint32_t slice;
+    std::uint32_t split;
     const BucketTable* table;
     std::size_t next_bucket;
     BucketRead read{};

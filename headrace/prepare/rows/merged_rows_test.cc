@@ -113,6 +113,35 @@ TEST(MergedRows, AmongEqualRowsTheSliceDecidesThenThePlace) {
               ElementsAre(FieldsAre(2, 0, 1), FieldsAre(2, 0, 3), FieldsAre(7, 0, 2), FieldsAre(7, 1, 0)));
 }
 
+TEST(MergedRows, OfSeveralSplitsAreOneSequence) {
+  std::mt19937_64 random(7);
+  const std::vector<std::string_view> names = {"a", "b", "c"};
+  const std::vector<OwnedRow> rows = random_rows(random, 2000, 6);
+  std::vector<RowsBuilder> builders(3);
+  for (const OwnedRow& row : rows) ASSERT_TRUE(add(builders[below(random, 3)], names[row.place.file], row));
+  std::vector<RowsReader> readers;
+  for (RowsBuilder& builder : builders)
+    readers.push_back(*RowsReader::open(std::move(builder).finish(), "run"));
+  std::vector<SliceRun> runs;
+  for (const RowsReader& reader : readers) runs.push_back({&reader, 0});
+
+  // In another order than the runs have them, and not all: the number is the one asked for.
+  const std::vector<std::string_view> asked = {"c", "none", "a"};
+  std::vector<OwnedRow> expected;
+  for (const OwnedRow& row : rows) {
+    if (row.place.file != 1) expected.push_back(row);
+  }
+  std::sort(expected.begin(), expected.end(), ranks_before);
+  MergedRows merged(runs, asked, {.hold_bytes = 1000});
+  for (const OwnedRow& row : expected) {
+    const auto next = merged.next();
+    ASSERT_TRUE(next && *next);
+    ASSERT_EQ(owned((*next)->row), row);
+    ASSERT_EQ(asked[(*next)->split], names[row.place.file]);
+  }
+  EXPECT_FALSE(*merged.next());
+}
+
 TEST(MergedRows, OfNoRunsOfAnotherSplitOrOfAnEmptyRangeAreNone) {
   const Result<RowsReader> run = RowsReader::open(make_run("train", {{.order = 5}}), "run");
   const std::vector<SliceRun> runs = {{&*run, 0}};

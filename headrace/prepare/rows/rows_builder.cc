@@ -40,17 +40,6 @@ void add_up(std::uint64_t& sum, std::uint64_t amount) {
                                                                  : sum + amount;
 }
 
-Bucket append_hashes(std::vector<ContentHash>& hashes, Bytes& out) {
-  std::sort(hashes.begin(), hashes.end());
-  const std::size_t begin = out.size();
-  for (const ContentHash& hash : hashes) {
-    append_little_endian(out, hash.hash);
-    append_little_endian(out, hash.place.file);
-    append_little_endian(out, hash.place.row);
-  }
-  return {begin, static_cast<std::uint32_t>(hashes.size()), crc32c(BytesView(out).subspan(begin))};
-}
-
 void append_footer(const RowsFooter& footer, Bytes& out) {
   const Bytes bytes = footer.serialize();
   const std::uint64_t offset_bytes = out.size();
@@ -63,8 +52,8 @@ void append_footer(const RowsFooter& footer, Bytes& out) {
 
 }  // namespace
 
-Result<RowsBuilder::Split*> RowsBuilder::find_split(std::string_view name) {
-  if (latest_ != nullptr && latest_->first == name) return &latest_->second;
+Status RowsBuilder::use_split(std::string_view name) {
+  if (latest_ != nullptr && latest_->first == name) return {};
   auto found = splits_.find(name);
   if (found == splits_.end()) {
     if (!is_valid_utf8(name) || name.size() > kMaxSplitNameBytes) {
@@ -81,7 +70,7 @@ Result<RowsBuilder::Split*> RowsBuilder::find_split(std::string_view name) {
     found = splits_.emplace(name, Split{}).first;
   }
   latest_ = &*found;
-  return &latest_->second;
+  return {};
 }
 
 std::byte* RowsBuilder::take_room(std::size_t bytes) {
@@ -96,18 +85,19 @@ std::byte* RowsBuilder::take_room(std::size_t bytes) {
 Status RowsBuilder::add(std::string_view split_name, const OrderedRow& row,
                         std::optional<std::uint64_t> content_hash) {
   HEADRACE_TRY(const std::size_t body_bytes, row_body_bytes(row));
-  HEADRACE_TRY(Split* const split, find_split(split_name));
+  HEADRACE_CHECK(use_split(split_name));
+  Split& split = latest_->second;
   const std::size_t bytes = varint_size(body_bytes) + body_bytes;
   std::byte* const at = take_room(bytes);
   write_row(at, row, body_bytes);
-  split->keys.push_back({row.order, at});
-  split->bytes += bytes;
+  split.keys.push_back({row.order, at});
+  split.bytes += bytes;
   row_bytes_ += bytes;
   for (const Cell& cell : row.cells) {
     if (cell.kind == CellKind::kReference)
-      add_up(split->referenced_bytes, cell.reference.size_bytes.value_or(0));
+      add_up(split.referenced_bytes, cell.reference.size_bytes.value_or(0));
   }
-  if (content_hash) hashes_.push_back({*content_hash, row.place});
+  if (content_hash) contents_.push_back({*content_hash, row.place, latest_});
   return {};
 }
 
@@ -127,6 +117,25 @@ BucketTable RowsBuilder::append_rows(const Split& split, Bytes& out) {
     bucket.crc32c = crc32c(BytesView(out).subspan(bucket.offset_bytes));
   }
   return {bits, std::move(buckets), out.size()};
+}
+
+Bucket RowsBuilder::append_hashes(Bytes& out) const {
+  std::map<const Splits::value_type*, std::uint32_t> numbers;
+  for (const Splits::value_type& split : splits_)
+    numbers.emplace(&split, static_cast<std::uint32_t>(numbers.size()));
+  std::vector<ContentHash> hashes;
+  hashes.reserve(contents_.size());
+  for (const Content& content : contents_)
+    hashes.push_back({content.hash, content.place, numbers.at(content.split)});
+  std::sort(hashes.begin(), hashes.end());
+  const std::size_t begin = out.size();
+  for (const ContentHash& hash : hashes) {
+    append_little_endian(out, hash.hash);
+    append_little_endian(out, hash.place.file);
+    append_little_endian(out, hash.place.row);
+    append_little_endian(out, hash.split);
+  }
+  return {begin, static_cast<std::uint32_t>(hashes.size()), crc32c(BytesView(out).subspan(begin))};
 }
 
 // At most, so that the object is not copied when the footer comes to it.
@@ -151,7 +160,7 @@ Bytes RowsBuilder::finish() && {
     footer.splits.push_back({name, split.keys.size(), split.bytes, split.referenced_bytes});
     footer.tables.push_back(append_rows(split, out));
   }
-  footer.hashes = append_hashes(hashes_, out);
+  footer.hashes = append_hashes(out);
   append_footer(footer, out);
   return out;
 }

@@ -31,7 +31,7 @@ class RowsBuilder {
   Status add(std::string_view split, const OrderedRow& row, std::optional<std::uint64_t> content_hash = {});
 
   /// Of the rows and hashes so far, as they will be in the object.
-  std::uint64_t size_bytes() const { return row_bytes_ + hashes_.size() * kContentHashBytes; }
+  std::uint64_t size_bytes() const { return row_bytes_ + contents_.size() * kContentHashBytes; }
 
   /// The object. The same rows give the same bytes, in whatever order they were added.
   Bytes finish() &&;
@@ -48,18 +48,25 @@ class RowsBuilder {
   };
   using Splits = std::map<std::string, Split, std::less<>>;
 
-  Result<Split*> find_split(std::string_view name);
+  struct Content {
+    std::uint64_t hash;
+    RowPlace place;
+    const Splits::value_type* split;
+  };
+
+  Status use_split(std::string_view name);
   std::byte* take_room(std::size_t bytes);
   std::size_t footer_bytes() const;
   static BucketTable append_rows(const Split& split, Bytes& out);
+  Bucket append_hashes(Bytes& out) const;
 
   Splits splits_;
-  Splits::value_type* latest_ = nullptr;
+  Splits::value_type* latest_ = nullptr;  // the split that was used last
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte* room_ = nullptr;
   std::size_t room_bytes_ = 0;
   std::uint64_t row_bytes_ = 0;
-  std::vector<ContentHash> hashes_;
+  std::vector<Content> contents_;
 };
 
 }  // namespace headrace

@@ -27,7 +27,7 @@ Bytes bytes_of(std::initializer_list<int> values) {
 TEST(RowsBuilder, WritesTheExampleOfTheFormat) {
   const Bytes row = bytes_of(
       {0x19, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 'a', 0x00, 0x07, 0x01, 0x02, 'h', 'i', 0x00});
-  const Bytes hash = bytes_of({9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0});
+  const Bytes hash = bytes_of({9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   Bytes footer = bytes_of({0x46});
   append(footer, as_bytes(R"({"splits":[{"bytes":26,"name":"train","referenced_bytes":0,"rows":1}]})"));
   append(footer, bytes_of({0x14, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
@@ -38,7 +38,7 @@ TEST(RowsBuilder, WritesTheExampleOfTheFormat) {
   append(expected, row);
   append(expected, hash);
   append(expected, footer);
-  append(expected, bytes_of({0x36, 0, 0, 0, 0, 0, 0, 0, 0x6d, 0, 0, 0, 0, 0, 0, 0}));
+  append(expected, bytes_of({0x3a, 0, 0, 0, 0, 0, 0, 0, 0x6d, 0, 0, 0, 0, 0, 0, 0}));
   append_little_endian(expected, crc32c(footer));
   append(expected, as_bytes("HRR1"));
 

@@ -28,6 +28,7 @@ struct RowsSplit {
 struct ContentHash {
   std::uint64_t hash = 0;
   RowPlace place{};
+  std::uint32_t split = 0;  // its number in the footer
   auto operator<=>(const ContentHash&) const = default;
 };
 
@@ -65,7 +66,7 @@ class BucketTable {
 inline constexpr std::string_view kRowsHeader = "HRROWS1\n";
 inline constexpr std::string_view kRowsTrailer = "HRR1";
 inline constexpr std::size_t kRowsTrailerBytes = 24;
-inline constexpr std::size_t kContentHashBytes = 20;
+inline constexpr std::size_t kContentHashBytes = 24;
 inline constexpr std::size_t kMaxRowsSplits = 1'024;
 inline constexpr std::size_t kMaxSplitNameBytes = 1'024;
 

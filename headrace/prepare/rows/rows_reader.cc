@@ -120,9 +120,12 @@ Result<std::vector<ContentHash>> RowsReader::content_hashes(const CallOptions& o
   out.reserve(hashes.rows);
   for (const std::byte* at = read.data.data(); out.size() < hashes.rows; at += kContentHashBytes) {
     out.push_back({load_little_endian<std::uint64_t>(at),
-                   {load_little_endian<std::uint32_t>(at + 8), load_little_endian<std::uint64_t>(at + 12)}});
+                   {load_little_endian<std::uint32_t>(at + 8), load_little_endian<std::uint64_t>(at + 12)},
+                   load_little_endian<std::uint32_t>(at + 20)});
     if (out.size() > 1 && out.back() < out[out.size() - 2])
       return damaged_run(*object_, hashes.offset_bytes, "hashes that do not ascend");
+    if (out.back().split >= splits().size())
+      return damaged_run(*object_, hashes.offset_bytes, "a hash of no split");
   }
   return out;
 }

@@ -61,7 +61,7 @@ class RowsReader {
   /// Ascending by name; none is empty.
   const std::vector<RowsSplit>& splits() const { return footer_.splits; }
 
-  /// Ascending. One request. Memory: 44 bytes for each.
+  /// Ascending. One request. Memory: 56 bytes for each.
   /// \error kDataLoss, those of the store
   Result<std::vector<ContentHash>> content_hashes(const CallOptions& options = {}) const;
 

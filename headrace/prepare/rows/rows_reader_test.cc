@@ -196,8 +196,26 @@ TEST(RowsReader, ContentHashesAscendAndTellThePlace) {
   ASSERT_TRUE(reader) << reader.error().message;
   const Result<std::vector<ContentHash>> hashes = reader->content_hashes();
   ASSERT_TRUE(hashes) << hashes.error().message;
-  EXPECT_EQ(*hashes, (std::vector<ContentHash>{{3, {9, kMost}}, {7, {1, 9}}, {7, {2, 300}}}));
+  EXPECT_EQ(*hashes, (std::vector<ContentHash>{{3, {9, kMost}, 1}, {7, {1, 9}, 0}, {7, {2, 300}, 1}}));
   EXPECT_EQ(store->reads.back().bytes, 3 * kContentHashBytes);
+}
+
+TEST(RowsReader, AHashOfASplitThatIsNotThereIsDamage) {
+  RowsBuilder builder;
+  ASSERT_TRUE(add(builder, "train", {}, 7));
+  Bytes run = std::move(builder).finish();
+  const auto reader = RowsReader::open(BytesView(run), "run");
+  ASSERT_TRUE(reader) << reader.error().message;
+  const BucketTable& table = *reader->find_table("train");
+  const std::uint64_t hashes = table.offset_bytes(table.buckets().size());
+  run[hashes + 20] = std::byte{1};
+  seal_run(run);
+  const auto damaged = RowsReader::open(BytesView(run), "run");
+  ASSERT_TRUE(damaged) << damaged.error().message;
+  const auto content_hashes = damaged->content_hashes();
+  ASSERT_FALSE(content_hashes);
+  EXPECT_EQ(content_hashes.error().code, Code::kDataLoss);
+  EXPECT_THAT(content_hashes.error().message, HasSubstr("a hash of no split"));
 }
 
 // Any one bit of what the call reads.

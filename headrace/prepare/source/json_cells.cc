@@ -119,11 +119,16 @@ class ObjectReader {
     return text_.substr(begin, at_ - begin);
   }
 
+  static bool is_escaped(std::string_view token) { return token.find('\\') != token.npos; }
+  static std::string_view without_quotes(std::string_view token) { return token.substr(1, token.size() - 2); }
+  static std::string unescaped(std::string_view token) {
+    return nlohmann::json::parse(token.begin(), token.end(), nullptr, false).get<std::string>();
+  }
+
   // Decoded.
   std::string_view take_text() {
     const std::string_view token = string_token();
-    if (token.find('\\') == token.npos) return token.substr(1, token.size() - 2);
-    return cells_.keep(nlohmann::json::parse(token.begin(), token.end(), nullptr, false).get<std::string>());
+    return is_escaped(token) ? cells_.keep(unescaped(token)) : without_quotes(token);
   }
 
   // A number or a word.
@@ -206,7 +211,9 @@ class ObjectReader {
     take('[');
     skip_spaces();
     while (!take(']')) {
-      const std::string_view text = take_text();
+      const std::string_view token = string_token();
+      const std::string made = is_escaped(token) ? unescaped(token) : "";
+      const std::string_view text = is_escaped(token) ? std::string_view(made) : without_quotes(token);
       if (text.size() > kMostByteStringBytes) return too_large(name, text.size());
       append_byte_string(cells_.made(), as_bytes(text));
       if (Problem problem = check_made(name, begin)) return problem;

@@ -25,13 +25,15 @@ void KnownInputs::settle() {
 }
 
 KnownInputs::Match KnownInputs::look(std::string_view url, std::string_view version) const {
-  const std::uint64_t key = hash_of(url);
+  // As it was recorded: several may look the same there.
+  const bool is_recorded_as_it_is = is_valid_utf8(url);
+  const std::uint64_t key = hash_of(is_recorded_as_it_is ? url : replace_invalid_utf8(url).text);
   const auto after =
       std::upper_bound(versions_.begin(), versions_.end(), key,
                        [](std::uint64_t hash, const auto& known) { return hash < known.first; });
   if (after == versions_.begin() || std::prev(after)->first != key) return Match::kNew;
-  return std::prev(after)->second == hash_of(version_of_content(url, version)) ? Match::kSame
-                                                                               : Match::kChanged;
+  if (std::prev(after)->second == hash_of(version_of_content(url, version))) return Match::kSame;
+  return is_recorded_as_it_is ? Match::kChanged : Match::kNew;
 }
 
 Error changed_since_read(std::string_view url) {

@@ -454,7 +454,7 @@ class FileUpload final : public Upload {
   const std::string folder_;
   std::string name_;  // hidden, to be removed; empty while the file has none
   FileDescriptor file_;
-  SequentialWriter writer_{file_, options_.is_durable};
+  SequentialWriter writer_{file_, options_.past_caches};
 };
 
 Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, const WriteOptions& options) {

@@ -30,18 +30,30 @@ bool SequentialWriter::append(BytesView data) {
                                                 : data.size();
     const BytesView part = data.first(std::min<std::uint64_t>(room, data.size()));
     data = data.subspan(part.size());
-    if (!(is_direct_ ? hold(part) : write_through_cache(part))) return false;
+    if (!take(part)) return fail();
   }
   return true;
 }
 
 bool SequentialWriter::finish() {
+  if (failed_ != 0) return fail();
   if (!is_direct_) return true;
   const BytesView held(buffer_.get(), held_bytes_);
   const std::size_t whole = held_bytes_ / kAlignmentBytes * kAlignmentBytes;
-  if (!write_directly(held.first(whole))) return false;
-  stop_direct();
-  return write_all(file_, held.subspan(whole));
+  if (!write_directly(held.first(whole))) return fail();
+  if (is_direct_ && !stop_direct()) return fail();
+  return write_all(file_, held.subspan(whole)) || fail();
+}
+
+bool SequentialWriter::fail() {
+  if (failed_ == 0) failed_ = errno;
+  errno = failed_;
+  return false;
+}
+
+bool SequentialWriter::take(BytesView data) {
+  if (failed_ != 0) return false;
+  return is_direct_ ? hold(data) : write_through_cache(data);
 }
 
 bool SequentialWriter::write_through_cache(BytesView data) {
@@ -67,8 +79,7 @@ bool SequentialWriter::write_directly(BytesView data) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno != EINVAL) return false;
     if (written < 0) {
-      stop_direct();
-      return write_all(file_, data);
+      return stop_direct() && write_all(file_, data);
     }
     data = data.subspan(static_cast<std::size_t>(written));
   }
@@ -81,9 +92,9 @@ void SequentialWriter::go_direct() {
   is_direct_ = buffer_ && set_direct(file_, true);
 }
 
-void SequentialWriter::stop_direct() {
-  set_direct(file_, false);
+bool SequentialWriter::stop_direct() {
   is_direct_ = false;
+  return set_direct(file_, false);
 }
 
 }  // namespace headrace

@@ -11,17 +11,16 @@
 
 namespace headrace {
 
-/// What comes behind the first MiB goes to the disk directly (O_DIRECT), from an aligned buffer of 4 MiB: no
-/// page of the cache is filled for it, which costs more than the write itself, nor taken from other files,
-/// and fsync has nothing left to wait for. Where the file system cannot, all goes through the cache. Not
-/// thread-safe.
+/// Past the page cache, what comes behind the first MiB goes to the disk directly (O_DIRECT), from an aligned
+/// buffer of 4 MiB: no page of the cache is filled for it, which costs more than the write itself, nor taken
+/// from other files, and fsync has nothing left to wait for; who reads the file at once, on the other hand,
+/// waits for the disk. Where the file system cannot, all goes through the cache. Not thread-safe.
 class SequentialWriter {
  public:
-  /// `file` is empty and must outlive it. `may_be_direct`: of files that are to be synced.
-  SequentialWriter(const FileDescriptor& file, bool may_be_direct)
-      : file_(file), may_be_direct_(may_be_direct) {}
+  /// `file` is empty and must outlive it.
+  SequentialWriter(const FileDescriptor& file, bool past_cache) : file_(file), may_be_direct_(past_cache) {}
 
-  /// False, with errno. Nothing may be appended after that.
+  /// False, with errno: so is all that follows.
   bool append(BytesView data);
   /// Writes what is still in the buffer. False, with errno.
   bool finish();
@@ -31,15 +30,18 @@ class SequentialWriter {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
 
+  bool fail();
+  bool take(BytesView data);
   bool write_through_cache(BytesView data);
   bool hold(BytesView data);
   bool write_directly(BytesView data);
   void go_direct();
-  void stop_direct();
+  bool stop_direct();
 
   const FileDescriptor& file_;
   bool may_be_direct_;
   bool is_direct_ = false;
+  int failed_ = 0;  // the first errno
   std::uint64_t cached_bytes_ = 0;
   std::unique_ptr<std::byte, Free> buffer_;
   std::size_t held_bytes_ = 0;

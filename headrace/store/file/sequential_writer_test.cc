@@ -58,14 +58,32 @@ TEST_P(SequentialWriterTest, WritesWhatIsAppendedWhateverTheSizes) {
                                  kCached + 4096, kCached + kBuffer, kCached + 2 * kBuffer + 4097}) {
     const Bytes data = random_bytes(size);
     for (const std::size_t most : {std::size_t{100'000}, std::size_t{3 << 20}, std::size_t{64 << 20}}) {
-      for (const bool may_be_direct : {false, true}) {
+      for (const bool past_cache : {false, true}) {
         const FileDescriptor file = unnamed_file(GetParam());
         ASSERT_TRUE(file.is_open());
-        SequentialWriter writer(file, may_be_direct);
+        SequentialWriter writer(file, past_cache);
         ASSERT_TRUE(append_in_pieces(writer, data, most) && writer.finish());
         ASSERT_TRUE(content_of(file) == data) << size << " bytes in pieces of up to " << most;
       }
     }
+  }
+}
+
+TEST_P(SequentialWriterTest, LargeFilesGoPastTheCacheWhereTheyCan) {
+  const auto is_direct = [](const FileDescriptor& file) {
+    return (::fcntl(file.get(), F_GETFL) & O_DIRECT) != 0;
+  };
+  const FileDescriptor other = unnamed_file(GetParam());
+  const bool can_be = ::fcntl(other.get(), F_SETFL, O_DIRECT) == 0;
+  for (const bool past_cache : {false, true}) {
+    const FileDescriptor file = unnamed_file(GetParam());
+    SequentialWriter writer(file, past_cache);
+    ASSERT_TRUE(writer.append(random_bytes(kCached - 1)));
+    EXPECT_FALSE(is_direct(file));
+    ASSERT_TRUE(writer.append(random_bytes(2)));
+    EXPECT_EQ(is_direct(file), past_cache && can_be);
+    ASSERT_TRUE(writer.finish());
+    EXPECT_FALSE(is_direct(file));
   }
 }
 
@@ -82,10 +100,14 @@ TEST_P(SequentialWriterTest, AFileThatGrowsTooLargeIsThatError) {
   SequentialWriter writer(file, true);
   const bool is_written = writer.append(data) && writer.finish();
   const int number = errno;
+  const bool is_finished = writer.finish();
+  const int again = errno;
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(is_written);
   EXPECT_EQ(number, EFBIG);
+  EXPECT_FALSE(is_finished) << "after an error";
+  EXPECT_EQ(again, EFBIG);
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, SequentialWriterTest, testing::Values(".", "/dev/shm"));

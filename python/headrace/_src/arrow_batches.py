@@ -184,17 +184,29 @@ def _plain(kind: Any) -> Any:
 
 
 def _lists_of_texts(name: str, array: Any, first_row: int) -> StagedColumn:
-    import pyarrow.compute
-
     texts = array.flatten()
-    if texts.null_count:
-        refuse(name, "has a list in which a text is missing", first_row)
     if _pyarrow().types.is_dictionary(texts.type):
         texts = _large(texts.dictionary).take(texts.indices)
-    counts = pyarrow.compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-    lists = offsets_of(counts, np.ones(len(array), bool))
+    lists = _offsets_of_lists(array)
+    _refuse_missing(name, "text", texts, lists, first_row)
     column = _bytes(name, texts)
     return StagedColumn(name, "bytes", column.values, column.offsets, _validity(array), lists)
+
+
+def _offsets_of_lists(array: Any) -> np.ndarray:
+    """Among the values that they all have together."""
+    import pyarrow.compute
+
+    counts = pyarrow.compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    return offsets_of(counts, np.ones(len(array), bool))
+
+
+def _refuse_missing(name: str, what: str, values: Any, lists: np.ndarray, first_row: int) -> None:
+    if not values.null_count:
+        return
+    place = int(np.argmin(values.is_valid().to_numpy(zero_copy_only=False)))
+    row = row_by_offsets(lists, first_row)(place)
+    refuse(name, f"has a list in which a {what} is missing", row)
 
 
 def _numbers(name: str, array: Any, first_row: int) -> StagedColumn:
@@ -208,8 +220,7 @@ def _numbers(name: str, array: Any, first_row: int) -> StagedColumn:
         lists = array.cast(pa.large_list(wide))
     except pa.ArrowInvalid as error:
         raise InvalidArgumentError(f"column {name}: {error}") from None
-    if lists.flatten().null_count:
-        refuse(name, "has a list in which a number is missing", first_row)
+    _refuse_missing(name, "number", lists.flatten(), _offsets_of_lists(lists), first_row)
     numbers = lists.values.to_numpy(zero_copy_only=False)
     offsets = _offsets(lists, lists.buffers()[1])
     if kind == "int64":
