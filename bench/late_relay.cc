@@ -26,7 +26,7 @@
 #include <thread>
 
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 namespace {

@@ -20,8 +20,8 @@
 #include <thread>
 
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "bench/measuring/repeats.h"
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/os/file_descriptor.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/registry.h"
 

@@ -1,10 +1,11 @@
 # How every folder of headrace/ becomes a target:
 #
-#   headrace_library(store SOURCES url.cc registry.cc TESTS url_test.cc LINKS headrace::io)
+#   headrace_library(store SOURCES url.cc registry.cc TESTS url_test.cc LINKS headrace::net_http)
 #
 # makes the static library headrace_store (alias headrace::store) and, where TESTS are given, the program
 # headrace_store_test, which ctest runs as one test. LINKS are public, PRIVATE_LINKS stay inside the folder:
-# third-party libraries belong there, since no public header names a third-party type.
+# third-party libraries belong there, since no public header names a third-party type. SEPARATE: the files are
+# compiled one by one, because they have the same names in anonymous namespaces.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -21,10 +22,21 @@ if(HEADRACE_SANITIZE)
   target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE})
 endif()
 
+# Files of a target are compiled several at a time: most of what one costs is the headers that all of them
+# include. So names in anonymous namespaces are unique within a folder. OFF (`./dev soak` builds so) shows what
+# does not compile alone.
+option(HEADRACE_UNITY "compile the files of a target several at a time" ON)
+function(headrace_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 function(headrace_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE" "" "SOURCES;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
   add_library(${target} STATIC ${arg_SOURCES})
+  if(NOT arg_SEPARATE)
+    headrace_unity(${target})
+  endif()
   add_library(headrace::${name} ALIAS ${target})
   target_link_libraries(${target} PUBLIC headrace_settings ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   if(arg_TESTS)
@@ -36,6 +48,9 @@ function(headrace_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   set(target headrace_${name}_test)
   add_executable(${target} ${arg_SOURCES})
+  headrace_unity(${target})
+  # What is tested is optimized; the tests themselves are compiled in half of the time without.
+  target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE headrace_settings ${arg_LINKS} GTest::gmock_main)
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
   # For what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "headrace/io/http_parser.h"
+#include "headrace/net/http/http_parser.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <cstdlib>
 
-#include "headrace/io/http_message.h"
-#include "headrace/io/http_proxy.h"
+#include "headrace/net/http/http_message.h"
+#include "headrace/net/http/http_proxy.h"
 #include "headrace/store/glob.h"
 #include "headrace/store/url.h"
 

@@ -16,7 +16,7 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/engine/use/use_encoder.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

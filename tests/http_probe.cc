@@ -5,8 +5,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "headrace/io/digest.h"
-#include "headrace/io/http_client.h"
+#include "headrace/base/digest.h"
+#include "headrace/net/http/http_client.h"
 
 namespace headrace {
 namespace {

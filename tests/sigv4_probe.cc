@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 #include "headrace/store/s3/credentials/sigv4.h"
 
 namespace headrace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace::python {
 

@@ -12,7 +12,7 @@
 
 #include "bindings/tensorflow/tensorflow_status.h"
 #include "headrace/base/text.h"
-#include "headrace/io/large_memory.h"
+#include "headrace/os/large_memory.h"
 #include "headrace/record/event.h"
 
 namespace headrace::tensorflow {

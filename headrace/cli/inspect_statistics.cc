@@ -1,7 +1,7 @@
 #include "headrace/cli/inspect_statistics.h"
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/statistics/dataset_report.h"
 #include "headrace/statistics/html.h"
 

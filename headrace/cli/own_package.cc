@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "headrace/io/python_program.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 

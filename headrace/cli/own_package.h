@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// The folder to put on PYTHONPATH; see io/python_program.h.
+/// The folder to put on PYTHONPATH; see os/python_program.h.
 /// \error kNotFound
 Result<std::string> own_python_package();
 

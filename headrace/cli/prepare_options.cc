@@ -7,7 +7,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/own_package.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/python_program.h"
 #include "headrace/prepare/infer_schema.h"
 #include "headrace/prepare/layout_schema.h"
 #include "headrace/prepare/split_name.h"

@@ -6,7 +6,7 @@
 #include "headrace/cli/own_package.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/engine/tensorflow/trace.h"
-#include "headrace/io/child_process.h"
+#include "headrace/os/child_process.h"
 #include "headrace/statistics/report_lines.h"
 
 namespace headrace {

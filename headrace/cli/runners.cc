@@ -6,8 +6,8 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/cli/rank.h"
-#include "headrace/io/child_process.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/child_process.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
-#include "headrace/io/child_process.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/child_process.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 namespace {

@@ -4,8 +4,8 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/own_package.h"
-#include "headrace/io/child_process.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/child_process.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 namespace {

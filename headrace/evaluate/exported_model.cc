@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kKind = "saved_model";
+constexpr std::string_view kModelKind = "saved_model";
 
 Column features_column(const ExportAttributes& attributes) {
   return {.name = attributes.features,
@@ -33,10 +33,10 @@ std::string describe_encoder(const std::string& name, const std::string& weights
 
 // The export's manifest, wherever `run` leads to it.
 Result<PublishedFolder> find_export(const Location& run) {
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(run.at("export"), kKind));
+  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(run.at("export"), kModelKind));
   if (published) return *std::move(published);
   HEADRACE_TRY(published, read_published(run));
-  if (published && published->manifest.kind == kKind) return *std::move(published);
+  if (published && published->manifest.kind == kModelKind) return *std::move(published);
   if (published) {
     return Error{Code::kInvalidArgument, concat(run.describe(), " is a ", published->manifest.kind,
                                                 " folder, not a run of training")};

@@ -11,7 +11,7 @@
 #include "headrace/engine/encoder.h"
 #include "headrace/engine/engine.h"
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/store/staging.h"
 #include "headrace/stream/dataset.h"
 

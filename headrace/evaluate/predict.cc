@@ -7,7 +7,7 @@
 #include "headrace/base/text.h"
 #include "headrace/evaluate/prediction_shard.h"
 #include "headrace/evaluate/predictor.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/batch.h"
 #include "headrace/stream/loaded_block.h"

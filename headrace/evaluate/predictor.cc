@@ -6,7 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/evaluate/confusion_matrix.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 

@@ -17,7 +17,7 @@
 #include "headrace/events/log_layout.h"
 #include "headrace/events/log_reader.h"
 #include "headrace/events/run.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

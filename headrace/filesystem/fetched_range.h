@@ -7,8 +7,8 @@
 #include <mutex>
 #include <stop_token>
 
-#include "headrace/io/buffer_pool.h"
-#include "headrace/store/registry.h"
+#include "headrace/os/buffer_pool.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -4,7 +4,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/filesystem/temporary_name.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/glob.h"
 
 namespace headrace {

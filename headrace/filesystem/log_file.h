@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "headrace/filesystem/background.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "headrace/base/hash.h"
-#include "headrace/io/thread_refusal.h"
+#include "headrace/os/thread_refusal.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 

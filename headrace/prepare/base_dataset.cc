@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kKind = "dataset";
+constexpr std::string_view kDatasetKind = "dataset";
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 std::string_view text_of(const SourceRow& row, std::string_view column) {
@@ -152,7 +152,7 @@ std::string_view continuation_name(Continuation continuation) {
 
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
                                                      std::optional<std::uint64_t> number) {
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(output, kKind, {.number = number}));
+  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(output, kDatasetKind, {.number = number}));
   if (!published) {
     return Error{Code::kNotFound, concat("no data set is published at ", output.describe(),
                                          ": prepare it first, without --", continuation_name(continuation))};

@@ -13,7 +13,7 @@
 #include "headrace/prepare/slice_past.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

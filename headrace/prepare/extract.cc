@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/prepare/byte_strings.h"
 #include "headrace/prepare/label_value.h"
 #include "headrace/prepare/order_keys.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/image/image_encoder.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {

@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kMostRows = 1000;
+constexpr std::uint64_t kRowsLookedAt = 1000;
 constexpr std::size_t kLongestSplitName = 100;
 constexpr std::size_t kQuotedBytes = 60;
 constexpr std::string_view kClassField = "cls";
@@ -332,7 +332,7 @@ Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint
   HEADRACE_TRY(std::unique_ptr<RowSource> source,
                open_slice(input, input.slices.front(), stores, cell_limit_bytes));
   if (map != nullptr) source = map_rows(std::move(source), input.format, stores, *map);
-  for (std::uint64_t seen = 0; seen < kMostRows;) {
+  for (std::uint64_t seen = 0; seen < kRowsLookedAt;) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;
     if (row->verdict == RowVerdict::kIgnored) continue;

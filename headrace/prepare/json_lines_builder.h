@@ -9,7 +9,7 @@
 
 #include "headrace/base/bytes.h"
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

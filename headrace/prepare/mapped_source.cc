@@ -15,8 +15,8 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMostRows = 100;
-constexpr std::uint64_t kMostBytes = 32 << 20;
+constexpr std::size_t kMostMappedRows = 100;
+constexpr std::uint64_t kMostMappedBytes = 32 << 20;
 constexpr std::size_t kMostDetailBytes = 500;
 
 // Whether a column has text, which the function gets as str; whether inline or referred to.
@@ -53,7 +53,7 @@ class KeptRows {
     memory_.release();
     bytes_ = 0;
   }
-  bool is_full() const { return rows_.size() >= kMostRows || bytes_ >= kMostBytes; }
+  bool is_full() const { return rows_.size() >= kMostMappedRows || bytes_ >= kMostMappedBytes; }
 
   void add(const SourceRow& row) {
     Row& kept = rows_.emplace_back(Row{.shown = row});

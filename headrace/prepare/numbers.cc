@@ -9,10 +9,10 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kSeparators = " \t\r\n,;";
-constexpr std::size_t kQuotedBytes = 40;
+constexpr std::size_t kQuotedCellBytes = 40;
 
 Error invalid(std::string_view cell, std::string_view what) {
-  return {Code::kInvalidArgument, concat("\"", printable_line(cell, kQuotedBytes), "\" ", what)};
+  return {Code::kInvalidArgument, concat("\"", printable_line(cell, kQuotedCellBytes), "\" ", what)};
 }
 
 // std::from_chars takes no plus sign.

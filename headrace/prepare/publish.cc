@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
 

@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 60;
+constexpr std::size_t kQuotedValueBytes = 60;
 
 RowRemark rejection(std::string reason, const std::string& column, std::string_view what) {
   return {std::move(reason), concat("column ", column, ": ", what), true};
@@ -278,7 +278,7 @@ RowRemark RecordMaker::add_label(Feature& feature, const Cell& cell) {
   const auto found = feature.ids.find(*value);
   if (found == feature.ids.end()) {
     return rejection("label that is not in the vocabulary", feature.column(),
-                     concat("\"", printable_line(*value, kQuotedBytes), "\" is not in the vocabulary"));
+                     concat("\"", printable_line(*value, kQuotedValueBytes), "\" is not in the vocabulary"));
   }
   label_features_.push_back(feature.label_number);
   labels_.push_back(found->second);

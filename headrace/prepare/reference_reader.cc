@@ -1,7 +1,7 @@
 #include "headrace/prepare/reference_reader.h"
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

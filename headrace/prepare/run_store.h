@@ -11,7 +11,7 @@
 
 #include "headrace/prepare/rows/rows_reader.h"
 #include "headrace/prepare/slice_receipt.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

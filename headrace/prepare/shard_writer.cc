@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kReceiptLimitBytes = 64 << 20;
+constexpr std::uint64_t kShardReceiptLimitBytes = 64 << 20;
 
 std::string receipt_to_text(const ShardReceipt& receipt) {
   json document = {{"split", receipt.split},     {"in", receipt.in},
@@ -335,7 +335,7 @@ std::string shard_name(const ShardTask& task, std::string_view plan_digest, cons
 
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task) {
   const Location place = receipt_location(context, task);
-  const auto read = read_object(*place.store, place.key, kReceiptLimitBytes);
+  const auto read = read_object(*place.store, place.key, kShardReceiptLimitBytes);
   if (!read && read.error().code == Code::kNotFound) return std::optional<ShardReceipt>();
   if (!read) return read.error();
   auto receipt = parse_receipt(as_text(read->data));

@@ -4,7 +4,7 @@
 #include <stop_token>
 
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
+#include "headrace/net/backoff.h"
 
 namespace headrace {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
-#include "headrace/io/parallel.h"
+#include "headrace/net/backoff.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

@@ -13,9 +13,9 @@ namespace {
 // HParamsPluginData: which of the three messages it holds.
 constexpr std::uint32_t kExperiment = 2, kTrialStart = 3, kTrialEnd = 4;
 // DataType of api.proto, by the place of the type in HyperparameterValue.
-constexpr std::uint32_t kBool = 2, kNumber = 3, kText = 1;
+constexpr std::uint32_t kBoolType = 2, kNumberType = 3, kTextType = 1;
 
-void write_value(WireWriter& message, std::uint32_t field, const HyperparameterValue& value) {
+void write_hyperparameter_value(WireWriter& message, std::uint32_t field, const HyperparameterValue& value) {
   message.message(field, [&](WireWriter& out) {  // google.protobuf.Value
     if (const auto* number = std::get_if<double>(&value)) out.fixed64(2, *number);
     if (const auto* text = std::get_if<std::string_view>(&value)) out.text(3, *text);
@@ -31,8 +31,8 @@ void write_label(WireWriter& message, const SeriesLabel& label, std::uint32_t fi
 void write_domain(WireWriter& info, const HyperparameterDomain& domain) {
   info.text(1, domain.name);
   write_label(info, domain.label, 2);
-  constexpr std::uint32_t kTypes[] = {kBool, kNumber, kText};
-  info.varint(4, domain.values.empty() ? kNumber : kTypes[domain.values.front().index()]);
+  constexpr std::uint32_t kTypes[] = {kBoolType, kNumberType, kTextType};
+  info.varint(4, domain.values.empty() ? kNumberType : kTypes[domain.values.front().index()]);
   if (domain.values.empty()) {
     info.message(6, [&](WireWriter& interval) {
       interval.fixed64(1, domain.least);
@@ -41,7 +41,7 @@ void write_domain(WireWriter& info, const HyperparameterDomain& domain) {
     return;
   }
   info.message(5, [&](WireWriter& list) {
-    for (const HyperparameterValue& value : domain.values) write_value(list, 1, value);
+    for (const HyperparameterValue& value : domain.values) write_hyperparameter_value(list, 1, value);
   });
 }
 
@@ -101,7 +101,7 @@ void EventEncoder::trial_start(Bytes& out, double wall_time_s, std::string_view 
                           for (const Hyperparameter& hyperparameter : sorted) {
                             message.message(1, [&](WireWriter& entry) {
                               entry.text(1, hyperparameter.name);
-                              write_value(entry, 2, hyperparameter.value);
+                              write_hyperparameter_value(entry, 2, hyperparameter.value);
                             });
                           }
                           message.text(4, trial);

@@ -6,7 +6,7 @@
 namespace headrace {
 namespace {
 
-Error malformed(std::string_view what) { return {Code::kDataLoss, concat("malformed ", what)}; }
+Error malformed_event(std::string_view what) { return {Code::kDataLoss, concat("malformed ", what)}; }
 
 EventKind kind_of(std::uint32_t field) {
   switch (field) {
@@ -136,17 +136,17 @@ Result<EventView> parse_event(BytesView event) {
     } else if (field.number == event_field::kStep && field.type == WireType::kVarint) {
       out.step = field.as_int64();
     } else if (field.type == WireType::kBytes && field.number == event_field::kSourceMetadata) {
-      if (!read_writer(field.bytes, out.writer)) return malformed("event");
+      if (!read_writer(field.bytes, out.writer)) return malformed_event("event");
     } else if (field.type == WireType::kBytes && kind_of(field.number) != EventKind::kNone) {
       out.kind = kind_of(field.number);
       out.content = field.bytes;
     }
   }
-  if (reader.malformed()) return malformed("event");
+  if (reader.malformed()) return malformed_event("event");
   if (out.kind == EventKind::kSessionLog && !read_session_log(out))
-    return malformed("session log of an event");
+    return malformed_event("session log of an event");
   if (out.kind == EventKind::kTaggedRunMetadata && !read_tagged_run_metadata(out)) {
-    return malformed("run metadata of an event");
+    return malformed_event("run metadata of an event");
   }
   return out;
 }
@@ -161,7 +161,7 @@ bool SummaryReader::next(SummaryValue& value) {
 }
 
 Status SummaryReader::status() const {
-  if (malformed_ || fields_.malformed()) return malformed("summary of an event");
+  if (malformed_ || fields_.malformed()) return malformed_event("summary of an event");
   return {};
 }
 
@@ -176,10 +176,10 @@ Result<HistogramView> parse_histogram(BytesView histogram) {
     }
     const bool is_list = field.number == kHistogramEdges || field.number == kHistogramCounts;
     if (is_list && field.type == WireType::kBytes && field.bytes.size() % sizeof(double) != 0) {
-      return malformed("histogram");
+      return malformed_event("histogram");
     }
   }
-  if (reader.malformed()) return malformed("histogram");
+  if (reader.malformed()) return malformed_event("histogram");
   return out;
 }
 
@@ -191,7 +191,7 @@ Result<ImageView> parse_image(BytesView image) {
     if (field.number == 2 && field.type == WireType::kVarint) out.width = field.as_int64();
     if (field.number == 4 && field.type == WireType::kBytes) out.encoded = field.bytes;
   }
-  if (reader.malformed()) return malformed("image");
+  if (reader.malformed()) return malformed_event("image");
   return out;
 }
 
@@ -205,7 +205,7 @@ Result<AudioView> parse_audio(BytesView audio) {
     if (field.number == 4 && field.type == WireType::kBytes) out.encoded = field.bytes;
     if (field.number == 5 && field.type == WireType::kBytes) out.content_type = field.as_text();
   }
-  if (reader.malformed()) return malformed("audio clip");
+  if (reader.malformed()) return malformed_event("audio clip");
   return out;
 }
 

@@ -76,7 +76,7 @@ Error mismatch(const Column& column, std::string_view found) {
           concat("feature \"", column.name, "\": ", describe_column(column), " is wanted, ", found)};
 }
 
-Error malformed(const Column& column) {
+Error malformed_feature(const Column& column) {
   return {Code::kDataLoss, concat("not a tf.Example: malformed feature \"", column.name, "\"")};
 }
 
@@ -108,7 +108,7 @@ Status fill_missing(const Column& column, const ColumnBuffer& buffer, std::size_
 template <typename T>
 Status decode_fixed(const Column& column, const FeatureKind& kind, T* target) {
   FixedSink<T> sink{target, *column.length};
-  if (!walk_values(kind, sink)) return malformed(column);
+  if (!walk_values(kind, sink)) return malformed_feature(column);
   if (sink.count == *column.length) return {};
   return mismatch(column, concat(feature_type_name(column.type), "[", sink.count, "] was found"));
 }
@@ -116,18 +116,18 @@ Status decode_fixed(const Column& column, const FeatureKind& kind, T* target) {
 template <typename T>
 Status decode_ragged(const Column& column, const FeatureKind& kind, std::vector<T>& target) {
   RaggedSink<T> sink{target};
-  if (!walk_values(kind, sink)) return malformed(column);
+  if (!walk_values(kind, sink)) return malformed_feature(column);
   return {};
 }
 
 Status decode_column(const Column& column, const std::optional<BytesView>& feature,
                      const ColumnBuffer& buffer, std::size_t row) {
   FeatureKind kind;
-  if (feature && !find_feature_kind(*feature, kind)) return malformed(column);
+  if (feature && !find_feature_kind(*feature, kind)) return malformed_feature(column);
   if (!kind.type) return fill_missing(column, buffer, row);
   if (*kind.type != column.type) {
     CountingSink counted;
-    if (!walk_values(kind, counted)) return malformed(column);
+    if (!walk_values(kind, counted)) return malformed_feature(column);
     return mismatch(column, concat(feature_type_name(*kind.type), "[", counted.count, "] was found"));
   }
   const std::size_t first = row * column.length.value_or(0);

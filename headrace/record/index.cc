@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kMagic("HRINDEX\0", 8);
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kIndexVersion = 1;
 constexpr std::size_t kHeaderBytes = 40;
 constexpr std::size_t kChecksumBytes = 4;
 // Far beyond any shard; keeps sums from wrapping.
@@ -38,9 +38,9 @@ Status check_header(BytesView data) {
   if (data.size() < kHeaderBytes + kChecksumBytes) return damaged("cut short");
   if (as_text(data.first(kMagic.size())) != kMagic) return damaged("does not begin as one");
   const auto version = load_little_endian<std::uint32_t>(data.data() + 8);
-  if (version > kVersion) {
+  if (version > kIndexVersion) {
     return Error{Code::kUnimplemented,
-                 concat("shard index: version ", version, ", but this program knows up to ", kVersion,
+                 concat("shard index: version ", version, ", but this program knows up to ", kIndexVersion,
                         "; use a newer one, or delete the index")};
   }
   const std::size_t end = data.size() - kChecksumBytes;
@@ -151,7 +151,7 @@ Bytes ShardIndex::serialize() const {
   const bool compressed = is_compressed(encoding_);
   Bytes out(kHeaderBytes);
   std::copy(kMagic.begin(), kMagic.end(), reinterpret_cast<char*>(out.data()));
-  store_little_endian(out.data() + 8, kVersion);
+  store_little_endian(out.data() + 8, kIndexVersion);
   store_little_endian(out.data() + 12, static_cast<std::uint32_t>(encoding_));
   store_little_endian(out.data() + 16, shard_bytes_);
   store_little_endian(out.data() + 24, shard_crc32c_);

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "headrace.manifest";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kManifestVersion = 1;
 
 std::string canonical(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -174,7 +174,7 @@ FeatureSchema feature_from_json(const json& from, const std::string& name) {
 
 std::string serialize_manifest(const Manifest& manifest) {
   json document = {
-      {"format", kFormat},     {"version", kVersion},
+      {"format", kFormat},     {"version", kManifestVersion},
       {"kind", manifest.kind}, {"created_by", manifest.created_by},
       {"plan", manifest.plan}, {"attributes", json::parse(manifest.attributes_json, nullptr, false)}};
   document["parts"] = json::array();
@@ -192,9 +192,9 @@ Result<Manifest> parse_manifest(BytesView data) {
   return parse_guarded<Manifest>("manifest", [&]() -> Result<Manifest> {
     const auto version = integer_from_json<std::uint64_t>(document.at("version"), "version");
     if (version == 0) throw std::invalid_argument("version is 0; the first is 1");
-    if (version > kVersion) {
+    if (version > kManifestVersion) {
       return Error{Code::kUnimplemented,
-                   concat("the manifest has version ", version, "; this Headrace reads up to ", kVersion,
+                   concat("the manifest has version ", version, "; this Headrace reads up to ", kManifestVersion,
                           ": install a newer one")};
     }
     if (!is_sealed_json(as_text(data))) {

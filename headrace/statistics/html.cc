@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 std::string html_escaped(std::string_view text) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/statistics/thumbnail.h"
 #include "headrace/stream/loaded_block.h"
 

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kBins = 20;
+constexpr std::size_t kPageBins = 20;
 constexpr std::size_t kShownValues = 20;
 constexpr std::size_t kShownInputs = 20;
 constexpr std::size_t kShownWarnings = 50;
@@ -77,7 +77,7 @@ std::string numbers_table(const std::vector<std::pair<std::string, const NumberS
                                       shortened(sketch->standard_deviation()), grouped(sketch->zeros())};
     for (const double share : {0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0})
       cells.push_back(shortened(sketch->quantile(share)));
-    cells.push_back(html_histogram(sketch->histogram(low, high, kBins),
+    cells.push_back(html_histogram(sketch->histogram(low, high, kPageBins),
                                    concat(name, ", from ", shortened(low), " to ", shortened(high))));
     rows.push_back(html_row(cells));
   }

@@ -58,13 +58,6 @@ struct StoreRegistry::Open {
   std::map<std::string, std::shared_ptr<Store>> stores;  // by "scheme://authority"
 };
 
-Location Location::at(std::string_view name) const {
-  Location out = *this;
-  out.key = join_key(key, name);
-  out.url.path = join_key(url.path, name);
-  return out;
-}
-
 StoreRegistry::StoreRegistry(Environment environment, Warn warn) : open_(std::make_unique<Open>()) {
   open_->environment = std::move(environment);
   open_->warn = std::move(warn);

@@ -9,20 +9,10 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/result.h"
+#include "headrace/store/location.h"
 #include "headrace/store/store.h"
-#include "headrace/store/url.h"
 
 namespace headrace {
-
-/// A place in a store: what most of Headrace is given instead of a URL.
-struct Location {
-  std::shared_ptr<Store> store;
-  std::string key;  // object or folder; empty: the store's root
-  Url url;
-
-  Location at(std::string_view name) const;
-  std::string describe() const { return store->describe(key); }
-};
 
 /// Opens stores, one per scheme and authority, and keeps them. Thread-safe.
 class StoreRegistry {

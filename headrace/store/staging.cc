@@ -11,8 +11,8 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/io/lock_file.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/lock_file.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/url.h"
 
 namespace headrace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "headrace/base/bytes.h"
-#include "headrace/io/large_memory.h"
+#include "headrace/os/large_memory.h"
 #include "headrace/record/example_decoder.h"
 
 namespace headrace {

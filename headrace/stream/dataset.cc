@@ -4,9 +4,9 @@
 #include <atomic>
 #include <map>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/glob.h"
 #include "headrace/store/numbered.h"
 #include "headrace/stream/foreign_shard.h"

@@ -11,7 +11,7 @@
 
 #include "headrace/record/index.h"
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/stream/order.h"
 
 namespace headrace {

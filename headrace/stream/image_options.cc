@@ -28,7 +28,7 @@ Status check_feature(const std::string& name, const std::vector<Column>& columns
   return {};
 }
 
-Status check_column(const std::string& name, const ImageColumn& column) {
+Status check_image_column(const std::string& name, const ImageColumn& column) {
   const std::uint64_t pixels = pixel_count(column.size);
   if (pixels == 0 || pixels > kMostSamples / Image::kMaxChannels)
     return invalid(name, concat("there are no images of ", text_of(column.size), " pixels"));
@@ -67,7 +67,7 @@ Status check_images(const ImageOptions& images, const std::vector<Column>& colum
     return Error{Code::kInvalidArgument, "there is no image column to augment"};
   for (const auto& [name, column] : images.columns) {
     HEADRACE_CHECK(check_feature(name, columns));
-    HEADRACE_CHECK(check_column(name, column));
+    HEADRACE_CHECK(check_image_column(name, column));
     ImageSize size = column.size;
     for (const Augmentation& augmentation : images.augmentations) {
       Status status = std::visit([&](const auto& kind) { return check(kind, size); }, augmentation);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // many times this in memory, at worst
+constexpr std::uint64_t kCachedIndexLimitBytes = 64 << 20;  // many times this in memory, at worst
 constexpr std::uint64_t kNotesLimitBytes = 1 << 20;
 constexpr std::string_view kIndexSuffix = ".index";
 constexpr std::string_view kNotesSuffix = ".notes";
@@ -31,7 +31,7 @@ bool is_kept(std::string_view name) {
 std::optional<ForeignShard> find_kept_index(const Location& folder, const ForeignObject& object,
                                             const CallOptions& call) {
   const Location kept = place_of(folder, object, kIndexSuffix);
-  const auto read = read_object(*kept.store, kept.key, kIndexLimitBytes, call);
+  const auto read = read_object(*kept.store, kept.key, kCachedIndexLimitBytes, call);
   if (!read) return std::nullopt;
   auto index = ShardIndex::parse(read->data);
   if (!index || index->shard_bytes() != object.object.size_bytes) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<ForeignShard> find_kept_index(const Location& folder, const Foreig
 
 void keep_index(const Location& folder, const ForeignObject& object, const ForeignShard& shard,
                 const CallOptions& call) {
-  if (shard.shard.index.size() > kIndexLimitBytes) return;  // it would not be read
+  if (shard.shard.index.size() > kCachedIndexLimitBytes) return;  // it would not be read
   const Location notes = place_of(folder, object, kNotesSuffix);
   const Location index = place_of(folder, object, kIndexSuffix);
   if (!shard.notes.empty() && !write_text(*notes.store, notes.key, join(shard.notes, "\n"), {.call = call}))

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "headrace/codec/deflate.h"
-#include "headrace/io/buffer_pool.h"
+#include "headrace/os/buffer_pool.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/stream/dataset.h"
 #include "headrace/stream/tar_sample.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader_memory.h"
 #include "headrace/stream/loader_state.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/stream/small_dataset_test.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/stream/image_reader.h"
 
 namespace headrace {

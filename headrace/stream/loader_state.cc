@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/stream/mixture.h"
 #include "headrace/stream/order.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/digest.h"
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/io/digest.h"
 #include "headrace/stream/record_finder.h"
 #include "headrace/stream/small_dataset_test.h"
 

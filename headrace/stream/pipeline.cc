@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kRemarks = 100;
+constexpr std::size_t kPipelineRemarks = 100;
 // A slice of a wait, after which the waiter looks around.
 constexpr std::chrono::milliseconds kLookAround{100};
 constexpr const char* kOpening = "opening a window";
@@ -236,7 +236,7 @@ void Pipeline::add_remarks(std::vector<std::string> remarks) {
   for (std::string& remark : remarks) {
     // Each epoch meets the same records.
     const bool is_new = std::ranges::find(remarks_, remark) == remarks_.end();
-    if (is_new && remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
+    if (is_new && remarks_.size() < kPipelineRemarks) remarks_.push_back(std::move(remark));
   }
 }
 

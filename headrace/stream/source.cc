@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/stream/record_finder.h"
 

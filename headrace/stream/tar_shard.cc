@@ -13,7 +13,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kHeadBytes = 4096;  // holds a tar's first header, also compressed
-constexpr std::size_t kRemarks = 100;
+constexpr std::size_t kTarRemarks = 100;
 constexpr int kDoubtfulSamples = 2;  // behind damage; tar_shard.h says why
 
 // Finds where the samples of a tar begin.
@@ -55,7 +55,7 @@ class SampleFinder {
 
  private:
   void remark(std::string text) {
-    if (remarks_.size() < kRemarks) remarks_.push_back(std::move(text));
+    if (remarks_.size() < kTarRemarks) remarks_.push_back(std::move(text));
   }
 
   // Of a sample; that it cannot be had is found again when it is loaded.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kSniffBytes = 12;
 constexpr std::size_t kInflatedPieceBytes = 1 << 20;
-constexpr std::size_t kRemarks = 100;
+constexpr std::size_t kObjectRemarks = 100;
 
 // Cuts a decompressed stream that comes in pieces into records.
 class RecordCutter {
@@ -79,7 +79,7 @@ class RecordCutter {
   }
 
   void report() {
-    if (summary_.remarks.size() < kRemarks) {
+    if (summary_.remarks.size() < kObjectRemarks) {
       summary_.remarks.push_back(concat(damage_->message, "; ", lost_bytes_, " bytes are passed over"));
     }
     // Less than that has no place.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "headrace/codec/deflate.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

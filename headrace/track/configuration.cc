@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {

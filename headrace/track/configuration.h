@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/numbered.h"
 
 namespace headrace {

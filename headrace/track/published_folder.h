@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/store/staging.h"
 
 namespace headrace {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {

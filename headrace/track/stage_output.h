@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/track/configuration.h"
 
 namespace headrace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "headrace/record/event.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

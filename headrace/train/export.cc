@@ -19,7 +19,7 @@ constexpr std::string_view kLastFile = "saved_model.pb";
 constexpr std::uint64_t kEntryLimitBytes = 1 << 20;
 constexpr int kVersionAttempts = 100;
 
-std::string to_attributes(const TracedModel& traced, const ExportDescription& description) {
+std::string export_attributes(const TracedModel& traced, const ExportDescription& description) {
   return json{{"labels", description.labels},
               {"encoder",
                {{"name", description.encoder.name},
@@ -95,7 +95,7 @@ Result<std::string> export_model(Model& model, const TracedModel& traced, const 
   Manifest manifest{.kind = std::string(kKind),
                     .created_by = std::string(run_id),
                     .plan = std::string(plan),
-                    .attributes_json = to_attributes(traced, description)};
+                    .attributes_json = export_attributes(traced, description)};
   return publish_folder(staged.path(), folder, "", kLastFile, "model", std::move(manifest), 1);
 }
 

@@ -9,7 +9,7 @@
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/trace.h"
 #include "headrace/record/manifest.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

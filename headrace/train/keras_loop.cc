@@ -10,7 +10,7 @@
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/python_child.h"
-#include "headrace/io/child_process.h"
+#include "headrace/os/child_process.h"
 #include "headrace/store/staging.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/train/checkpoint.h"

@@ -14,7 +14,7 @@
 
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/trace.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
 

@@ -59,25 +59,25 @@ BAD = {
     "reading the environment": ("environment", {"headrace/base/a.cc": 'auto x = std::getenv("HOME");\n'}),
     "reading the wall clock": (
         "wall-clock",
-        {"headrace/io/a.cc": "auto x = std::chrono::system_clock::now();\n"},
+        {"headrace/net/a.cc": "auto x = std::chrono::system_clock::now();\n"},
     ),
     "reading a clock": ("clock", {"headrace/record/a.cc": "auto x = std::chrono::steady_clock::now();\n"}),
     "unseeded randomness": ("random", {"headrace/base/a.cc": "std::random_device device;\n"}),
     "a catch-all": ("catch-all", {"headrace/base/a.cc": "void f() { try { g(); } catch (...) {} }\n"}),
     "a third party's header in a header": (
         "header",
-        {"headrace/io/a.h": "#pragma once\n#include <zlib.h>\n"},
+        {"headrace/net/a.h": "#pragma once\n#include <zlib.h>\n"},
     ),
-    "a test library in a header": ("header", {"headrace/io/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
+    "a test library in a header": ("header", {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
     "two types of one name": (
         "name",
         {
             "headrace/base/a.h": "#pragma once\nstruct Row {\n};\n",
-            "headrace/io/a.h": "#pragma once\nclass Row : public Base {\n};\n",
+            "headrace/net/a.h": "#pragma once\nclass Row : public Base {\n};\n",
         },
     ),
-    "a folder without a README": ("readme", {"headrace/io/a.h": "#pragma once\n"}),
+    "a folder without a README": ("readme", {"headrace/net/a.h": "#pragma once\n"}),
     "a README that says nothing": ("readme", {"headrace/base/README.md": "# base\n"}),
     "a header that nobody includes": ("unused", {"headrace/base/a.h": "#pragma once\n"}),
     "a header that only its own source includes": (

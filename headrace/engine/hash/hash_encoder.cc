@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/tokens.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {

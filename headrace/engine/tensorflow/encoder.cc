@@ -4,8 +4,8 @@
 #include <fstream>
 #include <mutex>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/staging.h"
 
 namespace headrace {

@@ -9,7 +9,7 @@
 #include "headrace/base/result.h"
 #include "headrace/engine/encoder.h"
 #include "headrace/engine/engine.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

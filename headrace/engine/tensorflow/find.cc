@@ -4,8 +4,8 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/api.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
-#include "headrace/io/child_process.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/child_process.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 

@@ -1,6 +1,6 @@
 #include "headrace/engine/tensorflow/python_child.h"
 
-#include "headrace/io/python_program.h"
+#include "headrace/os/python_program.h"
 
 namespace headrace {
 

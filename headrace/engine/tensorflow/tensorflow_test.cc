@@ -17,7 +17,7 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/encoder.h"
 #include "headrace/engine/tensorflow/trace.h"
-#include "headrace/io/child_process.h"
+#include "headrace/os/child_process.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/staging.h"
 

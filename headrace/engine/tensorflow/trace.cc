@@ -4,11 +4,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json_depth.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/python_child.h"
-#include "headrace/io/child_process.h"
-#include "headrace/io/digest.h"
+#include "headrace/os/child_process.h"
 #include "headrace/store/staging.h"
 
 namespace headrace {

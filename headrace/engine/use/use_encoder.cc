@@ -3,11 +3,11 @@
 #include <fstream>
 #include <mutex>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/use/network.h"
 #include "headrace/engine/use/tokenizer.h"
-#include "headrace/io/digest.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/use/test_models.h"
 #include "headrace/engine/use/tokenizer.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {

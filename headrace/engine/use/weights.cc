@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {

@@ -1,7 +1,7 @@
 #include "headrace/prepare/map/map_pool.h"
 
 #include "headrace/base/text.h"
-#include "headrace/io/python_program.h"
+#include "headrace/os/python_program.h"
 #include "headrace/prepare/map/row_frame.h"
 
 namespace headrace {

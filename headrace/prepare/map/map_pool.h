@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "headrace/base/environment.h"
-#include "headrace/io/framed_child.h"
+#include "headrace/os/framed_child.h"
 
 namespace headrace {
 
 struct MapProgram {
-  std::string interpreter;     // io/python_program.h
+  std::string interpreter;     // os/python_program.h
   std::string package_folder;  // likewise
   /// "package.module:function", or "folder/file.py:function".
   std::string function;

@@ -9,7 +9,7 @@
 
 #include "headrace/prepare/rows/rows_reader.h"
 #include "headrace/store/layers/intercepting.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -15,7 +15,7 @@
 #include "headrace/prepare/rows/row_cursor.h"
 #include "headrace/prepare/rows/rows_footer.h"
 #include "headrace/prepare/rows/run_object.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

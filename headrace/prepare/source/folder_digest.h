@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/store.h"
 
 namespace headrace {

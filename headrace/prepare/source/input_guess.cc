@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kNames = 1000;
+constexpr std::size_t kNamesLookedAt = 1000;
 constexpr std::uint64_t kArchiveBytes = 64 << 20;  // that are read of an archive to see names
 constexpr std::size_t kNameBytes = 200;
 
@@ -75,7 +75,7 @@ Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& ob
   Guess guess(location.describe());
   ArchivedFiles files({{location, object.size_bytes, object.version, {}}});
   std::string before;
-  for (std::size_t seen = 0; seen < kNames && files.consumed_bytes() < kArchiveBytes; ++seen) {
+  for (std::size_t seen = 0; seen < kNamesLookedAt && files.consumed_bytes() < kArchiveBytes; ++seen) {
     auto file = files.next();
     if (!file) return file.error().in("looking at the input");
     if (!*file) break;
@@ -119,7 +119,7 @@ Result<InputFormat> guess_input_format(const Location& location) {
     } else {
       guess.add_path(path);
     }
-    return ++seen < kNames && !is_published;
+    return ++seen < kNamesLookedAt && !is_published;
   };
   HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
     return visit(std::string_view(object.key).substr(prefix.size()));

@@ -12,14 +12,14 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 60;
+constexpr std::size_t kQuotedJsonBytes = 60;
 constexpr std::size_t kParserBytes = 160;
 constexpr std::string_view kSpaces = " \t\r\n";
 
 using Problem = std::optional<RowProblem>;
 
 std::string column_text(std::string_view name) {
-  return concat("column \"", printable_line(name, kQuotedBytes), "\"");
+  return concat("column \"", printable_line(name, kQuotedJsonBytes), "\"");
 }
 
 // Builds nothing, and keeps what the parser complains about.
@@ -80,7 +80,7 @@ class ObjectReader {
 
   Problem read() {
     skip_spaces();
-    if (!take('{')) return RowProblem{"not a JSON object", printable_line(text_, kQuotedBytes)};
+    if (!take('{')) return RowProblem{"not a JSON object", printable_line(text_, kQuotedJsonBytes)};
     skip_spaces();
     while (!take('}')) {
       const std::string_view name = take_text();
@@ -251,7 +251,7 @@ class ObjectReader {
   Problem append_number(std::string_view name, CellKind kind, std::string_view number) {
     const auto too_large_for = [&](std::string_view type) {
       return RowProblem{"number too large",
-                        concat(column_text(name), ": ", printable_line(number, kQuotedBytes), " as ", type)};
+                        concat(column_text(name), ": ", printable_line(number, kQuotedJsonBytes), " as ", type)};
     };
     if (kind == CellKind::kInt64s) {
       const auto value = parse_number<std::int64_t>(number);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

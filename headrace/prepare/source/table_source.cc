@@ -10,9 +10,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 60;
+constexpr std::size_t kQuotedNameBytes = 60;
 
-std::string quoted(std::string_view name) { return concat("\"", printable_line(name, kQuotedBytes), "\""); }
+std::string quoted(std::string_view name) { return concat("\"", printable_line(name, kQuotedNameBytes), "\""); }
 
 std::string_view problem_text(CsvProblem problem) {
   switch (problem) {

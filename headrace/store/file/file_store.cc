@@ -11,7 +11,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/os/file_descriptor.h"
 #include "headrace/store/file/sequential_writer.h"
 #include "headrace/store/url.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "headrace/base/bytes.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/layers/cached_folder.h"
 #include "headrace/store/layers/forwarding.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -5,7 +5,7 @@
 
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
+#include "headrace/net/backoff.h"
 
 namespace headrace {
 namespace {

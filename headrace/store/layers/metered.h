@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "headrace/store/layers/intercepting.h"
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

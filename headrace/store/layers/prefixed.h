@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

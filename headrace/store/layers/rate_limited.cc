@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
+#include "headrace/net/backoff.h"
 #include "headrace/store/layers/intercepting.h"
 
 namespace headrace {

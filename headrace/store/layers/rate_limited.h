@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

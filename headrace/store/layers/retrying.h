@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "headrace/io/backoff.h"
-#include "headrace/store/registry.h"
+#include "headrace/net/backoff.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

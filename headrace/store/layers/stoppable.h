@@ -5,7 +5,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

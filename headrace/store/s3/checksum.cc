@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "headrace/io/digest.h"
+#include "headrace/base/digest.h"
 
 namespace headrace {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <fstream>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/s3/checksum.h"
 
 namespace headrace {

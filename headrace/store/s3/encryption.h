@@ -9,8 +9,8 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/result.h"
-#include "headrace/io/http_message.h"
-#include "headrace/io/tls.h"
+#include "headrace/net/http/http_message.h"
+#include "headrace/net/tls.h"
 
 namespace headrace {
 

@@ -1,7 +1,7 @@
 #include "headrace/store/s3/s3_address.h"
 
 #include "headrace/base/text.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 
 namespace headrace {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 #include "headrace/store/s3/s3_address.h"
 #include "headrace/store/s3/s3_errors.h"
 #include "headrace/store/s3/s3_xml.h"

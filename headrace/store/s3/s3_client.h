@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/io/http_client.h"
+#include "headrace/net/http/http_client.h"
 #include "headrace/store/s3/credentials/sigv4.h"
 #include "headrace/store/s3/s3_options.h"
 #include "headrace/store/store.h"

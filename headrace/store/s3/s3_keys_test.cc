@@ -7,7 +7,7 @@
 #include <string>
 
 #include "headrace/base/text.h"
-#include "headrace/io/http_test_server.h"
+#include "headrace/net/http/http_test_server.h"
 #include "headrace/store/s3/multipart.h"
 #include "headrace/store/s3/s3_store.h"
 #include "headrace/store/s3/s3_unfinished.h"

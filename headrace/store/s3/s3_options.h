@@ -9,10 +9,10 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/result.h"
-#include "headrace/io/backoff.h"
-#include "headrace/io/http_message.h"
-#include "headrace/io/http_proxy.h"
-#include "headrace/io/tls.h"
+#include "headrace/net/backoff.h"
+#include "headrace/net/http/http_message.h"
+#include "headrace/net/http/http_proxy.h"
+#include "headrace/net/tls.h"
 #include "headrace/store/s3/credentials/provider.h"
 #include "headrace/store/s3/encryption.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "headrace/base/text.h"
-#include "headrace/io/http_test_server.h"
+#include "headrace/net/http/http_test_server.h"
 #include "headrace/store/s3/credentials/aws_profile.h"
 
 namespace headrace {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "headrace/base/text.h"
-#include "headrace/io/http_test_server.h"
+#include "headrace/net/http/http_test_server.h"
 #include "headrace/store/s3/s3_store.h"
 
 namespace headrace {

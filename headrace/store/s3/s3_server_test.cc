@@ -11,7 +11,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/conformance.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_store.h"

@@ -8,7 +8,7 @@
 
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
+#include "headrace/net/backoff.h"
 #include "headrace/store/s3/s3_xml.h"
 
 namespace headrace {

@@ -7,7 +7,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/multipart.h"
 

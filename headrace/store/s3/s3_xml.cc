@@ -6,7 +6,7 @@
 
 #include "headrace/base/iso_time.h"
 #include "headrace/base/text.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 #include "headrace/store/s3/checksum.h"
 
 namespace headrace {

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
-#include "headrace/io/lock_file.h"
+#include "headrace/os/lock_file.h"
 
 namespace headrace {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "headrace/base/result.h"
-#include "headrace/io/file_descriptor.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 

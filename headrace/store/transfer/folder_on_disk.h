@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "headrace/store/registry.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
-#include "headrace/io/parallel.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/transfer/folder_on_disk.h"
 #include "headrace/store/transfer/folder_pair.h"
 #include "headrace/store/transfer/object_transfer.h"

@@ -7,7 +7,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/io/thread_refusal.h"
+#include "headrace/os/thread_refusal.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 

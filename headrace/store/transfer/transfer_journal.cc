@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 
 namespace headrace {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/io/file_descriptor.h"
-#include "headrace/store/registry.h"
+#include "headrace/os/file_descriptor.h"
+#include "headrace/store/location.h"
 
 namespace headrace {
 

@@ -3,7 +3,7 @@
 /// \file Which source of keys counts: docs/credentials.md, "Order".
 
 #include "headrace/base/environment.h"
-#include "headrace/io/http_proxy.h"
+#include "headrace/net/http/http_proxy.h"
 #include "headrace/store/s3/credentials/provider.h"
 
 namespace headrace {

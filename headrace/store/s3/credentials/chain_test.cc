@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
-#include "headrace/io/http_test_server.h"
+#include "headrace/net/http/http_test_server.h"
 
 namespace headrace {
 namespace {

@@ -1,5 +1,5 @@
 #include "headrace/base/text.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 #include "headrace/store/s3/credentials/answers.h"
 #include "headrace/store/s3/credentials/service.h"
 #include "headrace/store/s3/credentials/sources.h"

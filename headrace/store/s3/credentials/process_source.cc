@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/io/child_process.h"
+#include "headrace/os/child_process.h"
 #include "headrace/store/s3/credentials/answers.h"
 #include "headrace/store/s3/credentials/sources.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMaxReasonBytes = 300;
+constexpr std::size_t kMaxErrorTextBytes = 300;
 constexpr std::size_t kLongWordBytes = 32;  // no secret key is shorter than 40
 
 // The last line that says something, without words that may be keys or tokens.
@@ -18,7 +18,7 @@ std::string reason_in(std::string_view errors) {
   std::string reason;
   for (const std::string& word : split(text.substr(line_end == text.npos ? 0 : line_end + 1), ' '))
     reason += concat(reason.empty() ? "" : " ", word.size() < kLongWordBytes ? word : "…");
-  return printable_line(reason, kMaxReasonBytes);
+  return printable_line(reason, kMaxErrorTextBytes);
 }
 
 Result<S3Credentials> fetch(const std::string& command, const Environment& environment,

@@ -6,7 +6,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/backoff.h"
+#include "headrace/net/backoff.h"
 #include "headrace/store/s3/credentials/answers.h"
 
 namespace headrace {

@@ -2,7 +2,7 @@
 
 /// \file One request to a service that gives keys. Internal to this folder.
 
-#include "headrace/io/http_client.h"
+#include "headrace/net/http/http_client.h"
 #include "headrace/store/s3/credentials/credentials.h"
 
 namespace headrace {

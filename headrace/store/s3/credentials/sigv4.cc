@@ -6,10 +6,10 @@
 #include <ctime>
 #include <map>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
-#include "headrace/io/url_encoding.h"
+#include "headrace/net/url_encoding.h"
 
 namespace headrace {
 namespace {

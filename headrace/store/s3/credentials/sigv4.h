@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "headrace/base/bytes.h"
-#include "headrace/io/http_message.h"
+#include "headrace/net/http/http_message.h"
 #include "headrace/store/s3/credentials/credentials.h"
 
 namespace headrace {

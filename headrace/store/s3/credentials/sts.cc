@@ -1,7 +1,7 @@
 #include "headrace/store/s3/credentials/sts.h"
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/io/digest.h"
 #include "headrace/store/s3/credentials/answers.h"
 #include "headrace/store/s3/credentials/service.h"
 #include "headrace/store/s3/credentials/sigv4.h"

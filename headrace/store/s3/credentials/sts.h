@@ -3,8 +3,8 @@
 /// \file Roles, assumed at AWS' Security Token Service or what speaks its protocol (MinIO does).
 /// https://docs.aws.amazon.com/STS/latest/APIReference/
 
-#include "headrace/io/http_message.h"
-#include "headrace/io/http_proxy.h"
+#include "headrace/net/http/http_message.h"
+#include "headrace/net/http/http_proxy.h"
 #include "headrace/store/s3/credentials/provider.h"
 
 namespace headrace {

@@ -1,0 +1,34 @@
+#pragma once
+
+/// \file A connection's bytes, plain or encrypted, without waiting. Internal to the HTTP client.
+
+#include <memory>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/net/socket.h"
+
+namespace headrace {
+
+/// Not thread-safe. `fd` is what to wait on for kWantRead and kWantWrite.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  /// To be called until it is done, before anything else. Never kEnd or kFailed: those are errors here.
+  /// \error kUnauthenticated  the other side is not who it should be; kUnavailable
+  virtual Result<IoAttempt> try_handshake() { return IoAttempt{IoAttempt::State::kDone}; }
+  virtual IoAttempt try_receive(MutableBytesView target) = 0;
+  virtual IoAttempt try_send(BytesView data) = 0;
+  virtual int fd() const = 0;
+  /// Whoever waits to read is woken once so many bytes, at least 1, or the end, can be read. A hint, for
+  /// fewer turns of those who wait for much: at first it is 1, and it stays until there is another.
+  virtual void wake_for(std::size_t bytes) { (void)bytes; }
+  /// "TLSv1.3"; empty in the clear.
+  virtual std::string_view tls_version() const { return {}; }
+};
+
+/// Takes a connected socket.
+std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket);
+
+}  // namespace headrace

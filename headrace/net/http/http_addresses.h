@@ -1,0 +1,54 @@
+#pragma once
+
+/// \file Where the name of a server leads, remembered for a while. Internal to the HTTP client.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/net/socket.h"
+
+namespace headrace {
+
+/// Thread-safe.
+class HttpAddresses {
+ public:
+  using Answer = Result<std::vector<SocketAddress>>;
+  using Resolve = std::function<Answer(const std::string&, std::uint16_t)>;
+
+  /// `resolver` may take as long as it likes: it is asked on a thread of its own, once at a time for each
+  /// name.
+  explicit HttpAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
+
+  /// All addresses, in the order in which this connection should try them: each time another of those of the
+  /// preferred family comes first. None: the resolver has not answered yet; ask again. If its last answer is
+  /// older than 30 s it is asked anew, and that answer is good until the next.
+  /// \error kUnavailable  the resolver knows none
+  std::optional<Answer> of(const std::string& host, std::uint16_t port);
+
+  /// A connection there failed: the next one waits for a new answer.
+  void distrust(const std::string& host, std::uint16_t port);
+
+ private:
+  struct Known {
+    std::vector<SocketAddress> addresses{};
+    bool is_trusted = false;
+    std::chrono::steady_clock::time_point since{};
+    std::size_t next = 0;
+    std::future<Answer> asked{};  // of the resolver, if it is
+  };
+  std::future<Answer> ask(const std::string& host, std::uint16_t port) const;
+
+  const Resolve resolve_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::uint16_t>, Known> known_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,128 @@
+#include "headrace/net/http/http_addresses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+
+HttpAddresses::Answer answer_of(HttpAddresses& addresses) {
+  while (true) {
+    if (auto answer = addresses.of("host", 80)) return *std::move(answer);
+    std::this_thread::yield();
+  }
+}
+
+SocketAddress address_of(std::string_view text) { return resolve(std::string(text), 80)->front(); }
+
+std::vector<std::string> names(const Result<std::vector<SocketAddress>>& found,
+                               const std::vector<std::string>& known) {
+  std::vector<std::string> out;
+  EXPECT_TRUE(found) << found.error().message;
+  for (const SocketAddress& address : found ? *found : std::vector<SocketAddress>())
+    for (const std::string& name : known)
+      if (address_of(name) == address) out.push_back(name);
+  return out;
+}
+
+class Name {
+ public:
+  explicit Name(std::vector<std::string> addresses) : known_(std::move(addresses)) {}
+  std::vector<std::string> next() { return names(answer_of(addresses), known_); }
+  int asked() const { return asked_; }
+
+ private:
+  const std::vector<std::string> known_;
+  int asked_ = 0;
+
+ public:
+  HttpAddresses addresses{[this](const std::string&, std::uint16_t) -> Result<std::vector<SocketAddress>> {
+    ++asked_;
+    std::vector<SocketAddress> found;
+    for (const std::string& name : known_) found.push_back(address_of(name));
+    return found;
+  }};
+};
+
+TEST(HttpAddresses, OfThePreferredFamilyComeInTurnAndTheOthersBehind) {
+  Name name({"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"});
+  EXPECT_THAT(name.next(), ElementsAre("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"));
+  EXPECT_THAT(name.next(), ElementsAre("10.0.0.2", "10.0.0.3", "10.0.0.1", "fd00::1", "fd00::2"));
+  EXPECT_THAT(name.next(), ElementsAre("10.0.0.3", "10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"));
+  EXPECT_THAT(name.next(), ElementsAre("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"));
+  Name six({"fd00::1", "fd00::2", "10.0.0.1"});
+  EXPECT_THAT(six.next(), ElementsAre("fd00::1", "fd00::2", "10.0.0.1"));
+  EXPECT_THAT(six.next(), ElementsAre("fd00::2", "fd00::1", "10.0.0.1"));
+}
+
+TEST(HttpAddresses, AreRememberedUntilOneFails) {
+  Name name({"10.0.0.1", "10.0.0.2"});
+  for (int i = 0; i < 5; ++i) name.next();
+  EXPECT_EQ(name.asked(), 1);
+  name.addresses.distrust("another", 80);
+  name.next();
+  EXPECT_EQ(name.asked(), 1);
+  name.addresses.distrust("host", 80);
+  name.next();
+  EXPECT_EQ(name.asked(), 2);
+}
+
+// A resolver whose answers the test gives.
+class SlowResolver {
+ public:
+  ~SlowResolver() { answer(Error{Code::kUnavailable, "the test is over"}); }
+  HttpAddresses::Answer operator()() {
+    std::shared_future<HttpAddresses::Answer> next;
+    {
+      const std::scoped_lock lock(mutex_);
+      ++asked_;
+      next = answer_;
+    }
+    return next.get();
+  }
+  void answer(HttpAddresses::Answer given) {
+    const std::scoped_lock lock(mutex_);
+    promise_.set_value(std::move(given));
+    promise_ = {};
+    answer_ = promise_.get_future().share();
+  }
+  int asked() {
+    const std::scoped_lock lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  int asked_ = 0;
+  std::promise<HttpAddresses::Answer> promise_;
+  std::shared_future<HttpAddresses::Answer> answer_ = promise_.get_future().share();
+};
+
+TEST(HttpAddresses, NobodyWaitsForTheResolverAndItIsAskedOnceAtATime) {
+  const auto resolver = std::make_shared<SlowResolver>();
+  HttpAddresses addresses([resolver](const std::string&, std::uint16_t) { return (*resolver)(); });
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(addresses.of("host", 80));
+  while (resolver->asked() == 0) std::this_thread::yield();
+  EXPECT_EQ(resolver->asked(), 1);
+  resolver->answer(std::vector{address_of("10.0.0.1")});
+  EXPECT_TRUE(answer_of(addresses));
+  addresses.distrust("host", 80);
+  EXPECT_FALSE(addresses.of("host", 80)) << "what has failed is not tried before the resolver has answered";
+  while (resolver->asked() == 1) std::this_thread::yield();
+  resolver->answer(Error{Code::kUnavailable, "no such host"});
+  EXPECT_FALSE(answer_of(addresses));
+}
+
+}  // namespace
+}  // namespace headrace

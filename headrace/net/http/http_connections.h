@@ -1,0 +1,98 @@
+#pragma once
+
+/// \file The connections of one client: kept between requests, bounded in number. Internal to the HTTP
+/// client.
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/net/http/http_addresses.h"
+#include "headrace/net/http/http_client.h"
+#include "headrace/net/http/http_exchange.h"
+#include "headrace/net/http/http_governor.h"
+#include "headrace/net/tls.h"
+
+namespace headrace {
+
+/// Thread-safe.
+class HttpConnections {
+ public:
+  explicit HttpConnections(const HttpClientOptions& options) : options_(options) {}
+
+  /// The right to one open connection, and that connection, once there is one. Movable; gives both back.
+  class Place {
+   public:
+    Place(Place&& other) noexcept;
+    Place& operator=(Place&&) = delete;
+    ~Place();
+
+    std::unique_ptr<HttpConnection> connection;  // what is here at the end is kept for others
+    bool is_last() const { return is_last_; }
+
+   private:
+    friend class HttpConnections;
+    Place(HttpConnections* owner, std::string endpoint) : owner_(owner), endpoint_(std::move(endpoint)) {}
+    HttpConnections* owner_;
+    std::string endpoint_;
+    HttpGovernor* governor_ = nullptr;  // whose place this takes, if any
+    bool is_last_ = false;              // of those that it gives
+  };
+
+  /// None: all places are taken, or others have waited longer. Then `wake` is queued, and woken when it is
+  /// its turn, until it is withdrawn, as it has to be before its end, or when it wants nothing there any
+  /// more. Who gets a place leaves the queue.
+  std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
+  void withdraw(Poller* wake);
+  /// For a request that is sent a second time: a new connection, beyond what the governor allows. None: there
+  /// are as many connections as there may be.
+  std::optional<Place> try_take_another(const HttpEndpoint& endpoint);
+
+  HttpGovernor& governor(const HttpEndpoint& endpoint);
+  /// How often a place was given back: while it changes, waiting is not for nothing.
+  std::uint64_t places_given_back() const { return places_given_back_; }
+
+  HttpAddresses& addresses() { return addresses_; }
+  const HttpClientOptions& options() const { return options_; }
+  /// Made when first needed: plain connections do without certificate authorities.
+  Result<const TlsContext*> tls_context();
+
+  /// A poller that was used before, or a new one.
+  Result<std::unique_ptr<Poller>> take_poller();
+  void keep(std::unique_ptr<Poller> poller);
+
+ private:
+  struct Idle {
+    std::string endpoint;
+    std::unique_ptr<HttpConnection> connection;
+    std::chrono::steady_clock::time_point since;
+  };
+  struct Server {
+    explicit Server(std::size_t most_in_flight) : governor(most_in_flight) {}
+    HttpGovernor governor;
+    std::deque<Poller*> queue;  // for a place, the longest waiting first
+  };
+  Server& server(const std::string& endpoint);  // under the mutex
+  void give_back(Place& place);
+  void make_room(std::vector<Idle>& closing);
+  void drop_expired(std::vector<Idle>& closing);
+
+  const HttpClientOptions options_;
+  HttpAddresses addresses_;
+  std::mutex mutex_;
+  std::map<std::string, Server> servers_;  // by endpoint
+  std::vector<Idle> idle_;                 // newest last
+  std::size_t in_use_ = 0;
+  std::atomic<std::uint64_t> places_given_back_ = 0;
+  std::vector<std::unique_ptr<Poller>> pollers_;
+  std::mutex tls_mutex_;
+  std::unique_ptr<TlsContext> tls_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,190 @@
+#include "headrace/net/http/http_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using Event = HttpResponseParser::Event;
+
+struct Parsed {
+  std::string events;  // one letter each: i(nterim) h(ead) e(nd), or an error's message
+  int status = 0;
+  std::string body;
+  bool keep_alive = false;
+  std::size_t consumed = 0;
+};
+
+// Feeds `input` in pieces of `piece` bytes, then the end of the input if the answer is not over by then.
+Parsed parse(std::string_view input, std::size_t piece, std::string_view method = "GET",
+             HttpLimits limits = {}) {
+  HttpResponseParser parser(method, limits);
+  Parsed out;
+  for (std::size_t begin = 0; begin < input.size(); begin += piece) {
+    BytesView rest = as_bytes(input.substr(begin, piece));
+    while (true) {
+      const auto step = parser.next(rest);
+      if (!step) {
+        out.events += step.error().message;
+        return out;
+      }
+      out.consumed += step->consumed;
+      rest = rest.subspan(step->consumed);
+      if (step->event == Event::kNeedMore) break;
+      if (step->event == Event::kInterim) out.events += 'i';
+      if (step->event == Event::kHead) out.events += 'h', out.keep_alive = parser.keep_alive();
+      out.status = parser.status();
+      if (step->event == Event::kBody) out.body += as_text(step->data);
+      if (step->event == Event::kEnd) {
+        out.events += 'e';
+        return out;
+      }
+    }
+  }
+  const Status end = parser.at_end_of_input();
+  out.events += end ? "e" : end.error().message;
+  return out;
+}
+
+constexpr std::string_view kSized = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhello";
+constexpr std::string_view kChunked =
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n7;x=y\r\n, world\r\n0\r\nTrailer: "
+    "1\r\n\r\n";
+
+TEST(HttpParser, GivesTheSameForEveryDivisionOfTheInput) {
+  for (std::size_t piece = 1; piece < kChunked.size() + 1; ++piece) {
+    const Parsed chunked = parse(kChunked, piece);
+    EXPECT_EQ(chunked.events, "he") << piece;
+    EXPECT_EQ(chunked.body, "hello, world") << piece;
+    EXPECT_TRUE(chunked.keep_alive);
+    const Parsed sized = parse(kSized, piece);
+    EXPECT_EQ(sized.events, "he") << piece;
+    EXPECT_EQ(sized.body, "hello") << piece;
+  }
+}
+
+TEST(HttpParser, LeavesWhatFollowsTheAnswerAlone) {
+  const std::string more = concat(kSized, "HTTP/1.1 200 OK\r\n");
+  EXPECT_EQ(parse(more, more.size()).consumed, kSized.size());
+}
+
+TEST(HttpParser, TrimsFieldsAndKeepsTheirOrder) {
+  HttpResponseParser parser("GET");
+  ASSERT_EQ(parser.next(as_bytes(kSized))->event, Event::kHead);
+  ASSERT_EQ(parser.headers().size(), 2U);
+  EXPECT_EQ(parser.headers()[1].name, "X-A");
+  EXPECT_EQ(parser.headers()[1].value, "b");
+  EXPECT_EQ(parser.announced_bytes(), 5U);
+  EXPECT_EQ(parser.direct_bytes(), 5U);
+}
+
+TEST(HttpParser, AnswersWithoutBodyEndWithTheirHead) {
+  EXPECT_EQ(parse("HTTP/1.1 204 No Content\r\n\r\n", 99).events, "he");
+  EXPECT_EQ(parse("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 99).events, "he");
+  EXPECT_EQ(parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 99, "HEAD").events, "he");
+  EXPECT_EQ(parse("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 99).events, "he");
+}
+
+TEST(HttpParser, InterimAnswersPrecedeTheFinalOne) {
+  const Parsed parsed =
+      parse("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\n" + std::string(kSized), 999);
+  EXPECT_EQ(parsed.events, "iihe");
+  EXPECT_EQ(parsed.status, 200);
+}
+
+TEST(HttpParser, ABodyWithoutLengthEndsWithTheConnection) {
+  const Parsed parsed = parse("HTTP/1.1 200 OK\r\n\r\nall of it", 3);
+  EXPECT_EQ(parsed.events, "he");
+  EXPECT_EQ(parsed.body, "all of it");
+  EXPECT_FALSE(parsed.keep_alive);
+}
+
+TEST(HttpParser, KnowsWhetherTheConnectionStays) {
+  EXPECT_FALSE(parse("HTTP/1.1 204 x\r\nConnection: foo, Close\r\n\r\n", 99).keep_alive);
+  EXPECT_FALSE(parse("HTTP/1.0 204 x\r\n\r\n", 99).keep_alive);
+  EXPECT_TRUE(parse("HTTP/1.0 204 x\r\nConnection: keep-alive\r\n\r\n", 99).keep_alive);
+}
+
+TEST(HttpParser, SaysWhereAnAnswerWasCut) {
+  for (std::size_t length = 0; length < kChunked.size(); ++length) {
+    const std::string events = parse(kChunked.substr(0, length), 999).events;
+    EXPECT_THAT(events, testing::HasSubstr("closed within")) << length;
+  }
+  EXPECT_THAT(parse(kSized.substr(0, kSized.size() - 2), 999).events,
+              testing::HasSubstr("2 bytes before the end"));
+}
+
+class HostileAnswer : public testing::TestWithParam<std::string> {};
+
+TEST_P(HostileAnswer, IsRefusedHoweverItArrives) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, GetParam().size()}) {
+    EXPECT_THAT(parse(GetParam(), piece).events, testing::HasSubstr("not valid HTTP/1.1")) << piece;
+  }
+}
+
+std::string with_head(std::string_view fields, std::string_view body = "") {
+  return concat("HTTP/1.1 200 OK\r\n", fields, "\r\n\r\n", body);
+}
+std::string chunked(std::string_view body) { return with_head("Transfer-Encoding: chunked", body); }
+
+INSTANTIATE_TEST_SUITE_P(
+    HttpParser, HostileAnswer,
+    testing::Values(
+        "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n", "HTTP/1.1 600 OK\r\n\r\n",
+        "HTTP/1.1 -20 OK\r\n\r\n", "HTTP/1.1 101 Switch\r\n\r\n", "HTTP/1.1 200 O\x01K\r\n\r\n",
+        "HTTP/1.1 200 OK\nContent-Length: 5\r\n\r\n", "HTTP/1.1 200 OK\r\n\n", with_head("A: b\r\r\nC: d"),
+        with_head("A : b"), with_head(" folded: b"), with_head("A: b\r\n folded"), with_head("no colon"),
+        with_head(": no name"), with_head(std::string("A: b\0c", 6)), with_head("A: b\x7f"),
+        with_head("Content-Length: 5\r\nContent-Length: 5"),
+        with_head("Content-Length: 5\r\nContent-Length: 6"), with_head("Content-Length: +5"),
+        with_head("Content-Length: -5"), with_head("Content-Length: 5, 5"), with_head("Content-Length: 0x5"),
+        with_head("Content-Length:"), with_head("Content-Length: 9223372036854775808"),
+        with_head("Content-Length: 99999999999999999999"),
+        with_head("Content-Length: 5\r\nTransfer-Encoding: chunked"),
+        with_head("Transfer-Encoding: gzip, chunked"), with_head("Transfer-Encoding: identity"),
+        with_head("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", chunked("\r\n"), chunked("x\r\n"),
+        chunked("-1\r\n"), chunked("+1\r\n"), chunked("0x1\r\n"), chunked(" 1\r\n"), chunked("1 1\r\n"),
+        chunked("fffffffffffffffff\r\n"), chunked("10000000000000000\r\n"), chunked("5\nhello"),
+        chunked("5\r\nhello!\r\n"), chunked("5\r\nhello\n0\r\n"),
+        chunked("1;" + std::string(5'000, 'x') + "\r\n"), chunked("0\r\n" + std::string(5'000, 'x') + "\r\n"),
+        with_head("A: " + std::string(70'000, 'x')), std::string(70'000, 'x'),
+        [] {
+          std::string many;
+          for (int i = 0; i < 200; ++i) many += concat("A", i, ": b\r\n");
+          return with_head(many);
+        }(),
+        [] {
+          std::string endless;
+          for (int i = 0; i < 4'000; ++i) endless += "HTTP/1.1 100 Continue\r\n\r\n";
+          return endless;
+        }()));
+
+TEST(HttpParser, HoldsNoMoreThanTheLimitsAllow) {
+  EXPECT_THAT(parse(with_head("A: 0123456789"), 4, "GET", {.head_bytes = 20}).events,
+              testing::HasSubstr("longer than 20 bytes"));
+  EXPECT_EQ(parse(with_head("A: b\r\nC: d\r\nContent-Length: 0"), 4, "GET", {.header_count = 3}).events,
+            "he");
+  EXPECT_THAT(parse(with_head("A: b\r\nC: d\r\nContent-Length: 0"), 4, "GET", {.header_count = 2}).events,
+              testing::HasSubstr("more than 2"));
+}
+
+TEST(HttpParser, BytesReadPastItCountAsBody) {
+  HttpResponseParser parser("GET");
+  const std::size_t head = kSized.size() - 5;
+  ASSERT_EQ(parser.next(as_bytes(kSized.substr(0, head)))->event, Event::kHead);
+  parser.skip(4);
+  EXPECT_FALSE(parser.at_end_of_input());
+  const auto last = parser.next(as_bytes("o"));
+  EXPECT_EQ(last->event, Event::kBody);
+  EXPECT_EQ(parser.next({})->event, Event::kEnd);
+}
+
+}  // namespace
+}  // namespace headrace

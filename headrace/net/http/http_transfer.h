@@ -1,0 +1,98 @@
+#pragma once
+
+/// \file One request until its answer is there: on a kept connection or a new one, and once more if a kept
+/// one turns out to be closed. Internal to the HTTP client.
+
+#include <optional>
+#include <vector>
+
+#include "headrace/net/http/http_connections.h"
+#include "headrace/net/http/http_exchange.h"
+
+namespace headrace {
+
+/// Not thread-safe. Borrows what it is given; stays where it is.
+class HttpTransfer {
+ public:
+  using Time = ProgressLimit::Time;
+
+  HttpTransfer(HttpConnections& connections, HttpConnections::Place place, const HttpRequest& request,
+               Poller& poller, std::uint64_t tag, Time now);
+  ~HttpTransfer();
+
+  /// Goes on until it is over or the poller is to be waited with, until `wake_at` at most.
+  void advance(bool readable, Time now);
+  bool is_over() const { return outcome_.has_value(); }
+  Time wake_at() const;
+  /// Once the head of the answer is there: the time that took on its connection.
+  std::optional<Time::duration> head_after() const;
+  /// Since when the server has been asked on this connection; none before that.
+  std::optional<Time> asked_at() const {
+    return exchange_ ? std::optional(exchange_->begun_at()) : std::nullopt;
+  }
+  bool is_overloaded() const {
+    return head_after() && (exchange_->status() == 429 || exchange_->status() == 503);
+  }
+  /// What another attempt would be told as well.
+  bool has_definite_head() const {
+    return head_after() && exchange_->status() < 500 && exchange_->status() != 429 &&
+           exchange_->status() != 408;
+  }
+
+  /// Once it is over. \error as HttpClient::perform, without saying which request
+  Result<HttpResponse> take_response() { return *std::move(outcome_); }
+
+ private:
+  enum class Stage { kResolving, kConnecting, kTunnelling, kShakingHands, kExchanging };
+  using GoOn = bool;
+
+  // The exchange with a proxy that makes the connection one with the server.
+  struct Tunnel {
+    HttpRequest request;
+    HttpConnection connection;
+    std::optional<HttpExchange> exchange;
+  };
+
+  const HttpEndpoint& connects_to() const;
+  std::chrono::milliseconds most_to_connect() const;
+  void connect();
+  GoOn find_addresses(Time now);
+  GoOn try_next_address(Time now);
+  GoOn not_within_time(std::string_view what, Time now);
+  GoOn finish_connecting(Time now);
+  GoOn begin_tunnel(Time now);
+  GoOn tunnel(bool readable, Time now);
+  Error refused_by_proxy(int status) const;
+  GoOn open_stream();
+  GoOn shake_hands(Time now);
+  GoOn exchange(bool readable, Time now);
+  void begin_exchange(Time now);
+  void finish(Result<HttpResponse> outcome);
+  void watch(int fd, Poller::Interest interest);
+  void stop_watching();
+
+  HttpConnections& connections_;
+  HttpConnections::Place place_;
+  const HttpRequest& request_;
+  const HttpProxy* const proxy_;  // null: none
+  Poller& poller_;
+  const std::uint64_t tag_;
+  Stage stage_ = Stage::kExchanging;
+  bool on_kept_connection_ = false;
+
+  std::vector<SocketAddress> addresses_;
+  std::size_t next_address_ = 0;
+  FileDescriptor socket_;  // while it connects
+  Time connect_until_{};   // the resolver, all addresses, tunnel and hands included
+  Time resolve_again_at_{};
+  Time address_until_{};
+  Error last_{Code::kUnavailable, "no address"};
+  std::unique_ptr<Tunnel> tunnel_;
+
+  std::optional<HttpExchange> exchange_;
+  int watched_ = -1;
+  Poller::Interest interest_{};
+  std::optional<Result<HttpResponse>> outcome_;
+};
+
+}  // namespace headrace

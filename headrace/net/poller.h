@@ -1,0 +1,55 @@
+#pragma once
+
+/// \file Waiting on many file descriptors at once: epoll(7), with an eventfd(2) to end the wait.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/os/file_descriptor.h"
+
+namespace headrace {
+
+/// Not thread-safe, but for `wake`.
+class Poller {
+ public:
+  struct Interest {
+    bool read = false;
+    bool write = false;
+    bool operator==(const Interest&) const = default;
+  };
+  struct Ready {
+    std::uint64_t tag = 0;
+    bool readable = false;  // also: closed, broken
+    bool writable = false;  // also: broken
+  };
+
+  /// \error kResourceExhausted  the system has no descriptor left
+  static Result<std::unique_ptr<Poller>> create();
+
+  /// From now on, or from now on differently. `tag` comes back with what is ready.
+  /// \error kResourceExhausted
+  Status watch(int fd, Interest interest, std::uint64_t tag);
+  /// To be called before the descriptor is closed.
+  void forget(int fd);
+
+  /// Blocks until a watched descriptor is ready, `wake` was called, or the time is over; then the list may be
+  /// empty. Valid until the next call.
+  Result<std::span<const Ready>> wait(std::chrono::milliseconds at_most);
+
+  /// Ends the wait that is going on, or else the next one. From any thread.
+  void wake() const;
+
+ private:
+  Poller(FileDescriptor epoll, FileDescriptor event);
+
+  FileDescriptor epoll_;
+  FileDescriptor event_;
+  std::vector<int> watched_;
+  std::vector<Ready> ready_;
+};
+
+}  // namespace headrace

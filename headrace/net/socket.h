@@ -1,0 +1,55 @@
+#pragma once
+
+/// \file TCP sockets that never wait, and the addresses of a name.
+
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/os/file_descriptor.h"
+
+namespace headrace {
+
+/// An IPv4 or IPv6 address with a port.
+struct SocketAddress {
+  sockaddr_in6 storage{};  // or a sockaddr_in in its beginning: `storage.sin6_family` tells
+  std::uint32_t size_bytes = 0;
+  bool is_ipv6() const { return storage.sin6_family == AF_INET6; }
+  bool operator==(const SocketAddress& other) const;
+};
+
+/// All addresses of a name, in the order in which the system wants them tried. Waits for the system's
+/// resolver, for as long as that takes.
+/// \error kUnavailable
+Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
+
+/// Begins to connect. The socket is writable once that has come to an end; then it is connected, or
+/// `connect_outcome` tells why not.
+/// \error kUnavailable  refused at once; kResourceExhausted  the system has no descriptor or memory left
+Result<FileDescriptor> start_connecting(const SocketAddress& address);
+bool is_connected(int fd);
+/// A second descriptor of the same socket.
+/// \error kResourceExhausted
+Result<FileDescriptor> duplicate(const FileDescriptor& socket);
+/// \error kUnavailable  with the system's reason
+Status connect_outcome(int fd);
+
+/// What came of one attempt to read or write without waiting.
+struct IoAttempt {
+  enum class State { kDone, kWantRead, kWantWrite, kEnd, kFailed };
+  State state = State::kFailed;
+  std::size_t bytes = 0;  // kDone
+  std::string why{};      // kFailed
+};
+
+IoAttempt receive_from_socket(int fd, MutableBytesView target);
+IoAttempt send_to_socket(int fd, BytesView data);
+/// The socket is not readable before so many bytes are there, or the end, or no more fit into its buffer.
+/// Where the system cannot do that, nothing changes. What is there can be received all the same.
+void wake_reader_for(int fd, std::size_t bytes);
+
+}  // namespace headrace

@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file TLS for the HTTP client, by OpenSSL: version 1.2 or later, certificate and host name checked.
+
+#include <memory>
+#include <string>
+
+#include "headrace/base/result.h"
+#include "headrace/net/byte_stream.h"
+
+namespace headrace {
+
+struct TlsOptions {
+  /// False accepts any certificate: who is between can read and change everything.
+  bool verify = true;
+  /// PEM file of certificate authorities to trust instead of the system's.
+  std::string ca_file;
+};
+
+/// What all connections with the same options share. Thread-safe.
+class TlsContext {
+ public:
+  /// \error kFailedPrecondition  `ca_file`, or every place where systems keep theirs, cannot be read
+  static Result<std::unique_ptr<TlsContext>> create(const TlsOptions& options);
+  ~TlsContext();
+
+  /// Over a connected socket; hands are still to be shaken. `host` is sent as server name and checked against
+  /// the certificate.
+  /// \error kInvalidArgument  `host` is no host name; kResourceExhausted
+  Result<std::unique_ptr<ByteStream>> open(FileDescriptor socket, const std::string& host) const;
+
+ private:
+  struct State;
+  explicit TlsContext(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,134 @@
+#include "headrace/net/tls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/net/http/http_client.h"
+#include "headrace/net/http/http_test_server.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+// A file that is gone with the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view content)
+      : path_(testing::TempDir() + "headrace-" + hex64(random_name_bits())) {
+    std::FILE* file = std::fopen(path_.c_str(), "wb");
+    EXPECT_EQ(std::fwrite(content.data(), 1, content.size(), file), content.size());
+    std::fclose(file);
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TestHttpReply echo(const TestHttpRequest& request) { return test_reply(200, request.body); }
+
+Result<HttpResponse> ask(const HttpTestServer& server, const TlsOptions& tls,
+                         std::string_view host = "127.0.0.1", BytesView body = {}) {
+  HttpClient client({.tls = tls});
+  HttpEndpoint endpoint = server.endpoint();
+  endpoint.host = host;
+  return client.perform({.endpoint = endpoint, .method = "PUT", .body = body});
+}
+
+TEST(Tls, CarriesBodiesBothWays) {
+  const TestCertificate certificate = make_test_certificate("IP:127.0.0.1,DNS:localhost");
+  HttpTestServer server(echo, {.tls = certificate});
+  const TemporaryFile authorities(certificate.certificate);
+  Bytes body(3 << 20);
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<std::byte>(i * 7 >> 3);
+  for (const char* host : {"127.0.0.1", "localhost"}) {
+    const auto response = ask(server, {.ca_file = authorities.path()}, host, body);
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_TRUE(response->body == body);
+  }
+}
+
+TEST(Tls, KeepsItsConnectionBetweenRequests) {
+  const TestCertificate certificate = make_test_certificate("IP:127.0.0.1");
+  HttpTestServer server(echo, {.tls = certificate});
+  HttpClient client({.tls = {.verify = false}});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(client.perform({.endpoint = server.endpoint()}));
+  EXPECT_EQ(server.accepted_connections(), 1);
+}
+
+TEST(Tls, RefusesACertificateItDoesNotTrust) {
+  const TestCertificate good = make_test_certificate("IP:127.0.0.1");
+  const TemporaryFile authorities(good.certificate);
+  const auto refused_because = [&](const TestCertificate& shown, const std::string& why) {
+    HttpTestServer server(echo, {.tls = shown});
+    const TemporaryFile itself(shown.certificate);
+    const bool foreign = why == "self-signed certificate";
+    const auto response = ask(server, {.ca_file = foreign ? authorities.path() : itself.path()});
+    ASSERT_FALSE(response) << why;
+    EXPECT_EQ(response.error().code, Code::kUnauthenticated);
+    EXPECT_THAT(response.error().message, HasSubstr(why));
+    const auto unverified = ask(server, {.verify = false});
+    EXPECT_TRUE(unverified) << "must be accepted where verification is off: " << why;
+  };
+  refused_because(make_test_certificate("IP:127.0.0.1"), "self-signed certificate");
+  refused_because(make_test_certificate("IP:127.0.0.2"), "IP address mismatch");
+  refused_because(make_test_certificate("DNS:elsewhere.example"), "IP address mismatch");
+  refused_because(make_test_certificate("IP:127.0.0.1", true), "certificate has expired");
+}
+
+TEST(Tls, ChecksTheHostName) {
+  const TestCertificate certificate = make_test_certificate("DNS:elsewhere.example,DNS:*host");
+  HttpTestServer server(echo, {.tls = certificate});
+  const TemporaryFile authorities(certificate.certificate);
+  const auto response = ask(server, {.ca_file = authorities.path()}, "localhost");
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnauthenticated);
+  EXPECT_THAT(response.error().message, HasSubstr("hostname mismatch"));
+}
+
+TEST(Tls, RefusesVersionsBefore12) {
+  HttpTestServer server(echo, {.tls = make_test_certificate("IP:127.0.0.1"), .only_tls_1_1 = true});
+  const auto response = ask(server, {.verify = false});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+}
+
+TEST(Tls, ByDefaultTrustsTheSystemOnly) {
+  HttpTestServer server(echo, {.tls = make_test_certificate("IP:127.0.0.1")});
+  const auto response = ask(server, {});
+  ASSERT_FALSE(response);
+  // kFailedPrecondition: this machine has no authorities at all.
+  EXPECT_THAT(response.error().code, testing::AnyOf(Code::kUnauthenticated, Code::kFailedPrecondition));
+}
+
+TEST(Tls, NamesAnAuthorityFileItCannotRead) {
+  HttpTestServer server(echo, {.tls = make_test_certificate("IP:127.0.0.1")});
+  const TemporaryFile nonsense("no certificate");
+  for (const std::string& path : {std::string("/nonexistent.pem"), nonsense.path()}) {
+    const auto response = ask(server, {.ca_file = path});
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(response.error().message, HasSubstr(path));
+  }
+}
+
+TEST(Tls, SaysSoWhenTheServerSpeaksPlainHttp) {
+  HttpTestServer server(echo);
+  HttpEndpoint endpoint = server.endpoint();
+  endpoint.tls = true;
+  HttpClient client({.tls = {.verify = false}});
+  const auto response =
+      client.perform({.endpoint = endpoint, .stall_timeout = std::chrono::milliseconds(200)});
+  ASSERT_FALSE(response);
+}
+
+}  // namespace
+}  // namespace headrace

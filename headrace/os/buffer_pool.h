@@ -1,0 +1,74 @@
+#pragma once
+
+/// \file Large buffers that are used again: their pages stay mapped, so filling one costs no page faults.
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "headrace/base/bytes.h"
+#include "headrace/os/large_memory.h"
+
+namespace headrace {
+
+class BufferPool;
+
+/// Memory of a pool; goes back to it at the end. Movable. Alignment: 64 bytes.
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  PooledBuffer(PooledBuffer&& other) noexcept { *this = std::move(other); }
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept;
+  ~PooledBuffer() { give_back(); }
+
+  std::byte* data() const { return memory_; }
+  /// As asked for.
+  std::size_t size() const { return size_; }
+  BytesView view() const { return {memory_, size_}; }
+  MutableBytesView bytes() const { return {memory_, size_}; }
+
+ private:
+  friend class BufferPool;
+  using Kept = std::multimap<std::size_t, LargeMemory>;  // by capacity
+  void give_back();
+
+  std::shared_ptr<BufferPool> pool_;
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+  Kept::node_type place_;  // in the pool, once it is back: so giving back takes no memory
+};
+
+/// Thread-safe; lives as long as any of its buffers.
+///
+/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All of the pool's, in use
+/// and kept for later, take at most what those in use at once ever took: before memory is had for a new
+/// buffer, kept ones are freed until that holds. What is kept is freed with the pool.
+/// Cost: taking and giving back, O(log of the number kept) under one mutex.
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  static std::shared_ptr<BufferPool> create() { return std::shared_ptr<BufferPool>(new BufferPool); }
+  ~BufferPool();
+
+  /// The content is undefined. Throws std::bad_alloc.
+  PooledBuffer take(std::size_t size);
+
+  /// Of all its buffers, in use and kept.
+  std::size_t memory_bytes() const;
+
+ private:
+  friend class PooledBuffer;
+  using Kept = PooledBuffer::Kept;
+  BufferPool() = default;
+  Kept::node_type reuse(std::size_t size, std::size_t wanted);
+  void free_kept(std::size_t wanted);
+  void give_back(Kept::node_type buffer);
+
+  mutable std::mutex mutex_;
+  Kept kept_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t used_bytes_ = 0;
+  std::size_t most_used_bytes_ = 0;
+};
+
+}  // namespace headrace

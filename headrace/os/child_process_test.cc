@@ -1,0 +1,262 @@
+#include "headrace/os/child_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+std::vector<std::string> shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
+
+TEST(RunChild, ReturnsOutputErrorsAndStatus) {
+  const auto child = run_child(shell("echo out; echo $WHAT >&2; exit 3"), {{"WHAT", "err"}}, {});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->output, "out\n");
+  EXPECT_EQ(child->error_tail, "err\n");
+  EXPECT_EQ(child->exit_status, 3);
+}
+
+TEST(RunChild, PassesNothingThatItWasNotGiven) {
+  const auto child = run_child({"/usr/bin/env"}, {{"ONLY", "this"}}, {});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->output, "ONLY=this\n");
+}
+
+TEST(RunChild, ASignalIsReportedAsAShellWould) {
+  const auto child = run_child(shell("kill -TERM $$"), {}, {});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->exit_status, 128 + 15);
+}
+
+TEST(RunChild, KeepsTheEndOfLongErrors) {
+  const auto child = run_child(shell("head -c 200000 /dev/zero | tr '\\0' x >&2; echo last >&2"),
+                               {{"PATH", "/usr/bin:/bin"}}, {.error_tail_bytes = 100});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->error_tail, concat(std::string(95, 'x'), "last\n"));
+}
+
+TEST(RunChild, StopsAProgramAndItsChildrenAtTheDeadline) {
+  const auto child = run_child(shell("sleep 1000 & sleep 1000"), {{"PATH", "/usr/bin:/bin"}},
+                               {.deadline = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, Code::kDeadlineExceeded);
+}
+
+TEST(RunChild, StopsWhenAsked) {
+  std::stop_source source;
+  source.request_stop();
+  const auto child =
+      run_child(shell("exec sleep 1000"), {{"PATH", "/usr/bin:/bin"}}, {.stop = source.get_token()});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, Code::kCancelled);
+}
+
+TEST(RunChild, BoundsTheOutput) {
+  const auto child =
+      run_child(shell("exec cat /dev/zero"), {{"PATH", "/usr/bin:/bin"}}, {.output_bytes_max = 10'000});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, Code::kResourceExhausted);
+}
+
+TEST(RunChild, AProgramThatIsNotThereIsNotFound) {
+  const auto child = run_child({"/no/such/program"}, {}, {});
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, Code::kNotFound);
+  EXPECT_THAT(child.error().message, testing::HasSubstr("/no/such/program"));
+}
+
+TEST(RunChild, DoesNotWaitForOneThatItsProgramLeft) {
+  const auto child = run_child(shell("sleep 1000 & echo $!"), {{"PATH", "/usr/bin:/bin"}}, {});
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->exit_status, 0);
+  const auto left = parse_number<pid_t>(trim(child->output));
+  ASSERT_TRUE(left);
+  EXPECT_EQ(kill(*left, SIGKILL), 0);
+}
+
+// Scripts that say which process group they are, and leave one of it running.
+const std::string kLeaveOneThatIsSilent = "echo $$; sleep 1000 & ";
+const std::string kLeaveOneThatPrints =
+    "echo $$; (while true; do echo left; echo left >&2; sleep 0.01; done) & ";
+
+// Ends what a script left running, if it did not end for want of a reader.
+void end_left(std::string_view first_line) {
+  const auto group = parse_number<pid_t>(first_line);
+  ASSERT_TRUE(group);
+  kill(-*group, SIGKILL);
+}
+
+TEST(RunChild, DoesNotListenToOneThatItsProgramLeft) {
+  const auto child = run_child(shell(kLeaveOneThatPrints + "echo last; exit 3"), {{"PATH", "/usr/bin:/bin"}},
+                               {.deadline = std::chrono::milliseconds(20'000)});
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_THAT(child->output, testing::HasSubstr("last\n"));
+  end_left(child->output.substr(0, child->output.find('\n')));
+}
+
+// What a program said, and what to answer.
+struct Listener {
+  std::vector<std::string> said;
+  std::vector<std::string> printed;
+
+  ChildConversation with(std::function<Result<std::string>(std::string_view)> answer) {
+    return {.on_line = [this, answer](std::string_view line) -> Result<std::string> {
+              said.emplace_back(line);
+              return answer(line);
+            },
+            .on_error_line = [this](std::string_view line) { printed.emplace_back(line); }};
+  }
+};
+
+const std::map<std::string, std::string, std::less<>> kPath = {{"PATH", "/usr/bin:/bin"}};
+
+Result<std::string> nothing(std::string_view) { return std::string(); }
+
+TEST(ConverseWithChild, AnswersGoToTheProgramThatAsked) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view line) -> Result<std::string> {
+    return line.starts_with("ask") ? concat("answer to ", line, "\n") : "";
+  });
+  const auto child = converse_with_child(
+      shell("echo say; for i in 1 2; do echo ask $i; read a; echo got $a; done; echo p >&2; exit 3"), kPath,
+      {}, conversation);
+  ASSERT_TRUE(child);
+  EXPECT_THAT(listener.said,
+              testing::ElementsAre("say", "ask 1", "got answer to ask 1", "ask 2", "got answer to ask 2"));
+  EXPECT_THAT(listener.printed, testing::ElementsAre("p"));
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_EQ(child->error_tail, "p\n");
+}
+
+TEST(ConverseWithChild, AProgramThatReadsOnlySomeOfItsAnswerIsAnError) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view) -> Result<std::string> {
+    std::string longer_than_any_buffer(64 << 20, 'x');
+    errno = EPIPE;  // of an earlier call
+    return longer_than_any_buffer;
+  });
+  const auto child = converse_with_child(shell("echo one; sleep 5"), kPath, {}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_THAT(child.error().message, testing::HasSubstr("does not read its input"));
+}
+
+TEST(ConverseWithChild, AnErrorAboutALineEndsTheProgram) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view) -> Result<std::string> {
+    return Error{Code::kAborted, "enough"};
+  });
+  const auto child = converse_with_child(shell("echo one; sleep 1000"), kPath, {}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().message, "enough");
+}
+
+TEST(ConverseWithChild, AProgramThatIsStoppedMayEndByItself) {
+  for (const bool is_stubborn : {false, true}) {
+    Listener listener;
+    std::stop_source source;
+    const auto conversation = listener.with([&](std::string_view) {
+      source.request_stop();
+      return nothing("");
+    });
+    const std::string left = concat(testing::TempDir(), "/headrace-child-", getpid());
+    const std::string trap = is_stubborn ? "trap '' TERM" : concat("trap 'touch ", left, "; exit' TERM");
+    const auto child = converse_with_child(
+        shell(concat(trap, "; echo ready; while true; do sleep 0.01; done")), kPath,
+        {.stop = source.get_token(), .grace = std::chrono::milliseconds(is_stubborn ? 50 : 10'000)},
+        conversation);
+    ASSERT_FALSE(child);
+    EXPECT_EQ(child.error().code, Code::kCancelled);
+    EXPECT_EQ(std::filesystem::remove(left), !is_stubborn);
+  }
+}
+
+TEST(ConverseWithChild, BoundsALineAndSilence) {
+  Listener listener;
+  auto conversation = listener.with(nothing);
+  conversation.line_bytes_max = 1000;
+  const auto endless = converse_with_child(shell("exec cat /dev/zero"), kPath, {}, conversation);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, Code::kResourceExhausted);
+  conversation.silence_max = std::chrono::milliseconds(50);
+  const auto silent = converse_with_child(shell("exec sleep 1000"), kPath, {}, conversation);
+  ASSERT_FALSE(silent);
+  EXPECT_EQ(silent.error().code, Code::kDeadlineExceeded);
+}
+
+// Waits until a process has ended, and nobody has asked for its status.
+void wait_for_end(std::string_view process) {
+  std::string number, name, state;
+  while (state != "Z") {
+    std::ifstream(concat("/proc/", process, "/stat")) >> number >> name >> state;
+    std::this_thread::yield();
+  }
+}
+
+TEST(ConverseWithChild, HearsWhatAProgramSaysBeforeItsEnd) {
+  Listener listener;
+  const auto conversation = listener.with([&](std::string_view line) {
+    if (listener.said.size() == 1) wait_for_end(line);
+    return nothing("");
+  });
+  const std::string script =
+      "sleep 0.05; head -c 50000 /dev/zero | tr '\\0' x; echo; echo last; echo end >&2";
+  const auto child = converse_with_child(shell(kLeaveOneThatIsSilent + script), kPath, {}, conversation);
+  ASSERT_TRUE(child) << child.error().message;
+  ASSERT_EQ(listener.said.size(), 3U);
+  EXPECT_EQ(listener.said[1].size(), 50'000U);
+  EXPECT_EQ(listener.said[2], "last");
+  EXPECT_THAT(listener.printed, testing::ElementsAre("end"));
+  end_left(listener.said[0]);
+}
+
+TEST(ConverseWithChild, DoesNotListenToOneThatItsProgramLeft) {
+  Listener listener;
+  const auto conversation = listener.with([&](std::string_view) -> Result<std::string> {
+    if (listener.said.size() > 1000) return Error{Code::kAborted, "it listens on"};
+    return nothing("");
+  });
+  const auto child =
+      converse_with_child(shell(kLeaveOneThatPrints + "echo last; exit 3"), kPath, {}, conversation);
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(child->exit_status, 3);
+  EXPECT_THAT(listener.said, testing::Contains("last"));
+  end_left(listener.said[0]);
+}
+
+TEST(ConverseWithChild, EndsAProgramThatLeftItsGroup) {
+  Listener listener;
+  const auto conversation = listener.with([](std::string_view line) -> Result<std::string> {
+    return Error{Code::kAborted, std::string(line)};
+  });
+  const auto child = converse_with_child(
+      {"/usr/bin/perl", "-e",
+       R"($| = 1; $SIG{TERM} = "IGNORE"; setpgrp(0, $ARGV[0]); print "it has left\n"; sleep 1000)",
+       concat(getpgrp())},
+      kPath, {.grace = {}}, conversation);
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().message, "it has left");
+}
+
+TEST(ConverseWithChild, GivesLongLinesOfErrorsInPieces) {
+  Listener listener;
+  const auto child =
+      converse_with_child(shell("head -c 20000 /dev/zero | tr '\\0' x >&2; echo >&2; echo end >&2"), kPath,
+                          {}, listener.with(nothing));
+  ASSERT_TRUE(child);
+  EXPECT_EQ(join(listener.printed, "").size(), 20'003U);
+  EXPECT_EQ(listener.printed.back(), "end");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,30 @@
+#include "headrace/os/lock_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace headrace {
+namespace {
+
+// Whether the file that is open is still the one of that name: who held it before may have removed it.
+bool is_at(const FileDescriptor& file, const std::string& path) {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(file.get(), &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+FileDescriptor open_locked(const std::string& path, int flags) {
+  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) return file;
+  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file, path)) return file;
+  errno = EWOULDBLOCK;
+  return FileDescriptor();
+}
+
+}  // namespace headrace

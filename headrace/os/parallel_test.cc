@@ -1,0 +1,57 @@
+#include "headrace/os/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headrace/os/thread_refusal.h"
+
+namespace headrace {
+namespace {
+
+TEST(ParallelFor, VisitsEveryIndexOnce) {
+  for (int threads : {0, 1, 2, 7}) {
+    std::vector<std::atomic<int>> visits(100);
+    ASSERT_TRUE(parallel_for(threads, visits.size(), [&](std::size_t i) {
+      ++visits[i];
+      return Status{};
+    }));
+    for (const auto& count : visits) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(ParallelFor, ReturnsTheErrorOfTheLowestIndexAndStops) {
+  std::atomic<int> started{0};
+  const Status status = parallel_for(4, 100'000, [&](std::size_t i) -> Status {
+    ++started;
+    if (i == 10 || i == 11) return Error{Code::kDataLoss, std::to_string(i)};
+    return {};
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "10");
+  EXPECT_LT(started, 100'000);
+}
+
+TEST(ParallelFor, GoesOnWithTheThreadsThereAre) {
+  const ThreadRefusal refusal;
+  ASSERT_THROW(std::thread([] {}), std::system_error);
+  std::size_t visits = 0;
+  ASSERT_TRUE(parallel_for(4, 100, [&](std::size_t) {
+    ++visits;
+    return Status{};
+  }));
+  EXPECT_EQ(visits, 100U);
+}
+
+TEST(ParallelFor, ATaskThatRunsOutOfMemoryIsAnError) {
+  const Status status = parallel_for(2, 10, [](std::size_t) -> Status { throw std::bad_alloc(); });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace headrace
