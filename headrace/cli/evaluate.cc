@@ -13,17 +13,17 @@ namespace headrace {
 namespace {
 
 constexpr Positional kPositionals[] = {
-    {.name = "RUN", .sentence = "Run of headrace train, or a version of a named model."},
+    {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
 };
 
 constexpr Option kOptions[] = {
-    {.name = "data", .unit = "URL", .sentence = "Data set that headrace prepare published."},
+    {.name = "data", .unit = "URL", .sentence = "A dataset that headrace prepare published."},
     kSplitOption,
     {.name = "batch-size",
      .type = OptionType::kInteger,
      .default_value = "512",
      .unit = "records",
-     .sentence = "Records given to the model at once.",
+     .sentence = "Records per batch.",
      .minimum = 1,
      .maximum = 1'000'000},
     kOnCorruptOption,
@@ -145,10 +145,10 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kEvaluateCommand;
 const Command kEvaluateCommand = {
     .name = "evaluate",
-    .summary = "Measure a trained model on a split of a data set",
+    .summary = "Evaluate a trained model on a split of a dataset",
     .details =
-        "Gives loss, accuracy, precision, recall and F1 of each class, and the confusion matrix. The same "
-        "goes to RUN/evaluations/.\n"
+        "Prints loss, accuracy, precision, recall and F1 of each class, and the confusion matrix, and writes "
+        "them to RUN/evaluations/.\n"
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",

@@ -11,7 +11,7 @@
 namespace headrace {
 
 inline constexpr Option kSplitOption = {
-    .name = "split", .default_value = "test", .sentence = "Split of the data set."};
+    .name = "split", .default_value = "test", .sentence = "Split of the dataset."};
 inline constexpr Option kOnCorruptOption = {
     .name = "on-corrupt",
     .default_value = "fail",
