@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Connections to servers: the name is resolved, its addresses are tried in turn, a tunnel is made where
-/// there is a proxy, and hands are shaken where there is TLS. Every protocol stands on this.
+/// \file Connections to servers: resolves the name, tries its addresses in turn, passes a tunnel where there is
+/// a proxy, and shakes hands where there is TLS. Every protocol stands on this.
 ///
 ///   Connector connector({.ca_file = "/etc/ignite/ca.pem"});
 ///   HEADRACE_TRY(const std::unique_ptr<ByteStream> stream,
@@ -61,8 +61,8 @@ struct ConnectTarget {
   std::function<std::unique_ptr<Tunnel>(FileDescriptor socket, Tunnel::Time now)> begin_tunnel{};
 };
 
-/// What connections with the same TLS options share: known addresses, certificate authorities, the client's own
-/// certificate. Thread-safe.
+/// What connections with the same TLS options share: known addresses, certificate authorities, the client's
+/// own certificate. Thread-safe.
 class Connector {
  public:
   explicit Connector(TlsOptions tls = TlsOptions(), HostAddresses::Resolve resolver = resolve);

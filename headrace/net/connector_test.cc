@@ -20,8 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// A port of this machine at which connections are not accepted: what is sent there is answered by silence once
-// as many wait as may, which is when this has been made.
+// A port of this machine that answers nothing: as many connections as its queue holds wait there already.
 class BlackHole {
  public:
   BlackHole() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6). Internal to the
-/// HTTP client.
+/// \file The way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6). Internal to
+/// the HTTP client.
 
 #include <memory>
 
