@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Connections to servers: resolves the name, tries its addresses in turn, passes a tunnel where there is
-/// a proxy, and shakes hands where there is TLS. Every protocol stands on this.
+/// \file Connections to servers: resolves the name, tries its addresses in turn, passes a proxy's tunnel, and
+/// shakes hands where there is TLS. Every protocol uses this.
 ///
 ///   Connector connector({.ca_file = "/etc/ignite/ca.pem"});
 ///   HEADRACE_TRY(const std::unique_ptr<ByteStream> stream,
