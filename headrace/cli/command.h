@@ -5,7 +5,7 @@
 ///
 ///   namespace headrace {
 ///   namespace {
-///   constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The data set."}};
+///   constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The dataset."}};
 ///   constexpr Option kOptions[] = {{.name = "epochs", .type = OptionType::kInteger, .default_value = "10",
 ///                                   .unit = "epochs", .sentence = "How long to train.", .minimum = 1}};
 ///   Status run(CommandContext& context, const std::vector<std::string>& arguments,

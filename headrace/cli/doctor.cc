@@ -121,7 +121,7 @@ void examine_folder(CommandContext& context, const std::string& url, const Optio
   const std::string folder = object && *object ? parent_key(location->key) : location->key;
   if (options.flag("no-write")) {
     return report(
-        {"writing", Outcome::kOk, "not tried (--no-write), and so neither conditions, checksums nor speed"});
+        {"writing", Outcome::kOk, "not tested (--no-write), nor are conditions, checksums and speed"});
   }
   if (s3) examine_s3_checksums(location->url.authority, folder, *s3, call, report);
   examine_writes(*location->store, folder, {options.size_bytes("size"), call}, report);

@@ -75,7 +75,7 @@ void show(Console& console, const Location& run, const Evaluation& evaluation, c
           const std::string& object, double seconds) {
   for (const std::string& remark : evaluation.remarks) console.warn(remark);
   if (evaluation.corrupt_records > 0)
-    console.warn(concat(evaluation.corrupt_records, " records were left out as corrupt"));
+    console.warn(concat(evaluation.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
     nlohmann::json document = nlohmann::json::parse(object);
     document["run"] = run.url.text();
@@ -125,7 +125,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
 
 Status check(const OptionValues& values) {
   if (!values.has("data"))
-    return Error{Code::kInvalidArgument, "--data is missing: the URL of the data set to evaluate on"};
+    return Error{Code::kInvalidArgument, "--data is missing: the URL of the dataset to evaluate on"};
   return {};
 }
 

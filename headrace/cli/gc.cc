@@ -135,7 +135,7 @@ void show(Console& console, const Location& place, bool is_dry_run, const Collec
   if (found.too_young > 0)
     console.note(concat("left ", found.too_young, " that grew since; --older-than sets how long ago"));
   if (found.without_time > 0)
-    console.note(concat("left ", found.without_time, " of which the store does not say how old they are"));
+    console.note(concat("left ", found.without_time, " whose age the store does not report"));
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {

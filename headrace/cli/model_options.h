@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options that the commands over data sets and models share.
+/// \file Options that the commands over datasets and models share.
 
 #include <cstdio>
 #include <string>

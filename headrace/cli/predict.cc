@@ -135,7 +135,7 @@ Status predict_given_texts(CommandContext& context, const Location& run, const O
 void show(Console& console, const Location& output, const PredictResult& result, double seconds) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
-    console.warn(concat(result.corrupt_records, " records were left out as corrupt"));
+    console.warn(concat(result.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
     console.result(nlohmann::json{
         {"url", output.url.text()},

@@ -185,7 +185,7 @@ Result<std::unique_ptr<MapPool>> make_map_pool(CommandContext& context, const Pr
 /// \error kInvalidArgument
 Result<RejectLimit> parse_reject_limit(std::string_view text);
 
-/// What `--json` prints of a published data set, or what people read.
+/// What `--json` prints of a published dataset, or what people read.
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
 
 PrepareOptions prepare_options_from(const OptionValues& values);

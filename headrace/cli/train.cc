@@ -203,7 +203,7 @@ void show(Console& console, const Location& run, const TrainResult& result, doub
           const std::optional<NamedVersion>& named) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
-    console.warn(concat(result.corrupt_records, " records of each epoch were left out as corrupt"));
+    console.warn(concat(result.corrupt_records, " corrupt records of each epoch were left out"));
   if (console.json()) {
     console.result(result_to_json(run, result, seconds, named).dump());
     return;

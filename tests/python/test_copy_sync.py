@@ -371,7 +371,7 @@ def test_ls_takes_patterns(headrace, tree):
         f"{tree}/run-2/deep/a.txt",
     ]
     done = headrace("ls", f"{tree}/*.tfrecord", check=False)
-    assert done.returncode == 1 and "no object is as" in done.stderr
+    assert done.returncode == 1 and "no object matches" in done.stderr
     assert headrace("ls", f"{tree}/run-*/deep/*").stdout.split()[-1] == "run-2/deep/a.txt"
 
 
@@ -406,7 +406,7 @@ def test_cp_takes_patterns_and_keeps_names_below_their_folder(headrace, tree, tm
         "run-2/deep/a.txt",
     }
     done = headrace("cp", f"{tree}/*.none", tmp_path / "nothing", check=False)
-    assert done.returncode == 1 and "no object is as" in done.stderr
+    assert done.returncode == 1 and "no object matches" in done.stderr
 
 
 def test_rm_takes_patterns_and_asks(headrace, tree, place):
