@@ -161,7 +161,7 @@ def test_resume_copies_what_was_changed_and_kept_size_and_time(
 def test_without_a_cache_copies_are_compared_by_reading(headrace, source, place, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     done = headrace("cp", "-r", source, place.url, "--json")
-    assert "what is copied will not be remembered" in done.stderr
+    assert "copies will not be recorded in the journal" in done.stderr
     assert counts(headrace("sync", source, place.url, "--json")) == (0, 3, 0)
 
 
