@@ -194,8 +194,8 @@ Result<Manifest> parse_manifest(BytesView data) {
     if (version == 0) throw std::invalid_argument("version is 0; the first is 1");
     if (version > kManifestVersion) {
       return Error{Code::kUnimplemented,
-                   concat("the manifest has version ", version, "; this Headrace reads up to ", kManifestVersion,
-                          ": install a newer one")};
+                   concat("the manifest has version ", version, "; this Headrace reads up to ",
+                          kManifestVersion, ": install a newer one")};
     }
     if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,
