@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kStage = "prepare 4";
+constexpr std::string_view kStage = "prepare 5";
 constexpr std::string_view kEncoderKey = "encoder ";
 
 std::string_view duplicates_name(Duplicates duplicates) {
