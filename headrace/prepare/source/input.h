@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "headrace/prepare/source/known_inputs.h"
-#include "headrace/prepare/source/row_source.h"
+#include "headrace/prepare/row/row_source.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {

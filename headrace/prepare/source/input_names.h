@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "headrace/prepare/source/input.h"
-#include "headrace/prepare/source/layout.h"
+#include "headrace/prepare/archive/layout.h"
 
 namespace headrace {
 

@@ -1,0 +1,63 @@
+#pragma once
+
+/// \file The first kind of task: reads a slice of the input, settles where each row belongs, and keeps the
+/// rows sorted for those who write shards.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "headrace/prepare/map/mapped_source.h"
+#include "headrace/prepare/plan/plan.h"
+#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/extract/slice_receipt.h"
+
+namespace headrace {
+
+/// What a task works with. Borrowed; all of it may be used by several tasks at once.
+struct TaskContext {
+  const PreparePlan& plan;
+  std::string plan_digest;
+  const TextEncoders& encoders;
+  StoreRegistry& stores;
+  RunStore& runs;
+  Location output;
+  /// More rejected rows than this in one task end it.
+  std::uint64_t max_rejects = 0;
+  std::stop_token stop{};
+  /// Of a plan with a map, what runs it; publishing needs none.
+  MapPool* map = nullptr;
+  /// Of a trial, which takes the first rows of each slice: how many.
+  std::optional<std::uint64_t> trial_rows{};
+
+  std::string short_digest() const { return plan_digest.substr(0, 8); }
+  Location work_folder() const { return headrace::work_folder(output, plan_digest); }
+};
+
+/// Reads slice number `slice`, or finds the receipt of who did. `progress` is told bytes that were read since
+/// it was told last. Memory: some three times `kRunBytes`.
+/// \error kInvalidArgument     more rejects than allowed: names the first
+/// \error kFailedPrecondition  the input is not what the plan says
+/// \error kCancelled
+Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
+                                   const std::function<void(std::uint64_t)>& progress);
+
+/// Writes what the base has of each slice, for other processes that read it.
+Status write_pasts(const PreparePlan& plan, const Location& work);
+
+/// The receipt of who read a slice; none if nobody did, or with its rows in memory.
+Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice);
+
+/// The slices that have no receipt, ascending. Cost: a list.
+Result<std::vector<std::uint64_t>> unread_slices_of(const TaskContext& context);
+
+/// Rows are sorted, and written as one object, as soon as so many bytes of them have come together.
+inline constexpr std::uint64_t kRunBytes = 32 << 20;
+
+/// Of a slice, in the work folder.
+std::string slice_report_name(std::uint64_t slice);
+std::string slice_inputs_name(std::uint64_t slice);
+
+}  // namespace headrace
