@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/table/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
+#include "headrace/prepare/table/rows_test.h"
 
 namespace headrace {
 namespace {

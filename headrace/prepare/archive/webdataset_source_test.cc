@@ -7,8 +7,8 @@
 
 #include "headrace/codec/sample_path.h"
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/table/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
+#include "headrace/prepare/table/rows_test.h"
 
 namespace headrace {
 namespace {

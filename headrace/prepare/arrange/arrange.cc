@@ -4,7 +4,10 @@
 #include <set>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
+#include "headrace/prepare/extract/extract.h"
 #include "headrace/prepare/schema/split_name.h"
+#include "headrace/prepare/sort/run_store.h"
 
 namespace headrace {
 namespace {

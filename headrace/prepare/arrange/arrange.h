@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/prepare/extract/extract.h"
+#include "headrace/prepare/extract/slice_receipt.h"
+#include "headrace/prepare/extract/task_context.h"
+#include "headrace/prepare/schema/vocabularies.h"
 #include "headrace/prepare/source/rejects.h"
 
 namespace headrace {

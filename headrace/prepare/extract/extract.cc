@@ -6,15 +6,17 @@
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
-#include "headrace/prepare/row/byte_strings.h"
-#include "headrace/prepare/schema/label_value.h"
 #include "headrace/prepare/extract/order_keys.h"
-#include "headrace/prepare/source/rejects.h"
 #include "headrace/prepare/extract/report.h"
 #include "headrace/prepare/extract/row_batch.h"
-#include "headrace/prepare/sort/rows_builder.h"
+#include "headrace/prepare/map/mapped_source.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/schema/label_value.h"
 #include "headrace/prepare/schema/split_name.h"
 #include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/sort/rows_builder.h"
+#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/source/rejects.h"
 
 namespace headrace {
 namespace {

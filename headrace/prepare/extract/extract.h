@@ -6,35 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <vector>
 
-#include "headrace/prepare/map/mapped_source.h"
-#include "headrace/prepare/plan/plan.h"
-#include "headrace/prepare/sort/run_store.h"
 #include "headrace/prepare/extract/slice_receipt.h"
+#include "headrace/prepare/extract/task_context.h"
 
 namespace headrace {
-
-/// What a task works with. Borrowed; all of it may be used by several tasks at once.
-struct TaskContext {
-  const PreparePlan& plan;
-  std::string plan_digest;
-  const TextEncoders& encoders;
-  StoreRegistry& stores;
-  RunStore& runs;
-  Location output;
-  /// More rejected rows than this in one task end it.
-  std::uint64_t max_rejects = 0;
-  std::stop_token stop{};
-  /// Of a plan with a map, what runs it; publishing needs none.
-  MapPool* map = nullptr;
-  /// Of a trial, which takes the first rows of each slice: how many.
-  std::optional<std::uint64_t> trial_rows{};
-
-  std::string short_digest() const { return plan_digest.substr(0, 8); }
-  Location work_folder() const { return headrace::work_folder(output, plan_digest); }
-};
 
 /// Reads slice number `slice`, or finds the receipt of who did. `progress` is told bytes that were read since
 /// it was told last. Memory: some three times `kRunBytes`.

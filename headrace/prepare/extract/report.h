@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/prepare/schema/image_converter.h"
 #include "headrace/prepare/extract/json_lines_builder.h"
+#include "headrace/prepare/schema/image_converter.h"
 
 namespace headrace {
 

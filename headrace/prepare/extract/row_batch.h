@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "headrace/prepare/row/reference_reader.h"
-#include "headrace/prepare/sort/ordered_row.h"
 #include "headrace/prepare/schema/schema.h"
+#include "headrace/prepare/sort/ordered_row.h"
 
 namespace headrace {
 

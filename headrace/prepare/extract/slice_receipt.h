@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
+#include "headrace/prepare/sort/kept_run.h"
 #include "headrace/record/manifest.h"
 
 namespace headrace {
@@ -26,12 +27,6 @@ struct SplitTotals {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;             // of ids and cells
   std::uint64_t referenced_bytes = 0;  // as far as known
-};
-
-/// A rows object, docs/formats/rows.md.
-struct KeptRun {
-  std::string key;  // in the work folder
-  std::uint64_t size_bytes = 0;
 };
 
 /// Value → rows.

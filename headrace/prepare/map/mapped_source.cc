@@ -7,8 +7,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
-#include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/map/row_frame.h"
+#include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/row/reference_reader.h"
 #include "headrace/prepare/source/rejects.h"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "headrace/prepare/table/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
+#include "headrace/prepare/table/rows_test.h"
 
 namespace headrace {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/tar_builder_test.h"
-#include "headrace/prepare/table/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
+#include "headrace/prepare/table/rows_test.h"
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "headrace/prepare/plan/base_dataset.h"
-#include "headrace/prepare/write/record_maker.h"
 #include "headrace/prepare/schema/schema.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/track/configuration.h"

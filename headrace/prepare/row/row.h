@@ -47,6 +47,8 @@ struct NamedCell {
   Cell cell;
 };
 
+/// The most that one cell, a file of a folder, or a record may have, unless another limit is said.
+inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
 /// A row may have four times the bytes that a cell may: 256 MiB.
 constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
   return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);

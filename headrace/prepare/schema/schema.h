@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
-#include "headrace/prepare/schema/image_converter.h"
+#include "headrace/prepare/schema/image_steps.h"
 
 namespace headrace {
 

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "headrace/prepare/sort/kept_run.h"
 #include "headrace/prepare/sort/rows_reader.h"
-#include "headrace/prepare/extract/slice_receipt.h"
 #include "headrace/store/location.h"
 
 namespace headrace {

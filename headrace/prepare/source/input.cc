@@ -6,6 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/archive/archive_source.h"
+#include "headrace/prepare/archive/webdataset_source.h"
 #include "headrace/prepare/source/folder_digest.h"
 #include "headrace/prepare/source/folder_source.h"
 #include "headrace/prepare/source/input_names.h"
@@ -13,7 +14,6 @@
 #include "headrace/prepare/table/record_source.h"
 #include "headrace/prepare/table/staged_rows.h"
 #include "headrace/prepare/table/table_source.h"
-#include "headrace/prepare/archive/webdataset_source.h"
 #include "headrace/store/glob.h"
 #include "headrace/track/published_folder.h"
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "headrace/prepare/source/input.h"
 #include "headrace/prepare/table/row_parser.h"
 
 namespace headrace {

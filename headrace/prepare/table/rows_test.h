@@ -14,9 +14,9 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/prepare/row/byte_strings.h"
-#include "headrace/prepare/source/input.h"
 #include "headrace/prepare/table/row_parser.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 

@@ -6,10 +6,10 @@
 #include <unordered_map>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/schema/label_value.h"
 #include "headrace/prepare/schema/numbers.h"
-#include "headrace/prepare/extract/row_batch.h"
 
 namespace headrace {
 namespace {

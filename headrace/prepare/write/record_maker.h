@@ -12,19 +12,15 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/engine/encoder.h"
-#include "headrace/prepare/schema/image_converter.h"
 #include "headrace/prepare/row/row.h"
+#include "headrace/prepare/schema/image_converter.h"
 #include "headrace/prepare/schema/schema.h"
+#include "headrace/prepare/schema/text_encoders.h"
 #include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/schema/vocabularies.h"
 #include "headrace/record/example.h"
 
 namespace headrace {
-
-/// Feature → its values in the order of their ids.
-using Vocabularies = std::map<std::string, std::vector<std::string>>;
-/// Name as in the schema → encoder.
-using TextEncoders = std::map<std::string, std::shared_ptr<const TextEncoder>>;
 
 /// Why a row gives no record, or what was changed in it. Both texts empty: nothing to tell.
 struct RowRemark {

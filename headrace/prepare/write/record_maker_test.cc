@@ -10,8 +10,8 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/image/image_encoder.h"
 #include "headrace/engine/hash/hash_encoder.h"
-#include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/extract/row_batch.h"
+#include "headrace/prepare/row/byte_strings.h"
 
 namespace headrace {
 namespace {
