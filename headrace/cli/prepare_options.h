@@ -6,6 +6,7 @@
 #include "headrace/cli/encoder_options.h"
 #include "headrace/prepare/execute/prepare.h"
 #include "headrace/prepare/execute/shared_plan.h"
+#include "headrace/prepare/map/map_pool.h"
 
 namespace headrace {
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headrace/prepare/sort/run_store.h"
 #include "headrace/prepare/write/shard_writer.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

@@ -5,6 +5,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/prepare/map/map_pool.h"
+#include "headrace/prepare/sort/run_store.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {

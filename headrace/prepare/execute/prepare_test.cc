@@ -10,9 +10,11 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/prepare/execute/shared_plan.h"
 #include "headrace/prepare/plan/layout_schema.h"
+#include "headrace/prepare/sort/run_store.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/numbered.h"
 

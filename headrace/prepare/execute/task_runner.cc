@@ -5,6 +5,7 @@
 #include "headrace/base/text.h"
 #include "headrace/net/backoff.h"
 #include "headrace/os/parallel.h"
+#include "headrace/prepare/map/map_pool.h"
 
 namespace headrace {
 namespace {

@@ -17,6 +17,7 @@
 #include "headrace/prepare/sort/rows_builder.h"
 #include "headrace/prepare/sort/run_store.h"
 #include "headrace/prepare/source/rejects.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
 

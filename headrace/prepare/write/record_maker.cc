@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
 #include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/schema/label_value.h"

@@ -14,6 +14,7 @@
 #include "headrace/prepare/extract/report.h"
 #include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/sort/merged_rows.h"
+#include "headrace/prepare/sort/run_store.h"
 #include "headrace/prepare/write/shard_body.h"
 
 namespace headrace {
