@@ -15,17 +15,19 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-std::vector<std::string> read(const FilesInMemory& input, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
+std::vector<std::string> read_lines(const FilesInMemory& input,
+                                    std::uint64_t cell_limit_bytes = kCellLimitBytes) {
   return all_rows(*open_json_lines(input.files, cell_limit_bytes));
 }
 
-std::vector<std::string> read(std::string_view content, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
-  return read(FilesInMemory().add("a", content), cell_limit_bytes);
+std::vector<std::string> read_lines(std::string_view content,
+                                    std::uint64_t cell_limit_bytes = kCellLimitBytes) {
+  return read_lines(FilesInMemory().add("a", content), cell_limit_bytes);
 }
 
 // Of a file of one line.
 std::string row(std::string_view line, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
-  const auto rows = read(line, cell_limit_bytes);
+  const auto rows = read_lines(line, cell_limit_bytes);
   return rows.size() == 1 ? rows[0] : concat(rows.size(), " rows");
 }
 
@@ -60,24 +62,26 @@ TEST(JsonLinesSource, EscapesAreDecodedInTextsAndKeys) {
 }
 
 TEST(JsonLinesSource, LinesOfWhiteSpaceArePassedOverButCount) {
-  EXPECT_THAT(read("\n{\"a\":1}\r\n \t\r\n\n{\"a\":2}"), ElementsAre("0:2 a@1 a=i[1]", "0:5 a@15 a=i[2]"));
-  EXPECT_THAT(read(""), IsEmpty());
-  EXPECT_THAT(read("\n\n"), IsEmpty());
+  EXPECT_THAT(read_lines("\n{\"a\":1}\r\n \t\r\n\n{\"a\":2}"),
+              ElementsAre("0:2 a@1 a=i[1]", "0:5 a@15 a=i[2]"));
+  EXPECT_THAT(read_lines(""), IsEmpty());
+  EXPECT_THAT(read_lines("\n\n"), IsEmpty());
 }
 
 TEST(JsonLinesSource, AByteOrderMarkIsPassedOver) {
-  EXPECT_THAT(read("\xEF\xBB\xBF{\"a\":1}\n\xEF\xBB\xBF\n\xEF\xBB\xBF{\"a\":2}\n"),
+  EXPECT_THAT(read_lines("\xEF\xBB\xBF{\"a\":1}\n\xEF\xBB\xBF\n\xEF\xBB\xBF{\"a\":2}\n"),
               ElementsAre("0:1 a@0 a=i[1]", "0:3 a@15 a=i[2]"));
 }
 
 TEST(JsonLinesSource, Utf16IsAnErrorThatSaysSo) {
-  EXPECT_THAT(read(std::string("\xFF\xFE{\0\n\0", 6)),
+  EXPECT_THAT(read_lines(std::string("\xFF\xFE{\0\n\0", 6)),
               ElementsAre(HasSubstr("a is UTF-16, which is not read: convert it to UTF-8")));
 }
 
 TEST(JsonLinesSource, FilesFollowOneAnotherAndGzipIsTakenOff) {
   EXPECT_THAT(
-      read(FilesInMemory().add("x/a", "{\"a\":1}").add("b", "").add("c", gzipped("{\"c\":2}\n{\"d\":3}"))),
+      read_lines(
+          FilesInMemory().add("x/a", "{\"a\":1}").add("b", "").add("c", gzipped("{\"c\":2}\n{\"d\":3}"))),
       ElementsAre("0:1 x/a@0 a=i[1]", "2:1 c@0 c=i[2]", "2:2 c@8 d=i[3]"));
 }
 
@@ -99,7 +103,7 @@ TEST(JsonLinesSource, WhatIsNoObjectIsRejected) {
 }
 
 TEST(JsonLinesSource, WhatIsNotJsonIsRejectedWithThePlaceAndTheNextLineIsRead) {
-  const auto rows = read("{\"a\":1}\n{\"a\" 1}\n{\"a\":2}\n");
+  const auto rows = read_lines("{\"a\":1}\n{\"a\" 1}\n{\"a\":2}\n");
   ASSERT_THAT(rows, SizeIs(3));
   EXPECT_THAT(rows[1],
               AllOf(StartsWith("0:2 a@8 rejected: not JSON: line 2: column 6: "), HasSubstr("expected ':'")));
@@ -145,7 +149,7 @@ TEST(JsonLinesSource, DeepNestingIsRejected) {
   EXPECT_EQ(row("{\"a\":" + std::string(63, '[') + std::string(63, ']') + "}"),
             "0:1 a@0 a='" + std::string(63, '[') + std::string(63, ']') + "'");
   for (const std::size_t depth : {64, 1'000'000}) {
-    EXPECT_THAT(read("{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}\n{\"a\":1}"),
+    EXPECT_THAT(read_lines("{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}\n{\"a\":1}"),
                 ElementsAre("0:1 a@0 rejected: JSON that nests too deep: line 1: deeper than 64 levels",
                             HasSubstr("a=i[1]")));
   }
@@ -165,7 +169,7 @@ TEST(JsonLinesSource, WhatIsTooLargeIsRejectedAndTheNextLineIsRead) {
   EXPECT_THAT(row(R"({"a":[[1,2,3,4,5]]})", 9), HasSubstr("cell larger than the limit"));
   EXPECT_THAT(row(R"({"a":1,"b":2,"c":3,"d":4,"e":5})", 8),
               HasSubstr("row larger than the limit: line 1: numbers"));
-  EXPECT_THAT(read("{\"a\":\"" + std::string(4'000'000, 'x') + "\"}\n{\"a\":1}", 8),
+  EXPECT_THAT(read_lines("{\"a\":\"" + std::string(4'000'000, 'x') + "\"}\n{\"a\":1}", 8),
               ElementsAre("0:1 a@0 rejected: row larger than the limit: line 1: at most 32 bytes are read",
                           "0:2 a@4000009 a=i[1]"));
 }
@@ -179,12 +183,12 @@ TEST(JsonLinesSource, TooManyColumnsAreRejected) {
 
 TEST(JsonLinesSource, AFileThatIsCutOrChangedIsAnError) {
   const std::string whole = gzipped("{\"a\":1}\n");
-  EXPECT_THAT(read(whole.substr(0, whole.size() - 1)).back(),
+  EXPECT_THAT(read_lines(whole.substr(0, whole.size() - 1)).back(),
               StartsWith("DATA_LOSS reading memory://test/input/a"));
   FilesInMemory input;
   input.add("a", "{\"a\":1}\n");
   ASSERT_TRUE(write_text(*input.store, "input/a", "{\"a\":2}\n"));
-  EXPECT_THAT(read(input), ElementsAre(StartsWith("FAILED_PRECONDITION")));
+  EXPECT_THAT(read_lines(input), ElementsAre(StartsWith("FAILED_PRECONDITION")));
 }
 
 TEST(JsonLinesSource, RowsAreTheSameHoweverTheBytesAreCut) {
