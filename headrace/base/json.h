@@ -179,8 +179,8 @@ struct Json::Member {
 
 /// The value of a whole text, UTF-8. Of members of one name, the last counts. Integers beyond 64 bits become
 /// doubles. Time and memory: linear in the text.
-/// \error kDataLoss  it is no JSON (the message says where and why), nests deeper than kJsonDepthLimit, or has
-///                   a number beyond double's range
+/// \error kDataLoss  it is no JSON (the message says where and why), nests deeper than kJsonDepthLimit, or
+///                   has a number beyond double's range
 Result<Json> parse_json(std::string_view text);
 
 /// What `read` returns for the document: a Result or Status. Where it throws JsonError, that.

@@ -34,25 +34,25 @@ std::string receipt_to_text(const ShardReceipt& receipt) {
 }
 
 Result<ShardReceipt> parse_receipt(std::string_view text) {
-  return read_json(text, "damaged; start anew with --overwrite",
-                   [](const Json& document) -> Result<ShardReceipt> {
-                     ShardReceipt receipt;
-                     const auto part = [&](const char* name, std::optional<ManifestPart>& out) {
-                       if (document.contains(name)) out = manifest_part_from_json(document.at(name));
-                     };
-                     part("shard", receipt.shard);
-                     part("index", receipt.index);
-                     part("report", receipt.report);
-                     document.get_to("split", receipt.split);
-                     document.get_to("in", receipt.in);
-                     document.get_to("written", receipt.written);
-                     document.get_to("rejected", receipt.rejected);
-                     document.get_to("dropped", receipt.dropped);
-                     document.get_to("reasons", receipt.reasons);
-                     document.get_to("labels", receipt.labels);
-                     document.get_to("first_rejection", receipt.first_rejection);
-                     return receipt;
-                   });
+  const auto read = [](const Json& document) -> Result<ShardReceipt> {
+    ShardReceipt receipt;
+    const auto part = [&](const char* name, std::optional<ManifestPart>& out) {
+      if (document.contains(name)) out = manifest_part_from_json(document.at(name));
+    };
+    part("shard", receipt.shard);
+    part("index", receipt.index);
+    part("report", receipt.report);
+    document.get_to("split", receipt.split);
+    document.get_to("in", receipt.in);
+    document.get_to("written", receipt.written);
+    document.get_to("rejected", receipt.rejected);
+    document.get_to("dropped", receipt.dropped);
+    document.get_to("reasons", receipt.reasons);
+    document.get_to("labels", receipt.labels);
+    document.get_to("first_rejection", receipt.first_rejection);
+    return receipt;
+  };
+  return read_json(text, "damaged; start anew with --overwrite", read);
 }
 
 Location receipt_location(const TaskContext& context, const ShardTask& task) {

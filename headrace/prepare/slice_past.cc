@@ -47,17 +47,17 @@ std::string SlicePast::to_json() const {
 }
 
 Status SlicePast::read_json(std::string_view text) {
-  return headrace::read_json(
-      text, "damaged; begin anew with headrace plan", [&](const Json& document) -> Status {
-        std::vector<KnownInputs::Hashes> hashes;
-        for (const Json& pair : document.at("inputs").values())
-          hashes.emplace_back(pair.at(0).as<std::uint64_t>(), pair.at(1).as<std::uint64_t>());
-        inputs = KnownInputs(std::move(hashes));
-        for (const auto& [reason, rows] : document.at("rejected").members()) {
-          for (const Json& row : rows.values()) rejected.add(row.as<std::uint64_t>(), reason);
-        }
-        return {};
-      });
+  const auto read = [&](const Json& document) -> Status {
+    std::vector<KnownInputs::Hashes> hashes;
+    for (const Json& pair : document.at("inputs").values())
+      hashes.emplace_back(pair.at(0).as<std::uint64_t>(), pair.at(1).as<std::uint64_t>());
+    inputs = KnownInputs(std::move(hashes));
+    for (const auto& [reason, rows] : document.at("rejected").members()) {
+      for (const Json& row : rows.values()) rejected.add(row.as<std::uint64_t>(), reason);
+    }
+    return {};
+  };
+  return headrace::read_json(text, "damaged; begin anew with headrace plan", read);
 }
 
 }  // namespace headrace

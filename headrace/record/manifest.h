@@ -58,7 +58,7 @@ Result<Manifest> parse_manifest(BytesView data);
 
 /// One part, as a manifest holds it: for other objects that name parts.
 Json manifest_part_to_json(const ManifestPart& part);
-/// \throws JsonError  where parse_manifest says kDataLoss, but whether the data set is compressed is not known
+/// \throws JsonError  where parse_manifest says kDataLoss; whether the data set is compressed is not known
 ManifestPart manifest_part_from_json(const Json& from);
 
 struct FeatureSchema {
