@@ -157,11 +157,11 @@ const T& Json::boxed(std::string_view wanted) const {
   refuse("a value", wanted);
 }
 
-const std::string& Json::text() const { return boxed<std::string>("text"); }
-const Json::Array& Json::values() const { return boxed<Array>("array"); }
-const Json::Object& Json::members() const { return boxed<Object>("object"); }
-Json::Array& Json::values() { return const_cast<Array&>(std::as_const(*this).values()); }
-Json::Object& Json::members() { return const_cast<Object&>(std::as_const(*this).members()); }
+const std::string& Json::text() const& { return boxed<std::string>("text"); }
+const Json::Array& Json::values() const& { return boxed<Array>("array"); }
+const Json::Object& Json::members() const& { return boxed<Object>("object"); }
+Json::Array& Json::values() & { return const_cast<Array&>(std::as_const(*this).values()); }
+Json::Object& Json::members() & { return const_cast<Object&>(std::as_const(*this).members()); }
 
 bool Json::as_bool(std::string_view what) const {
   if (const auto* value = std::get_if<bool>(&value_)) return *value;

@@ -91,11 +91,14 @@ class Json {
   bool is_object() const { return std::holds_alternative<Box<Object>>(value_); }
 
   /// \throws JsonError  it is none
-  const std::string& text() const;
-  const Array& values() const;
-  const Object& members() const;
-  Array& values();
-  Object& members();
+  const std::string& text() const&;
+  const Array& values() const&;
+  const Object& members() const&;
+  Array& values() &;
+  Object& members() &;
+  std::string text() && { return std::move(const_cast<std::string&>(std::as_const(*this).text())); }
+  Array values() && { return std::move(values()); }
+  Object members() && { return std::move(members()); }
 
   /// As bool, an integer type (never rounded, never wrapped), double or float (of any number), std::string,
   /// or a std::vector or std::map by name of such. `what` it is called in the message.

@@ -76,6 +76,13 @@ TEST(Json, ValuesAreReadAsTheirTypeAndNeverRoundedOrWrapped) {
   EXPECT_THROW(document.at("t").values(), JsonError);
 }
 
+TEST(Json, WhatATemporaryHoldsOutlivesIt) {
+  std::string seen;
+  for (const Json& value : parsed(R"(["a long text that is not kept inside of its string","b"])").values())
+    seen += value.text();
+  EXPECT_EQ(seen, "a long text that is not kept inside of its stringb");
+}
+
 TEST(Json, WhatIsAbsentIsNullToWhoLooks) {
   const Json document = parsed(R"({"a":1})");
   EXPECT_TRUE(document["b"]["c"].is_null());

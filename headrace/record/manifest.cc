@@ -77,7 +77,8 @@ ManifestPart part_from_json(const Json& from, PartSums& sums) {
   if (from.contains("index")) part.index = key_from_json(from.at("index"));
   add_up(sums.stored_bytes, part.size_bytes, "sizes", part.key);
   add_up(sums.records, part.records.value_or(0), "records", part.key);
-  for (const Json& block : from.get_or("blocks", Json::array()).values()) {
+  const Json blocks = from.get_or("blocks", Json::array());
+  for (const Json& block : blocks.values()) {
     part.blocks.push_back(
         {number(block.at(0), "a block"), number(block.at(1), "a block"), number(block.at(2), "a block")});
     add_up(sums.stream_bytes, part.blocks.back().stream_bytes, "uncompressed sizes", part.key);
