@@ -81,8 +81,9 @@ Status decode(const std::string& path, std::uint64_t repeat_count) {
     HEADRACE_TRY(sum, repeats.time([&] { return decode_all(records, decoder, batch); }));
   }
   Json out = repeats.to_json();
-  out.update(
-      {{"examples", records.size() / kBatchSize * kBatchSize}, {"bytes", stream.size()}, {"sum", sum}});
+  out["examples"] = records.size() / kBatchSize * kBatchSize;
+  out["bytes"] = stream.size();
+  out["sum"] = sum;
   std::cout << out.dump() << "\n";
   return {};
 }

@@ -211,7 +211,8 @@ Status run(const std::vector<std::string>& arguments) {
   std::size_t bytes = 0;
   for (const Bytes& file : files) bytes += file.size();
   Json out = repeats.to_json();
-  out.update({{"records", files.size()}, {"file_bytes", bytes / files.size()}});
+  out["records"] = files.size();
+  out["file_bytes"] = bytes / files.size();
   std::cout << out.dump() << "\n";
   return {};
 }

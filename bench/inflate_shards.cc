@@ -140,7 +140,8 @@ Status run(const std::vector<std::string>& arguments) {
     }));
   }
   Json out = repeats.to_json();
-  out.update({{"examples", work.counts().examples}, {"bytes", work.counts().bytes}});
+  out["examples"] = work.counts().examples;
+  out["bytes"] = work.counts().bytes;
   std::cout << out.dump() << "\n";
   return {};
 }

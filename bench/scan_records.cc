@@ -103,7 +103,10 @@ Status run(const std::vector<std::string>& arguments) {
   }
   Json out = repeats.to_json();
   out["bytes"] = counts.bytes;
-  if (arguments[0] == "scan") out.update({{"records", counts.records}, {"data_bytes", counts.data_bytes}});
+  if (arguments[0] == "scan") {
+    out["records"] = counts.records;
+    out["data_bytes"] = counts.data_bytes;
+  }
   std::cout << out.dump() << "\n";
   return {};
 }

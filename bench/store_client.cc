@@ -174,7 +174,7 @@ Result<Json> measure(const Arguments& arguments) {
 int main(int argc, char** argv) {
   try {
     const auto measured = headrace::measure({argv + 1, argv + argc});
-    if (measured) std::cout << *measured << "\n";
+    if (measured) std::cout << measured->dump() << "\n";
     if (!measured) std::fprintf(stderr, "%s\n", measured.error().message.c_str());
     return measured ? 0 : 1;
   } catch (const std::exception& wrong) {

@@ -32,6 +32,10 @@ ImageSize size_of(const Json& json) {
   return {json.at(0).as<std::uint32_t>(), json.at(1).as<std::uint32_t>()};
 }
 
+RgbColor background_of(const Json& json) {
+  return {json.at(0).as<std::uint8_t>(), json.at(1).as<std::uint8_t>(), json.at(2).as<std::uint8_t>()};
+}
+
 // What all steps share, as in a program that goes through many images.
 struct Steps {
   ImageDecoder decoder;
@@ -51,7 +55,7 @@ Result<Json> header(const Json& step) {
 Result<Json> decode(Steps& steps, const Json& step) {
   DecodeOptions options = {.channels = step.get_or("channels", 0U),
                            .is_upright = step.get_or("upright", true)};
-  if (step.contains("background")) options.background = step["background"].get<RgbColor>();
+  if (step.contains("background")) options.background = background_of(step["background"]);
   if (step.contains("at_least")) options.at_least = size_of(step["at_least"]);
   HEADRACE_CHECK(steps.decoder.decode(read_file(step.get<std::string>("file")), options, steps.image));
   const PixelsView pixels = steps.image.view();
