@@ -90,7 +90,7 @@ Configuration plan_configuration(const PreparePlan& plan) {
 namespace {
 
 Error damaged_plan(std::string_view what) {
-  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start anew with --overwrite")};
+  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start over with --overwrite")};
 }
 
 // But for what it continues.
@@ -204,7 +204,7 @@ Result<std::vector<Slice>> parse_slices(std::string_view text) {
     }
     return slices;
   };
-  return read_json(text, "the plan's slices are damaged; start anew with --overwrite", read);
+  return read_json(text, "the plan's slices are damaged; start over with --overwrite", read);
 }
 
 }  // namespace headrace

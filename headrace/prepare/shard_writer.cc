@@ -52,7 +52,7 @@ Result<ShardReceipt> parse_receipt(std::string_view text) {
     document.get_to("first_rejection", receipt.first_rejection);
     return receipt;
   };
-  return read_json(text, "damaged; start anew with --overwrite", read);
+  return read_json(text, "damaged; start over with --overwrite", read);
 }
 
 Location receipt_location(const TaskContext& context, const ShardTask& task) {
@@ -154,7 +154,7 @@ class ShardTaskRun {
     const std::vector<InputFile>& files = context_.plan.input.slices[row.slice].files;
     if (files.empty() || row.row.place.file < files.size()) return {};
     return Error{Code::kDataLoss, concat("the sorted row ", row.row.id, " is of file ", row.row.place.file,
-                                         " of a slice of ", files.size(), "; start anew with --overwrite")};
+                                         " of a slice of ", files.size(), "; start over with --overwrite")};
   }
 
   void tell() {
@@ -338,7 +338,7 @@ Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const
       (!receipt->shard || (receipt->shard->key == name && receipt->index->key == name + ".index"));
   if (!is_of_task) {
     return Error{Code::kDataLoss,
-                 concat(place.describe(), " is not what was written; start anew with --overwrite")};
+                 concat(place.describe(), " is not what was written; start over with --overwrite")};
   }
   HEADRACE_TRY(const bool holds, is_there(context.output, *receipt));
   if (!holds) return std::optional<ShardReceipt>();

@@ -6,7 +6,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kComplaint = "the receipt of a slice is damaged; start anew with --overwrite";
+constexpr std::string_view kComplaint = "the receipt of a slice is damaged; start over with --overwrite";
 
 }  // namespace
 

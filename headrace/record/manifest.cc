@@ -97,7 +97,7 @@ std::vector<ManifestPart> parts_from_json(const Json& from, bool is_plain) {
     for (const ShardBlock& block : parts.back().blocks) {
       if (!is_plain || block.stored_bytes == block.stream_bytes) continue;
       throw JsonError(concat("the blocks of ", parts.back().key,
-                             " have another size as stored, but the data set is not compressed"));
+                             " have another size as stored, but the dataset is not compressed"));
     }
   }
   return parts;
@@ -135,7 +135,7 @@ std::string serialize_manifest(const Manifest& manifest) {
 Result<Manifest> parse_manifest(BytesView data) {
   auto parsed = parse_json(as_text(data));
   if (!parsed || !parsed->is_object())
-    return Error{Code::kDataLoss, "the manifest is not a JSON object; it was cut or overwritten"};
+    return Error{Code::kDataLoss, "the manifest is not a JSON object; it was truncated or overwritten"};
   if ((*parsed)["format"] != kFormat) return Error{Code::kDataLoss, "the object is no headrace.manifest"};
   return read_document(*parsed, not_as_documented("manifest"), [&](const Json& document) -> Result<Manifest> {
     const auto version = document.get<std::uint64_t>("version");
@@ -148,7 +148,7 @@ Result<Manifest> parse_manifest(BytesView data) {
     if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,
                    "the manifest's checksum does not match: it was altered or damaged; restore it from a "
-                   "copy, or make the folder anew with --overwrite"};
+                   "copy, or make the folder again with --overwrite"};
     }
     Manifest manifest;
     manifest.kind = document.get<std::string>("kind");
@@ -231,7 +231,7 @@ Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
     out.seed = from.get<std::uint64_t>("seed");
     return out;
   };
-  return read_json(text, not_as_documented("data set's attributes"), read);
+  return read_json(text, not_as_documented("dataset's attributes"), read);
 }
 
 }  // namespace headrace

@@ -148,7 +148,7 @@ TEST(Manifest, APartLiesWithinTheFolder) {
     manifest.parts[1].key = wrong;
     const Error error = error_of(serialize_manifest(manifest));
     EXPECT_EQ(error.code, Code::kDataLoss);
-    EXPECT_THAT(error.message, testing::HasSubstr("is no key")) << wrong;
+    EXPECT_THAT(error.message, testing::HasSubstr("is not a valid key")) << wrong;
     EXPECT_THROW(manifest_part_from_json(manifest_part_to_json(manifest.parts[1])), JsonError);
   }
   Manifest manifest = example();

@@ -37,7 +37,7 @@ Result<Configuration> read_configuration(const Location& object) {
   const std::string_view text = as_text(read.data);
   const Json document = parse_json(text).value_or(Json());
   if (!document.is_object())
-    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
+    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start over with --overwrite")};
   Configuration configuration;
   for (const auto& [name, value] : document.members())
     configuration[name] = value.is_string() ? value.text() : value.dump();
@@ -51,7 +51,7 @@ Status check_configuration(const Location& object, const Configuration& configur
       Code::kFailedPrecondition,
       concat(object.describe(),
              " was started with another configuration: ", differences(previous, configuration),
-             ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
+             ". Give the same options to continue, another URL to keep both, or --overwrite to start over")};
 }
 
 Status replace_configuration(const Location& object, const Configuration& configuration) {

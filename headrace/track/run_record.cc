@@ -35,7 +35,7 @@ std::string seal(Json document, std::string_view format, std::string_view run_id
 Result<Json> unseal(BytesView data, std::string_view format) {
   const Json document = parse_json(as_text(data)).value_or(Json());
   if (!document.is_object() || document["format"] != format)
-    return Error{Code::kDataLoss, concat("the object is no ", format, "; it was cut or overwritten")};
+    return Error{Code::kDataLoss, concat("the object is no ", format, "; it was truncated or overwritten")};
   const Json& version = document["version"];
   if (version.is_unsigned() && version.as<std::uint64_t>() > kVersion) {
     return Error{Code::kUnimplemented,
