@@ -108,7 +108,7 @@ std::optional<JsonFault> feed(std::string_view text, Handler& handler) {
   if (const auto offset = find_too_deep(text)) {
     return JsonFault{JsonFault::Kind::kTooDeep,
                      concat("the JSON text nests deeper than ", kJsonDepthLimit, " levels at offset ",
-                            *offset, ": nothing of Headrace's does")};
+                            *offset, ", which Headrace never writes")};
   }
   if (Library::sax_parse(text.begin(), text.end(), &handler)) return std::nullopt;
   return std::move(handler.fault);
@@ -137,7 +137,7 @@ Json::Json(std::string text) : value_(Box<std::string>(std::move(text))) {}
 Json::Json(Array values) : value_(Box<Array>(std::move(values))) {}
 Json::Json(Object members) : value_(Box<Object>(std::move(members))) {}
 Json::Json(const Json& other) = default;
-Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(const Json& other) { return *this = Json(other); }  // `other` may lie in this
 Json& Json::operator=(Json&& other) noexcept {
   auto value = std::exchange(other.value_, nullptr);  // `other` may lie in this
   value_ = std::move(value);

@@ -111,6 +111,11 @@ TEST(Json, CopiesAreApartAndAValueMayTakeOneOfItsOwn) {
   one = std::move(moved);
   one = std::move(one["a"]);
   EXPECT_EQ(one, 2);
+  one = {{"inner", {{"b", 3}}}};
+  one = one["inner"];
+  EXPECT_EQ(one.dump(), R"({"b":3})");
+  one = one["b"];
+  EXPECT_EQ(one, 3);
 }
 
 TEST(ParseJson, SaysWhereATextIsNoJson) {

@@ -57,7 +57,7 @@ Status SlicePast::read_json(std::string_view text) {
     }
     return {};
   };
-  return headrace::read_json(text, "damaged; begin anew with headrace plan", read);
+  return headrace::read_json(text, "damaged; start over with headrace plan", read);
 }
 
 }  // namespace headrace
