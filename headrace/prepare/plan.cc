@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kStage = "prepare 4";
+constexpr std::string_view kStage = "prepare 5";
 constexpr std::string_view kEncoderKey = "encoder ";
 
 std::string_view duplicates_name(Duplicates duplicates) {
