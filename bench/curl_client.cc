@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     client.read(into, chunk);  // unmeasured
     headrace::Repeats repeats;
     for (int left = std::stoi(argv[5]); left > 0; --left) repeats.time([&] { client.read(into, chunk); });
-    std::cout << repeats.to_json() << "\n";
+    std::cout << repeats.to_json().dump() << "\n";
     return 0;
   } catch (const std::exception& wrong) {
     std::cerr << wrong.what() << "\n";

@@ -80,10 +80,11 @@ Status decode(const std::string& path, std::uint64_t repeat_count) {
   for (std::uint64_t i = 0; i < repeat_count; ++i) {
     HEADRACE_TRY(sum, repeats.time([&] { return decode_all(records, decoder, batch); }));
   }
-  nlohmann::json out = repeats.to_json();
-  out.update(
-      {{"examples", records.size() / kBatchSize * kBatchSize}, {"bytes", stream.size()}, {"sum", sum}});
-  std::cout << out << "\n";
+  Json out = repeats.to_json();
+  out["examples"] = records.size() / kBatchSize * kBatchSize;
+  out["bytes"] = stream.size();
+  out["sum"] = sum;
+  std::cout << out.dump() << "\n";
   return {};
 }
 

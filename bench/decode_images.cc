@@ -210,9 +210,10 @@ Status run(const std::vector<std::string>& arguments) {
   for (std::uint64_t i = 0; i < *number; ++i) HEADRACE_CHECK(repeats.time(decode_all));
   std::size_t bytes = 0;
   for (const Bytes& file : files) bytes += file.size();
-  nlohmann::json out = repeats.to_json();
-  out.update({{"records", files.size()}, {"file_bytes", bytes / files.size()}});
-  std::cout << out << "\n";
+  Json out = repeats.to_json();
+  out["records"] = files.size();
+  out["file_bytes"] = bytes / files.size();
+  std::cout << out.dump() << "\n";
   return {};
 }
 

@@ -139,9 +139,10 @@ Status run(const std::vector<std::string>& arguments) {
       return arguments[0] == "inflate" ? work.inflate_all() : work.scan_all();
     }));
   }
-  nlohmann::json out = repeats.to_json();
-  out.update({{"examples", work.counts().examples}, {"bytes", work.counts().bytes}});
-  std::cout << out << "\n";
+  Json out = repeats.to_json();
+  out["examples"] = work.counts().examples;
+  out["bytes"] = work.counts().bytes;
+  std::cout << out.dump() << "\n";
   return {};
 }
 

@@ -20,11 +20,11 @@
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <thread>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/os/file_descriptor.h"
 
@@ -72,7 +72,7 @@ class LateRelay {
     }
   }
 
-  nlohmann::json account() const { return {{"requests", requests_.load()}, {"late", late_.load()}}; }
+  Json account() const { return {{"requests", requests_.load()}, {"late", late_.load()}}; }
 
   static sockaddr_in local(std::uint16_t port) {
     return {.sin_family = AF_INET,
@@ -177,7 +177,7 @@ int run(char** argv) {
   }).detach();
   while (std::cin.get() != EOF) {
   }
-  std::cout << relay.account() << std::endl;
+  std::cout << relay.account().dump() << std::endl;
   std::_Exit(0);  // with its threads, which wait for clients
 }
 

@@ -10,8 +10,8 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/filesystem/log_file.h"
 #include "headrace/record/event.h"
 #include "headrace/store/layers/metered.h"
@@ -62,9 +62,10 @@ Status run() {
   HEADRACE_CHECK(log->close());
 
   HEADRACE_TRY(const auto objects, list_all(*location.store, location.key));
-  std::cout << nlohmann::json{{"logged_bytes", logged_bytes},
-                              {"sent_bytes", metrics->of(StoreOperation::kWrite).moved_bytes},
-                              {"objects", objects.size()}}
+  std::cout << Json{{"logged_bytes", logged_bytes},
+                    {"sent_bytes", metrics->of(StoreOperation::kWrite).moved_bytes},
+                    {"objects", objects.size()}}
+                   .dump()
             << "\n";
   return {};
 }

@@ -98,8 +98,7 @@ Status write(const Location& folder, std::uint64_t records, std::uint64_t shard_
 
 Status read(const Location& folder, int repeats, int threads) {
   HEADRACE_TRY(const auto dataset, Dataset::open(folder, {}));
-  nlohmann::json cpu_s = nlohmann::json::array(), wall_s = nlohmann::json::array(),
-                 stages = nlohmann::json::array();
+  Json cpu_s = Json::array(), wall_s = Json::array(), stages = Json::array();
   std::uint64_t records = 0, most_kib = 0;
   double sum = 0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -128,9 +127,9 @@ Status read(const Location& folder, int repeats, int threads) {
     cpu_s.push_back(seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
     wall_s.push_back(seconds(CLOCK_MONOTONIC) - wall);
   }
-  std::cout << nlohmann::json{{"records", records},        {"cpu_s", cpu_s},
-                              {"wall_s", wall_s},          {"stages", stages},
-                              {"anonymous_kib", most_kib}, {"sum", sum}}
+  std::cout << Json{{"records", records},        {"cpu_s", cpu_s}, {"wall_s", wall_s}, {"stages", stages},
+                    {"anonymous_kib", most_kib}, {"sum", sum}}
+                   .dump()
             << "\n";
   return {};
 }

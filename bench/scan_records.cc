@@ -101,10 +101,13 @@ Status run(const std::vector<std::string>& arguments) {
                                     : read_plainly(arguments[1].substr(std::strlen("file://")), *first);
     }));
   }
-  nlohmann::json out = repeats.to_json();
+  Json out = repeats.to_json();
   out["bytes"] = counts.bytes;
-  if (arguments[0] == "scan") out.update({{"records", counts.records}, {"data_bytes", counts.data_bytes}});
-  std::cout << out << "\n";
+  if (arguments[0] == "scan") {
+    out["records"] = counts.records;
+    out["data_bytes"] = counts.data_bytes;
+  }
+  std::cout << out.dump() << "\n";
   return {};
 }
 

@@ -162,12 +162,13 @@ Status open(StoreRegistry& registry) {
   const std::vector<SourcePosition> rows = plan.rows(plan.batches_per_epoch() / 2);
   const SourceRecord found = source->at(rows.front().epoch, rows.front().position);
   const double wall_s = seconds(CLOCK_MONOTONIC) - start;
-  std::cout << nlohmann::json{{"records", dataset->record_count()},
-                              {"blocks", dataset->blocks().size()},
-                              {"wall_s", wall_s},
-                              {"resident_before_bytes", before},
-                              {"resident_bytes", most_resident_bytes()},
-                              {"some_record", concat(found.shard, ":", found.record)}}
+  std::cout << Json{{"records", dataset->record_count()},
+                    {"blocks", dataset->blocks().size()},
+                    {"wall_s", wall_s},
+                    {"resident_before_bytes", before},
+                    {"resident_bytes", most_resident_bytes()},
+                    {"some_record", concat(found.shard, ":", found.record)}}
+                   .dump()
             << "\n";
   return {};
 }
@@ -178,7 +179,7 @@ Status resume(StoreRegistry& registry, std::uint64_t repeats) {
   const std::vector<LoaderSource> sources = {{.dataset = dataset}};
   std::mt19937_64 random(kSeed);
   const std::uint64_t batches = kShards * kShardRecords / kBatchSize;
-  nlohmann::json resume_s = nlohmann::json::array(), first_batch_s = nlohmann::json::array();
+  Json resume_s = Json::array(), first_batch_s = Json::array();
   std::size_t state_bytes = 0;
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     LoaderOptions options = options_of_label(1);
@@ -194,10 +195,9 @@ Status resume(StoreRegistry& registry, std::uint64_t repeats) {
     if (!batch || batch->number != position.batch) return Error{Code::kInternal, "another batch came"};
     first_batch_s.push_back(seconds(CLOCK_MONOTONIC) - start);
   }
-  std::cout << nlohmann::json{{"state_bytes", state_bytes},
-                              {"resume_s", resume_s},
-                              {"first_batch_s", first_batch_s}}
-            << "\n";
+  std::cout
+      << Json{{"state_bytes", state_bytes}, {"resume_s", resume_s}, {"first_batch_s", first_batch_s}}.dump()
+      << "\n";
   return {};
 }
 
@@ -215,10 +215,11 @@ Status fetch(StoreRegistry& registry, const std::string& url) {
     if (!batch) break;
     records += batch->records;
   }
-  std::cout << nlohmann::json{{"records", records},
-                              {"shard_bytes", shard_bytes},
-                              {"fetched_bytes", store->bytes.load()},
-                              {"reads", store->reads.load()}}
+  std::cout << Json{{"records", records},
+                    {"shard_bytes", shard_bytes},
+                    {"fetched_bytes", store->bytes.load()},
+                    {"reads", store->reads.load()}}
+                   .dump()
             << "\n";
   return {};
 }

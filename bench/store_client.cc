@@ -28,7 +28,6 @@ namespace headrace {
 namespace {
 
 using Arguments = std::vector<std::string>;
-using nlohmann::json;
 
 std::size_t number(const Arguments& arguments, std::size_t at) {
   const auto value = parse_number<std::size_t>(arguments.at(at));
@@ -37,7 +36,7 @@ std::size_t number(const Arguments& arguments, std::size_t at) {
 }
 
 // Once unmeasured, then so many times.
-Result<json> measured(std::size_t times, const std::function<Status()>& work) {
+Result<Json> measured(std::size_t times, const std::function<Status()>& work) {
   HEADRACE_CHECK(work());
   Repeats repeats;
   for (std::size_t i = 0; i < times; ++i) HEADRACE_CHECK(repeats.time(work));
@@ -54,12 +53,12 @@ Bytes noise(std::size_t size) {
   return bytes;
 }
 
-Result<json> read(const Location& object, const Arguments& arguments) {
+Result<Json> read(const Location& object, const Arguments& arguments) {
   Bytes target(number(arguments, 2));
   return measured(number(arguments, 3), [&] { return read_exactly(*object.store, object.key, target, {}); });
 }
 
-Result<json> write(const Location& object, const Arguments& arguments) {
+Result<Json> write(const Location& object, const Arguments& arguments) {
   const Bytes data = noise(number(arguments, 2));
   return measured(number(arguments, 3), [&]() -> Status {
     HEADRACE_CHECK(object.store->write(object.key, data, {}));
@@ -67,7 +66,7 @@ Result<json> write(const Location& object, const Arguments& arguments) {
   });
 }
 
-Result<json> read_many(const Location& objects, const Arguments& arguments) {
+Result<Json> read_many(const Location& objects, const Arguments& arguments) {
   const std::size_t count = number(arguments, 2), size = number(arguments, 3);
   Bytes target(count * size);
   std::vector<ReadRequest> requests;
@@ -81,7 +80,7 @@ Result<json> read_many(const Location& objects, const Arguments& arguments) {
 }
 
 // All ranges of one object in one call.
-Result<json> queue(const Location& object, const Arguments& arguments) {
+Result<Json> queue(const Location& object, const Arguments& arguments) {
   const std::size_t count = number(arguments, 2), size = number(arguments, 3);
   Bytes target(count * size);
   std::vector<ReadRequest> requests;
@@ -90,7 +89,7 @@ Result<json> queue(const Location& object, const Arguments& arguments) {
         {.key = object.key, .offset_bytes = at, .target = MutableBytesView(target).subspan(at, size)});
   }
   HEADRACE_CHECK(object.store->read_many(requests, {}));
-  return json::object();
+  return Json::object();
 }
 
 Result<std::vector<std::string>> lines_of(const std::string& path) {
@@ -109,7 +108,7 @@ Result<RawServer> raw_server(const Arguments& arguments) {
   return RawServer{arguments[1].substr(0, colon), *port, arguments.at(2) == "tls"};
 }
 
-Result<json> raw_read(const Arguments& arguments) {
+Result<Json> raw_read(const Arguments& arguments) {
   HEADRACE_TRY(const RawServer server, raw_server(arguments));
   const std::size_t chunk = number(arguments, 4), size = number(arguments, 6);
   Bytes target(size);
@@ -124,7 +123,7 @@ Result<json> raw_read(const Arguments& arguments) {
   return measured(number(arguments, 7), [&] { return client.run(requests); });
 }
 
-Result<json> raw_write(const Arguments& arguments) {
+Result<Json> raw_write(const Arguments& arguments) {
   HEADRACE_TRY(const RawServer server, raw_server(arguments));
   HEADRACE_TRY(const std::vector<std::string> targets, lines_of(arguments.at(5)));
   const std::size_t chunk = number(arguments, 4);
@@ -144,7 +143,7 @@ Result<json> raw_write(const Arguments& arguments) {
 }
 
 // Seconds of each of many reads, one after the other; and what was sent for them.
-Result<json> latency(const Location& object, const Arguments& arguments) {
+Result<Json> latency(const Location& object, const Arguments& arguments) {
   Bytes target(number(arguments, 2));
   std::vector<double> wall_s;
   for (std::size_t i = 0; i < number(arguments, 3); ++i) {
@@ -152,10 +151,10 @@ Result<json> latency(const Location& object, const Arguments& arguments) {
     HEADRACE_CHECK(read_exactly(*object.store, object.key, target, {}));
     wall_s.push_back(seconds(CLOCK_MONOTONIC) - begin);
   }
-  return json({{"wall_s", wall_s}});
+  return Json({{"wall_s", wall_s}});
 }
 
-Result<json> measure(const Arguments& arguments) {
+Result<Json> measure(const Arguments& arguments) {
   const std::string& what = arguments.at(0);
   if (what == "raw_read") return raw_read(arguments);
   if (what == "raw_write") return raw_write(arguments);
@@ -175,7 +174,7 @@ Result<json> measure(const Arguments& arguments) {
 int main(int argc, char** argv) {
   try {
     const auto measured = headrace::measure({argv + 1, argv + argc});
-    if (measured) std::cout << *measured << "\n";
+    if (measured) std::cout << measured->dump() << "\n";
     if (!measured) std::fprintf(stderr, "%s\n", measured.error().message.c_str());
     return measured ? 0 : 1;
   } catch (const std::exception& wrong) {

@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/store/registry.h"
@@ -104,11 +104,12 @@ Status run(const std::string& model_folder, const std::string& data, std::uint64
   MetricSums sums({"examples", "accuracy"});
   HEADRACE_TRY(const std::vector<double> cached_s, from_memory(step, cached, steps, epochs, sums));
   HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, epochs, sums));
-  std::cout << nlohmann::json{{"steps", steps},
-                              {"shards_s", shards_s},
-                              {"cached_s", cached_s},
-                              {"anonymous_before_kib", before_kib},
-                              {"anonymous_kib", anonymous_kib()}}
+  std::cout << Json{{"steps", steps},
+                    {"shards_s", shards_s},
+                    {"cached_s", cached_s},
+                    {"anonymous_before_kib", before_kib},
+                    {"anonymous_kib", anonymous_kib()}}
+                   .dump()
             << "\n";
   return {};
 }

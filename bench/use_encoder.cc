@@ -16,9 +16,9 @@
 #include <cstring>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/use/tokenizer.h"
 #include "headrace/engine/use/use_encoder.h"
@@ -106,9 +106,8 @@ std::size_t count_tokens(const std::string& folder, const std::vector<std::strin
   return count;
 }
 
-nlohmann::json measure_core(const TextEncoder& encoder, const std::vector<std::string_view>& texts,
-                            int repeats) {
-  nlohmann::json out;
+Json measure_core(const TextEncoder& encoder, const std::vector<std::string_view>& texts, int repeats) {
+  Json out;
   encode_all(
       encoder,
       {texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(256, texts.size()))},
@@ -126,9 +125,8 @@ nlohmann::json measure_core(const TextEncoder& encoder, const std::vector<std::s
   return out;
 }
 
-nlohmann::json measure_cores(const TextEncoder& encoder, const std::vector<std::string_view>& texts,
-                             int repeats) {
-  nlohmann::json out;
+Json measure_cores(const TextEncoder& encoder, const std::vector<std::string_view>& texts, int repeats) {
+  Json out;
   encode_all(encoder, texts, 2);
   for (int i = 0; i < repeats; ++i) {
     for (const int threads : {1, 2}) {
@@ -151,7 +149,7 @@ int run(const std::string& mode, const std::string& folder, int repeats) {
   const double load_cpu_s = seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
   const std::vector<std::string_view> texts = split_frames(input);
-  nlohmann::json out =
+  Json out =
       mode == "core" ? measure_core(**encoder, texts, repeats) : measure_cores(**encoder, texts, repeats);
   out["texts"] = texts.size();
   out["bytes"] = input.size() - 4 * texts.size();

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "fuzz/script.h"
+#include "headrace/base/json.h"
 #include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/table/json_lines_source.h"
 #include "headrace/prepare/table/rows_test.h"
@@ -12,48 +12,46 @@ namespace {
 using headrace::BytesView;
 using headrace::Cell;
 using headrace::CellKind;
+using headrace::Json;
 using headrace::RowVerdict;
 using headrace::SourceRow;
-using nlohmann::json;
 
 constexpr std::uint64_t kCellLimitBytes = 200;
 
 template <typename Number>
-void check_numbers(const Cell& cell, const json& value) {
-  const json list = value.is_array() ? value : json::array({value});
+void check_numbers(const Cell& cell, const Json& value) {
+  const Json::Array list = value.is_array() ? value.values() : Json::Array{value};
   if (cell.data.size() != list.size() * sizeof(Number)) std::abort();
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto number = headrace::load_little_endian<Number>(cell.data.data() + i * sizeof(Number));
-    const Number expected = list[i].is_boolean() ? Number{list[i].get<bool>()} : list[i].get<Number>();
+    const Number expected = list[i].is_number() ? list[i].as<Number>() : Number{list[i].as<bool>()};
     if (number != expected) std::abort();
   }
 }
 
-bool is_list_of_texts(const json& value) {
-  return value.is_array() && !value.empty() &&
-         std::all_of(value.begin(), value.end(), [](const json& item) { return item.is_string(); });
+bool is_list_of_texts(const Json& value) {
+  return value.is_array() && !value.values().empty() && std::ranges::all_of(value.values(), &Json::is_string);
 }
 
-void check_texts(BytesView rest, const json& list) {
-  for (const json& item : list) {
+void check_texts(BytesView rest, const Json& list) {
+  for (const Json& item : list.values()) {
     const auto text = headrace::take_byte_string(rest);
-    if (!text || headrace::as_text(*text) != item.get_ref<const std::string&>()) std::abort();
+    if (!text || headrace::as_text(*text) != item.text()) std::abort();
   }
   if (!rest.empty()) std::abort();
 }
 
-void check_cell(const Cell& cell, const json& value) {
+void check_cell(const Cell& cell, const Json& value) {
   if ((cell.kind == CellKind::kMissing) != value.is_null()) std::abort();
   if (cell.data.size() > kCellLimitBytes) std::abort();
   if ((cell.kind == CellKind::kByteStrings) != is_list_of_texts(value)) std::abort();
   if (cell.kind == CellKind::kByteStrings) check_texts(cell.data, value);
   if (cell.kind == CellKind::kInt64s) check_numbers<std::int64_t>(cell, value);
-  // nlohmann's go by double: of those that lie close to the middle of two floats, it has the other.
+  // Json's go by double: of those that lie close to the middle of two floats, it has the other.
   if (cell.kind == CellKind::kFloats && !value.is_number() && !value.is_array()) std::abort();
   if (cell.kind == CellKind::kBytes) {
     const std::string_view text = headrace::as_text(cell.data);
-    if (value.is_string() ? text != value.get_ref<const std::string&>() : json::parse(text) != value)
-      std::abort();
+    if (value.is_string() ? text != value.text() : *headrace::parse_json(text) != value) std::abort();
   }
 }
 
@@ -66,9 +64,9 @@ void check_row(const SourceRow& row, std::string_view content) {
     return;
   }
   const std::string_view line = content.substr(*offset, content.find('\n', *offset) - *offset);
-  const json object = json::parse(line);
-  if (!object.is_object() || object.size() != row.cells.size()) std::abort();
-  for (const auto& [name, cell] : row.cells) check_cell(cell, object.at(std::string(name)));
+  const Json object = *headrace::parse_json(line);
+  if (!object.is_object() || object.members().size() != row.cells.size()) std::abort();
+  for (const auto& [name, cell] : row.cells) check_cell(cell, object.at(name));
 }
 
 }  // namespace

@@ -3,15 +3,13 @@
 // code.
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "headrace/base/digest.h"
+#include "headrace/base/json.h"
 #include "headrace/net/http/http_client.h"
 
 namespace headrace {
 namespace {
-
-using Json = nlohmann::json;
 
 Json outcome(HttpClient& client, const std::string& line) {
   const std::size_t space = line.find(' '), slash = line.find('/', line.find("://") + 3);
@@ -31,5 +29,5 @@ Json outcome(HttpClient& client, const std::string& line) {
 int main() {
   headrace::HttpClient client({});
   for (std::string line; std::getline(std::cin, line);)
-    std::cout << headrace::outcome(client, line) << std::endl;
+    std::cout << headrace::outcome(client, line).dump() << std::endl;
 }

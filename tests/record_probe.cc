@@ -15,9 +15,9 @@
 #include <iostream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/record/event.h"
@@ -31,8 +31,6 @@
 
 namespace headrace {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kLimitBytes = std::uint64_t{1} << 30;
 
@@ -163,7 +161,7 @@ Status read(const std::vector<std::string>& arguments) {
   for (; outcome == ScanOutcome::kRecord; outcome = scanner.next(record)) {
     HEADRACE_TRY(const Json line,
                  arguments.size() > 1 ? columns.show_decoded(decoder, record) : show_parsed(record));
-    std::cout << line << "\n";
+    std::cout << line.dump() << "\n";
   }
   if (outcome != ScanOutcome::kEnd) return scan_error(outcome, arguments[0], scanner.position(), 0);
   return {};
@@ -176,18 +174,19 @@ void append_example(const Json& features, Bytes& stream) {
   std::deque<std::vector<std::int64_t>> integers;
   std::deque<Bytes> texts;
   std::deque<std::vector<BytesView>> lists;
-  for (const auto& [key, feature] : features.items()) {
+  for (const auto& [key, feature] : features.members()) {
     const std::string& name = names.emplace_back(key);
-    const Json& values = feature.begin().value();
-    if (feature.begin().key() == "float32") {
+    const auto& [type, values] = *feature.members().begin();
+    if (type == "float32") {
       auto& list = floats.emplace_back();
-      for (const Json& value : values) list.push_back(std::bit_cast<float>(value.get<std::uint32_t>()));
+      for (const Json& value : values.values())
+        list.push_back(std::bit_cast<float>(value.as<std::uint32_t>()));
       builder.add_floats(name, list);
-    } else if (feature.begin().key() == "int64") {
-      builder.add_int64s(name, integers.emplace_back(values.get<std::vector<std::int64_t>>()));
+    } else if (type == "int64") {
+      builder.add_int64s(name, integers.emplace_back(values.as<std::vector<std::int64_t>>()));
     } else {
       auto& list = lists.emplace_back();
-      for (const Json& value : values) list.push_back(texts.emplace_back(from_hex(value)));
+      for (const Json& value : values.values()) list.push_back(texts.emplace_back(from_hex(value.text())));
       builder.add_bytes_list(name, list);
     }
   }
@@ -212,7 +211,7 @@ Status write(const std::vector<std::string>& arguments) {
   };
   for (std::string line; std::getline(std::cin, line);) {
     const std::size_t before = stream.size();
-    append_example(Json::parse(line), stream);
+    append_example(*parse_json(line), stream);
     index.add_record(stream.size() - before - kRecordFramingBytes);
     if (index.record_count() % member_records == 0) end_member();
   }
@@ -227,97 +226,99 @@ Status show_index(const std::vector<std::string>& arguments) {
   HEADRACE_TRY(const ShardIndex index, ShardIndex::parse(read_file(arguments.at(0) + ".index")));
   Json members = Json::array();
   for (const ShardMember& member : index.members()) {
-    members.push_back({member.compressed_offset, member.compressed_bytes, member.uncompressed_offset,
-                       member.uncompressed_bytes, member.first_record, member.record_count});
+    members.push_back(
+        Json::array({member.compressed_offset, member.compressed_bytes, member.uncompressed_offset,
+                     member.uncompressed_bytes, member.first_record, member.record_count}));
   }
   std::cout << Json{{"records", index.record_count()},
                     {"stream_bytes", index.stream_bytes()},
                     {"shard_bytes", index.shard_bytes()},
                     {"members", members}}
+                   .dump()
             << "\n";
   return {};
 }
 
 SeriesLabel label_of(const Json& event) {
   const auto text = [&](const char* name) {
-    return event.contains(name) ? std::string_view(event.at(name).get_ref<const std::string&>()) : "";
+    return event.contains(name) ? std::string_view(event.at(name).text()) : "";
   };
   return {text("display_name"), text("description")};
 }
 
 HyperparameterValue hyperparameter_value(const Json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number()) return value.get<double>();
-  return std::string_view(value.get_ref<const std::string&>());
+  if (value.is_number()) return value.as<double>();
+  if (value.is_string()) return std::string_view(value.text());
+  return value.as<bool>();
 }
 
 void write_experiment(EventEncoder& encoder, Bytes& out, const Json& event) {
   std::vector<HyperparameterDomain> domains;
   std::deque<std::vector<HyperparameterValue>> values;
-  for (const Json& domain : event.at("hyperparameters")) {
-    HyperparameterDomain next{domain.at("name").get_ref<const std::string&>()};
+  for (const Json& domain : event.at("hyperparameters").values()) {
+    HyperparameterDomain next{domain.at("name").text()};
     next.label = label_of(domain);
     if (domain.contains("values")) {
       values.emplace_back();
-      for (const Json& value : domain.at("values")) values.back().push_back(hyperparameter_value(value));
+      for (const Json& value : domain.at("values").values())
+        values.back().push_back(hyperparameter_value(value));
       next.values = values.back();
     } else {
-      next.least = domain.at("least");
-      next.greatest = domain.at("greatest");
+      next.least = domain.get<double>("least");
+      next.greatest = domain.get<double>("greatest");
     }
     domains.push_back(next);
   }
   std::vector<MetricName> metrics;
-  for (const Json& metric : event.at("metrics")) {
-    metrics.push_back({metric.at("tag").get_ref<const std::string&>(),
-                       metric.at("group").get_ref<const std::string&>(), label_of(metric)});
+  for (const Json& metric : event.at("metrics").values()) {
+    metrics.push_back({metric.at("tag").text(), metric.at("group").text(), label_of(metric)});
   }
-  encoder.experiment(out, event.at("wall_time"),
-                     {domains, metrics, event.at("name").get_ref<const std::string&>(),
-                      event.at("description").get_ref<const std::string&>()});
+  encoder.experiment(out, event.get<double>("wall_time"),
+                     {domains, metrics, event.at("name").text(), event.at("description").text()});
 }
 
 void write_images(EventEncoder& encoder, Bytes& out, const EventStamp& stamp, const Json& event) {
   std::vector<Bytes> encoded;
-  for (const Json& image : event.at("encoded")) encoded.push_back(from_hex(image));
+  for (const Json& image : event.at("encoded").values()) encoded.push_back(from_hex(image.text()));
   const std::vector<BytesView> views(encoded.begin(), encoded.end());
-  encoder.images(out, stamp, event.at("tag").get<std::string>(),
-                 {event.at("width"), event.at("height"), views}, label_of(event));
+  encoder.images(out, stamp, event.get<std::string>("tag"),
+                 {event.get<std::uint32_t>("width"), event.get<std::uint32_t>("height"), views},
+                 label_of(event));
 }
 
 void write_event(EventEncoder& encoder, Bytes& out, const Json& event) {
-  const std::string kind = event.at("kind");
-  const std::string tag = event.value("tag", "");
-  const EventStamp stamp{event.at("wall_time"), event.value("step", std::int64_t{0})};
+  const auto kind = event.get<std::string>("kind");
+  const std::string tag = event.get_or("tag", "");
+  const EventStamp stamp{event.get<double>("wall_time"), event.get_or("step", std::int64_t{0})};
   if (kind == "begin") encoder.begin_file(out, stamp.wall_time_s, "headrace_record_probe");
-  if (kind == "scalar") encoder.scalar(out, stamp, tag, event.at("value").get<float>(), label_of(event));
+  if (kind == "scalar") encoder.scalar(out, stamp, tag, event.get<float>("value"), label_of(event));
   if (kind == "histogram") {
-    encoder.histogram(out, stamp, tag, make_histogram(event.at("values").get<std::vector<float>>()),
+    encoder.histogram(out, stamp, tag, make_histogram(event.get<std::vector<float>>("values")),
                       label_of(event));
   }
   if (kind == "histogram of doubles") {
-    encoder.histogram(out, stamp, tag, make_histogram(event.at("values").get<std::vector<double>>()));
+    encoder.histogram(out, stamp, tag, make_histogram(event.get<std::vector<double>>("values")));
   }
-  if (kind == "text") encoder.text(out, stamp, tag, event.at("text").get<std::string>(), label_of(event));
+  if (kind == "text") encoder.text(out, stamp, tag, event.get<std::string>("text"), label_of(event));
   if (kind == "images") write_images(encoder, out, stamp, event);
-  if (kind == "graph") encoder.graph(out, stamp, from_hex(event.at("graph_def")));
+  if (kind == "graph") encoder.graph(out, stamp, from_hex(event.get<std::string>("graph_def")));
   if (kind == "experiment") write_experiment(encoder, out, event);
   if (kind == "trial start") {
     std::vector<Hyperparameter> values;
-    for (const auto& [name, value] : event.at("hyperparameters").items()) {
+    for (const auto& [name, value] : event.at("hyperparameters").members()) {
       values.push_back({name, hyperparameter_value(value)});
     }
-    encoder.trial_start(out, stamp.wall_time_s, event.at("trial").get<std::string>(), values);
+    encoder.trial_start(out, stamp.wall_time_s, event.get<std::string>("trial"), values);
   }
   if (kind == "trial end") {
-    encoder.trial_end(out, stamp.wall_time_s, static_cast<TrialStatus>(event.at("status").get<int>()));
+    encoder.trial_end(out, stamp.wall_time_s, static_cast<TrialStatus>(event.get<int>("status")));
   }
 }
 
 Status events(const std::vector<std::string>& arguments) {
   Bytes out;
   EventEncoder encoder;
-  for (std::string line; std::getline(std::cin, line);) write_event(encoder, out, Json::parse(line));
+  for (std::string line; std::getline(std::cin, line);) write_event(encoder, out, *parse_json(line));
   write_file(arguments.at(0), out);
   return {};
 }
@@ -397,8 +398,9 @@ Status show_events(const std::vector<std::string>& arguments) {
     stream.append(BytesView(file).subspan(at, std::min(piece, file.size() - at)));
     StreamEvent event;
     for (StreamOutcome outcome; (outcome = stream.next(event)) != StreamOutcome::kWait;) {
-      if (outcome == StreamOutcome::kEvent) std::cout << printer.show(event) << "\n";
-      if (outcome == StreamOutcome::kDamaged) std::cout << Json{{"damaged", stream.error().message}} << "\n";
+      if (outcome == StreamOutcome::kEvent) std::cout << printer.show(event).dump() << "\n";
+      if (outcome == StreamOutcome::kDamaged)
+        std::cout << Json{{"damaged", stream.error().message}}.dump() << "\n";
       if (outcome == StreamOutcome::kBroken) return stream.error();
     }
   }

@@ -82,6 +82,11 @@ SYSTEM_HEADER = re.compile(
     r"in|inet|netdb|pthread|time|stdint|stddef|immintrin)\.h"
 )
 
+# Headers of libraries that only these files include: begin of the header's name → (files, what others do).
+WRAPPED_HEADERS = {
+    "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
+}
+
 # What no tracked text may hold. The classes of one letter keep this file from finding itself.
 BANNED_TEXT = {
     "a path of one machine": r"(?<!\w)/[w]ork/(?:main|shared)\b|(?<!\w)/[r]oot/|\.\./[s]hared\b",
@@ -286,6 +291,14 @@ def check_headers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "header", f"<{name}> is a third party's: include it in a .cc file")
 
 
+def check_wrapped(tree: Tree) -> Iterator[Finding]:
+    for path, text in cpp_files(tree, ""):
+        for line, quoted, name in includes(text):
+            for begin, (files, advice) in WRAPPED_HEADERS.items():
+                if (quoted or name).startswith(begin) and path not in files:
+                    yield Finding(path, line, "wrapped", f"<{quoted or name}> is {advice}")
+
+
 def check_names(tree: Tree) -> Iterator[Finding]:
     """Types of one name in two headers share functions: the linker takes those of either."""
     seen: dict[str, str] = {}
@@ -348,6 +361,7 @@ RULES: list[Callable[[Tree], Iterator[Finding]]] = [
     check_functions,
     check_calls,
     check_headers,
+    check_wrapped,
     check_names,
     check_readmes,
     check_unused,

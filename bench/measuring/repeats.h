@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include <nlohmann/json.hpp>
+#include "headrace/base/json.h"
 
 namespace headrace {
 
@@ -32,7 +32,7 @@ class Repeats {
     return work();
   }
 
-  nlohmann::json to_json() const { return {{"cpu_s", cpu_s_}, {"wall_s", wall_s_}}; }
+  Json to_json() const { return {{"cpu_s", cpu_s_}, {"wall_s", wall_s_}}; }
 
  private:
   std::vector<double> cpu_s_, wall_s_;

@@ -10,8 +10,7 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -138,9 +137,8 @@ void Console::error(const Error& error) {
   const std::lock_guard lock(state_->mutex);
   state_->print_error_line("headrace: ", error.message);
   if (!json() || state_->has_printed) return;
-  const nlohmann::json document = {{"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
-  (void)state_->print(
-      as_bytes(concat(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "\n")));
+  const Json document = {{"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
+  (void)state_->print(as_bytes(concat(document.dump(), "\n")));
 }
 
 void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t total, std::string_view unit,

@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/folder_copy.h"
@@ -39,12 +39,12 @@ void show_same(Console& console, const Location& from, const Location& to, const
   if (!console.json())
     return console.result(
         concat(to.describe(), "  ", format_size(object.size_bytes), "  was the same already"));
-  const nlohmann::json out = {{"from", from.url.text()},
-                              {"to", to.url.text()},
-                              {"objects", 0},
-                              {"same_objects", 1},
-                              {"size_bytes", object.size_bytes}};
-  console.result(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const Json out = {{"from", from.url.text()},
+                    {"to", to.url.text()},
+                    {"objects", 0},
+                    {"same_objects", 1},
+                    {"size_bytes", object.size_bytes}};
+  console.result(out.dump());
 }
 
 // Whether TO holds these bytes already.
@@ -64,12 +64,12 @@ void show_copy(Console& console, const Location& from, const Location& to, const
     return console.result(concat(to.describe(), "  ", format_size(done.target.size_bytes),
                                  done.crc32c ? concat("  crc32c ", hex32(*done.crc32c)) : ""));
   }
-  nlohmann::json out = {{"from", from.url.text()},
-                        {"to", to.url.text()},
-                        {"objects", 1},
-                        {"size_bytes", done.target.size_bytes}};
+  Json out = {{"from", from.url.text()},
+              {"to", to.url.text()},
+              {"objects", 1},
+              {"size_bytes", done.target.size_bytes}};
   if (done.crc32c) out["crc32c"] = hex32(*done.crc32c);
-  console.result(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.result(out.dump());
 }
 
 Status copy_one(CommandContext& context, const Location& from, const ObjectInfo& object, const Location& to,

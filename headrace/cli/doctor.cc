@@ -1,6 +1,6 @@
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
@@ -51,8 +51,7 @@ class Findings {
 
   Status finish(std::string_view url) {
     if (console_.json()) {
-      console_.result(nlohmann::json({{"url", url}, {"healthy", failures_ == 0}, {"checks", document_}})
-                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      console_.result(Json({{"url", url}, {"healthy", failures_ == 0}, {"checks", document_}}).dump());
     }
     if (failures_ == 0) return {};
     return Error{Code::kFailedPrecondition,
@@ -68,7 +67,7 @@ class Findings {
   }
 
   Console& console_;
-  nlohmann::json document_ = nlohmann::json::array();
+  Json document_ = Json::array();
   int count_ = 0;
   int failures_ = 0;
 };

@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/execute/dry_run.h"
 
@@ -32,7 +31,7 @@ std::string duration_text(double seconds) {
                         : concat(decimals(seconds / 3600, 2), " h");
 }
 
-nlohmann::json to_json(const DryRun& dry_run) {
+Json to_json(const DryRun& dry_run) {
   return {{"objects", dry_run.objects},
           {"input_bytes", dry_run.input_bytes},
           {"read_tasks", dry_run.tasks},
@@ -103,9 +102,9 @@ Status show_dry_run(CommandContext& context, const PlannedPrepare& planned, cons
     show_text(context.console, tried, prices);
     return {};
   }
-  nlohmann::json document = to_json(tried);
+  Json document = to_json(tried);
   if (prices) document["money"] = money_for(tried, *prices);
-  context.console.result(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  context.console.result(document.dump());
   return {};
 }
 

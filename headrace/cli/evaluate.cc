@@ -1,7 +1,6 @@
 #include "headrace/evaluate/evaluate.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/model_options.h"
@@ -77,7 +76,7 @@ void show(Console& console, const Location& run, const Evaluation& evaluation, c
   if (evaluation.corrupt_records > 0)
     console.warn(concat(evaluation.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
-    nlohmann::json document = nlohmann::json::parse(object);
+    Json document = parse_json(object).value_or(Json());
     document["run"] = run.url.text();
     document["url"] = written.url.text();
     document["seconds"] = seconds;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/objects.h"
 #include "headrace/store/glob.h"
@@ -47,16 +47,16 @@ std::string line_of(const TransferredObject& object, const Location& target, boo
 void show_totals(Console& console, const Location& from, const Location& to, const TransferTotals& totals,
                  bool is_dry_run) {
   if (console.json()) {
-    console.result(nlohmann::json({{"from", from.url.text()},
-                                   {"to", to.url.text()},
-                                   {"dry_run", is_dry_run},
-                                   {"objects", totals.copied.objects},
-                                   {"size_bytes", totals.copied.bytes},
-                                   {"same_objects", totals.same.objects},
-                                   {"same_bytes", totals.same.bytes},
-                                   {"removed_objects", totals.removed.objects},
-                                   {"removed_bytes", totals.removed.bytes}})
-                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    console.result(Json({{"from", from.url.text()},
+                         {"to", to.url.text()},
+                         {"dry_run", is_dry_run},
+                         {"objects", totals.copied.objects},
+                         {"size_bytes", totals.copied.bytes},
+                         {"same_objects", totals.same.objects},
+                         {"same_bytes", totals.same.bytes},
+                         {"removed_objects", totals.removed.objects},
+                         {"removed_bytes", totals.removed.bytes}})
+                       .dump());
     return;
   }
   const auto count = [](const TransferCount& some) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/duration.h"
@@ -117,15 +117,15 @@ Status remove_old(CommandContext& context, const Location& place, seconds age, b
 
 void show(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
   if (console.json()) {
-    console.result(nlohmann::json({{"url", place.url.text()},
-                                   {"dry_run", is_dry_run},
-                                   {"removed", found.removed},
-                                   {"removed_bytes", found.removed_bytes},
-                                   {"of_unknown_size", found.of_unknown_size},
-                                   {"kept_too_young", found.too_young},
-                                   {"kept_without_time", found.without_time},
-                                   {"failures", found.failures}})
-                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    console.result(Json({{"url", place.url.text()},
+                         {"dry_run", is_dry_run},
+                         {"removed", found.removed},
+                         {"removed_bytes", found.removed_bytes},
+                         {"of_unknown_size", found.of_unknown_size},
+                         {"kept_too_young", found.too_young},
+                         {"kept_without_time", found.without_time},
+                         {"failures", found.failures}})
+                       .dump());
     return;
   }
   const std::string unknown =

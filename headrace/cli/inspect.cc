@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/inspect_statistics.h"
@@ -103,20 +103,19 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, options));
   HEADRACE_TRY(const std::optional<RecordStatistics> statistics, inspect_records(context, location, values));
   std::size_t bad = 0;
-  nlohmann::json several = nlohmann::json::array();
+  std::vector<Json> several;
   for (const Inspection& inspection : inspections) {
     for (const std::string& warning : inspection.warnings) context.console.warn(warning);
     bad += inspection.bad ? inspection.bad->size() : 0;
     if (context.console.json()) {
-      several.push_back(nlohmann::json::parse(inspection_to_json(inspection)));
-      if (statistics) several.back()["statistics"] = nlohmann::json::parse(statistics->json);
+      several.push_back(inspection_to_json(inspection));
+      if (statistics) several.back()["statistics"] = statistics->json;
     } else {
       context.console.result(concat(inspection_to_text(inspection), statistics ? statistics->text : ""));
     }
   }
   if (context.console.json())
-    context.console.result(several.size() == 1 ? several[0].dump()
-                                               : nlohmann::json({{"published", several}}).dump());
+    context.console.result((several.size() == 1 ? several[0] : Json{{"published", several}}).dump());
   if (bad == 0) return {};
   return Error{Code::kDataLoss,
                concat(bad, " objects at ", location.describe(), " are bad; they are named above")};

@@ -5,13 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "headrace/base/json.h"
 #include "headrace/cli/command.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 
 struct RecordStatistics {
-  std::string json;
+  Json json;
   std::string text;  // lines that go on from an inspection's
 };
 

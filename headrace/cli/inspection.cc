@@ -1,13 +1,10 @@
 #include "headrace/cli/inspection.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kShownValues = 4;
 constexpr std::size_t kShownBytes = 70;
@@ -24,7 +21,7 @@ std::string show_value(BytesView bytes) {
   const std::string_view text = as_text(bytes);
   if (!is_valid_utf8(text)) return concat("<", bytes.size(), " bytes>");
   const std::string_view begin = beginning(text, kShownBytes);
-  return json(begin).dump() + (begin.size() < text.size() ? concat("… ", text.size(), " bytes") : "");
+  return Json(begin).dump() + (begin.size() < text.size() ? concat("… ", text.size(), " bytes") : "");
 }
 template <typename Number>
 std::string show_value(Number number) {
@@ -78,9 +75,10 @@ void add_content(Page& page, const Inspection& inspection) {
   if (!inspection.counts.empty()) page.add("counts", show_counts(inspection.counts));
   if (!inspection.reasons.empty()) page.add("noted", show_counts(inspection.reasons));
   if (!inspection.attributes_json.empty()) {
-    const json attributes = json::parse(inspection.attributes_json, nullptr, false);
-    for (const auto& [name, value] : attributes.items()) {
-      const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    const Json attributes = parse_json(inspection.attributes_json).value_or(Json());
+    if (!attributes.is_object()) return;
+    for (const auto& [name, value] : attributes.members()) {
+      const std::string text = value.dump();
       const std::string_view begin = beginning(text, kShownAttributeBytes);
       page.add(name, concat(begin, begin.size() < text.size() ? "…" : ""));
     }
@@ -94,8 +92,7 @@ std::string describe_record(BytesView record) {
   if (!features) return concat("not a tf.Example (", record.size(), " bytes): ", features.error().message);
   std::string out;
   for (const Feature& feature : *features) {
-    out += concat(out.empty() ? "{" : ", ",
-                  json(feature.name).dump(-1, ' ', false, json::error_handler_t::replace), ": ",
+    out += concat(out.empty() ? "{" : ", ", Json(feature.name).dump(), ": ",
                   std::visit([](const auto& values) { return show_values(values); }, feature.values));
   }
   return out.empty() ? "{}" : out + "}";
@@ -117,8 +114,8 @@ std::string inspection_to_text(const Inspection& inspection) {
   return page.text();
 }
 
-std::string inspection_to_json(const Inspection& inspection) {
-  json out = {{"url", inspection.url},
+Json inspection_to_json(const Inspection& inspection) {
+  Json out = {{"url", inspection.url},
               {"kind", inspection.kind},
               {"manifest", inspection.manifest},
               {"digest", inspection.digest},
@@ -132,20 +129,20 @@ std::string inspection_to_json(const Inspection& inspection) {
               {"size_bytes", inspection.size_bytes},
               {"warnings", inspection.warnings},
               {"first_records", inspection.first_records},
-              {"splits", json::object()}};
+              {"splits", Json::object()}};
   for (const auto& [name, split] : inspection.splits) {
     out["splits"][name] = {{"records", split.records}, {"labels", split.labels}};
   }
   if (!inspection.attributes_json.empty())
-    out["attributes"] = json::parse(inspection.attributes_json, nullptr, false);
+    out["attributes"] = parse_json(inspection.attributes_json).value_or(Json());
   if (inspection.bad) {
     out["ok"] = inspection.bad->empty();
-    out["bad"] = json::array();
+    out["bad"] = Json::array();
     for (const BadPart& part : *inspection.bad) {
       out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
     }
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return out;
 }
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/published.h"
 #include "headrace/record/example.h"
@@ -60,6 +61,6 @@ Result<Inspection> inspect_foreign(CommandContext& context, const Location& loca
 std::string describe_record(BytesView record);
 
 std::string inspection_to_text(const Inspection& inspection);
-std::string inspection_to_json(const Inspection& inspection);
+Json inspection_to_json(const Inspection& inspection);
 
 }  // namespace headrace

@@ -1,9 +1,9 @@
 #include "headrace/cli/job_manifests.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/runners.h"
 
@@ -30,7 +30,7 @@ std::vector<std::string> prepare_arguments(const std::string& from, const std::s
 }
 
 // As JSON, which is YAML too: no text means anything else than itself.
-std::string quoted_for_yaml(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quoted_for_yaml(const std::string& text) { return Json(text).dump(); }
 
 std::string quoted_for_shell(const std::string& text) {
   std::string out = "'";

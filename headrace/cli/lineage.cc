@@ -1,7 +1,6 @@
 #include "headrace/track/lineage.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/run_views.h"
@@ -9,8 +8,6 @@
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
     {.name = "URL", .sentence = "An object or folder that a run read or made."}};
@@ -23,17 +20,17 @@ constexpr Option kOptions[] = {
                  "runs that made it, are found without this option."},
 };
 
-json to_json(const LineageNode& node, const char* inner_name) {
-  json out = {{"url", node.artifact.url},
+Json to_json(const LineageNode& node, const char* inner_name) {
+  Json out = {{"url", node.artifact.url},
               {"kind", node.artifact.kind},
               {"manifest", node.artifact.manifest},
               {"digest", node.artifact.digest},
-              {"runs", json::array()}};
+              {"runs", Json::array()}};
   if (node.repeated) out["repeated"] = true;
   for (const LineageStep& step : node.steps) {
-    json inner = json::array();
+    Json inner = Json::array();
     for (const LineageNode& other : step.nodes) inner.push_back(to_json(other, inner_name));
-    json run = json::parse(run_to_json(step.run));
+    Json run = run_to_json(step.run);
     run[inner_name] = std::move(inner);
     out["runs"].push_back(std::move(run));
   }
@@ -75,7 +72,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                                          location.describe(), "; --track names another folder with records")};
   }
   if (context.console.json()) {
-    context.console.result(json({{"url", location.url.text()},
+    context.console.result(Json({{"url", location.url.text()},
                                  {"upstream", to_json(lineage.upstream, "inputs")},
                                  {"downstream", to_json(lineage.downstream, "outputs")}})
                                .dump());

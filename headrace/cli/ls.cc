@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
@@ -66,13 +66,13 @@ class ListingPrinter {
   Status write_json(const ObjectInfo& entry, const Totals& totals, bool counted) {
     Url url = root_.url;
     url.path = entry.key;
-    nlohmann::json out = {{"url", url.text()}, {"folder", entry.is_folder()}};
+    Json out = {{"url", url.text()}, {"folder", entry.is_folder()}};
     if (counted) out["size_bytes"] = totals.bytes;
     if (entry.is_folder() && counted) out["objects"] = totals.objects;
     if (!entry.is_folder()) out["version"] = entry.version.token;
     if (entry.modified) out["modified"] = format_time(*entry.modified);
     const char* separator = std::exchange(first_, false) ? "" : ",";
-    return write(concat(separator, out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+    return write(concat(separator, out.dump()));
   }
   Status write(const std::string& text) { return context_.console.result_bytes(as_bytes(text)); }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/prepare_options.h"
@@ -103,7 +102,7 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
   HEADRACE_CHECK(share_plan(planned.plan, output, values.flag("overwrite")));
   const std::size_t slices = planned.plan.input.slices.size();
   if (context.console.json()) {
-    const nlohmann::json document = {
+    const Json document = {
         {"url", output.url.text()},
         {"plan", configuration_digest(plan_configuration(planned.plan))},
         {"read_tasks", slices},
@@ -125,7 +124,7 @@ Status list_tasks(CommandContext& context, SharedJob& job) {
   HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks));
   PlanState state;
   std::vector<std::uint64_t> undone;
-  nlohmann::json write_tasks = nullptr;
+  Json write_tasks = nullptr;
   if (!published) {
     HEADRACE_TRY(state, look_at_plan(tasks, job.max_rejects));
   }
@@ -136,11 +135,11 @@ Status list_tasks(CommandContext& context, SharedJob& job) {
     write_tasks = shards.size();
   }
   if (context.console.json()) {
-    const nlohmann::json document = {{"published", published.has_value()},
-                                     {"read_tasks", state.read_tasks},
-                                     {"unread", state.unread},
-                                     {"write_tasks", write_tasks},
-                                     {"undone", undone}};
+    const Json document = {{"published", published.has_value()},
+                           {"read_tasks", state.read_tasks},
+                           {"unread", state.unread},
+                           {"write_tasks", write_tasks},
+                           {"undone", undone}};
     context.console.result(document.dump());
   } else if (published) {
     context.console.result(concat(job.output.describe(), " is published: no task is left"));
@@ -160,7 +159,7 @@ Status execute_named(CommandContext& context, SharedJob& job, const std::vector<
   const TaskContext tasks = job.context(context.stores, context.stop);
   const Status done = unless_published(tasks, execute_tasks(tasks, job.max_rejects, numbers));
   if (!done && context.console.json()) {
-    const nlohmann::json document = {
+    const Json document = {
         {"error", {{"code", code_name(done.error().code)}, {"message", done.error().message}}}};
     context.console.result(document.dump());
   }

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
@@ -61,7 +61,7 @@ class Answers {
       : console_(console), labels_(model.attributes.labels) {
     for (const std::string& label : labels_) label_width_ = std::max(label_width_, label.size());
     if (!console_.json()) return;
-    const nlohmann::json head = {{"labels", labels_}, {"model", model.folder.url.text()}};
+    const Json head = {{"labels", labels_}, {"model", model.folder.url.text()}};
     const std::string text = head.dump();
     print(text.substr(0, text.size() - 1) + R"(,"predictions":[)" + "\n");
   }
@@ -137,7 +137,7 @@ void show(Console& console, const Location& output, const PredictResult& result,
   if (result.corrupt_records > 0)
     console.warn(concat(result.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
-    console.result(nlohmann::json{
+    console.result(Json{
         {"url", output.url.text()},
         {"records", result.records},
         {"shards", result.shards},

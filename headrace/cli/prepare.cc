@@ -2,8 +2,7 @@
 
 #include <chrono>
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/job_manifests.h"
@@ -69,7 +68,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds) {
   const DatasetAttributes& attributes = result.attributes;
   if (console.json()) {
-    nlohmann::json document = nlohmann::json::parse(dataset_attributes_to_json(attributes));
+    Json document = parse_json(dataset_attributes_to_json(attributes)).value_or(Json());
     document["url"] = output.url.text();
     document["manifest"] = result.manifest_number;
     document["manifest_digest"] = result.manifest_digest;

@@ -1,7 +1,6 @@
 #include "headrace/store/s3/presign.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/duration.h"
@@ -42,7 +41,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                                                 {options.text("method"), lifetime}, context.stop));
   const std::string end = format_time(made.usable_until);
   if (context.console.json()) {
-    context.console.result(nlohmann::json({{"url", made.url}, {"usable_until", end}}).dump());
+    context.console.result(Json({{"url", made.url}, {"usable_until", end}}).dump());
     return {};
   }
   context.console.result(made.url);

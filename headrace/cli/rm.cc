@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
@@ -112,8 +112,7 @@ Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& f
 
 Status show_removed(Console& console, const Totals& totals, const std::string& what) {
   if (console.json()) {
-    console.result(
-        nlohmann::json({{"removed_objects", totals.objects}, {"removed_bytes", totals.bytes}}).dump());
+    console.result(Json({{"removed_objects", totals.objects}, {"removed_bytes", totals.bytes}}).dump());
   } else {
     console.note(concat("removed ", what));
   }

@@ -1,14 +1,12 @@
 #include "headrace/cli/run_views.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
@@ -27,9 +25,9 @@ std::string format_seconds(double seconds) {
   return out;
 }
 
-json record_to_json(const std::string& object) {
-  json out = json::parse(object, nullptr, false);
-  for (const char* key : {"format", "version", "run", "zz_crc32c"}) out.erase(key);
+Json record_to_json(const std::string& object) {
+  Json out = parse_json(object).value_or(Json());
+  for (const char* key : {"format", "version", "run", "zz_crc32c"}) out.members().erase(key);
   return out;
 }
 
@@ -89,13 +87,13 @@ std::string run_page(const RunRecord& run) {
   return page;
 }
 
-std::string run_to_json(const RunRecord& run) {
-  json out = {{"id", run.id},
+Json run_to_json(const RunRecord& run) {
+  Json out = {{"id", run.id},
               {"status", run_status_name(run.status())},
               {"start", record_to_json(serialize_run_start(run.id, run.start))},
               {"end", nullptr}};
   if (run.end) out["end"] = record_to_json(serialize_run_end(run.id, *run.end));
-  return out.dump();
+  return out;
 }
 
 }  // namespace headrace

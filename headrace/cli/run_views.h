@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "headrace/base/json.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {
@@ -16,7 +17,7 @@ std::string run_page(const RunRecord& run);
 
 /// {"id", "status", "start": {…}, "end": {…}}: as docs/formats/run-record.md has them. "end" is null for a
 /// run that has none.
-std::string run_to_json(const RunRecord& run);
+Json run_to_json(const RunRecord& run);
 
 /// "s3://datasets/reviews  dataset, manifest 1, 12.3 MB"
 std::string artifact_line(const Artifact& artifact);

@@ -1,8 +1,8 @@
 #include "headrace/cli/runners.h"
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/cli/rank.h"
@@ -54,9 +54,8 @@ Status run_adapter(CommandContext& context, const std::vector<std::string>& argu
   ChildConversation conversation;
   conversation.silence_max = kNoEnd;
   conversation.on_line = [&](std::string_view line) -> Result<std::string> {
-    const nlohmann::json said = nlohmann::json::parse(line, nullptr, false);
-    const auto error = said.find("error");
-    if (error != said.end() && error->is_string()) failure = error->get<std::string>();
+    const Json said = parse_json(line).value_or(Json());
+    if (said["error"].is_string()) failure = said["error"].text();
     return std::string();
   };
   conversation.on_error_line = [&](std::string_view line) { context.console.note(line); };

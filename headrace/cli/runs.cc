@@ -1,8 +1,8 @@
 #include "headrace/track/runs.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/run_views.h"
@@ -10,8 +10,6 @@
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMaximumRuns = 100'000;
 
@@ -69,9 +67,9 @@ Status list(CommandContext& context, const std::vector<std::string>& arguments, 
   HEADRACE_TRY(const RunList found,
                runs_at(context, location, static_cast<std::size_t>(options.integer("limit"))));
   if (context.console.json()) {
-    json out = json::array();
-    for (const RunRecord& run : found.runs) out.push_back(json::parse(run_to_json(run)));
-    context.console.result(json({{"runs", std::move(out)}}).dump());
+    Json out = Json::array();
+    for (const RunRecord& run : found.runs) out.push_back(run_to_json(run));
+    context.console.result(Json({{"runs", std::move(out)}}).dump());
     return {};
   }
   for (const RunRecord& run : found.runs) context.console.result(run_line(run));
@@ -93,7 +91,7 @@ Status show(CommandContext& context, const std::vector<std::string>& arguments, 
   if (matching.size() > 1)
     return Error{Code::kInvalidArgument,
                  concat(matching.size(), " runs begin with ", wanted, ": give more of the id")};
-  context.console.result(context.console.json() ? run_to_json(*matching[0]) : run_page(*matching[0]));
+  context.console.result(context.console.json() ? run_to_json(*matching[0]).dump() : run_page(*matching[0]));
   return {};
 }
 

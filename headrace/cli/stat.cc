@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
@@ -8,13 +8,11 @@
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr Positional kPositionals[] = {
     {.name = "URL", .sentence = "An object, a folder, or a quoted pattern of objects and folders."}};
 
-json describe_object(const Location& place, const ObjectInfo& object) {
-  json out = {{"url", place.url.text()},
+Json describe_object(const Location& place, const ObjectInfo& object) {
+  Json out = {{"url", place.url.text()},
               {"kind", "object"},
               {"size_bytes", object.size_bytes},
               {"version", object.version.token}};
@@ -34,7 +32,7 @@ struct FolderFacts {
   Artifact artifact;
 };
 
-json describe_folder(const FolderFacts& folder) {
+Json describe_folder(const FolderFacts& folder) {
   return {{"url", folder.artifact.url},           {"kind", folder.artifact.kind},
           {"objects", folder.totals.objects},     {"size_bytes", folder.totals.bytes},
           {"manifest", folder.artifact.manifest}, {"digest", folder.artifact.digest}};
@@ -51,7 +49,7 @@ void show_folder(Console& console, const Location& place, const FolderFacts& fol
 }
 
 // What there is to say of one object or folder: shown, or, for --json, returned.
-Result<json> stat_one(CommandContext& context, const Location& place,
+Result<Json> stat_one(CommandContext& context, const Location& place,
                       const std::optional<ObjectInfo>& object) {
   if (object) {
     if (!context.console.json()) show_object(context.console, place, *object);
@@ -67,12 +65,12 @@ Result<json> stat_one(CommandContext& context, const Location& place,
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Named named, look_up(place, context.call()));
-  json out;
+  Json out;
   if (named.kind == Named::Kind::kPattern) {
-    out = {{"matches", json::array()}};
+    out = {{"matches", Json::array()}};
     HEADRACE_CHECK(visit_matches(place, true, context.call(), [&](const ObjectInfo& entry) -> Status {
       const auto object = entry.is_folder() ? std::nullopt : std::optional(entry);
-      HEADRACE_TRY(json match, stat_one(context, with_key(place, entry.key), object));
+      HEADRACE_TRY(Json match, stat_one(context, with_key(place, entry.key), object));
       if (context.console.json()) out["matches"].push_back(std::move(match));
       return {};
     }));
@@ -83,8 +81,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
     if (!folder) return nothing_at(place);
     HEADRACE_TRY(out, stat_one(context, place, std::nullopt));
   }
-  if (context.console.json())
-    context.console.result(out.dump(-1, ' ', false, json::error_handler_t::replace));
+  if (context.console.json()) context.console.result(out.dump());
   return {};
 }
 

@@ -1,6 +1,6 @@
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/own_package.h"
@@ -21,15 +21,16 @@ Status run_in_python(CommandContext& context, const char* action) {
                run_child({interpreter, "-m", "headrace._src.enable_tensorflow", action, folder}, variables,
                          {.stop = context.stop}));
   if (done.exit_status != 0) return Error{Code::kFailedPrecondition, std::string(trim(done.error_tail))};
-  const auto told = nlohmann::json::parse(done.output, nullptr, false);
+  const Json told = parse_json(done.output).value_or(Json());
   if (!told.is_object()) return Error{Code::kInternal, concat(interpreter, " said ", done.output)};
-  const bool is_enabled = told.value("enabled", false);
+  const bool is_enabled = told["enabled"] == true;
+  const auto text_of = [&](const char* name) { return told[name].is_string() ? told[name].text() : ""; };
   context.console.result(
       context.console.json()
           ? told.dump()
-          : concat(told.value("python", interpreter), ": TensorFlow has ",
+          : concat(told.contains("python") ? text_of("python") : interpreter, ": TensorFlow has ",
                    is_enabled ? "stores' URLs as paths, by " : "its own paths alone; not there is ",
-                   told.value("file", "")));
+                   text_of("file")));
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "headrace/train/train.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/model_options.h"
@@ -14,8 +13,6 @@
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
     {.name = "DATA", .sentence = "A dataset that headrace prepare published."},
@@ -155,9 +152,9 @@ std::string epoch_line(const EpochMetrics& metrics, std::uint64_t epochs) {
   return line;
 }
 
-json result_to_json(const Location& run, const TrainResult& result, double seconds,
+Json result_to_json(const Location& run, const TrainResult& result, double seconds,
                     const std::optional<NamedVersion>& named) {
-  json document = {{"url", run.url.text()},
+  Json document = {{"url", run.url.text()},
                    {"export", run.at("export").url.text()},
                    {"export_digest", result.export_digest},
                    {"exported_epoch", result.exported_epoch},
@@ -179,17 +176,17 @@ json result_to_json(const Location& run, const TrainResult& result, double secon
                    {"loss", result.model.loss},
                    {"parameters", result.model.parameters},
                    {"versions", result.model.versions},
-                   {"history", json::array()},
-                   {"layers", json::array()}};
+                   {"history", Json::array()},
+                   {"layers", Json::array()}};
   for (const EpochMetrics& metrics : result.history) {
-    json epoch;
-    for (const auto& [name, value] : metrics.values) epoch[name] = number_to_json<json>(value);
+    Json epoch;
+    for (const auto& [name, value] : metrics.values) epoch[name] = number_to_json(value);
     epoch["epoch"] = metrics.epoch;
     epoch["step"] = metrics.step;
     document["history"].push_back(std::move(epoch));
   }
   for (const TracedLayer& layer : result.model.layers) {
-    json entry = {
+    Json entry = {
         {"name", layer.name}, {"type", layer.type}, {"parameters", layer.parameters}, {"output", nullptr}};
     if (layer.output)
       entry["output"] = std::vector<std::int64_t>(layer.output->sizes().begin(), layer.output->sizes().end());

@@ -1,6 +1,6 @@
 #include <atomic>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
@@ -8,8 +8,6 @@
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
     {.name = "URL",
@@ -51,11 +49,11 @@ Status read_manifests(const Location& location, const CallOptions& call, Verdict
 
 void show(Console& console, const Verdict& verdict) {
   if (console.json()) {
-    json out = {{"ok", verdict.bad.empty()},
+    Json out = {{"ok", verdict.bad.empty()},
                 {"parts", verdict.parts},
                 {"size_bytes", verdict.bytes},
-                {"published", json::array()},
-                {"bad", json::array()}};
+                {"published", Json::array()},
+                {"bad", Json::array()}};
     for (const PublishedFolder& folder : verdict.folders) {
       out["published"].push_back({{"url", folder.folder.url.text()},
                                   {"kind", folder.manifest.kind},
@@ -65,7 +63,7 @@ void show(Console& console, const Verdict& verdict) {
     }
     for (const BadPart& part : verdict.bad)
       out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
-    console.result(out.dump(-1, ' ', false, json::error_handler_t::replace));
+    console.result(out.dump());
     return;
   }
   for (const PublishedFolder& folder : verdict.folders) {

@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/evaluate/tiny_run_test.h"
 
 namespace headrace {
@@ -59,7 +59,7 @@ TEST_F(Evaluate, DoesNotDependOnTheBatchSize) {
 TEST(EvaluationToJson, NamesNumbersThatJsonLacks) {
   Evaluation evaluation;
   evaluation.metrics = {{"loss", std::numeric_limits<double>::infinity()}, {"mean", std::nan("")}};
-  const auto document = nlohmann::json::parse(evaluation_to_json(evaluation, "r"));
+  const Json document = *parse_json(evaluation_to_json(evaluation, "r"));
   EXPECT_EQ(document["loss"], "Infinity");
   EXPECT_EQ(document["metrics"]["mean"], "NaN");
 }

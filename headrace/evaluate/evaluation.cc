@@ -1,27 +1,24 @@
 #include "headrace/evaluate/evaluation.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/track/json_number.h"
 
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr int kVersion = 1;
 constexpr std::size_t kRemarks = 100;
 
-json metrics_to_json(const std::map<std::string, double>& metrics) {
-  json out = json::object();
-  for (const auto& [name, value] : metrics) out[name] = number_to_json<json>(value);
+Json metrics_to_json(const std::map<std::string, double>& metrics) {
+  Json out = Json::object();
+  for (const auto& [name, value] : metrics) out[name] = number_to_json(value);
   return out;
 }
 
-json confusion_to_json(const Evaluation& evaluation) {
-  json counts = json::array();
+Json confusion_to_json(const Evaluation& evaluation) {
+  Json counts = Json::array();
   for (std::size_t truth = 0; truth < evaluation.confusion.classes(); ++truth) {
-    json row = json::array();
+    Json row = Json::array();
     for (std::size_t predicted = 0; predicted < evaluation.confusion.classes(); ++predicted)
       row.push_back(evaluation.confusion.count(truth, predicted));
     counts.push_back(std::move(row));
@@ -29,8 +26,8 @@ json confusion_to_json(const Evaluation& evaluation) {
   return {{"labels", evaluation.labels}, {"counts", std::move(counts)}};
 }
 
-json classes_to_json(const Evaluation& evaluation) {
-  json out = json::array();
+Json classes_to_json(const Evaluation& evaluation) {
+  Json out = Json::array();
   for (std::size_t label = 0; label < evaluation.confusion.classes(); ++label) {
     const ClassScores scores = evaluation.confusion.scores(label);
     out.push_back({{"label", evaluation.labels[label]},
@@ -50,7 +47,7 @@ void add_remark(std::vector<std::string>& remarks, std::string remark) {
 }
 
 std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id) {
-  json out = {
+  Json out = {
       {"format", "headrace.evaluation"},
       {"version", kVersion},
       {"run_id", run_id},
@@ -68,7 +65,7 @@ std::string evaluation_to_json(const Evaluation& evaluation, std::string_view ru
       {"classes", classes_to_json(evaluation)},
   };
   const auto loss = evaluation.metrics.find("loss");
-  out["loss"] = loss == evaluation.metrics.end() ? json() : number_to_json<json>(loss->second);
+  out["loss"] = loss == evaluation.metrics.end() ? Json() : number_to_json(loss->second);
   return out.dump();
 }
 

@@ -1,15 +1,12 @@
 #include "headrace/evaluate/exported_model.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/record/example_decoder.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kModelKind = "saved_model";
 
@@ -52,33 +49,29 @@ Result<PublishedFolder> find_export(const Location& run) {
                       "finished. The headrace train command that began it continues it")};
 }
 
-// Throws json::exception where a member is missing or of another type.
-ExportAttributes attributes_from(const json& from) {
-  const json& encoder = from.at("encoder");
-  const json& features = from.at("features");
-  return {.labels = from.at("labels").get<std::vector<std::string>>(),
-          .encoder = {.name = encoder.at("name").get<std::string>(),
-                      .weights_digest = encoder.at("weights_digest").get<std::string>(),
-                      .dimension = encoder.at("dimension").get<int>()},
-          .features = features.begin().key(),
-          .features_width = features.front().at("shape").at(0).get<std::uint64_t>(),
-          .label_feature = from.at("label_feature").get<std::string>(),
-          .metrics = from.at("metrics").get<std::vector<std::string>>()};
+// Throws JsonError where a member is missing or of another type.
+ExportAttributes attributes_from(const Json& from) {
+  const Json& encoder = from.at("encoder");
+  const auto feature = from.at("features").members().begin();
+  return {.labels = from.get<std::vector<std::string>>("labels"),
+          .encoder = {.name = encoder.get<std::string>("name"),
+                      .weights_digest = encoder.get<std::string>("weights_digest"),
+                      .dimension = encoder.get<int>("dimension")},
+          .features = feature->first,
+          .features_width = feature->second.at("shape").at(0).as<std::uint64_t>("a width"),
+          .label_feature = from.get<std::string>("label_feature"),
+          .metrics = from.get<std::vector<std::string>>("metrics")};
 }
 
 }  // namespace
 
 Result<ExportAttributes> parse_export_attributes(std::string_view text) {
-  try {
-    const json from = json::parse(text);
-    if (!from.at("features").is_object() || from["features"].size() != 1)
-      return Error{Code::kDataLoss, "features: one is wanted"};
+  return read_json(text, "attributes", [](const Json& from) -> Result<ExportAttributes> {
+    if (from.at("features").members().size() != 1) return Error{Code::kDataLoss, "features: one is wanted"};
     ExportAttributes out = attributes_from(from);
     if (out.labels.size() >= 2 && !out.metrics.empty() && out.features_width > 0) return out;
     return Error{Code::kDataLoss, "labels, metrics or the features' shape is empty"};
-  } catch (const json::exception& exception) {
-    return Error{Code::kDataLoss, exception.what()};
-  }
+  });
 }
 
 Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,

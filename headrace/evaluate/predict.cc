@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/evaluate/prediction_shard.h"
 #include "headrace/evaluate/predictor.h"
@@ -166,7 +166,7 @@ Status publish(const ExportedModel& model, const Dataset& dataset, const Locatio
     manifest.parts.back().split = dataset.split();
     records += shard.part.records.value_or(0);
   }
-  manifest.attributes_json = nlohmann::json{
+  manifest.attributes_json = Json{
       {"model", model.folder.url.text()},
       {"model_digest", model.digest},
       {"data", dataset.location().url.text()},

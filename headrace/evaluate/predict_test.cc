@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/evaluate/tiny_run_test.h"
@@ -68,7 +68,7 @@ TEST_F(Predict, PublishesWhatItWrote) {
     EXPECT_EQ(part.crc32c, crc32c(object->data));
   }
   EXPECT_EQ(parts[0].records, 2);
-  EXPECT_EQ(nlohmann::json::parse((*published)->manifest.attributes_json)["records"], 3);
+  EXPECT_EQ((*parse_json((*published)->manifest.attributes_json))["records"], 3);
 }
 
 TEST_F(Predict, GivesTheSameBytesOnAnyNumberOfWorkersAndAfterAnInterruption) {

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/evaluate/confusion_matrix.h"
 #include "headrace/os/parallel.h"
@@ -80,12 +80,13 @@ Result<std::vector<std::vector<float>>> predict_texts(const ExportedModel& model
 
 std::string prediction_to_json(const std::vector<std::string>& labels, std::span<const float> scores,
                                const std::optional<std::pair<std::string, std::string_view>>& about) {
-  nlohmann::ordered_json out;
-  if (about) out[about->first] = about->second;
-  out["label"] = labels[highest(scores).value_or(0)];
-  nlohmann::ordered_json& probabilities = out["probabilities"];
-  for (std::size_t i = 0; i < scores.size(); ++i) probabilities[labels[i]] = shortest(scores[i]);
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  // In the order of the format, not of the names.
+  std::string out = "{";
+  if (about) out += concat(Json(about->first).dump(), ":", Json(about->second).dump(), ",");
+  out += concat("\"label\":", Json(labels[highest(scores).value_or(0)]).dump(), ",\"probabilities\":{");
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    out += concat(i > 0 ? "," : "", Json(labels[i]).dump(), ":", Json(shortest(scores[i])).dump());
+  return out + "}}";
 }
 
 }  // namespace headrace

@@ -16,6 +16,8 @@
 
 namespace headrace {
 
+class Json;  // base/json.h
+
 /// Where manifests lie in the folder that they publish, up to the number.
 inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
 /// Larger manifests are refused.
@@ -54,10 +56,10 @@ std::string serialize_manifest(const Manifest& manifest);
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
 
-/// One part as JSON text, as a manifest holds it: for other objects that name parts.
-std::string manifest_part_to_json(const ManifestPart& part);
-/// \error kDataLoss  as for parse_manifest; whether the data set is compressed is not known here
-Result<ManifestPart> parse_manifest_part(std::string_view text);
+/// One part, as a manifest holds it: for other objects that name parts.
+Json manifest_part_to_json(const ManifestPart& part);
+/// \throws JsonError  where parse_manifest says kDataLoss; whether the data set is compressed is not known
+ManifestPart manifest_part_from_json(const Json& from);
 
 struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/record/manifest.h"
 #include "headrace/statistics/read_split.h"
 #include "headrace/statistics/report_lines.h"
@@ -52,7 +53,7 @@ struct DatasetReport {
 void judge(DatasetReport& report);
 
 /// The statistics, warnings and distances; no samples. Whole numbers of records; NaN does not occur.
-std::string dataset_report_to_json(const DatasetReport& report);
+Json dataset_report_to_json(const DatasetReport& report);
 
 /// One file that needs nothing else: no script, no network. Everything that comes from data is escaped.
 std::string dataset_report_to_html(const DatasetReport& report);

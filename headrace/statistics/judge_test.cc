@@ -65,7 +65,7 @@ TEST_F(Judge, SaysNothingOfASplitThatWasNotRead) {
   add_split("test", 5, [](auto i) { return std::vector{label(i % 2), number("x", i)}; });
   judge(report);
   EXPECT_THAT(report.distances, IsEmpty());
-  EXPECT_THAT(dataset_report_to_json(report), testing::HasSubstr("\"read\":0"));
+  EXPECT_THAT(dataset_report_to_json(report).dump(), testing::HasSubstr("\"read\":0"));
 }
 
 TEST_F(Judge, NamesLabelsThatAreMissingOrRare) {

@@ -1,20 +1,18 @@
-#include <nlohmann/json.hpp>
 
+#include "headrace/base/json.h"
 #include "headrace/statistics/dataset_report.h"
 
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kBins = 20;
 constexpr std::size_t kTopValues = 50;
 
-json sketch_json(const NumberSketch& sketch) {
-  json out = {{"count", sketch.count()},     {"zeros", sketch.zeros()},
+Json sketch_json(const NumberSketch& sketch) {
+  Json out = {{"count", sketch.count()},     {"zeros", sketch.zeros()},
               {"minimum", sketch.minimum()}, {"maximum", sketch.maximum()},
               {"mean", sketch.mean()},       {"standard_deviation", sketch.standard_deviation()},
-              {"quantiles", json::object()}, {"not_finite", sketch.not_finite()}};
+              {"quantiles", Json::object()}, {"not_finite", sketch.not_finite()}};
   for (const auto& [name, share] :
        {std::pair("0.05", 0.05), {"0.25", 0.25}, {"0.5", 0.5}, {"0.75", 0.75}, {"0.95", 0.95}})
     out["quantiles"][name] = sketch.quantile(share);
@@ -22,14 +20,14 @@ json sketch_json(const NumberSketch& sketch) {
   return out;
 }
 
-json values_json(const ValueCounts& values) {
-  json out = json::object();
+Json values_json(const ValueCounts& values) {
+  Json out = Json::object();
   for (const auto& [value, count] : values.top(kTopValues)) out[value] = count;
   return out;
 }
 
-json feature_json(const FeatureStatistics& feature, std::uint64_t records) {
-  json out = {{"dtype", feature.dtype},
+Json feature_json(const FeatureStatistics& feature, std::uint64_t records) {
+  Json out = {{"dtype", feature.dtype},
               {"records", feature.records},
               {"missing", records - feature.records},
               {"values_per_record", sketch_json(feature.lengths)}};
@@ -53,21 +51,21 @@ json feature_json(const FeatureStatistics& feature, std::uint64_t records) {
   return out;
 }
 
-json split_json(const SplitStatistics& split) {
-  json out = {{"records", split.published_records},
+Json split_json(const SplitStatistics& split) {
+  Json out = {{"records", split.published_records},
               {"read", split.records},
               {"damaged", split.damaged},
               {"duplicates", split.duplicates()},
-              {"features", json::object()}};
+              {"features", Json::object()}};
   for (const auto& [name, feature] : split.features)
     out["features"][name] = feature_json(feature, split.records);
   return out;
 }
 
-json reported_json(const DatasetReport& report) {
-  json out = json::array();
+Json reported_json(const DatasetReport& report) {
+  Json out = Json::array();
   for (const auto& [kind, rows] : report.reported) {
-    json examples = json::array();
+    Json examples = Json::array();
     for (const ReportedRow& row : rows.examples)
       examples.push_back({{"id", row.id}, {"detail", row.detail}, {"source", row.source}, {"row", row.row}});
     out.push_back(
@@ -78,9 +76,9 @@ json reported_json(const DatasetReport& report) {
 
 }  // namespace
 
-std::string dataset_report_to_json(const DatasetReport& report) {
-  json out = {{"splits", json::object()},
-              {"distances", json::array()},
+Json dataset_report_to_json(const DatasetReport& report) {
+  Json out = {{"splits", Json::object()},
+              {"distances", Json::array()},
               {"warnings", report.warnings},
               {"reported", reported_json(report)}};
   for (const auto& [name, split] : report.splits) out["splits"][name] = split_json(split.statistics);
@@ -92,7 +90,7 @@ std::string dataset_report_to_json(const DatasetReport& report) {
                                 {"where", each.where},
                                 {"notable", each.is_notable}});
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return out;
 }
 
 }  // namespace headrace

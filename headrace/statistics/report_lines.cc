@@ -1,7 +1,6 @@
 #include "headrace/statistics/report_lines.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 
@@ -50,10 +49,9 @@ class ReportReader {
   std::string rest_;
 };
 
-std::string text_of(const nlohmann::json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? printable_line(found->get<std::string>(), kShownBytes)
-                                                   : std::string();
+std::string text_of(const Json& line, const char* key) {
+  const Json& found = line[key];
+  return found.is_string() ? printable_line(found.text(), kShownBytes) : "";
 }
 
 }  // namespace
@@ -81,18 +79,17 @@ Result<std::map<std::pair<std::string, std::string>, ReportedRows>> summarize_re
     const PublishedFolder& published, std::size_t examples, const CallOptions& call) {
   std::map<std::pair<std::string, std::string>, ReportedRows> out;
   HEADRACE_CHECK(visit_report_lines(published, call, [&](std::string_view text) -> Status {
-    const auto line = nlohmann::json::parse(text, nullptr, false);
+    const Json line = parse_json(text).value_or(Json());
     if (!line.is_object()) return Error{Code::kDataLoss, "a line is no JSON object"};
     std::pair<std::string, std::string> kind(text_of(line, "status"), text_of(line, "reason"));
     if (kind.first == "written" || (!out.contains(kind) && out.size() == kMaxReasons)) return {};
     ReportedRows& rows = out[std::move(kind)];
     if (rows.count++ >= examples) return {};
-    const auto row = line.find("row");
-    rows.examples.push_back(
-        {.id = text_of(line, "id"),
-         .detail = text_of(line, "detail"),
-         .source = text_of(line, "source"),
-         .row = row != line.end() && row->is_number_unsigned() ? row->get<std::uint64_t>() : 0});
+    const Json& row = line["row"];
+    rows.examples.push_back({.id = text_of(line, "id"),
+                             .detail = text_of(line, "detail"),
+                             .source = text_of(line, "source"),
+                             .row = row.is_unsigned() ? row.as<std::uint64_t>() : 0});
     return {};
   }));
   return out;

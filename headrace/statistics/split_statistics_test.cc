@@ -19,7 +19,7 @@ class ReadSplit : public LoaderTest {
     EXPECT_TRUE(statistics) << statistics.error().message;
     report.splits["train"].statistics = *std::move(statistics);
     judge(report);
-    return dataset_report_to_json(report);
+    return dataset_report_to_json(report).dump();
   }
 };
 

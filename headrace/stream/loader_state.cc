@@ -1,18 +1,15 @@
 #include "headrace/stream/loader_state.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "headrace/base/digest.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/stream/mixture.h"
 #include "headrace/stream/order.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 // Of the text that says where the data lie.
 constexpr std::size_t kPlaceBytes = 300;
@@ -34,7 +31,7 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
 }
 
 // What of a state must be the same, but for the data.
-json document_of(const LoaderOptions& options) {
+Json document_of(const LoaderOptions& options) {
   return {{"order", kOrderVersion},
           {"seed", options.seed},
           {"batch_size", options.batch_size},
@@ -53,10 +50,10 @@ std::string describe(const std::vector<LoaderSource>& sources) {
   return replace_invalid_utf8(concat(records, " records of ", place)).text;
 }
 
-Error other_data(const json& stored, const std::vector<LoaderSource>& sources) {
-  const json there = stored.value("data", json());
+Error other_data(const Json& stored, const std::vector<LoaderSource>& sources) {
+  const Json& there = stored["data"];
   const std::string here = describe(sources);
-  std::string what = there.is_string() ? there.get<std::string>() : "others";
+  std::string what = there.is_string() ? there.text() : "others";
   what = what == here ? concat(here, ", which were replaced or altered since")
                       : concat(what, " there, ", here, " here");
   return {Code::kFailedPrecondition, concat("the loader's state is of another dataset or range: ", what,
@@ -84,7 +81,7 @@ BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOp
 
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
                          const LoaderPosition& position) {
-  json document = document_of(options);
+  Json document = document_of(options);
   document["dataset"] = fingerprint(sources);
   document["data"] = describe(sources);
   document["epoch"] = position.epoch;
@@ -94,21 +91,18 @@ std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderO
 
 Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vector<LoaderSource>& sources,
                                           const LoaderOptions& options) {
-  const json document = check_json_depth(state) ? json::parse(state, nullptr, false) : json();
-  if (!document.is_object() || !document.contains("epoch") || !document["epoch"].is_number_unsigned() ||
-      !document.contains("batch") || !document["batch"].is_number_unsigned()) {
+  const Json document = parse_json(state).value_or(Json());
+  if (!document["epoch"].is_unsigned() || !document["batch"].is_unsigned())
     return Error{Code::kDataLoss, "the loader's state is damaged"};
-  }
-  const json expected = document_of(options);
-  for (const auto& [name, value] : expected.items()) {
-    const json stored = document.value(name, json());
+  const Json expected = document_of(options);
+  for (const auto& [name, value] : expected.members()) {
+    const Json& stored = document[name];
     if (stored == value) continue;
     return Error{Code::kFailedPrecondition, concat("the loader's state is of another ", name, ": ",
                                                    stored.dump(), " there, ", value.dump(), " here")};
   }
-  if (document.value("dataset", json()) != fingerprint(sources)) return other_data(document, sources);
-  const LoaderPosition position{document["epoch"].get<std::uint64_t>(),
-                                document["batch"].get<std::uint64_t>()};
+  if (document["dataset"] != fingerprint(sources)) return other_data(document, sources);
+  const LoaderPosition position{document["epoch"].as<std::uint64_t>(), document["batch"].as<std::uint64_t>()};
   const bool has_batches =
       options.rank < options.world_size && options.world_size <= options.batch_size &&
       std::ranges::all_of(sources, [](const LoaderSource& source) { return count_of(source) > 0; });

@@ -1,6 +1,6 @@
 #include "headrace/stream/loader_trace.h"
 
-#include <nlohmann/json.hpp>
+#include "headrace/base/json.h"
 
 namespace headrace {
 namespace {
@@ -21,7 +21,7 @@ void LoaderTrace::add(const char* stage, std::size_t thread, std::uint64_t numbe
 }
 
 std::string LoaderTrace::json() const {
-  nlohmann::json events = nlohmann::json::array();
+  Json events = Json::array();
   const std::lock_guard lock(mutex_);
   for (const Event& event : events_) {
     events.push_back({{"name", event.stage},
@@ -32,7 +32,7 @@ std::string LoaderTrace::json() const {
                       {"dur", microseconds(event.duration)},
                       {"args", {{"number", event.number}}}});
   }
-  return nlohmann::json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
+  return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
 }
 
 }  // namespace headrace

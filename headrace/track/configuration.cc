@@ -1,19 +1,13 @@
 #include "headrace/track/configuration.h"
 
-#include <nlohmann/json.hpp>
-
 #include "headrace/base/digest.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
-std::string to_text(const Configuration& configuration) {
-  return json(configuration).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string to_text(const Configuration& configuration) { return Json(configuration).dump() + "\n"; }
 
 std::string shown(const Configuration& configuration, const std::string& name) {
   const auto found = configuration.find(name);
@@ -41,12 +35,12 @@ Result<Configuration> read_configuration(const Location& object) {
   constexpr std::uint64_t kLimitBytes = 1 << 20;
   HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
   const std::string_view text = as_text(read.data);
-  const json document = check_json_depth(text) ? json::parse(text, nullptr, false) : json();
+  const Json document = parse_json(text).value_or(Json());
   if (!document.is_object())
     return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start over with --overwrite")};
   Configuration configuration;
-  for (const auto& [name, value] : document.items())
-    configuration[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  for (const auto& [name, value] : document.members())
+    configuration[name] = value.is_string() ? value.text() : value.dump();
   return configuration;
 }
 

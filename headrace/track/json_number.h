@@ -5,20 +5,20 @@
 #include <cmath>
 #include <limits>
 
+#include "headrace/base/json.h"
+
 namespace headrace {
 
-template <typename Json>
-Json number_to_json(double number) {
+inline Json number_to_json(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
   return number;
 }
 
-/// Any other text counts as NaN. Throws as Json does where it is neither a number nor a text.
-template <typename Json>
-double number_from_json(const Json& from) {
+/// Any other text counts as NaN. \throws JsonError  it is neither a number nor a text
+inline double number_from_json(const Json& from) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (!from.is_string()) return from.template get<double>();
+  if (!from.is_string()) return from.as<double>();
   if (from == "Infinity") return kInfinity;
   if (from == "-Infinity") return -kInfinity;
   return std::numeric_limits<double>::quiet_NaN();

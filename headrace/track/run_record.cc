@@ -1,8 +1,6 @@
 #include "headrace/track/run_record.h"
 
-#include <nlohmann/json.hpp>
-
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/record/sealed_json.h"
 #include "headrace/track/json_number.h"
@@ -11,34 +9,35 @@
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kStartFormat = "headrace.run.start";
 constexpr std::string_view kEndFormat = "headrace.run.end";
-constexpr int kVersion = 1;
+constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
-void redact_texts(json& value) {
-  if (value.is_string()) value = redact_secrets(value.get<std::string>());
-  if (value.is_structured()) {
-    for (json& inner : value) redact_texts(inner);
+void redact_texts(Json& value) {
+  if (value.is_string()) {
+    value = redact_secrets(value.text());
+  } else if (value.is_array()) {
+    for (Json& inner : value.values()) redact_texts(inner);
+  } else if (value.is_object()) {
+    for (auto& [name, inner] : value.members()) redact_texts(inner);
   }
 }
 
-std::string seal(json document, std::string_view format, std::string_view run_id) {
+std::string seal(Json document, std::string_view format, std::string_view run_id) {
   redact_texts(document);
   document["format"] = format;
   document["version"] = kVersion;
   document["run"] = run_id;
-  return seal_json(document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  return seal_json(document.dump() + "\n");
 }
 
-Result<json> unseal(BytesView data, std::string_view format) {
-  HEADRACE_CHECK(check_json_depth(as_text(data)));
-  json document = json::parse(as_text(data), nullptr, false);
-  if (!document.is_object() || document.value("format", json()) != format)
+Result<Json> unseal(BytesView data, std::string_view format) {
+  const Json document = parse_json(as_text(data)).value_or(Json());
+  if (!document.is_object() || document["format"] != format)
     return Error{Code::kDataLoss, concat("the object is no ", format, "; it was truncated or overwritten")};
-  const json version = document.value("version", json());
-  if (version.is_number_integer() && version > kVersion) {
+  const Json& version = document["version"];
+  if (version.is_unsigned() && version.as<std::uint64_t>() > kVersion) {
     return Error{Code::kUnimplemented,
                  concat("the ", format, " has version ", version.dump(), "; this Headrace reads up to ",
                         kVersion, ": install a newer one")};
@@ -48,19 +47,8 @@ Result<json> unseal(BytesView data, std::string_view format) {
   return document;
 }
 
-// nlohmann reports a missing or mistyped field by an exception.
-template <typename T, typename Parse>
-Result<T> parse_guarded(const Parse& parse) {
-  try {
-    return parse();
-  } catch (const json::exception& exception) {
-    return Error{Code::kDataLoss,
-                 concat("the record is not as docs/formats/run-record.md says: ", exception.what())};
-  }
-}
-
-json artifacts_to_json(const std::vector<Artifact>& artifacts) {
-  json out = json::array();
+Json artifacts_to_json(const std::vector<Artifact>& artifacts) {
+  Json out = Json::array();
   for (const Artifact& artifact : artifacts) {
     out.push_back({{"url", artifact.url},
                    {"kind", artifact.kind},
@@ -72,12 +60,12 @@ json artifacts_to_json(const std::vector<Artifact>& artifacts) {
   return out;
 }
 
-std::vector<Artifact> artifacts_from_json(const json& from) {
+std::vector<Artifact> artifacts_from_json(const Json& from) {
   std::vector<Artifact> out;
-  for (const json& artifact : from) {
-    out.push_back({artifact.at("url").get<std::string>(), artifact.at("kind").get<std::string>(),
-                   artifact.at("version").get<std::string>(), artifact.at("manifest").get<std::uint64_t>(),
-                   artifact.at("digest").get<std::string>(), artifact.at("size_bytes").get<std::uint64_t>()});
+  for (const Json& artifact : from.values()) {
+    out.push_back({artifact.get<std::string>("url"), artifact.get<std::string>("kind"),
+                   artifact.get<std::string>("version"), artifact.get<std::uint64_t>("manifest"),
+                   artifact.get<std::string>("digest"), artifact.get<std::uint64_t>("size_bytes")});
   }
   return out;
 }
@@ -123,7 +111,7 @@ std::vector<Artifact> RunRecord::outputs() const {
 }
 
 std::string serialize_run_start(std::string_view id, const RunStart& start) {
-  json parameters = json::object();
+  Json parameters = Json::object();
   for (const auto& [name, value] : start.parameters) {
     parameters[name] = names_a_secret(name) ? "***" : value;
   }
@@ -140,8 +128,8 @@ std::string serialize_run_start(std::string_view id, const RunStart& start) {
 }
 
 std::string serialize_run_end(std::string_view id, const RunEnd& end) {
-  json metrics = json::object();
-  for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json<json>(number);
+  Json metrics = Json::object();
+  for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json(number);
   return seal({{"status", run_status_name(end.status)},
                {"error", end.error},
                {"inputs", artifacts_to_json(end.inputs)},
@@ -150,38 +138,38 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end) {
                {"counts", end.counts},
                {"versions", end.versions},
                {"ended", end.ended},
-               {"seconds", number_to_json<json>(end.seconds)}},
+               {"seconds", number_to_json(end.seconds)}},
               kEndFormat, id);
 }
 
 Result<RunStart> parse_run_start(BytesView data) {
-  HEADRACE_TRY(const json from, unseal(data, kStartFormat));
+  HEADRACE_TRY(const Json document, unseal(data, kStartFormat));
   using Texts = std::map<std::string, std::string>;
-  return parse_guarded<RunStart>([&] {
-    return RunStart{.command = from.at("command").get<std::string>(),
-                    .command_line = from.at("command_line").get<std::vector<std::string>>(),
-                    .parameters = from.at("parameters").get<Texts>(),
-                    .versions = from.at("versions").get<Texts>(),
-                    .host = from.at("host").get<Texts>(),
+  return read_document(document, kComplaint, [](const Json& from) -> Result<RunStart> {
+    return RunStart{.command = from.get<std::string>("command"),
+                    .command_line = from.get<std::vector<std::string>>("command_line"),
+                    .parameters = from.get<Texts>("parameters"),
+                    .versions = from.get<Texts>("versions"),
+                    .host = from.get<Texts>("host"),
                     .inputs = artifacts_from_json(from.at("inputs")),
-                    .output = from.at("output").get<std::string>(),
-                    .started = from.at("started").get<std::string>(),
-                    .resumed_from = from.at("resumed_from").get<std::string>()};
+                    .output = from.get<std::string>("output"),
+                    .started = from.get<std::string>("started"),
+                    .resumed_from = from.get<std::string>("resumed_from")};
   });
 }
 
 Result<RunEnd> parse_run_end(BytesView data) {
-  HEADRACE_TRY(const json from, unseal(data, kEndFormat));
-  return parse_guarded<RunEnd>([&] {
-    RunEnd end = {.status = status_from_name(from.at("status").get<std::string>()),
-                  .error = from.at("error").get<std::string>(),
+  HEADRACE_TRY(const Json document, unseal(data, kEndFormat));
+  return read_document(document, kComplaint, [](const Json& from) -> Result<RunEnd> {
+    RunEnd end = {.status = status_from_name(from.get<std::string>("status")),
+                  .error = from.get<std::string>("error"),
                   .inputs = artifacts_from_json(from.at("inputs")),
                   .outputs = artifacts_from_json(from.at("outputs")),
-                  .counts = from.at("counts").get<std::map<std::string, std::uint64_t>>(),
-                  .versions = from.at("versions").get<std::map<std::string, std::string>>(),
-                  .ended = from.at("ended").get<std::string>(),
+                  .counts = from.get<std::map<std::string, std::uint64_t>>("counts"),
+                  .versions = from.get<std::map<std::string, std::string>>("versions"),
+                  .ended = from.get<std::string>("ended"),
                   .seconds = number_from_json(from.at("seconds"))};
-    for (const auto& [name, number] : from.at("metrics").items())
+    for (const auto& [name, number] : from.at("metrics").members())
       end.metrics[name] = number_from_json(number);
     return end;
   });

@@ -1,7 +1,6 @@
 #include "headrace/train/checkpoint.h"
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
 #include "headrace/train/metrics_json.h"
@@ -9,36 +8,33 @@
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kFilePrefix = "variables";
 
 std::string step_folder(std::uint64_t step) { return concat("step-", zero_padded(step, 8)); }
 
 std::string to_attributes(const RunState& state) {
-  json out = {{"epoch", state.epoch},
+  Json out = {{"epoch", state.epoch},
               {"step", state.step},
               {"state", state.loader_state},
               {"finished", state.finished},
               {"prefix", concat(step_folder(state.step), "/", kFilePrefix)},
-              {"history", json::array()}};
-  for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json<json>(metrics));
+              {"history", Json::array()}};
+  for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json(metrics));
   return out.dump();
 }
 
 Result<RunState> from_attributes(const std::string& text, const std::string& where) {
-  try {
-    const json from = json::parse(text);
-    RunState state{.epoch = from.at("epoch").get<std::uint64_t>(),
-                   .step = from.at("step").get<std::uint64_t>(),
-                   .loader_state = from.at("state").get<std::string>()};
-    for (const json& metrics : from.at("history")) state.history.push_back(metrics_from_json(metrics));
-    state.finished = from.at("finished").get<bool>();
+  const std::string complaint =
+      concat("the checkpoint's manifest in ", where, " is not as docs/formats/run-layout.md says");
+  return read_json(text, complaint, [](const Json& from) -> Result<RunState> {
+    RunState state{.epoch = from.get<std::uint64_t>("epoch"),
+                   .step = from.get<std::uint64_t>("step"),
+                   .loader_state = from.get<std::string>("state")};
+    for (const Json& metrics : from.at("history").values())
+      state.history.push_back(metrics_from_json(metrics));
+    state.finished = from.get<bool>("finished");
     return state;
-  } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("the checkpoint's manifest in ", where,
-                                         " is not as docs/formats/run-layout.md says: ", exception.what())};
-  }
+  });
 }
 
 }  // namespace

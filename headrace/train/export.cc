@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
@@ -12,22 +11,20 @@
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kKind = "saved_model";
 constexpr std::string_view kLastFile = "saved_model.pb";
 constexpr std::uint64_t kEntryLimitBytes = 1 << 20;
 constexpr int kVersionAttempts = 100;
 
 std::string export_attributes(const TracedModel& traced, const ExportDescription& description) {
-  return json{{"labels", description.labels},
+  return Json{{"labels", description.labels},
               {"encoder",
                {{"name", description.encoder.name},
                 {"weights_digest", description.encoder.weights_digest},
                 {"dimension", description.encoder.dimension}}},
               {"features",
                {{description.features,
-                 {{"dtype", "float32"}, {"shape", json::array({description.features_width})}}}}},
+                 {{"dtype", "float32"}, {"shape", Json::array({description.features_width})}}}}},
               {"label_feature", description.label_feature},
               {"metrics", traced.metric_names},
               {"model", traced.model},
@@ -40,7 +37,7 @@ std::string export_attributes(const TracedModel& traced, const ExportDescription
 // Takes the next version number for this export, or finds the one it has taken before.
 Result<std::uint64_t> take_version(const Location& model, const Location& exported, std::string_view digest) {
   const std::string prefix = model.at("_headrace/version-").key;
-  const std::string entry = json{{"run", exported.url.text()}, {"manifest_digest", digest}}.dump() + "\n";
+  const std::string entry = Json{{"run", exported.url.text()}, {"manifest_digest", digest}}.dump() + "\n";
   for (int attempt = 0; attempt < kVersionAttempts; ++attempt) {
     HEADRACE_TRY(const std::optional<NumberedObject> latest,
                  read_latest(*model.store, prefix, kEntryLimitBytes));
@@ -56,15 +53,13 @@ Result<std::uint64_t> take_version(const Location& model, const Location& export
 
 // Does an entry of the alias log say that "latest" is this version?
 bool names_version(std::string_view entry, std::uint64_t version) {
-  if (!check_json_depth(entry)) return false;
-  const json from = json::parse(entry, nullptr, false);
-  return from.is_object() && from.value("alias", json()) == "latest" &&
-         from.value("version", json()) == version;
+  const Json from = parse_json(entry).value_or(Json());
+  return from["alias"] == "latest" && from["version"] == version;
 }
 
 Status append_alias(const Location& model, std::uint64_t version, std::string_view run_id) {
   const std::string prefix = model.at("_headrace/aliases-").key;
-  const std::string entry = json{{"alias", "latest"}, {"version", version}, {"by", run_id}}.dump() + "\n";
+  const std::string entry = Json{{"alias", "latest"}, {"version", version}, {"by", run_id}}.dump() + "\n";
   for (int attempt = 0; attempt < kVersionAttempts; ++attempt) {
     HEADRACE_TRY(const std::optional<NumberedObject> latest,
                  read_latest(*model.store, prefix, kEntryLimitBytes));

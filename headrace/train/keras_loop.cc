@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/python_child.h"
 #include "headrace/os/child_process.h"
@@ -21,15 +20,14 @@ namespace headrace {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr std::uint64_t kModelSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
 constexpr std::chrono::milliseconds kGrace{1000};
 constexpr std::string_view kGoOn = "go on\n";
 
-std::vector<EpochMetrics> history_from_json(const json& from) {
+std::vector<EpochMetrics> history_from_json(const Json& from) {
   std::vector<EpochMetrics> history;
-  for (const json& metrics : from) history.push_back(metrics_from_json(metrics));
+  for (const Json& metrics : from.values()) history.push_back(metrics_from_json(metrics));
   return history;
 }
 
@@ -72,13 +70,14 @@ class KerasLoop {
                                            " gone; restore that, or start over with --overwrite")};
     }
     result_.model = model->model;
-    try {
-      result_.history = history_from_json(json::parse(checkpoint->manifest.attributes_json).at("history"));
-    } catch (const json::exception& exception) {
-      return Error{Code::kDataLoss,
-                   concat("the checkpoint's manifest in ", run_.run.at("checkpoints").describe(),
-                          " is not as docs/formats/keras-checkpoint.md says: ", exception.what())};
-    }
+    const std::string complaint =
+        concat("the checkpoint's manifest in ", run_.run.at("checkpoints").describe(),
+               " is not as docs/formats/keras-checkpoint.md says");
+    HEADRACE_CHECK(
+        read_json(checkpoint->manifest.attributes_json, complaint, [&](const Json& attributes) -> Status {
+          result_.history = history_from_json(attributes.at("history"));
+          return {};
+        }));
     if (result_.history.empty())
       return Error{Code::kDataLoss, "the run's last checkpoint does not belong to an epoch"};
     const EpochMetrics& last = result_.history.back();
@@ -87,10 +86,10 @@ class KerasLoop {
     return std::move(result_);
   }
 
-  json request() const {
+  Json request() const {
     const TrainOptions& options = options_;
     const LoaderBudgets budgets = loader_budgets(run_);
-    json from = nullptr;
+    Json from = nullptr;
     if (options.init_from)
       from = {{"url", options.init_from->at("checkpoints").url.text()}, {"kind", run_.init_kind}};
     return {{"parent", getpid()},
@@ -99,10 +98,10 @@ class KerasLoop {
             {"model", options.model},
             {"model_seed", options.seed & kModelSeedMask},
             {"spec",
-             {{"features", {run_.features_width}},
+             {{"features", Json::array({run_.features_width})},
               {"classes", run_.labels_width},
               {"label_dtype", data_type_name(DataType::kInt64)},
-              {"arguments", json::object()}}},
+              {"arguments", Json::object()}}},
             {"callbacks", options.callbacks},
             {"data", run_.data.url.text()},
             {"split", options.split},
@@ -116,7 +115,7 @@ class KerasLoop {
             {"epochs", options.epochs},
             {"steps", options.steps},
             {"early_stop", run_.validation_range.count == 0 ? 0 : options.early_stop},
-            {"learning_rate", options.learning_rate ? json(*options.learning_rate) : json()},
+            {"learning_rate", options.learning_rate ? Json(*options.learning_rate) : Json()},
             {"init_from", from},
             {"log_every", options.log_every},
             {"training_budget_bytes", budgets.training_bytes},
@@ -129,7 +128,7 @@ class KerasLoop {
 
   Status fit() {
     const fs::path file = folder_ / "request.json";
-    if (!(std::ofstream(file) << request().dump(1, ' ', false, json::error_handler_t::replace) << std::endl))
+    if (!(std::ofstream(file) << request().dump() << std::endl))
       return Error{Code::kResourceExhausted, concat("writing ", file.string(), ": is the disk full?")};
     const ChildConversation conversation{
         .on_line = [this](std::string_view line) { return take(line); },
@@ -159,22 +158,23 @@ class KerasLoop {
   }
 
   Result<std::string> take(std::string_view line) {
+    const Result<Json> message = parse_json(line);
+    if (!message) return not_understood(message.error().message);
     try {
-      const json message = check_json_depth(line) ? json::parse(line) : json();
-      if (message.is_object() && message.size() == 1)
-        return take(message.begin().key(), message.begin().value());
-    } catch (const json::exception& exception) {
-      return not_understood(exception.what());
+      if (message->members().size() != 1) return not_understood("not an object of one member");
+      const auto& [name, value] = *message->members().begin();
+      return take(name, value);
+    } catch (const JsonError& error) {
+      return not_understood(error.what());
     }
-    return not_understood("not an object of one member");
   }
 
   static Error not_understood(std::string_view why) {
     return {Code::kInternal, concat("the training process sent a message that cannot be understood: ", why)};
   }
 
-  // Throws json::exception where a member is missing, or of another type.
-  Result<std::string> take(const std::string& name, const json& value) {
+  // Throws JsonError where a member is missing, or of another type.
+  Result<std::string> take(const std::string& name, const Json& value) {
     std::string answer;
     if (name == "model") {
       // Nothing is begun, or removed, for data, a model or options that do not fit.
@@ -191,7 +191,8 @@ class KerasLoop {
     } else if (name == "saved") {
       run_.on_epoch(trained_);
     } else if (name == "diverged") {
-      failure_ = diverged(value.at("what").get<std::string>(), value.at("epoch"), value.at("step"));
+      failure_ = diverged(value.get<std::string>("what"), value.get<std::uint64_t>("epoch"),
+                          value.get<std::uint64_t>("step"));
     } else if (name == "error") {
       failure_ = error_from(value);
     } else if (name == "done") {
@@ -208,33 +209,35 @@ class KerasLoop {
     events_.begin(epoch);
   }
 
-  void take_step(const json& value) {
-    const TrainProgress at{value.at("epoch"), value.at("step"), value.at("total_steps")};
+  void take_step(const Json& value) {
+    const TrainProgress at{value.get<std::uint64_t>("epoch"), value.get<std::uint64_t>("step"),
+                           value.get<std::uint64_t>("total_steps")};
     begin_epoch(at.epoch);
-    if (const auto loss = value.find("loss"); loss != value.end()) events_.batch_loss(at.step, *loss);
+    if (value.contains("loss")) events_.batch_loss(at.step, value.get<double>("loss"));
     run_.on_step(at);
   }
 
-  Error error_from(const json& value) const {
-    const std::string message = value.at("message");
-    if (const auto code = value.find("code"); code != value.end())
-      return with_train_advice({code_named(code->get<std::string>()), message});
-    return python_error(value.at("kind").get<std::string>(), message).in("training " + options_.model);
+  Error error_from(const Json& value) const {
+    const auto message = value.get<std::string>("message");
+    if (value.contains("code"))
+      return with_train_advice({code_named(value.get<std::string>("code")), message});
+    return python_error(value.get<std::string>("kind"), message).in("training " + options_.model);
   }
 
-  void take_result(const json& value) {
+  void take_result(const Json& value) {
     result_.history = history_from_json(value.at("history"));
-    value.at("exported_epoch").get_to(result_.exported_epoch);
-    value.at("steps").get_to(result_.steps);
-    value.at("steps_done_now").get_to(result_.steps_done_now);
-    value.at("training_seconds").get_to(result_.training_seconds);
-    value.at("stopped_early").get_to(result_.stopped_early);
-    value.at("corrupt_records").get_to(result_.corrupt_records);
-    value.at("records").get_to(result_.loader.records);
-    value.at("fetched_bytes").get_to(result_.loader.fetched_bytes);
-    value.at("inflated_bytes").get_to(result_.loader.inflated_bytes);
-    value.at("wait_seconds").get_to(result_.loader.wait_seconds);
-    for (const std::string remark : value.at("remarks")) add_remark(result_, remark);
+    value.get_to("exported_epoch", result_.exported_epoch);
+    value.get_to("steps", result_.steps);
+    value.get_to("steps_done_now", result_.steps_done_now);
+    value.get_to("training_seconds", result_.training_seconds);
+    value.get_to("stopped_early", result_.stopped_early);
+    value.get_to("corrupt_records", result_.corrupt_records);
+    value.get_to("records", result_.loader.records);
+    value.get_to("fetched_bytes", result_.loader.fetched_bytes);
+    value.get_to("inflated_bytes", result_.loader.inflated_bytes);
+    value.get_to("wait_seconds", result_.loader.wait_seconds);
+    for (const std::string& remark : value.get<std::vector<std::string>>("remarks"))
+      add_remark(result_, remark);
     is_done_ = result_.exported_epoch > 0 && result_.exported_epoch <= result_.history.size();
   }
 

@@ -11,9 +11,10 @@ import tidy  # noqa: E402
 README = "line\n" * 12
 CLEAN = {
     "headrace/base/README.md": README,
-    "headrace/base/CMakeLists.txt": "headrace_library(base SOURCES text.cc TESTS text_test.cc)\n",
+    "headrace/base/CMakeLists.txt": "headrace_library(base SOURCES text.cc json.cc TESTS text_test.cc)\n",
     "headrace/base/text.h": "#pragma once\n#include <string>\nnamespace headrace {\nint f(int x);\n}\n",
     "headrace/base/text.cc": '#include "headrace/base/text.h"\nint f(int x) {\n  return x;\n}\n',
+    "headrace/base/json.cc": "#include <nlohmann/json.hpp>\n",
     "headrace/base/text_test.cc": '#include "headrace/base/text.h"\nint g() { abort(); }\n',
     "headrace/store/README.md": README,
     "headrace/store/CMakeLists.txt": "headrace_library(store SOURCES store.cc TESTS store_test.cc)\n",
@@ -77,6 +78,10 @@ BAD = {
         {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"},
     ),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
+    "a wrapped library beside its wrapper": (
+        "wrapped",
+        {"bench/a.cc": "#include <nlohmann/json_fwd.hpp>\n"},
+    ),
     "two types of one name": (
         "name",
         {

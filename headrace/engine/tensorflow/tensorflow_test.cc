@@ -1,9 +1,9 @@
 // Needs TensorFlow: ctest passes HEADRACE_PYTHON, an interpreter that has it.
 #include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/base/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstring>
@@ -272,14 +272,14 @@ TEST(TracedModel, WithItsStateSavedInPlaceTensorFlowAndKerasReadIt) {
       shared->environment.variables, {.deadline = std::chrono::minutes(2)});
   ASSERT_TRUE(child) << child.error().message;
   ASSERT_EQ(child->exit_status, 0) << child->error_tail;
-  const auto answer = nlohmann::json::parse(child->output);
+  const Json answer = *parse_json(child->output);
   const auto results = trainer.run("eval_step", batch, {"predictions"});
   const auto predictions = results[0].values<float>();
   for (std::size_t row = 0; row < 16; ++row) {
-    EXPECT_NEAR(answer["loaded"][row][0].get<float>(), predictions[row * 2], 1e-6F);
-    EXPECT_NEAR(answer["layer"][row][0].get<float>(), predictions[row * 2], 1e-6F);
+    EXPECT_NEAR(answer["loaded"].at(row).at(0).as<float>(), predictions[row * 2], 1e-6F);
+    EXPECT_NEAR(answer["layer"].at(row).at(0).as<float>(), predictions[row * 2], 1e-6F);
   }
-  const auto keys = answer["keys"].get<std::vector<std::string>>();
+  const auto keys = answer.get<std::vector<std::string>>("keys");
   for (const TracedVariable& variable : shared->model.variables) {
     EXPECT_THAT(keys, testing::Contains(variable.checkpoint_key));
   }

@@ -2,10 +2,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "headrace/base/digest.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/python_child.h"
 #include "headrace/os/child_process.h"
@@ -16,10 +15,13 @@ namespace headrace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr int kFormat = 1;                        // docs/formats/traced-model
 constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
+
+std::string text_of(const Json& from, const char* name, const char* otherwise) {
+  return from[name].is_string() ? from[name].text() : otherwise;
+}
 
 /// Runs the tracer and returns the one line that it answers.
 Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> arguments,
@@ -31,25 +33,25 @@ Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> ar
   auto child = run_child(all, variables, {.deadline = options.deadline, .stop = options.stop});
   const std::string doing = concat("tracing the model ", request.model);
   if (!child) return std::move(child).error().in(doing);
-  const Json answer = Json::parse(child->output, nullptr, false);
+  const Json answer = parse_json(child->output).value_or(Json());
   if (!answer.is_object()) {
     return Error{Code::kFailedPrecondition, concat(doing, ": ", options.interpreter, " ended with status ",
                                                    child->exit_status, ":\n", trim(child->error_tail))};
   }
-  if (const auto error = answer.find("error"); error != answer.end() && error->is_object()) {
-    return python_error(error->value("kind", ""), error->value("message", "no reason given")).in(doing);
-  }
+  if (const Json& error = answer["error"]; error.is_object())
+    return python_error(text_of(error, "kind", ""), text_of(error, "message", "no reason given")).in(doing);
   return answer;
 }
 
 Result<Json> spec_of(const TraceRequest& request) {
   Json arguments = Json::object();
   for (const auto& [name, text] : request.arguments) {
-    arguments[name] = Json::parse(text, nullptr, false);
-    if (arguments[name].is_discarded()) {
+    auto value = parse_json(text);
+    if (!value) {
       return Error{Code::kInvalidArgument,
                    concat("model argument ", name, "=", text, " is not a JSON value; a text needs quotes")};
     }
+    arguments[name] = *std::move(value);
   }
   return Json{{"features", request.features_shape},
               {"classes", request.classes},
@@ -58,9 +60,9 @@ Result<Json> spec_of(const TraceRequest& request) {
 }
 
 Status check_versions(const Json& probe, const TraceOptions& options) {
-  const Json versions = probe.value("versions", Json::object());
-  const std::string found = versions.value("tensorflow", "");
-  if (found.empty() || versions.value("keras", "").empty()) {
+  const Json& versions = probe["versions"];
+  const std::string found = text_of(versions, "tensorflow", "");
+  if (found.empty() || text_of(versions, "keras", "").empty()) {
     return Error{
         Code::kFailedPrecondition,
         concat("TensorFlow is not installed in ", options.interpreter,
@@ -84,7 +86,7 @@ Status fill(const fs::path& entry, const TraceRequest& request, const Json& spec
   HEADRACE_TRY(const StagedFolder work, StagedFolder::create(options.cache_folder));
   const fs::path spec_file = fs::path(work.path()) / "spec.json";
   const fs::path output = fs::path(work.path()) / "trace";
-  if (!(std::ofstream(spec_file) << spec.dump(1) << std::endl)) return cannot_write(spec_file);
+  if (!(std::ofstream(spec_file) << spec.dump() << std::endl)) return cannot_write(spec_file);
   HEADRACE_CHECK(run_tracer(
       request,
       {"--spec", spec_file.string(), "--seed", concat(request.seed & kSeedMask), "--output", output.string()},
@@ -96,35 +98,36 @@ Status fill(const fs::path& entry, const TraceRequest& request, const Json& spec
 }
 
 std::optional<Shape> shape_in(const Json& json) {
-  if (!json.is_array() || json.size() > Shape::kRankMax) return std::nullopt;
+  if (!json.is_array() || json.values().size() > Shape::kRankMax) return std::nullopt;
   std::vector<std::int64_t> sizes;
-  for (const Json& size : json) {
-    if (!size.is_number_integer()) return std::nullopt;
-    sizes.push_back(size.get<std::int64_t>());
+  for (const Json& size : json.values()) {
+    if (!size.is_integer()) return std::nullopt;
+    sizes.push_back(size.as<std::int64_t>("a size"));
   }
   return Shape(sizes);
 }
 
-/// \throws Json::exception  a member that is missing or of another type
+/// \throws JsonError  a member that is missing or of another type
 void read_description(const Json& json, TracedModel& model) {
-  json.at("model").get_to(model.model);
-  json.at("seed").get_to(model.seed);
-  json.at("versions").get_to(model.versions);
-  json.at("metrics").get_to(model.metric_names);
-  json.at("ignored_metrics").get_to(model.ignored_metrics);
-  json.at("gradients").get_to(model.gradients);
-  if (const Json& rate = json.at("learning_rate"); rate.is_string()) rate.get_to(model.learning_rate);
-  json.at("optimizer").get_to(model.optimizer);
-  json.at("loss").get_to(model.loss);
-  json.at("parameters").get_to(model.parameters);
-  for (const Json& variable : json.at("variables")) {
-    model.variables.push_back({variable.at("name"), variable.at("role"), variable.at("dtype"),
+  json.get_to("model", model.model);
+  json.get_to("seed", model.seed);
+  json.get_to("versions", model.versions);
+  json.get_to("metrics", model.metric_names);
+  json.get_to("ignored_metrics", model.ignored_metrics);
+  json.get_to("gradients", model.gradients);
+  if (const Json& rate = json.at("learning_rate"); rate.is_string()) model.learning_rate = rate.text();
+  json.get_to("optimizer", model.optimizer);
+  json.get_to("loss", model.loss);
+  json.get_to("parameters", model.parameters);
+  for (const Json& variable : json.at("variables").values()) {
+    model.variables.push_back({variable.get<std::string>("name"), variable.get<std::string>("role"),
+                               variable.get<std::string>("dtype"),
                                shape_in(variable.at("shape")).value_or(Shape()),
-                               variable.at("checkpoint_key")});
+                               variable.get<std::string>("checkpoint_key")});
   }
-  for (const Json& layer : json.at("layers")) {
-    model.layers.push_back(
-        {layer.at("name"), layer.at("type"), shape_in(layer.at("output")), layer.at("parameters")});
+  for (const Json& layer : json.at("layers").values()) {
+    model.layers.push_back({layer.get<std::string>("name"), layer.get<std::string>("type"),
+                            shape_in(layer.at("output")), layer.get<std::uint64_t>("parameters")});
   }
 }
 
@@ -139,18 +142,14 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
   std::ifstream file(model.description_file);
   if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (Status depth = check_json_depth(text); !depth)
-    return std::move(depth).error().in(model.description_file);
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_object() && json.value("format", Json(kFormat)) != kFormat) {
-    return Error{Code::kUnimplemented,
-                 concat(model.description_file, " is of another format: a newer Headrace wrote it")};
-  }
-  try {
+  HEADRACE_CHECK(read_json(text, model.description_file, [&](const Json& json) -> Status {
+    if (json.contains("format") && json["format"] != kFormat) {
+      return Error{Code::kUnimplemented,
+                   concat(model.description_file, " is of another format: a newer Headrace wrote it")};
+    }
     read_description(json, model);
-  } catch (const Json::exception& error) {
-    return Error{Code::kDataLoss, concat(model.description_file, ": ", error.what())};
-  }
+    return {};
+  }));
   return model;
 }
 

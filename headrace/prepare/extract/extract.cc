@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
 #include "headrace/prepare/extract/order_keys.h"
@@ -170,8 +169,8 @@ class Extraction {
   }
 
   Status record_input(std::string_view url, std::uint64_t size_bytes, std::string_view version) {
-    const nlohmann::json line = {{"url", url}, {"size_bytes", size_bytes}, {"version", version}};
-    return inputs_.add(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    const Json line = {{"url", url}, {"size_bytes", size_bytes}, {"version", version}};
+    return inputs_.add(line.dump());
   }
 
   Status ignore(const SourceRow& row, const std::string& reason) {

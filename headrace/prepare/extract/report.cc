@@ -1,11 +1,11 @@
 #include "headrace/prepare/extract/report.h"
 
-#include <nlohmann/json.hpp>
+#include "headrace/base/json.h"
 
 namespace headrace {
 
 Status ReportBuilder::add(const ReportLine& line) {
-  nlohmann::json document = {{"id", line.id}, {"status", line.status}};
+  Json document = {{"id", line.id}, {"status", line.status}};
   const auto set = [&](const char* name, std::string_view text) {
     if (!text.empty()) document[name] = text;
   };
@@ -18,7 +18,7 @@ Status ReportBuilder::add(const ReportLine& line) {
     document["width"] = line.image->size.width;
     document["channels"] = line.image->channels;
   }
-  return lines_.add(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return lines_.add(document.dump());
 }
 
 Result<std::optional<ManifestPart>> ReportBuilder::write(const Location& folder, const std::string& name) {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/codec/image/image_encoder.h"
@@ -12,8 +10,6 @@
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kStage = "prepare 5";
 constexpr std::string_view kEncoderKey = "encoder ";
@@ -179,37 +175,36 @@ Result<PreparePlan> continue_plan(const Location& output, Continuation continuat
 }
 
 std::string slices_to_json(const Input& input) {
-  json out = json::array();
+  Json out = Json::array();
   for (const Slice& slice : input.slices) {
-    json document = {{"after", slice.after},           {"last", slice.last},     {"objects", slice.objects},
-                     {"size_bytes", slice.size_bytes}, {"digest", slice.digest}, {"files", json::array()}};
+    Json document = {{"after", slice.after},           {"last", slice.last},     {"objects", slice.objects},
+                     {"size_bytes", slice.size_bytes}, {"digest", slice.digest}, {"files", Json::array()}};
     for (const InputFile& file : slice.files)
       document["files"].push_back(
           {{"url", file.url}, {"size_bytes", file.size_bytes}, {"version", file.version}});
     out.push_back(std::move(document));
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return out.dump() + "\n";
 }
 
 Result<std::vector<Slice>> parse_slices(std::string_view text) {
-  HEADRACE_CHECK(check_json_depth(text));
-  try {
+  const auto read = [](const Json& list) -> Result<std::vector<Slice>> {
     std::vector<Slice> slices;
-    for (const json& document : json::parse(text)) {
+    for (const Json& document : list.values()) {
       Slice& slice = slices.emplace_back();
-      slice.after = document.at("after");
-      slice.last = document.at("last");
-      slice.objects = document.at("objects");
-      slice.size_bytes = document.at("size_bytes");
-      slice.digest = document.at("digest");
-      for (const json& file : document.at("files"))
-        slice.files.push_back({file.at("url"), file.at("size_bytes"), file.at("version")});
+      document.get_to("after", slice.after);
+      document.get_to("last", slice.last);
+      document.get_to("objects", slice.objects);
+      document.get_to("size_bytes", slice.size_bytes);
+      document.get_to("digest", slice.digest);
+      for (const Json& file : document.at("files").values()) {
+        slice.files.push_back({file.get<std::string>("url"), file.get<std::uint64_t>("size_bytes"),
+                               file.get<std::string>("version")});
+      }
     }
     return slices;
-  } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("the plan's slices are damaged (", exception.what(),
-                                         "); start over with --overwrite")};
-  }
+  };
+  return read_json(text, "the plan's slices are damaged; start over with --overwrite", read);
 }
 
 }  // namespace headrace

@@ -2,17 +2,13 @@
 
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "headrace/base/hash.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/source/rejects.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr HashKey kRowKey{0x736f757263652c69, 0x646f66726f777320};
 
@@ -42,24 +38,26 @@ const std::string* RejectedRows::find(const RejectedRow& row) const {
 }
 
 std::string SlicePast::to_json() const {
-  json rejected_rows = json::object();
+  Json rejected_rows = Json::object();
   for (const auto& [row, reason] : rejected.reasons_of_rows_) rejected_rows[*reason].push_back(row);
-  const json document = {{"inputs", inputs.hashes()}, {"rejected", rejected_rows}};
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  Json hashes = Json::array();
+  for (const auto& [url, version] : inputs.hashes()) hashes.push_back(Json::array({url, version}));
+  const Json document = {{"inputs", std::move(hashes)}, {"rejected", std::move(rejected_rows)}};
+  return document.dump() + "\n";
 }
 
 Status SlicePast::read_json(std::string_view text) {
-  HEADRACE_CHECK(check_json_depth(text));
-  try {
-    const json document = json::parse(text);
-    inputs = KnownInputs(document.at("inputs").get<std::vector<KnownInputs::Hashes>>());
-    for (const auto& [reason, rows] : document.at("rejected").items()) {
-      for (const json& row : rows) rejected.add(row.get<std::uint64_t>(), reason);
+  const auto read = [&](const Json& document) -> Status {
+    std::vector<KnownInputs::Hashes> hashes;
+    for (const Json& pair : document.at("inputs").values())
+      hashes.emplace_back(pair.at(0).as<std::uint64_t>(), pair.at(1).as<std::uint64_t>());
+    inputs = KnownInputs(std::move(hashes));
+    for (const auto& [reason, rows] : document.at("rejected").members()) {
+      for (const Json& row : rows.values()) rejected.add(row.as<std::uint64_t>(), reason);
     }
     return {};
-  } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); begin anew with headrace plan")};
-  }
+  };
+  return headrace::read_json(text, "damaged; start over with headrace plan", read);
 }
 
 }  // namespace headrace

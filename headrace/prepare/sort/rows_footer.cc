@@ -1,17 +1,14 @@
 #include "headrace/prepare/sort/rows_footer.h"
 
 #include <bit>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/wire.h"
 #include "headrace/prepare/sort/row_encoding.h"
 
 namespace headrace {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::uint64_t kBucketRows = 64, kBucketBytes = 16 << 10;
 constexpr std::size_t kBucketEntryBytes = 16;
@@ -31,28 +28,28 @@ Bucket load_bucket(const std::byte* from) {
           load_little_endian<std::uint32_t>(from + 12)};
 }
 
-bool take_number(const json& from, const char* name, std::uint64_t& out) {
-  const auto found = from.find(name);
-  if (found == from.end() || !found->is_number_unsigned()) return false;
-  out = found->get<std::uint64_t>();
+bool take_number(const Json& from, const char* name, std::uint64_t& out) {
+  const Json& found = from[name];
+  if (!found.is_unsigned()) return false;
+  out = found.as<std::uint64_t>();
   return true;
 }
 
-bool take_split(const json& from, RowsSplit& split) {
-  if (!from.is_object() || !from.contains("name") || !from["name"].is_string()) return false;
-  split.name = from["name"].get<std::string>();
+bool take_split(const Json& from, RowsSplit& split) {
+  const Json& name = from["name"];
+  if (!name.is_string()) return false;
+  split.name = name.text();
   return take_number(from, "rows", split.rows) && take_number(from, "bytes", split.bytes) &&
          take_number(from, "referenced_bytes", split.referenced_bytes);
 }
 
 Result<std::vector<RowsSplit>> parse_splits(BytesView part) {
   if (part.size() > kMaxSplitsBytes) return damaged("too long a list of splits");
-  HEADRACE_CHECK(check_json_depth(as_text(part)));
-  const json document = json::parse(as_text(part), nullptr, false);
-  if (!document.is_object() || !document.contains("splits") || !document["splits"].is_array())
-    return damaged("no list of splits");
+  const Json document = parse_json(as_text(part)).value_or(Json());
+  const Json& list = document["splits"];
+  if (!list.is_array()) return damaged("no list of splits");
   std::vector<RowsSplit> splits;
-  for (const json& from : document["splits"]) {
+  for (const Json& from : list.values()) {
     RowsSplit split;
     if (splits.size() == kMaxRowsSplits || !take_split(from, split)) return damaged("malformed split");
     if (!splits.empty() && splits.back().name >= split.name) return damaged("splits do not ascend");
@@ -111,7 +108,7 @@ int BucketTable::bits_for(std::uint64_t rows, std::uint64_t bytes) {
 }
 
 Bytes RowsFooter::serialize() const {
-  json document = {{"splits", json::array()}};
+  Json document = {{"splits", Json::array()}};
   for (const RowsSplit& split : splits) {
     document["splits"].push_back({{"name", split.name},
                                   {"rows", split.rows},

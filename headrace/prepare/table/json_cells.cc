@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/row/byte_strings.h"
 
@@ -22,43 +21,16 @@ std::string column_text(std::string_view name) {
   return concat("column \"", printable_line(name, kQuotedJsonBytes), "\"");
 }
 
-// Builds nothing, and keeps what the parser complains about.
-struct Check {
-  bool null() { return true; }
-  bool boolean(bool) { return true; }
-  bool number_integer(std::int64_t) { return true; }
-  bool number_unsigned(std::uint64_t) { return true; }
-  bool number_float(double, const std::string&) { return true; }
-  bool string(const std::string&) { return true; }
-  bool binary(const nlohmann::json::binary_t&) { return true; }
-  bool start_object(std::size_t) { return true; }
-  bool key(const std::string&) { return true; }
-  bool end_object() { return true; }
-  bool start_array(std::size_t) { return true; }
-  bool end_array() { return true; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
-    constexpr int kNumberOverflow = 406;
-    is_number_too_large = error.id == kNumberOverflow;
-    std::string_view words = error.what();
-    for (const std::string_view beginning : {"] ", "parse error at line 1, "}) {
-      const std::size_t found = words.find(beginning);
-      if (found != words.npos) words.remove_prefix(found + beginning.size());
-    }
-    complaint = words;
-    return false;
-  }
-
-  bool is_number_too_large = false;
-  std::string complaint{};
-};
-
 Problem check_json(std::string_view text) {
-  if (Status depth = check_json_depth(text); !depth)
+  const std::optional<JsonFault> fault = find_json_fault(text);
+  if (!fault) return std::nullopt;
+  if (fault->kind == JsonFault::Kind::kTooDeep)
     return RowProblem{"JSON that nests too deep", concat("deeper than ", kJsonDepthLimit, " levels")};
-  Check check;
-  if (nlohmann::json::sax_parse(text.begin(), text.end(), &check)) return std::nullopt;
-  return RowProblem{check.is_number_too_large ? "number too large" : "not JSON",
-                    printable_line(check.complaint, kParserBytes)};
+  const bool is_too_large = fault->kind == JsonFault::Kind::kNumberTooLarge;
+  std::string_view complaint = fault->message;
+  constexpr std::string_view kFirstLine = "line 1, ";
+  if (complaint.starts_with(kFirstLine)) complaint.remove_prefix(kFirstLine.size());
+  return RowProblem{is_too_large ? "number too large" : "not JSON", printable_line(complaint, kParserBytes)};
 }
 
 bool is_whole(std::string_view number) { return number.find_first_of(".eE") == number.npos; }
@@ -121,9 +93,7 @@ class ObjectReader {
 
   static bool is_escaped(std::string_view token) { return token.find('\\') != token.npos; }
   static std::string_view without_quotes(std::string_view token) { return token.substr(1, token.size() - 2); }
-  static std::string unescaped(std::string_view token) {
-    return nlohmann::json::parse(token.begin(), token.end(), nullptr, false).get<std::string>();
-  }
+  static std::string unescaped(std::string_view token) { return parse_json(token).value_or("").text(); }
 
   // Decoded.
   std::string_view take_text() {

@@ -5,10 +5,8 @@
 #include <set>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "headrace/base/crc32c.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/arrange/other_splits.h"
 #include "headrace/prepare/extract/report.h"
@@ -21,48 +19,42 @@
 namespace headrace {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::uint64_t kShardReceiptLimitBytes = 64 << 20;
 
 std::string receipt_to_text(const ShardReceipt& receipt) {
-  json document = {{"split", receipt.split},     {"in", receipt.in},
+  Json document = {{"split", receipt.split},     {"in", receipt.in},
                    {"written", receipt.written}, {"rejected", receipt.rejected},
                    {"dropped", receipt.dropped}, {"reasons", receipt.reasons},
                    {"labels", receipt.labels},   {"first_rejection", receipt.first_rejection}};
   const auto add = [&](const char* name, const std::optional<ManifestPart>& part) {
-    if (part) document[name] = json::parse(manifest_part_to_json(*part));
+    if (part) document[name] = manifest_part_to_json(*part);
   };
   add("shard", receipt.shard);
   add("index", receipt.index);
   add("report", receipt.report);
-  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return document.dump() + "\n";
 }
 
 Result<ShardReceipt> parse_receipt(std::string_view text) {
-  HEADRACE_CHECK(check_json_depth(text));
-  try {
-    const json document = json::parse(text);
-    const auto part = [&](const char* name) -> std::optional<ManifestPart> {
-      if (!document.contains(name)) return std::nullopt;
-      auto parsed = parse_manifest_part(document.at(name).dump());
-      if (!parsed) throw std::invalid_argument(parsed.error().message);
-      return *std::move(parsed);
+  const auto read = [](const Json& document) -> Result<ShardReceipt> {
+    ShardReceipt receipt;
+    const auto part = [&](const char* name, std::optional<ManifestPart>& out) {
+      if (document.contains(name)) out = manifest_part_from_json(document.at(name));
     };
-    return ShardReceipt{.split = document.at("split"),
-                        .shard = part("shard"),
-                        .index = part("index"),
-                        .report = part("report"),
-                        .in = document.at("in"),
-                        .written = document.at("written"),
-                        .rejected = document.at("rejected"),
-                        .dropped = document.at("dropped"),
-                        .reasons = document.at("reasons"),
-                        .labels = document.at("labels"),
-                        .first_rejection = document.at("first_rejection")};
-  } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start over with --overwrite")};
-  }
+    part("shard", receipt.shard);
+    part("index", receipt.index);
+    part("report", receipt.report);
+    document.get_to("split", receipt.split);
+    document.get_to("in", receipt.in);
+    document.get_to("written", receipt.written);
+    document.get_to("rejected", receipt.rejected);
+    document.get_to("dropped", receipt.dropped);
+    document.get_to("reasons", receipt.reasons);
+    document.get_to("labels", receipt.labels);
+    document.get_to("first_rejection", receipt.first_rejection);
+    return receipt;
+  };
+  return read_json(text, "damaged; start over with --overwrite", read);
 }
 
 Location receipt_location(const TaskContext& context, const ShardTask& task) {

@@ -1,11 +1,10 @@
 #include "headrace/store/s3/credentials/answers.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
 #include "headrace/base/iso_time.h"
-#include "headrace/base/json_depth.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -33,20 +32,18 @@ Result<S3Credentials> checked(S3Credentials credentials, std::string_view expira
   return credentials;
 }
 
-std::string text_at(const nlohmann::json& document, const char* name) {
-  const auto found = document.find(name);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+std::string text_at(const Json& document, const char* name) {
+  const Json& found = document[name];
+  return found.is_string() ? found.text() : "";
 }
 
 }  // namespace
 
 Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsForm form) {
-  HEADRACE_CHECK(check_json_depth(text));
-  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_json(text).value_or(Json());
   if (!document.is_object()) return unusable("the answer is no JSON object");
   if (form == CredentialsForm::kProcess) {
-    const auto version = document.find("Version");
-    if (version == document.end() || *version != 1) return unusable("the answer lacks \"Version\": 1");
+    if (document["Version"] != 1) return unusable("the answer lacks \"Version\": 1");
   } else if (const std::string code = text_at(document, "Code"); !code.empty() && code != "Success") {
     return unusable(concat("the service refuses: ", printable_line(code, kMaxReasonBytes)));
   }
