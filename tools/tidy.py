@@ -73,6 +73,10 @@ BANNED_TEXT = {
     r"[c]rates\.io|[r]epo\d*\.maven|[d]eb\.debian\.org|[m]aven\.org",
 }
 
+# What imports a module that a text names; the stub of the native module, which imports modules, too.
+IMPORTING_CALLS = ("importlib.import_module", "import_module", "__import__")
+NATIVE_MODULE = "python/headrace/_headrace.pyi"
+
 CODE = re.compile(r"\.(?:cc|h|py|pyi|sh|cmake|ts|css)$|(?:^|/)CMakeLists\.txt$|^dev$|^\.ci/run$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
@@ -296,6 +300,75 @@ def check_unused(tree: Tree) -> Iterator[Finding]:
             yield Finding(path, 1, "unused", "no CMakeLists.txt builds this file")
 
 
+def python_imports(path: str, tree: Tree) -> Iterator[tuple[int, str]]:
+    """Line and file of every import of a tracked module, in functions and for type checkers, too.
+
+    A module is looked for in python/; for a script, which lies elsewhere, beside it first. That the packages
+    which hold a module are imported before it does not count.
+    """
+
+    def file_of(name: str, roots: list[str]) -> str | None:
+        stem = name.replace(".", "/")
+        endings = (".py", ".pyi", "/__init__.py")
+        return next((f for r in roots for e in endings if (f := f"{r}/{stem}{e}") in tree), None)
+
+    for node in ast.walk(ast.parse(tree[path])):
+        roots = ["python"] if path.startswith("python/") else [folder_of(path), "python"]
+        names: list[tuple[str, ...]] = []  # of each import those that it may mean, the closest first
+        if isinstance(node, ast.Import):
+            names = [(alias.name,) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                roots = ["/".join(path.split("/")[: -node.level])]
+            module = node.module or "__init__"
+            names = [(f"{node.module or ''}.{alias.name}".lstrip("."), module) for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in IMPORTING_CALLS and node.args:
+            names = [(str(node.args[0].value),)] if isinstance(node.args[0], ast.Constant) else []
+        for meant in names:
+            found = next((file for name in meant if (file := file_of(name, roots))), None)
+            if found not in (None, path):
+                yield node.lineno, found  # type: ignore[misc]
+
+
+def native_imports(tree: Tree) -> Iterator[tuple[int, str]]:
+    """As python_imports, of the native module: what its C++ has Python import."""
+    for path, text in tree.items():
+        if path.startswith("bindings/python/") and is_cpp(path):
+            for name in re.findall(r'\bimport_\("(headrace[\w.]*)"\)', text):
+                yield 1, f"python/{name.replace('.', '/')}.py"
+
+
+def way_back(start: str, graph: dict[str, dict[str, int]]) -> list[str]:
+    """The shortest way from a file along its imports to itself; empty if there is none."""
+    ways = [[start]]
+    seen: set[str] = set()
+    for way in ways:  # grows while it is walked
+        for imported in graph.get(way[-1], {}):
+            if imported == start:
+                return [*way, start]
+            if imported not in seen:
+                seen.add(imported)
+                ways.append([*way, imported])
+    return []
+
+
+def check_import_cycles(tree: Tree) -> Iterator[Finding]:
+    graph: dict[str, dict[str, int]] = {}
+    for path in tree:
+        if path.endswith((".py", ".pyi")):
+            imports = [*python_imports(path, tree), *(native_imports(tree) if path == NATIVE_MODULE else [])]
+            graph[path] = {file: line for line, file in reversed(imports)}
+    told: set[str] = set()
+    for path in sorted(graph):
+        way = [] if path in told else way_back(path, graph)
+        told.update(way)
+        if way:
+            circle = " → ".join(way)
+            yield Finding(
+                path, graph[path][way[1]], "import cycle", f"{circle}: move what both need to a third module"
+            )
+
+
 def check_conformance(tree: Tree) -> Iterator[Finding]:
     suites = [
         text
@@ -326,6 +399,7 @@ RULES: list[Callable[[Tree], Iterator[Finding]]] = [
     check_names,
     check_readmes,
     check_unused,
+    check_import_cycles,
     check_conformance,
     check_text,
 ]

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace import _headrace
+from headrace._src.version import __version__
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -53,10 +54,8 @@ class Writer:
     """
 
     def __init__(self, url: str | os.PathLike[str], *, flush_seconds: float = 30.0):
-        import headrace
-
         folder = os.fspath(url).rstrip("/")
-        name = f"headrace {headrace.__version__}"
+        name = f"headrace {__version__}"
         self._native = _headrace.EventWriter(f"{folder}/{_new_name()}", name, float(flush_seconds))
         self.scalar = self._native.scalar  # no call between: it is made most often
 

@@ -68,7 +68,10 @@ BAD = {
         "header",
         {"headrace/net/a.h": "#pragma once\n#include <zlib.h>\n"},
     ),
-    "a test library in a header": ("header", {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
+    "a test library in a header": (
+        "header",
+        {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"},
+    ),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
     "two types of one name": (
         "name",
@@ -85,6 +88,57 @@ BAD = {
         {"headrace/base/a.h": "#pragma once\n", "headrace/base/a.cc": '#include "headrace/base/a.h"\n'},
     ),
     "a source that nothing builds": ("unused", {"headrace/base/a.cc": "int x;\n"}),
+    "modules that import each other": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "from headrace.b import f\n",
+            "python/headrace/b.py": "import headrace.a\n",
+        },
+    ),
+    "a function that imports what imports its module": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "import headrace.b\n",
+            "python/headrace/b.py": "def f():\n    from headrace import c\n",
+            "python/headrace/c.py": "from headrace import a\n",
+        },
+    ),
+    "an import for type checkers that closes a circle": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "import headrace.b\n",
+            "python/headrace/b.py": "if TYPE_CHECKING:\n    from headrace.a import A\n",
+        },
+    ),
+    "an import of the package in one of its modules": (
+        "import cycle",
+        {
+            "python/headrace/__init__.py": "from headrace._src.a import A\n",
+            "python/headrace/_src/a.py": "def f():\n    import headrace as hr\n",
+        },
+    ),
+    "relative imports in a circle": (
+        "import cycle",
+        {
+            "python/headrace/c/__init__.py": "from .a import A\n",
+            "python/headrace/c/a.py": "from . import A\n",
+        },
+    ),
+    "an import by name in a circle": (
+        "import cycle",
+        {
+            "tools/a.py": "import b\n",
+            "tools/b.py": "import importlib\nimportlib.import_module('a')\n",
+        },
+    ),
+    "a native module that imports what imports it": (
+        "import cycle",
+        {
+            "python/headrace/_headrace.pyi": "class A: ...\n",
+            "python/headrace/a.py": "from headrace import _headrace\n",
+            "bindings/python/a.cc": 'nb::module_::import_("headrace.a");\n',
+        },
+    ),
     "a driver without the conformance suite": (
         "conformance",
         {"headrace/store/gcs/gcs_store.h": "#pragma once\n"},
@@ -111,6 +165,27 @@ def test_a_rule_fires_on(what):
 def test_a_function_of_the_longest_length_is_no_finding():
     longest = {"headrace/base/text.cc": "int f(int x) {\n" + "  ++x;\n" * 68 + "}\n"}
     assert tidy.check({**CLEAN, **longest}) == []
+
+
+def test_modules_may_import_what_lies_below_them_from_several_sides():
+    modules = {
+        "python/headrace/__init__.py": "from headrace import a, b\n",
+        "python/headrace/a.py": "def f():\n    from headrace import b\n    import headrace.c\n",
+        "python/headrace/b.py": "from headrace.c import x\nimport a\n",
+        "python/headrace/c.py": "import json, numpy\n",
+    }
+    assert tidy.check({**CLEAN, **modules}) == []
+
+
+def test_an_import_cycle_is_told_once_with_its_way_and_line():
+    modules = {
+        "python/headrace/a.py": "import json\nimport headrace.b\n",
+        "python/headrace/b.py": "import headrace.a\n",
+    }
+    assert [str(finding) for finding in tidy.check({**CLEAN, **modules})] == [
+        "python/headrace/a.py:2: import cycle: python/headrace/a.py → python/headrace/b.py → "
+        "python/headrace/a.py: move what both need to a third module"
+    ]
 
 
 def test_a_finding_names_its_place_and_what_to_do():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -11,6 +10,7 @@ from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.images import Augmentation, ImageColumn, checked_augmentations, row_shape
+from headrace._src.log import logger
 from headrace._src.stats import Stats
 from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
@@ -52,14 +52,6 @@ class ShuffleQuality(NamedTuple):
     """How far records move: from their place in the data set to that in the epoch."""
     spread: float
     """How far a batch reaches: the distance in the data set between neighbours in the epoch."""
-
-
-_logger = logging.getLogger("headrace")
-
-
-def report_wait(activity: str) -> None:
-    """Called by the native module after each 30 s of waiting for one batch."""
-    _logger.warning("%s", activity)
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -145,7 +137,7 @@ def make_loader(
     shapes = {name: row_shape(column, augment) for name, column in columns.items()}
     loader = Loader(columns, shapes, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
-        _logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
+        logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
     return loader
 
 
@@ -192,7 +184,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[Batch]:
         if self._is_over() and self._first_step < self.step:
-            _logger.warning(
+            logger.warning(
                 "the %d epochs of this loader are over, so it gives no more batches: give it more epochs=, "
                 "or call seek(0) to begin again",
                 self._epochs,
@@ -501,7 +493,7 @@ class Loader:
         for remark in self._engine.new_remarks():
             if remark not in self._logged_remarks:
                 self._logged_remarks.add(remark)
-                _logger.warning("%s", remark)
+                logger.warning("%s", remark)
 
     def __reduce__(self):
         raise FailedPreconditionError(
