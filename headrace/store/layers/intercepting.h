@@ -35,8 +35,6 @@ struct StoreCall {
   StoreOperation operation;
   std::string_view key;  // of several, the first; of a listing, the prefix
   const CallOptions& options;
-  /// Twice has the effect of once: reads, removals, writes without a condition; not pieces of an upload.
-  bool is_repeatable = true;
   /// What is to be read, of a read.
   std::span<const ReadRequest> reads{};
   /// How much it will move at most: of a read, what its targets hold.
@@ -66,13 +64,13 @@ class InterceptingStore : public ForwardingStore {
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override;
 
  protected:
-  /// Does what the layer is for, and calls `go_on`, which makes the call below: once, or again where the call
-  /// is repeatable, or not at all; then it must return an error. An error that it returns is the call's.
+  /// Does what the layer is for, and calls `go_on`, which makes the call below, once or not at all. If it makes
+  /// no call, it must return an error. An error that it returns is the call's.
   virtual Status around(StoreCall& call, const std::function<Status()>& go_on) = 0;
 
  private:
   class InterceptedUpload;
-  // The value of the last time that `perform` succeeded.
+  // The value of `perform`, which `around` has called.
   template <typename T>
   Result<T> through(StoreCall call, const std::function<Result<T>(StoreCall&)>& perform);
 };

@@ -30,8 +30,6 @@ struct FaultOptions {
   std::vector<Fault> faults = {Fault::kRefuse};
   Code code = Code::kUnavailable;  // of the errors
   std::chrono::milliseconds stall{10'000};
-  /// Leave alone what `make_retrying` would not repeat.
-  bool only_repeatable = false;
   /// Which calls, which fault and which bit are a function of this and of the number of the call.
   std::uint64_t seed = 0;
 };
