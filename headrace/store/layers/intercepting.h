@@ -64,8 +64,8 @@ class InterceptingStore : public ForwardingStore {
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override;
 
  protected:
-  /// Does what the layer is for, and calls `go_on`, which makes the call below, once or not at all. If it makes
-  /// no call, it must return an error. An error that it returns is the call's.
+  /// Does what the layer is for, and calls `go_on`, which makes the call below, once or not at all. If it
+  /// makes no call, it must return an error. An error that it returns is the call's.
   virtual Status around(StoreCall& call, const std::function<Status()>& go_on) = 0;
 
  private:
