@@ -1,8 +1,8 @@
 """The exceptions of headrace: one class for each of gRPC's codes, all of them subclasses of `Error`.
 
-A message says what failed, at which URL, record and offset, and what to do. docs/concepts.md, "Errors", says how a
-caller should treat each code. Where Python has an exception for the same reason, the class is a subclass of that
-one, too: `NotFoundError` is a `FileNotFoundError`.
+A message says what failed, at which URL, record and offset, and what to do. docs/concepts.md, "Errors", says
+how a caller should treat each code. Where Python has an exception for the same reason, the class is a
+subclass of that one, too: `NotFoundError` is a `FileNotFoundError`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     fs = fsspec.filesystem("hr+s3")
     fs.find("bucket/folder")
 
-The installed package registers the names `hr+s3`, `hr+file` and `hr+memory`; in a checkout, importing this module
-registers them. `storage_options` are the options of `headrace.store`. The module needs fsspec:
+The installed package registers the names `hr+s3`, `hr+file` and `hr+memory`; in a checkout, importing this
+module registers them. `storage_options` are the options of `headrace.store`. The module needs fsspec:
 `pip install headrace[fsspec]`. docs/python-store.md says how folders, versions and writing behave.
 """
 

@@ -56,8 +56,8 @@ class Resume(keras.callbacks.Callback):
     The saved position counts the batches that the model has trained on, however far `fit` has read ahead. A
     checkpoint exists once its manifest exists (docs/formats/keras-checkpoint.md), so a checkpoint that was
     being written when the process died is ignored. Put this callback last in the list: it then saves what the
-    other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all ranks
-    resume from what it saved.
+    other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all
+    ranks resume from what it saved.
 
     Args:
         url: folder for the checkpoints, in any store.

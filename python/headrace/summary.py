@@ -45,11 +45,11 @@ def _new_name() -> str:
 class Writer:
     """Writes one event file into the folder `url`. TensorBoard shows that folder as a run.
 
-    The writer sends events to the store every `flush_seconds`, at `flush` and at `close`, as objects that never
-    change. If the store does not answer, the writer keeps the events and tries again. If the store refuses them
-    (no permission, no room), the next call raises that error once; its own event is kept, too. The writer drops
-    an event, with a `ResourceExhaustedError`, only while 64 MiB are waiting. Threads may share a writer; a
-    forked child may not use it.
+    The writer sends events to the store every `flush_seconds`, at `flush` and at `close`, as objects that
+    never change. If the store does not answer, the writer keeps the events and tries again. If the store
+    refuses them (no permission, no room), the next call raises that error once; its own event is kept, too.
+    The writer drops an event, with a `ResourceExhaustedError`, only while 64 MiB are waiting. Threads may
+    share a writer; a forked child may not use it.
 
     Every method may raise an error of `headrace.errors`. The message names the file.
     """
@@ -70,8 +70,8 @@ class Writer:
         self._native.scalars([(tag, float(value)) for tag, value in values.items()], step, wall_time_s)
 
     def histogram(self, tag: str, values: Any, step: int, *, buckets: int = 30) -> None:
-        """Adds the distribution of an array's values. The array may have any shape and any numeric dtype; it is
-        converted to float64. Values that are not finite are dropped."""
+        """Adds the distribution of an array's values. The array may have any shape and any numeric dtype; it
+        is converted to float64. Values that are not finite are dropped."""
         numbers = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
         self._native.histogram(tag, numbers, step, buckets)
 
@@ -79,8 +79,8 @@ class Writer:
         """Adds one image, or a list of images of the same size. Needs Pillow.
 
         Args:
-            image: an array [height, width] or [height, width, channels] with 1, 3 or 4 channels, of uint8 or of
-                floats from 0 to 1; or the bytes of a PNG, JPEG or GIF file.
+            image: an array [height, width] or [height, width, channels] with 1, 3 or 4 channels, of uint8 or
+                of floats from 0 to 1; or the bytes of a PNG, JPEG or GIF file.
 
         Raises:
             InvalidArgumentError: an image is none of these, sizes differ, or Pillow is missing.

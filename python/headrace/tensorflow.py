@@ -6,9 +6,9 @@
     keras.callbacks.ModelCheckpoint("s3://datasets/checkpoints/cp.weights.h5", save_weights_only=True)
     tf.io.gfile.listdir("s3://datasets")
 
-In this process, TensorFlow learns every scheme that Headrace has a driver for. A scheme that TensorFlow already
-has gets the prefix "hr": `hrfile:///data`. Servers and keys come from the environment, as everywhere in Headrace.
-docs/tensorflow-file-systems.md says what such a path promises.
+In this process, TensorFlow learns every scheme that Headrace has a driver for. A scheme that TensorFlow
+already has gets the prefix "hr": `hrfile:///data`. Servers and keys come from the environment, as everywhere
+in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class ImageColumn(Column):
         return bytes_
 
     def default(self, value: Any) -> Column:
-        """Raises InvalidArgumentError, because an image has no default. `on_corrupt` says how the loader treats
-        a record without an image."""
+        """Raises InvalidArgumentError, because an image has no default. `on_corrupt` says how the loader
+        treats a record without an image."""
         raise InvalidArgumentError(
             f"{self!r} has no default; leave out records without an image, with on_corrupt='skip-record'"
         )
@@ -102,9 +102,10 @@ def image(
 ) -> Column:
     """A column of JPEG or PNG files, one byte string in each record: `columns={"image": hr.image(150, 150)}`.
 
-    A batch holds the pixels as an array [rows, height, width, channels]. The loader's threads decode each image,
-    turn it upright as its Exif data says, and resize it as `tf.image.resize` does; the aspect ratio may change.
-    docs/images.md describes each kind of image. A record whose image is damaged or absent, or whose bytes are
+    A batch holds the pixels as an array [rows, height, width, channels]. The loader's threads decode each
+    image, turn it upright as its Exif data says, and resize it as `tf.image.resize` does; the aspect ratio
+    may change. docs/images.md describes each kind of image. A record whose image is damaged or absent, or
+    whose bytes are
     not an image, counts as damaged: the loader's `on_corrupt` says what happens to it.
 
     Args:
@@ -135,8 +136,8 @@ def _checked_color(color: Any) -> tuple[int, int, int] | None:
 class Augmentation:
     """A random change of images. `headrace.flip`, `crop`, `brightness` and `contrast` make one.
 
-    The random choice is a function of the loader's seed, the epoch, the record's position in the epoch, and the
-    place in `augment` (docs/formats/augmentation.md). Ranks, threads and resuming do not change it.
+    The random choice is a function of the loader's seed, the epoch, the record's position in the epoch, and
+    the place in `augment` (docs/formats/augmentation.md). Ranks, threads and resuming do not change it.
     """
 
     kind: str
@@ -155,8 +156,8 @@ def crop(height: int, width: int) -> Augmentation:
     """Cuts out height × width pixels at a random place. Rows of a batch then have that shape.
 
     Raises:
-        InvalidArgumentError: a size is not a positive integer. The loader raises it if the size is larger than
-            the image.
+        InvalidArgumentError: a size is not a positive integer. The loader raises it if the size is larger
+            than the image.
     """
     sizes = (checked.integer("height", height, 1, _MOST_SIDE), checked.integer("width", width, 1, _MOST_SIDE))
     return Augmentation("crop", sizes)
@@ -177,8 +178,8 @@ def brightness(delta: float) -> Augmentation:
 
 
 def contrast(lower: float, upper: float) -> Augmentation:
-    """Multiplies each colour's distance from its channel's mean by one factor, drawn uniformly from `lower` to
-    `upper`.
+    """Multiplies each colour's distance from its channel's mean by one factor, drawn uniformly from `lower`
+    to `upper`.
 
     Results are clipped to 0 and 255. Alpha does not change.
 

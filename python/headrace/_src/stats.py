@@ -87,8 +87,8 @@ class Stats:
     def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
         """Returns the statistics in Prometheus' text exposition format, version 0.0.4.
 
-        The counters and gauges are called `headrace_loader_…`. Serve the text under your own /metrics, or write
-        it to a file for the node exporter's textfile collector.
+        The counters and gauges are called `headrace_loader_…`. Serve the text under your own /metrics, or
+        write it to a file for the node exporter's textfile collector.
 
         Args:
             labels: labels of every sample: {"rank": "3"}.

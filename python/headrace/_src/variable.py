@@ -30,8 +30,8 @@ def _bounds(place: slice, rows: int) -> tuple[int, int]:
 class Ragged:
     """A column with any number of values in each row. A view: it keeps the batch's memory alive.
 
-    `ragged[r]` is row r, `values[offsets[r]:offsets[r + 1]]`, without a copy. `ragged[a:b]` is a Ragged of those
-    rows, which shares the values. A slice's step is 1.
+    `ragged[r]` is row r, `values[offsets[r]:offsets[r + 1]]`, without a copy. `ragged[a:b]` is a Ragged of
+    those rows, which shares the values. A slice's step is 1.
 
     Attributes:
         values: the values of all rows, one row after another: an int64 or float32 array [values], or Strings.
@@ -72,8 +72,8 @@ class Strings:
     """A column of byte strings. A view: it keeps the batch's memory alive.
 
     String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
-    `strings[a:b]` is a Strings of those rows, which shares the bytes. `strings[mask]` and `strings[rows]`, for a
-    list of rows, are arrays of `bytes` objects; so is `np.asarray(strings)`.
+    `strings[a:b]` is a Strings of those rows, which shares the bytes. `strings[mask]` and `strings[rows]`,
+    for a list of rows, are arrays of `bytes` objects; so is `np.asarray(strings)`.
 
     Attributes:
         data: uint8 array [bytes]: all strings, one after another.
