@@ -510,7 +510,7 @@ def test_a_part_is_of_the_data_set_as_it_was_opened(tmp_path):
     ]
     assert numbers == [list(range(40)), list(range(40, 50)), list(range(15, 30))]
     for begin, end in ((-51, None), (0, -51), (0, 51)):
-        with pytest.raises(hr.errors.InvalidArgumentError, match="the data set has records 0 to 50"):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="the dataset has records 0 to 50"):
             data.part(begin, end)
 
 

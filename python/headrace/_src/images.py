@@ -105,8 +105,7 @@ def image(
     A batch holds the pixels as an array [rows, height, width, channels]. The loader's threads decode each
     image, turn it upright as its Exif data says, and resize it as `tf.image.resize` does; the aspect ratio
     may change. docs/images.md describes each kind of image. A record whose image is damaged or absent, or
-    whose bytes are
-    not an image, counts as damaged: the loader's `on_corrupt` says what happens to it.
+    whose bytes are not an image, counts as damaged: the loader's `on_corrupt` says what happens to it.
 
     Args:
         height, width: size of the resized image, in pixels.
