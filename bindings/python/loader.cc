@@ -341,7 +341,7 @@ class Loader {
     const nb::gil_scoped_acquire acquired;
     check_signals();
     if (++waited_intervals_ % kIntervalsToReport == 0)
-      nb::module_::import_("headrace._src.loader").attr("report_wait")(nb::str(waits.data(), waits.size()));
+      nb::module_::import_("headrace._src.log").attr("report_wait")(nb::str(waits.data(), waits.size()));
   }
 
   static constexpr std::uint64_t kQualitySamples = 10'000;

@@ -11,9 +11,9 @@
 #include "headrace/base/text.h"
 #include "headrace/events/thinning.h"
 #include "headrace/record/event.h"
-#include "headrace/store/layers/faulty.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
+#include "headrace/store/layers/testing/faulty.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {

@@ -134,7 +134,8 @@ TEST(RunCatalog, FollowsInputsIntoOtherTrackingRoots) {
   StoreRegistry stores{Environment{}};
   const auto at = [&](std::string_view url) { return *stores.open(url); };
   const auto record = [&](std::string command, const char* from, const char* to) {
-    auto recorder = RunRecorder::start(stores, at(to), {.command = std::move(command)}, {});
+    auto recorder =
+        RunRecorder::start(stores, at(to), {.command = std::move(command)}, {.now = Environment{}.now});
     recorder->add_input(artifact(from));
     const Location object = at(to).at("object");
     ASSERT_TRUE(write_text(*object.store, object.key, "x"));

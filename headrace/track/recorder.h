@@ -39,7 +39,8 @@ struct RecorderOptions {
   std::string root_url{};
   /// False: the run publishes nothing (as `evaluate`); `output` only says where its record belongs.
   bool has_output = true;
-  std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
+  /// Wall clock: `Environment::now`. Must be given.
+  std::function<std::chrono::system_clock::time_point()> now;
   CallOptions call{};
 };
 

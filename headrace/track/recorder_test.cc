@@ -129,15 +129,15 @@ TEST_F(Recorder, TheTrackingRootOfAFileIsItsParentFolderAndNeverTheMachinesRoot)
 
 TEST_F(Recorder, AnotherRootCanBeGiven) {
   auto recorder = RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "train"},
-                                     {.root_url = "memory://records/mine"});
+                                     {.root_url = "memory://records/mine", .now = Environment{}.now});
   ASSERT_TRUE(recorder);
   EXPECT_EQ(list_run_ids(at("memory://records/mine"))->size(), 1U);
   EXPECT_TRUE(list_run_ids(at("memory://b"))->empty());
 }
 
 TEST_F(Recorder, ARunWithoutOutputSaysSo) {
-  const auto recorder =
-      RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "evaluate"}, {.has_output = false});
+  const auto recorder = RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "evaluate"},
+                                           {.has_output = false, .now = Environment{}.now});
   ASSERT_TRUE(recorder);
   const auto run = read_run(at("memory://b"), recorder->run_id());
   EXPECT_EQ(run->start.output, "");

@@ -21,8 +21,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from headrace._src.frame_accessor import register as _register_accessors
-
-__version__ = "0.1.0"
+from headrace._src.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from headrace import errors

@@ -1,51 +1,51 @@
-"""What headrace raises: one class for each of gRPC's codes, all of them `Error`.
+"""The exceptions of headrace: one class for each of gRPC's codes, all of them subclasses of `Error`.
 
-The message says what was being done to which URL, record and offset, and what to do about it.
-docs/concepts.md, "Errors", says what a caller should do about each code. Those that Python has an exception
-for are that exception, too.
+A message says what failed, at which URL, record and offset, and what to do. docs/concepts.md, "Errors", says
+how a caller should treat each code. Where Python has an exception for the same reason, the class is a
+subclass of that one, too: `NotFoundError` is a `FileNotFoundError`.
 """
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Something that headrace was asked for failed. `code` is gRPC's name of the reason: "NOT_FOUND"."""
+    """A call of headrace failed. `code` is gRPC's name for the reason, for example "NOT_FOUND"."""
 
     code = "UNKNOWN"
 
 
 class CancelledError(Error):
-    """It was asked to stop."""
+    """The call was asked to stop."""
 
     code = "CANCELLED"
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The call is wrong, whatever the data: change it."""
+    """The call is wrong whatever the data: change the call."""
 
     code = "INVALID_ARGUMENT"
 
 
 class DeadlineExceededError(Error, TimeoutError):
-    """It took too long; the same call may succeed later."""
+    """The call took too long; the same call may succeed later."""
 
     code = "DEADLINE_EXCEEDED"
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """An ordinary answer: check the URL."""
+    """Nothing lies at the URL. This is an ordinary answer: check the URL."""
 
     code = "NOT_FOUND"
 
 
 class AlreadyExistsError(Error, FileExistsError):
-    """Somebody else was first: look at what is there."""
+    """Another writer was first: look at what is there."""
 
     code = "ALREADY_EXISTS"
 
 
 class PermissionDeniedError(Error, PermissionError):
-    """The credentials do not allow it."""
+    """The credentials do not allow the call."""
 
     code = "PERMISSION_DENIED"
 
@@ -63,19 +63,19 @@ class FailedPreconditionError(Error):
 
 
 class AbortedError(Error):
-    """Another process was at it: redo the larger operation, not the single call."""
+    """Another process interfered: repeat the larger operation, not the single call."""
 
     code = "ABORTED"
 
 
 class OutOfRangeError(Error):
-    """Past the end."""
+    """The call asks for something past the end."""
 
     code = "OUT_OF_RANGE"
 
 
 class UnimplementedError(Error, NotImplementedError):
-    """Not possible here."""
+    """This store, platform or build does not support the call."""
 
     code = "UNIMPLEMENTED"
 
@@ -108,5 +108,5 @@ _CLASSES = {kind.code: kind for kind in Error.__subclasses__()}
 
 
 def error_of(code: str, message: str) -> Error:
-    """The exception for a code's name; the native module raises what this returns."""
+    """Returns the exception for a code's name. The native module raises it."""
     return _CLASSES.get(code, Error)(message)

@@ -1,12 +1,12 @@
-"""Headrace's stores as file systems of fsspec, for pandas, pyarrow, dask and whatever else takes one.
+"""Headrace's stores as fsspec file systems, for pandas, pyarrow, dask and everything else that takes one.
 
     pd.read_parquet("hr+s3://bucket/table.parquet", storage_options={"timeout": 60})
     fs = fsspec.filesystem("hr+s3")
     fs.find("bucket/folder")
 
-The names `hr+s3`, `hr+file` and so on, one for each kind of store, come with the installed package; from a
-checkout they are known once this module is imported. `storage_options` are the options of `headrace.store`.
-Needs fsspec: `pip install headrace[fsspec]`. How folders, versions and writing behave: docs/python-store.md.
+The installed package registers the names `hr+s3`, `hr+file` and `hr+memory`; in a checkout, importing this
+module registers them. `storage_options` are the options of `headrace.store`. The module needs fsspec:
+`pip install headrace[fsspec]`. docs/python-store.md says how folders, versions and writing behave.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ __all__ = [
 
 
 class S3FileSystem(HeadraceFileSystem):
-    """Buckets of S3: paths are "bucket/key"."""
+    """S3 buckets. A path is "bucket/key"."""
 
     scheme = "s3"
     protocol = "hr+s3"
 
 
 class MemoryFileSystem(HeadraceFileSystem):
-    """Objects in this process's memory: paths are "name/key"."""
+    """Objects in this process's memory. A path is "name/key"."""
 
     scheme = "memory"
     protocol = "hr+memory"
 
 
 class FileFileSystem(HeadraceFileSystem):
-    """Files of this machine, written atomically: paths are absolute."""
+    """Files of this machine, written atomically. A path is absolute."""
 
     scheme = "file"
     protocol = "hr+file"

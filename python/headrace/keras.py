@@ -1,9 +1,9 @@
-"""For Keras' own `fit`: a callback that saves weights and data position as one, and continues from there.
+"""A callback for Keras' own `fit` that saves weights and data position together, and resumes from them.
 
     loader = data.loader(batch_size=128, seed=44)
     model.fit(loader.as_tf_dataset(), epochs=10, callbacks=[hr.keras.Resume("s3://bucket/run", loader)])
 
-Run the same program again after it was killed: it continues with the batch after the last saved one.
+If the program is killed, run it again: training continues with the batch after the last saved one.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from headrace.errors import FailedPreconditionError, InvalidArgumentError
 __all__ = ["Resume"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
-# A value of `stop_training` that ends one epoch.
+# The value of `stop_training` that ends one epoch.
 _END_OF_EPOCH = object()
 _CALLBACK = model_variables.CALLBACK
 
 
-# Metrics are named after these, where a lower or a higher value is the better one.
+# Words in the names of metrics for which a lower, or a higher, value is better.
 _LOWER = ("loss", "error", "crossentropy", "divergence", "perplexity")
 _HIGHER = ("acc", "auc", "precision", "recall", "f1", "iou", "r2", "similarity", "score")
 
 
 def _sign_of(metric: str | None, mode: str) -> int:
-    """What makes the best value the lowest."""
+    """The factor that makes the best value the lowest."""
     if metric is None or mode == "min":
         return 1
     if mode == "max":
@@ -51,29 +51,33 @@ def _sign_of(metric: str | None, mode: str) -> int:
 
 
 class Resume(keras.callbacks.Callback):
-    """Saves what a training continues from, and continues from it: weights, optimizer, seeds, data position.
+    """Saves weights, optimizer, seeds and data position during `fit`, and resumes from the latest checkpoint.
 
-    The position is that of the batches trained on, however far `fit` has read ahead. A checkpoint exists once
-    its manifest does (docs/formats/keras-checkpoint.md), so one that was being written when the process died
-    is not seen. List it last among the callbacks, so that it saves what the others have changed.
+    The saved position counts the batches that the model has trained on, however far `fit` has read ahead. A
+    checkpoint exists once its manifest exists (docs/formats/keras-checkpoint.md), so a checkpoint that was
+    being written when the process died is ignored. Put this callback last in the list: it then saves what the
+    other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all
+    ranks resume from what it saved.
 
     Args:
         url: folder for the checkpoints, in any store.
-        loader: the one whose `as_tf_dataset()` is trained on.
-        save_every: batches between checkpoints, besides the one at the end of each epoch; None: only those.
-        keep: checkpoints that stay; older ones are removed once a newer one is published.
-        keep_best: a metric, as "val_loss": the checkpoint of the epoch with its best value stays, too.
-        mode: which value is best: "min", "max", or "auto", which tells losses and errors from accuracies.
-        callbacks: others whose state is saved too: Keras' own EarlyStopping, ReduceLROnPlateau and
-            ModelCheckpoint, and those that have `get_state()`, which returns a dict of numbers, texts, arrays
-            and lists of arrays, and `set_state(dict)`, called after `on_train_begin`. Others are left alone.
+        loader: the loader whose `as_tf_dataset()` is passed to `fit`.
+        save_every: number of batches between checkpoints. A checkpoint at the end of each epoch is always
+            saved; with None there are no others.
+        keep: number of checkpoints to keep. Older ones are removed after a newer one is published.
+        keep_best: name of a metric, for example "val_loss". The checkpoint of the epoch with the best value
+            is kept, too.
+        mode: "min" or "max" says which value of the metric is best; "auto" infers it from the metric's name.
+        callbacks: other callbacks whose state is saved, too: Keras' own EarlyStopping, ReduceLROnPlateau and
+            ModelCheckpoint, and callbacks with `get_state()`, which returns a dict of numbers, texts, arrays
+            and lists of arrays, and `set_state(dict)`, which is called after `on_train_begin`. The state of
+            other callbacks is not saved.
 
     Raises (in `fit`):
-        FailedPreconditionError: the model is not built before `fit`; or what lies at `url` is of another
-        model, other data or other loader options. InvalidArgumentError: `fit` computes no such metric, or a
-        callback's state is not of that kind. DataLossError: it was altered since it was published.
-
-    With several ranks, give each of them the same URL: rank 0 saves, and all continue from what it saved.
+        FailedPreconditionError: the model is not built before `fit`, or the checkpoint at `url` belongs to
+            another model, other data or other loader options.
+        InvalidArgumentError: `fit` does not compute the metric, or a callback's state is of another kind.
+        DataLossError: the checkpoint was changed after it was published.
     """
 
     def __init__(
@@ -97,10 +101,10 @@ class Resume(keras.callbacks.Callback):
         self._sign = _sign_of(keep_best, checked.choice("mode", mode, ("auto", "min", "max")))
         self.callbacks = list(callbacks)
         self.history: list[dict[str, float]] = []
-        """Metrics of each completed epoch, those before an interruption too; with its "epoch" (from 1) and
-        "step"."""
+        """Metrics of each completed epoch, including the epochs before an interruption. Each entry also has
+        "epoch", counted from 1, and "step"."""
         self.finished = False
-        """Whether training was stopped before its last epoch, by a callback: it is not gone on with."""
+        """Whether a callback stopped training before its last epoch. A later `fit` does not continue then."""
         self._start = self._trained = loader.step
         self._saved: tuple | None = None
         self._numbers: list[int] = []
@@ -108,12 +112,12 @@ class Resume(keras.callbacks.Callback):
 
     @property
     def step(self) -> int:
-        """Batches trained on."""
+        """Number of batches that the model has trained on."""
         return self._trained
 
     @property
     def best_epoch(self) -> int | None:
-        """The first epoch (from 1) with the best `keep_best`; None where none has it."""
+        """The first epoch, counted from 1, with the best value of `keep_best`; None if no epoch has one."""
         ranked = [
             (self._sign * epoch[self.keep_best], epoch["epoch"])
             for epoch in self.history
@@ -122,10 +126,10 @@ class Resume(keras.callbacks.Callback):
         return min((pair for pair in ranked if not math.isnan(pair[0])), default=(0.0, None))[1]
 
     def restore_best(self) -> None:
-        """Gives the model the variables that it had after `best_epoch`.
+        """Sets the model's variables to the values that they had after `best_epoch`.
 
         Raises:
-            FailedPreconditionError: there is no such epoch, or its checkpoint is gone.
+            FailedPreconditionError: there is no such epoch, or its checkpoint has been removed.
         """
         published = self._best_number and _headrace.read_published(self.url, _KIND, self._best_number)
         if not published:
@@ -270,7 +274,7 @@ class Resume(keras.callbacks.Callback):
         return None
 
     def _read_variables(self, number: int, attributes_json: str) -> list[dict[str, np.ndarray]]:
-        """Gives the model a checkpoint's variables; returns the callbacks' states."""
+        """Sets the model's variables to those of a checkpoint, and returns the callbacks' states."""
         with tempfile.TemporaryDirectory(prefix="headrace-") as target:
             _headrace.download_published(self.url, _KIND, number, target)
             file = os.path.join(target, json.loads(attributes_json)["file"])
@@ -279,7 +283,7 @@ class Resume(keras.callbacks.Callback):
         for name in [name for name in arrays if name.startswith(_CALLBACK)]:
             place, kind, key = name.removeprefix(_CALLBACK).split(" ", 2)
             array = arrays.pop(name)
-            # One of another kind has taken its place, since: it begins anew.
+            # A callback of another kind has taken its place since: that one begins anew.
             if int(place) < len(states) and type(self.callbacks[int(place)]).__name__ == kind:
                 states[int(place)][key] = array
         model_variables.assign(self.model, arrays, self.url)

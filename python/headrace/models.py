@@ -1,11 +1,11 @@
-"""Models that ship with Headrace, each a function that returns a compiled Keras model.
+"""Models that ship with Headrace. Each is a function that returns a compiled Keras model.
 
-A model of your own is such a function too, in a module of your own. `headrace train --model MODULE:FUNCTION`
-calls it with those of these keyword arguments that it names:
+Your own model is such a function in a module of yours. `headrace train --model MODULE:FUNCTION` calls it with
+the keyword arguments that it declares, among these:
 
-    features  length of the feature vector (a tuple, where features have more than one dimension)
-    classes   number of classes
-    seed      the run's seed
+    features  length of the feature vector, an int; the shape, a tuple, if features have several dimensions
+    classes   number of classes, an int
+    seed      seed of the run, an int
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 def dense_classifier(
     features: int = 512, classes: int = 2, seed: int | None = None, learning_rate: float = 1e-3
 ) -> keras.Model:
-    """Two dense layers with dropout, then softmax: a head for texts that are already embedded.
+    """Two dense layers with dropout, then softmax: a classifier for texts that are already embedded.
 
-    With a `seed`, the initial weights and the dropout masks are a function of it.
+    Args:
+        features: length of the input vector. The input is float32 [rows, features].
+        classes: length of the output. The output is float32 [rows, classes], and each row sums to 1.
+        seed: if given, the initial weights and the dropout masks are a function of it. It sets the global
+            seeds of Python, NumPy and the backend.
+        learning_rate: step size of Adam.
     """
     import keras
 

@@ -1,4 +1,4 @@
-"""Event files, which TensorBoard shows, written straight into a store, without TensorFlow.
+"""Writes event files for TensorBoard straight into a store, without TensorFlow.
 
     import headrace as hr
 
@@ -8,7 +8,7 @@
         writer.histogram("weights", weights, step)
         writer.text("notes", "# What was tried", 0)
 
-`headrace tensorboard s3://datasets/logs` shows them, also while they grow.
+`headrace tensorboard s3://datasets/logs` shows the files, also while they grow.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace import _headrace
+from headrace._src.version import __version__
 from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -36,47 +37,54 @@ _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 
 def _new_name() -> str:
-    """As TensorFlow's own: names of one folder ascend with time."""
+    """A name like TensorFlow's own, so that the names in a folder ascend with time."""
     moment = f"{int(time.time()):010}"
     return f"events.out.tfevents.{moment}.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}"
 
 
 class Writer:
-    """Writes one event file into the folder `url`, which is a run in TensorBoard.
+    """Writes one event file into the folder `url`. TensorBoard shows that folder as a run.
 
-    Events go into the store every `flush_seconds`, at `flush` and at `close`, as objects that never change.
-    What the store does not take at once is kept and offered again; if it refuses to take it (no permission,
-    no room), the next call raises that, once, though its event is kept, too. Only where 64 MiB wait already,
-    events are left out, each with a `ResourceExhaustedError`. For any thread; not for a fork's child.
+    The writer sends events to the store every `flush_seconds`, at `flush` and at `close`, as objects that
+    never change. If the store does not answer, the writer keeps the events and tries again. If the store
+    refuses them (no permission, no room), the next call raises that error once; its own event is kept, too.
+    The writer drops an event, with a `ResourceExhaustedError`, only while 64 MiB are waiting. Threads may
+    share a writer; a forked child may not use it.
 
-    Raises the errors of `headrace.errors`, whose messages name the file.
+    Every method may raise an error of `headrace.errors`. The message names the file.
     """
 
     def __init__(self, url: str | os.PathLike[str], *, flush_seconds: float = 30.0):
-        import headrace
-
         folder = os.fspath(url).rstrip("/")
-        name = f"headrace {headrace.__version__}"
+        name = f"headrace {__version__}"
         self._native = _headrace.EventWriter(f"{folder}/{_new_name()}", name, float(flush_seconds))
         self.scalar = self._native.scalar  # no call between: it is made most often
 
     if TYPE_CHECKING:
 
         def scalar(self, tag: str, value: float, step: int, wall_time_s: float | None = None) -> None:
-            """One value of a curve, kept as float32. `wall_time_s`: seconds since 1970, else now."""
+            """Adds one value to a curve, as float32. `wall_time_s`: seconds since 1970; None: now."""
 
     def scalars(self, values: Mapping[str, float], step: int, wall_time_s: float | None = None) -> None:
-        """Values of several curves at one step."""
+        """Adds one value to each of several curves, all at one step."""
         self._native.scalars([(tag, float(value)) for tag, value in values.items()], step, wall_time_s)
 
     def histogram(self, tag: str, values: Any, step: int, *, buckets: int = 30) -> None:
-        """How the values of an array of any shape are distributed. Those that are not finite are left out."""
+        """Adds the distribution of an array's values. The array may have any shape and any numeric dtype; it
+        is converted to float64. Values that are not finite are dropped."""
         numbers = np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
         self._native.histogram(tag, numbers, step, buckets)
 
     def image(self, tag: str, image: Any, step: int) -> None:
-        """One image, or a list of them of one size: each an array of height × width (grey), or × 1, 3 or 4
-        channels, of uint8 or of floats from 0 to 1; or bytes of a PNG, JPEG or GIF. Arrays need Pillow."""
+        """Adds one image, or a list of images of the same size. Needs Pillow.
+
+        Args:
+            image: an array [height, width] or [height, width, channels] with 1, 3 or 4 channels, of uint8 or
+                of floats from 0 to 1; or the bytes of a PNG, JPEG or GIF file.
+
+        Raises:
+            InvalidArgumentError: an image is none of these, sizes differ, or Pillow is missing.
+        """
         several = image if isinstance(image, list | tuple) else [image]
         encoded = [_encoded(one) for one in several]
         sizes = {size for _, size in encoded}
@@ -86,29 +94,32 @@ class Writer:
         self._native.images(tag, [data for data, _ in encoded], width, height, step)
 
     def text(self, tag: str, markdown: str, step: int) -> None:
+        """Adds a text, which TensorBoard renders as Markdown."""
         self._native.text(tag, markdown, step)
 
     def graph(self, graph_def: bytes) -> None:
-        """A serialized tensorflow.GraphDef, as `graph.as_graph_def().SerializeToString()` makes it."""
+        """Adds a graph: a serialized tensorflow.GraphDef, for example from
+        `graph.as_graph_def().SerializeToString()`."""
         self._native.graph(bytes(graph_def))
 
     def hparams(self, values: Mapping[str, bool | float | str], *, trial: str = "") -> None:
-        """Makes this run a trial with these hyperparameters. Trials of one name count as one in TensorBoard's
-        table; without a name each run is its own."""
+        """Marks this run as a trial with these hyperparameters. TensorBoard's table joins the runs of one
+        `trial` name into one trial; without a name, each run is a trial of its own."""
         pairs = [
             (name, value if isinstance(value, bool | str) else float(value)) for name, value in values.items()
         ]
         self._native.trial(trial, pairs)
 
     def end_trial(self, *, has_succeeded: bool = True) -> None:
+        """Marks the trial of `hparams` as ended."""
         self._native.end_trial(has_succeeded)
 
     def flush(self) -> None:
-        """What was written so far is in the store within a second."""
+        """Sends everything written so far. It is in the store within a second."""
         self._native.flush()
 
     def close(self) -> None:
-        """All is in the store. A closed writer takes no more."""
+        """Waits until everything is in the store. A closed writer takes no more events."""
         self._native.close()
 
     def __enter__(self) -> Self:
@@ -124,7 +135,7 @@ class Writer:
 
 
 def _encoded(image: Any) -> tuple[bytes, tuple[int, int]]:
-    """The bytes of an image file, and its width and height."""
+    """Returns the bytes of an image file, and its width and height."""
     try:
         from PIL import Image
     except ImportError:

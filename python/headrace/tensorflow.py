@@ -1,4 +1,4 @@
-"""Stores as paths in TensorFlow and Keras: importing this module is all that is needed.
+"""Makes URLs of stores valid paths in TensorFlow and Keras. Import this module; nothing else is needed.
 
     import headrace.tensorflow
 
@@ -6,9 +6,9 @@
     keras.callbacks.ModelCheckpoint("s3://datasets/checkpoints/cp.weights.h5", save_weights_only=True)
     tf.io.gfile.listdir("s3://datasets")
 
-Every scheme that Headrace has a driver for becomes one of TensorFlow's, in this process. Those that
-TensorFlow has itself are ours with "hr" before them: `hrfile:///data`. Servers and keys are taken from the
-environment as everywhere in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
+In this process, TensorFlow learns every scheme that Headrace has a driver for. A scheme that TensorFlow
+already has gets the prefix "hr": `hrfile:///data`. Servers and keys come from the environment, as everywhere
+in Headrace. docs/tensorflow-file-systems.md says what such a path promises.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["schemes"]
 
 
 def schemes() -> list[str]:
-    """The schemes that paths in TensorFlow may have now: ["hrfile", "memory", "s3"]."""
+    """Returns the schemes that this module added to TensorFlow: ["hrfile", "memory", "s3"]."""
     return _headrace.tensorflow_schemes()
 
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from headrace._src.batch import MOST_ROWS
 from headrace._src.prepare_options import arguments_of, name_of_function
-from headrace._src.row_batches import MOST_ROWS, batches_of
+from headrace._src.row_batches import batches_of
 from headrace._src.staging import FOLDER, stage_rows
 from held_store import HeldStore
 

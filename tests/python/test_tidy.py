@@ -67,6 +67,42 @@ BAD = {
         {"headrace/net/a.cc": "auto x = std::chrono::system_clock::now();\n"},
     ),
     "reading a clock": ("clock", {"headrace/record/a.cc": "auto x = std::chrono::steady_clock::now();\n"}),
+    "reading a clock by an alias": (
+        "clock",
+        {"headrace/record/a.cc": "using Clock = std::chrono::steady_clock;\nauto x = Clock::now();\n"},
+    ),
+    "reading a clock by an alias of an alias": (
+        "clock",
+        {
+            "headrace/record/a.cc": "typedef std::chrono::steady_clock Steady;\nusing Clock = Steady;\n"
+            "auto x = Clock::now();\n"
+        },
+    ),
+    "reading a clock by an alias of a header": (
+        "clock",
+        {
+            "headrace/record/a.h": "#pragma once\nusing Clock =\n    std::chrono::steady_clock;\n",
+            "headrace/record/b.h": '#pragma once\n#include "headrace/record/a.h"\n',
+            "headrace/record/a.cc": '#include "headrace/record/b.h"\nauto x = Clock::now();\n',
+        },
+    ),
+    "reading a clock by a time's type": (
+        "clock",
+        {"headrace/record/a.cc": "auto x = decltype(y)::clock::now();\n"},
+    ),
+    "passing a clock": ("clock", {"headrace/record/a.cc": "f(&std::chrono::steady_clock::now);\n"}),
+    "reading the wall clock by an alias": (
+        "wall-clock",
+        {"headrace/net/a.cc": "using Clock = std::chrono::system_clock;\nauto x = Clock::now;\n"},
+    ),
+    "reading the wall clock as C does": (
+        "wall-clock",
+        {"headrace/net/a.cc": "auto x = std::time(nullptr);\n"},
+    ),
+    "passing a function that reads the environment": (
+        "environment",
+        {"headrace/net/a.cc": "f(&std::getenv);\n"},
+    ),
     "unseeded randomness": ("random", {"headrace/base/a.cc": "std::random_device device;\n"}),
     "a catch-all": ("catch-all", {"headrace/base/a.cc": "void f() { try { g(); } catch (...) {} }\n"}),
     "a third party's header in a header": (
@@ -97,15 +133,61 @@ BAD = {
         {"headrace/base/a.h": "#pragma once\n", "headrace/base/a.cc": '#include "headrace/base/a.h"\n'},
     ),
     "a source that nothing builds": ("unused", {"headrace/base/a.cc": "int x;\n"}),
+    "modules that import each other": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "from headrace.b import f\n",
+            "python/headrace/b.py": "import headrace.a\n",
+        },
+    ),
+    "a function that imports what imports its module": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "import headrace.b\n",
+            "python/headrace/b.py": "def f():\n    from headrace import c\n",
+            "python/headrace/c.py": "from headrace import a\n",
+        },
+    ),
+    "an import for type checkers that closes a circle": (
+        "import cycle",
+        {
+            "python/headrace/a.py": "import headrace.b\n",
+            "python/headrace/b.py": "if TYPE_CHECKING:\n    from headrace.a import A\n",
+        },
+    ),
+    "an import of the package in one of its modules": (
+        "import cycle",
+        {
+            "python/headrace/__init__.py": "from headrace._src.a import A\n",
+            "python/headrace/_src/a.py": "def f():\n    import headrace as hr\n",
+        },
+    ),
+    "relative imports in a circle": (
+        "import cycle",
+        {
+            "python/headrace/c/__init__.py": "from .a import A\n",
+            "python/headrace/c/a.py": "from . import A\n",
+        },
+    ),
+    "an import by name in a circle": (
+        "import cycle",
+        {
+            "tools/a.py": "import b\n",
+            "tools/b.py": "import importlib\nimportlib.import_module('a')\n",
+        },
+    ),
+    "a native module that imports what imports it": (
+        "import cycle",
+        {
+            "python/headrace/_headrace.pyi": "class A: ...\n",
+            "python/headrace/a.py": "from headrace import _headrace\n",
+            "bindings/python/a.cc": 'nb::module_::import_("headrace.a");\n',
+        },
+    ),
     "a driver without the conformance suite": (
         "conformance",
         {"headrace/store/gcs/gcs_store.h": "#pragma once\n"},
     ),
-    "a path of one machine": ("text", {"docs/a.md": "see /" + "work/main/dev\n"}),
-    "a home folder": ("text", {"docs/a.md": "see /" + "root/.cache\n"}),
-    "a folder outside the repository": ("text", {"docs/a.md": "see .." + "/shared/notes\n"}),
-    "a number of the tracker": ("text", {"docs/a.md": "as iss" + "ue 12 asks\n"}),
-    "a registry's host": ("text", {"requirements.in": "--index-url https://" + "pypi" + ".org/simple\n"}),
 }
 
 
@@ -123,6 +205,34 @@ def test_a_rule_fires_on(what):
 def test_a_function_of_the_longest_length_is_no_finding():
     longest = {"headrace/base/text.cc": "int f(int x) {\n" + "  ++x;\n" * 68 + "}\n"}
     assert tidy.check({**CLEAN, **longest}) == []
+
+
+def test_what_is_called_now_need_not_be_a_clock():
+    calls = (
+        "using Clock = std::function<Time()>;\nusing Time = std::int64_t;\nauto x = Time::now() + now();\n"
+    )
+    assert tidy.check({**CLEAN, "headrace/base/text.cc": calls}) == []
+
+
+def test_modules_may_import_what_lies_below_them_from_several_sides():
+    modules = {
+        "python/headrace/__init__.py": "from headrace import a, b\n",
+        "python/headrace/a.py": "def f():\n    from headrace import b\n    import headrace.c\n",
+        "python/headrace/b.py": "from headrace.c import x\nimport a\n",
+        "python/headrace/c.py": "import json, numpy\n",
+    }
+    assert tidy.check({**CLEAN, **modules}) == []
+
+
+def test_an_import_cycle_is_told_once_with_its_way_and_line():
+    modules = {
+        "python/headrace/a.py": "import json\nimport headrace.b\n",
+        "python/headrace/b.py": "import headrace.a\n",
+    }
+    assert [str(finding) for finding in tidy.check({**CLEAN, **modules})] == [
+        "python/headrace/a.py:2: import cycle: python/headrace/a.py → python/headrace/b.py → "
+        "python/headrace/a.py: move what both need to a third module"
+    ]
 
 
 def test_a_finding_names_its_place_and_what_to_do():

@@ -13,7 +13,7 @@
 #include "headrace/prepare/sort/row_encoding.h"
 #include "headrace/prepare/sort/sealed_run_test.h"
 #include "headrace/store/file/file_store.h"
-#include "headrace/store/layers/faulty.h"
+#include "headrace/store/layers/testing/faulty.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/scratch_folder_test.h"
 

@@ -7,8 +7,6 @@
 namespace headrace {
 namespace {
 
-bool has_no_condition(const WriteOptions& options) { return !options.only_if_absent && !options.if_version; }
-
 std::uint64_t bytes_of(std::span<const ReadRequest> requests) {
   std::uint64_t bytes = 0;
   for (const ReadRequest& request : requests) bytes += request.target.size();
@@ -41,11 +39,8 @@ class InterceptingStore::InterceptedUpload final : public Upload {
       : store_(store), upload_(std::move(upload)), key_(key), call_(std::move(call)) {}
 
   Status append(BytesView data) override {
-    StoreCall call{.operation = StoreOperation::kAppend,
-                   .key = key_,
-                   .options = call_,
-                   .is_repeatable = false,
-                   .asked_bytes = data.size()};
+    StoreCall call{
+        .operation = StoreOperation::kAppend, .key = key_, .options = call_, .asked_bytes = data.size()};
     return store_.around(call, [&]() -> Status {
       HEADRACE_CHECK(upload_->append(data));
       call.moved_bytes = data.size();
@@ -54,7 +49,7 @@ class InterceptingStore::InterceptedUpload final : public Upload {
   }
 
   Result<ObjectInfo> commit() override {
-    return store_.through<ObjectInfo>({StoreOperation::kCommit, key_, call_, false},
+    return store_.through<ObjectInfo>({StoreOperation::kCommit, key_, call_},
                                       [&](StoreCall&) { return upload_->commit(); });
   }
 
@@ -100,11 +95,8 @@ Result<ObjectInfo> InterceptingStore::stat(std::string_view key, const CallOptio
 
 Result<ObjectInfo> InterceptingStore::write(std::string_view key, BytesView data,
                                             const WriteOptions& options) {
-  const StoreCall call{.operation = StoreOperation::kWrite,
-                       .key = key,
-                       .options = options.call,
-                       .is_repeatable = has_no_condition(options),
-                       .asked_bytes = data.size()};
+  const StoreCall call{
+      .operation = StoreOperation::kWrite, .key = key, .options = options.call, .asked_bytes = data.size()};
   return through<ObjectInfo>(call, [&](StoreCall& now) -> Result<ObjectInfo> {
     HEADRACE_TRY(ObjectInfo written, inner().write(key, data, options));
     now.moved_bytes = data.size();
@@ -123,7 +115,7 @@ Result<std::unique_ptr<Upload>> InterceptingStore::start_upload(std::string_view
 
 Result<ObjectInfo> InterceptingStore::copy(std::string_view from, std::string_view to,
                                            const WriteOptions& options) {
-  return through<ObjectInfo>({StoreOperation::kCopy, from, options.call, has_no_condition(options)},
+  return through<ObjectInfo>({StoreOperation::kCopy, from, options.call},
                              [&](StoreCall&) { return inner().copy(from, to, options); });
 }
 
@@ -135,31 +127,14 @@ Status InterceptingStore::remove_many(std::span<const std::string> keys, const C
 
 Status InterceptingStore::list(std::string_view prefix, const ListOptions& options,
                                const std::function<bool(const ObjectInfo&)>& visit) {
-  // Whoever makes the call again goes on after what was visited, and never visits once that has been enough.
-  ListOptions rest = options;
-  bool is_enough = false;
-  const auto visit_once = [&](const ObjectInfo& object) {
-    rest.after = object.key;
-    is_enough = !visit(object);
-    return !is_enough;
-  };
   StoreCall call{StoreOperation::kList, prefix, options.call};
-  return around(call, [&] { return is_enough ? Status() : inner().list(prefix, rest, visit_once); });
+  return around(call, [&] { return inner().list(prefix, options, visit); });
 }
 
 Status InterceptingStore::list_unfinished(std::string_view prefix, const CallOptions& options,
                                           const std::function<bool(const UnfinishedWrite&)>& visit) {
-  // Without an order nobody can go on where it ended: what is to be visited is collected first.
-  std::vector<UnfinishedWrite> writes;
   StoreCall call{StoreOperation::kListUnfinished, prefix, options};
-  HEADRACE_CHECK(around(call, [&]() -> Status {
-    HEADRACE_TRY(writes, list_all_unfinished(inner(), prefix, options));
-    return {};
-  }));
-  for (const UnfinishedWrite& write : writes) {
-    if (!visit(write)) break;
-  }
-  return {};
+  return around(call, [&] { return inner().list_unfinished(prefix, options, visit); });
 }
 
 Status InterceptingStore::remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) {

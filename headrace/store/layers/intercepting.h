@@ -35,9 +35,6 @@ struct StoreCall {
   StoreOperation operation;
   std::string_view key;  // of several, the first; of a listing, the prefix
   const CallOptions& options;
-  /// Making the call twice has the effect of once: reads, removals, writes without a condition; not the
-  /// pieces of an upload.
-  bool is_repeatable = true;
   /// The ranges of a read.
   std::span<const ReadRequest> reads{};
   /// The most that the call can move: for a read, the size of its targets.
@@ -67,14 +64,13 @@ class InterceptingStore : public ForwardingStore {
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override;
 
  protected:
-  /// Does the work of the layer and calls `go_on`, which makes the call below: once, several times if the
-  /// call is repeatable, or not at all; in that case it must return an error. Its error is the error of the
-  /// call.
+  /// Does the work of the layer and calls `go_on`, which makes the call below: once, or not at all; in
+  /// that case it must return an error. Its error is the error of the call.
   virtual Status around(StoreCall& call, const std::function<Status()>& go_on) = 0;
 
  private:
   class InterceptedUpload;
-  // The value of the last time that `perform` succeeded.
+  // The value of `perform`, which `around` has called.
   template <typename T>
   Result<T> through(StoreCall call, const std::function<Result<T>(StoreCall&)>& perform);
 };

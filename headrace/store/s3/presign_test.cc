@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "headrace/base/text.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 
 namespace headrace {
 namespace {

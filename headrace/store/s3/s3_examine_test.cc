@@ -11,6 +11,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/net/http/http_test_server.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 
 namespace headrace {
 namespace {

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/store/s3/checksum.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_script_test.h"
 
@@ -114,7 +116,7 @@ class OneObject {
       : content_(std::move(content)),
         crc_field_(std::move(crc_field)),
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
-    S3Options options;
+    S3Options options{.now = Environment{}.now};
     options.endpoint = server_.endpoint();
     options.credentials = fixed_credentials({"key-id", std::string(kSecret)});
     options.range_bytes = 4;
@@ -479,7 +481,8 @@ TEST(S3Deadline, StartsAnewWithEachAnswer) {
 }
 
 TEST(S3Errors, AnUnreachableEndpointIsNamedWithItsSource) {
-  S3Options options{.max_attempts = 2, .backoff = {milliseconds(1), milliseconds(1)}};
+  S3Options options{
+      .max_attempts = 2, .backoff = {milliseconds(1), milliseconds(1)}, .now = Environment{}.now};
   {
     HttpTestServer gone([](const TestHttpRequest&) { return test_reply(200); });
     options.endpoint = gone.endpoint();

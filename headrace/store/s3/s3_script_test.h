@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/net/http/http_test_server.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 #include "headrace/store/s3/s3_store.h"
 
 namespace headrace {
@@ -38,6 +40,7 @@ class Script {
   explicit Script(std::vector<TestHttpReply> replies, S3Options options = {}, Initiative initiative = {})
       : replies_(std::move(replies)),
         server_([this](const TestHttpRequest& request) { return answer(request); }) {
+    if (!options.now) options.now = Environment{}.now;
     options.endpoint = server_.endpoint();
     options.endpoint_source = "AWS_ENDPOINT_URL_S3";
     options.probe_conditions = initiative.probe_conditions;

@@ -13,6 +13,7 @@
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/conformance.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 #include "headrace/store/s3/s3_client.h"
 #include "headrace/store/s3/s3_store.h"
 #include "headrace/store/scratch_folder_test.h"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace._src.row_batches import MOST_BYTES, MOST_ROWS, Batch, names_of_columns
+from headrace._src.batch import MOST_BYTES, MOST_ROWS, Batch, names_of_columns
 from headrace._src.staged_columns import (
     StagedColumn,
     column_of_floats,

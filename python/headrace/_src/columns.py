@@ -1,4 +1,4 @@
-"""How a column is asked for: element type, shape of one record's value, what stands in for an absent one."""
+"""Columns of a batch: element type, shape of one record's value, and a default where a record has none."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Column:
 
     Attributes:
         dtype: "float32", "int64" or "bytes".
-        shape: of one record's value; `()` is a scalar. None: any number of values, another one in each
-        record.
-        fill: what stands where a record lacks the feature; None: that is an error.
+        shape: shape of one record's value; `()` is a scalar. None: ragged, each record has any number of
+            values.
+        fill: value for a record that lacks the feature; None: such a record is an error.
 
     Raises:
-        InvalidArgumentError: there is no such column. NumPy's integers are integers here, too; bools are not.
+        InvalidArgumentError: there is no such column. NumPy integers count as integers; bools do not.
     """
 
     dtype: str
@@ -48,7 +48,8 @@ class Column:
             object.__setattr__(self, "fill", self._checked_fill(self.fill))
 
     def __getitem__(self, sizes: int | tuple[int, ...]) -> Column:
-        """The same element type in a fixed shape: `hr.float32[28, 28]`. Row-major, as in the record."""
+        """Returns a column of the same element type with a fixed shape: `hr.float32[28, 28]`. Values are in
+        row-major order, as in the record."""
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
         if self.is_ragged:
             raise InvalidArgumentError(
@@ -65,15 +66,18 @@ class Column:
         return dataclasses.replace(self, shape=sizes)
 
     def default(self, value: Any) -> Column:
-        """The same column, with `value` for each of its values where a record lacks the feature.
+        """Returns the same column with a default: where a record lacks the feature, every value is `value`.
 
-        Of a ragged column the only default is `()`: an empty row.
+        A ragged column has one possible default, `()`: an empty row.
+
+        Raises:
+            InvalidArgumentError: the column cannot hold `value`.
         """
         return dataclasses.replace(self, fill=self._checked_fill(value))
 
     @property
     def stored(self) -> Column:
-        """What a record must hold for it: the column itself, unless it is decoded from something else."""
+        """The column that a record must hold: this one, unless its values are decoded from another."""
         return self
 
     @property
@@ -82,7 +86,7 @@ class Column:
 
     @property
     def length(self) -> int | None:
-        """Values in one record; None for a ragged column."""
+        """Number of values in one record; None for a ragged column."""
         return None if self.shape is None else math.prod(self.shape)
 
     def _checked_fill(self, value: Any) -> Any:
@@ -152,7 +156,13 @@ bytes_ = Column("bytes")
 
 
 def ragged(column: Column) -> Column:
-    """A column with any number of values in each record: `hr.ragged(hr.float32)`."""
+    """Returns a column with any number of values in each record: `hr.ragged(hr.float32)`.
+
+    In a batch, the column is a `Ragged`.
+
+    Raises:
+        InvalidArgumentError: `column` is not one of `hr.float32`, `hr.int64` and `hr.bytes_`.
+    """
     if not isinstance(column, Column):
         raise InvalidArgumentError(f"{column!r} is no column; write hr.ragged(hr.float32), …")
     if column.stored is not column:

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def find_program() -> Path:
-    """The native program: the wheel's, else the build folder's of a checkout."""
-    build = Path(os.environ.get("HEADRACE_BUILD") or _PACKAGE.parents[1] / "build" / "release")
-    for path in (_PACKAGE / "bin" / "headrace", build / "bin" / "headrace"):
-        if os.access(path, os.X_OK):
-            return path
-    raise SystemExit(
-        f"headrace: the program is neither in {_PACKAGE / 'bin'} nor in {build / 'bin'}: ./dev build"
-    )
+from headrace._src.program import find_program
 
 
 def main() -> int:

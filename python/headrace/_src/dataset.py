@@ -1,10 +1,9 @@
-"""Datasets: opening one, what is in it, and the loaders over it."""
+"""Datasets: how to open one, what it holds, and the loaders over it."""
 
 from __future__ import annotations
 
 import functools
 import html
-import logging
 import numbers
 import os
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.images import Augmentation
 from headrace._src.loader import DEFAULT_WINDOW, POLICIES, Loader, LoaderOptions, make_loader
+from headrace._src.log import logger
 from headrace.errors import DataLossError, Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Shard(NamedTuple):
-    """One object of a dataset: its URL, and the records in it."""
+    """One object of a dataset: its URL, and its number of records."""
 
     url: str
     records: int
@@ -36,27 +36,28 @@ def open(
     on_corrupt: str = "fail",
     cache: str | os.PathLike | None = None,
 ) -> Dataset:
-    """Opens a dataset of TFRecord shards, or of tars in the way of WebDataset.
+    """Opens a dataset of TFRecord shards, or of tar files in WebDataset's layout.
 
     Args:
-        url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files or
-            tars: a folder, a file, a pattern ("s3://bucket/train-*.tar"; `*` and `?` stay within a folder,
-            `**` does not), or a list of all those, in the order in which their records count. What each is,
-            and the compression of TFRecord files (none, gzip or zlib), is found out from its bytes. Each is
-            read once, to find its records; what was found is kept in ~/.cache/headrace/indexes for the next
-            time. A record of a tar is a sample: a byte string for each of its files, named by the extension
-            ("jpg"), and its key, "__key__".
-        split: "train", "test", …; None: "train" of a published dataset. Other files have no splits: give
-            each split a folder or a pattern of its own.
-        on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
-            `Dataset.remarks` and to the logger "headrace". Loaders of the dataset skip the same, unless they
-            are told otherwise.
-        cache: folder on a local disk that keeps what is read of the data, and how large it may become:
+        url: a folder that `headrace prepare` published. Or, without a manifest, TFRecord or tar files: a
+            folder, a file, a pattern ("s3://bucket/train-*.tar"; `*` and `?` stay within a folder, `**` does
+            not), or a list of these, in the order in which their records count. Headrace recognizes each
+            file, and the compression of TFRecord files (none, gzip or zlib), by its bytes. It reads each file
+            once to find the records, and keeps that index in ~/.cache/headrace/indexes. A record of a tar
+            file is a sample: one byte string for each of its files, named by the extension ("jpg"), and its
+            key, "__key__".
+        split: "train", "test", and so on; None: "train" of a published dataset. Other files have no splits:
+            give each split a folder or a pattern of its own.
+        on_corrupt: "fail", "skip-record" or "skip-shard". Opening skips damage if told to; `Dataset.remarks`
+            and the logger "headrace" say what it skipped. Loaders of the dataset do the same, unless they get
+            an `on_corrupt` of their own.
+        cache: a folder on a local disk that keeps the bytes that are read, with a bound on its size:
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 
     Raises:
-        NotFoundError: nothing is there, or no such split; the message lists those that are.
-        FailedPreconditionError: a shard is missing, or altered since it was published.
+        NotFoundError: nothing lies there, or there is no such split; the message lists the splits.
+        FailedPreconditionError: a shard is missing, or was changed after it was published.
+        InvalidArgumentError: an argument is out of its range, or `split` is given without a manifest.
         DataLossError, UnavailableError, …: see headrace.errors.
     """
     checked.choice("on_corrupt", on_corrupt, POLICIES)
@@ -85,20 +86,22 @@ def mix(
     columns: Mapping[str, Column] | list[str] | None = None,
     **options: Unpack[LoaderOptions],
 ) -> Loader:
-    """Batches of several datasets in fixed shares: `hr.mix({news: 0.7, reviews: 0.3}, batch_size=128)`.
+    """Makes a loader over several datasets in fixed shares: `hr.mix({news: 0.7, reviews: 0.3},
+    batch_size=128)`.
 
-    After any number of records each dataset has given its share, to within a few records, and each goes
-    through its own records again and again as often as that needs. So an epoch is a count: as many batches as
-    all records fill.
+    After any number of records, each dataset has given its share, to within a few records. Each dataset
+    repeats its own records as often as its share needs. An epoch is therefore a count: as many batches as all
+    records together fill.
 
     Args:
-        datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
-        columns: as for `Dataset.loader`; None: those that all of the datasets have, with the same shape.
-        options: those of `Dataset.loader`; the datasets share the `window`, as they do the records;
-            `on_corrupt` must be there if they were opened with different ones.
+        datasets: the share of each dataset, relative to the sum of shares. A list may name a dataset twice.
+        columns: as for `Dataset.loader`; None: the columns that all datasets have with the same shape.
+        options: those of `Dataset.loader`. The datasets divide the `window` by their shares. `on_corrupt` is
+            required if the datasets were opened with different ones.
 
     Raises:
-        InvalidArgumentError: a share that is not above 0, columns that a dataset lacks; and so on.
+        InvalidArgumentError: a share is not above 0, a dataset lacks a column, or an option is out of its
+        range. Other errors as `Dataset.loader`.
     """
     shares = list(datasets.items()) if isinstance(datasets, Mapping) else list(datasets)
     if not shares:
@@ -123,21 +126,21 @@ def mix(
 
 
 class Dataset:
-    """An opened dataset. Immutable; threads may share it. Get one from `headrace.open`.
+    """An opened dataset. `headrace.open` makes one. It is immutable; threads may share it.
 
-    `len(data)` is its number of records. Pickles as its URL: another process opens it again.
+    `len(data)` is its number of records. A pickle holds the URL: another process opens the dataset again.
     """
 
     def __init__(self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None):
         self._arguments = (urls, split, on_corrupt, cache)
         self._native = _headrace.Dataset.open(*self._arguments)
         for remark in self.remarks:
-            logging.getLogger("headrace").warning("%s", remark)
+            logger.warning("%s", remark)
         self._range: tuple[int, int] | None = None
 
     @property
     def url(self) -> str:
-        """The first place that it was opened at."""
+        """The URL that the dataset was opened at; of several, the first."""
         return self._native.url
 
     @property
@@ -146,34 +149,36 @@ class Dataset:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the classes, in the order of a one-hot label's positions; empty if it does not say."""
+        """Names of the classes, in the order of a one-hot label's positions; empty if the dataset names
+        none."""
         return self._native.labels
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of what the dataset consists of: equal digests are equal data. Of a part,
-        that of the whole."""
+        """SHA-256, in hexadecimal, of the dataset's content: equal digests mean equal data. A part has the
+        digest of the whole."""
         return self._native.digest
 
     @property
     def on_corrupt(self) -> str:
-        """What it was opened with: "fail", "skip-record" or "skip-shard"."""
+        """The policy that the dataset was opened with: "fail", "skip-record" or "skip-shard"."""
         return self._arguments[2]
 
     @property
     def remarks(self) -> list[str]:
-        """What was left out or looked odd when it was opened; for people."""
+        """What opening skipped or found odd, for people."""
         return self._native.remarks
 
     @functools.cached_property
     def schema(self) -> Mapping[str, Column]:
-        """The features of a record. Without a manifest: those of the first record, which is read for it."""
+        """The features of a record: name → column. Without a manifest, Headrace reads the first record for
+        them."""
         features = self._native.features()
         return MappingProxyType({name: Column(dtype, _row_shape(shape)) for name, dtype, shape in features})
 
     @functools.cached_property
     def shards(self) -> tuple[Shard, ...]:
-        """Of a part, those of the whole."""
+        """The shards, in order. A part has the shards of the whole."""
         return tuple(Shard(*shard) for shard in self._native.shards())
 
     def __len__(self) -> int:
@@ -181,17 +186,17 @@ class Dataset:
         return end - begin
 
     def part(self, begin: int = 0, end: int | None = None) -> Dataset:
-        """Records `begin` to `end`, in this dataset's order, as one of their own; nothing is opened anew.
+        """Returns records `begin` to `end`, in this dataset's order, as a dataset. Opens nothing again.
 
-        Datasets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample:
-        `data.part(0, 900)` to train on, `data.part(900)` to validate on.
+        Datasets that `headrace prepare` publishes are shuffled, so a part is a random sample: train on
+        `data.part(0, 900)`, and validate on `data.part(900)`.
 
         Args:
-            begin, end: counted from 0, without `end` itself; None: up to the last record. Negative ones are
-                counted from the end, as in a slice.
+            begin, end: numbers of records, counted from 0; `end` is excluded. None: up to the last record.
+                Negative numbers count from the end, as in a slice.
 
         Raises:
-            InvalidArgumentError: there are no such records.
+            InvalidArgumentError: the dataset has no such records, or the part is empty.
         """
         size = len(self)
         first, last = slice(begin, end).indices(size)[:2]
@@ -227,34 +232,34 @@ class Dataset:
         trace: bool = False,
         state: bytes | None = None,
     ) -> Loader:
-        """Batches of this dataset, in an order that is a function of `seed`, read ahead by native threads.
+        """Makes a loader of batches, in an order that is a function of `seed`. Native threads read ahead.
 
         Args:
-            batch_size: rows of a global batch; rank r of W gets rows r·B/W to (r+1)·B/W of it.
+            batch_size: rows of a global batch, B. Rank r of W gets rows r·B/W to (r+1)·B/W of it.
             columns: name → `hr.float32[512]`, `hr.image(150, 150)`, …; or names alone; None: all of `schema`.
-            augment: what is done to images at random, one after the other: `[hr.flip(), hr.crop(128, 128)]`.
-            seed: decides the order, with the epoch and nothing else.
-            shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
-                all records of the dataset, where single records can be read.
-            window: bytes ("64MiB") of blocks whose records are mixed with one another. A larger one mixes
-                better, and takes memory twice. Part of the order: a state of another window is refused.
-            epochs: passes over the data; None: without end.
-            drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
-                that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
-            rank, world_size: this process among those that share the global batches.
-            memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
-            on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
-                for the rest of its block; None: as the dataset was opened. The logger "headrace" is told.
-            weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have
-                weight 0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
-            threads: that read and decode; 0: as many as are of use. trace: keep what `Loader.trace` tells.
-            headspace: give the first batch again and again, as if reading cost nothing.
-            state: of `Loader.state`: continue there, on any rank and at any world size.
+            augment: random changes of images, in their order: `[hr.flip(), hr.crop(128, 128)]`.
+            seed: an int that, together with the epoch, decides the order.
+            shuffle: True shuffles blocks of 8 MiB, then the records within a window of blocks; False keeps
+                the stored order; "exact" shuffles all records, if single records can be read.
+            window: bytes ("64MiB") of blocks whose records are mixed. A larger window mixes better, and takes
+                twice its size in memory. It is part of the order: a state of another window is refused.
+            epochs: number of passes over the data; None: no end.
+            drop_remainder: says what happens to records that do not fill the last batch of an epoch. False:
+                that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch.
+            rank, world_size: number of this process, and of processes, that share the global batches.
+            memory_budget: bytes ("1GiB") for reading ahead and for batches. It is checked at once.
+            on_corrupt: "fail"; "skip-record": a row of weight 0 replaces a damaged record; "skip-shard": such
+                rows replace the rest of its block; None: as the dataset was opened.
+            weights: key of the rows' weights, float32 [rows], 1 or 0. A batch has them if a row may weigh 0.
+            threads: number of threads that read and decode; 0: as many as are useful.
+            headspace: return the first batch again and again, to measure training as if reading were free.
+            trace: record what `Loader.trace` returns.
+            state: result of `Loader.state`. The loader continues there, on any rank and at any world size.
 
         Raises:
-            InvalidArgumentError: a column that is not in the data, or not so; rank ≥ world_size; and so on.
-            ResourceExhaustedError: the budget is too small; the message says what is needed.
-            FailedPreconditionError: no records, or the state is of another dataset or other options.
+            InvalidArgumentError: the data has no such column, or an argument is out of its range.
+            ResourceExhaustedError: the budget is too small; the message says how much is needed.
+            FailedPreconditionError: there are no records, or the state belongs to another dataset or options.
         """
         return make_loader(
             [self._source(1.0)],
@@ -357,7 +362,8 @@ def _no_feature(data: Dataset, name: str) -> str:
 
 
 def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, Column]:
-    """A manifest says what there is, which the engine checks. Without one, the first record does."""
+    """Compares columns with the first record of each dataset without a manifest. The engine checks the
+    others."""
     for data in datasets:
         if data._native.is_published or not len(data):
             continue
@@ -384,5 +390,5 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
 
 
 def _row_shape(shape: list[int] | None) -> tuple[int, ...] | None:
-    """A list that is empty in the first record is taken for one of any length."""
+    """A list that is empty in the first record counts as ragged."""
     return None if shape is None or 0 in shape else tuple(shape)

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace._src.command import find_program
+from headrace._src.program import find_program
 
 _TEXTS = 8000
 _SEED = 44
@@ -85,10 +85,11 @@ def _prepare(folder: Path) -> _Stage:
 
 
 def _stream(folder: Path) -> _Stage:
-    import headrace as hr
+    from headrace._src.columns import float32, int64
+    from headrace._src.dataset import open as open_dataset
 
-    data = hr.open(folder / "data")
-    columns = {"sentence": hr.float32[512], "label": hr.int64[2]}
+    data = open_dataset(folder / "data")
+    columns = {"sentence": float32[512], "label": int64[2]}
     loader = data.loader(batch_size=128, seed=_SEED, epochs=_EPOCHS, columns=columns)
     start = time.perf_counter()
     labels = sum(int(batch["label"].sum()) for batch in loader)

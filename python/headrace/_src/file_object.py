@@ -6,16 +6,13 @@ import contextlib
 import io
 import warnings
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fsspec.compression import compr
-from fsspec.spec import AbstractBufferedFile
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
+from headrace._src.store import Store, Upload
 from headrace.errors import AlreadyExistsError, UnimplementedError
-
-if TYPE_CHECKING:
-    from headrace._src.file_system import HeadraceFileSystem
-    from headrace._src.store import Upload
 
 
 class _WholeOrNothing(io.IOBase):
@@ -41,11 +38,13 @@ class _WholeOrNothing(io.IOBase):
 
 
 class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
-    """An object as a file. Get one from `HeadraceFileSystem.open`."""
+    """An object, `key` of `store`, as a file: `path` of `fs`. `HeadraceFileSystem.open` gives one."""
 
     def __init__(
         self,
-        fs: HeadraceFileSystem,
+        store: Store,
+        key: str,
+        fs: AbstractFileSystem,
         path: str,
         mode: str,
         block_size: int,
@@ -55,7 +54,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         if_absent: bool = False,
         **kwargs: Any,
     ):
-        self._store, self._key = fs._store_of(path)
+        self._store, self._key = store, key
         self._upload: Upload | None = None
         self._if_absent = if_absent or "x" in mode
         if "a" in mode:

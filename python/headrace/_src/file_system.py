@@ -426,9 +426,9 @@ class HeadraceFileSystem(AbstractFileSystem):
         cache_options: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> HeadraceFile:
-        return HeadraceFile(
-            self, path, mode, block_size or self.blocksize, autocommit, cache_options, **kwargs
-        )
+        store, key = self._store_of(path)
+        size_bytes = block_size or self.blocksize
+        return HeadraceFile(store, key, self, path, mode, size_bytes, autocommit, cache_options, **kwargs)
 
     def open(self, path: str, mode: str = "rb", **kwargs: Any) -> Any:
         """A file: modes r, w and x, as Python's own; see docs/python-store.md.

@@ -6,7 +6,7 @@ import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headrace._src.import_hook import after_import
+from headrace._src.after_import import after_import
 
 if TYPE_CHECKING:
     from typing import Unpack  # from Python 3.11 on

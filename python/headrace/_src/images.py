@@ -1,4 +1,4 @@
-"""Columns of encoded images, decoded into batches, and what may be changed in them at random."""
+"""Columns of encoded images, which are decoded into batches, and random changes of those images."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ DEFAULT_MAX_PIXELS = 100_000_000
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ImageColumn(Column):
-    """A column of encoded images, of which a batch holds the pixels. Made by `headrace.image`.
+    """A column of encoded images. A batch holds their pixels. `headrace.image` makes one.
 
     Attributes:
         dtype: "uint8" or "float32".
-        shape: height, width and channels of a resized image. A batch has this shape, unless it is cropped.
+        shape: height, width and channels of a resized image. Rows of a batch have this shape, unless `crop`
+            makes them smaller.
     """
 
     method: str = "bilinear"
@@ -61,8 +62,8 @@ class ImageColumn(Column):
         return bytes_
 
     def default(self, value: Any) -> Column:
-        """Raises InvalidArgumentError: nothing stands for an image. What becomes of a record without one,
-        `on_corrupt` says."""
+        """Raises InvalidArgumentError, because an image has no default. `on_corrupt` says how the loader
+        treats a record without an image."""
         raise InvalidArgumentError(
             f"{self!r} has no default; leave out records without an image, with on_corrupt='skip-record'"
         )
@@ -71,7 +72,7 @@ class ImageColumn(Column):
         raise InvalidArgumentError(f"{self!r} has a shape already; a record has one image in each column")
 
     def native(self, name: str) -> tuple:
-        """What the native loader takes."""
+        """Returns the arguments of the native loader."""
         is_float = self.dtype == "float32"
         return (name, *self.shape, self.method, is_float, self.scaled, self.background, self.max_pixels)
 
@@ -101,23 +102,23 @@ def image(
 ) -> Column:
     """A column of JPEG or PNG files, one byte string in each record: `columns={"image": hr.image(150, 150)}`.
 
-    A batch has their pixels, [rows, height, width, channels]: decoded by the loader's threads, turned upright
-    as Exif says, and resized as `tf.image.resize` does, whatever the ratio of sides. docs/images.md says what
-    becomes of which kind of image. One that is damaged, absent or no image makes a bad record: the loader's
-    `on_corrupt` says what becomes of those.
+    A batch holds the pixels as an array [rows, height, width, channels]. The loader's threads decode each
+    image, turn it upright as its Exif data says, and resize it as `tf.image.resize` does; the aspect ratio
+    may change. docs/images.md describes each kind of image. A record whose image is damaged or absent, or
+    whose bytes are not an image, counts as damaged: the loader's `on_corrupt` says what happens to it.
 
     Args:
-        height, width: in pixels, of the resized image.
-        channels: 1 grey, 3 red, green and blue, 2 and 4 the same with alpha.
-        method: "bilinear", or "area", the mean of what a pixel covers.
-        dtype: "uint8", rounded; or "float32", what `tf.image.resize` gives: 0 to 255.
-        scaled: decode JPEGs at the least of 1/8, 2/8, 4/8 and 8/8 of their size that is not below `height`
-            and `width`. Faster, and other pixels: a model should see what it was trained with.
-        background: red, green, blue (0 to 255) that alpha is blended with; None: alpha is left out.
-        max_pixels: a file that declares more is not decoded. Decoding takes up to 16 bytes a pixel.
+        height, width: size of the resized image, in pixels.
+        channels: 1 for grey, 3 for red, green and blue; 2 and 4 add alpha.
+        method: "bilinear", or "area": the mean of the pixels that a new pixel covers.
+        dtype: "uint8", rounded; or "float32", from 0 to 255, as `tf.image.resize` returns.
+        scaled: decode a JPEG at the smallest of 1/8, 2/8, 4/8 and 8/8 of its size that is not below `height`
+            and `width`. This is faster but gives other pixels: use the same value for training and serving.
+        background: red, green and blue, 0 to 255, that alpha is blended with; None: alpha is dropped.
+        max_pixels: a file that declares more pixels is not decoded. Decoding takes up to 16 bytes per pixel.
 
     Raises:
-        InvalidArgumentError: there are no such images.
+        InvalidArgumentError: an argument is out of its range.
     """
     return ImageColumn(dtype, (height, width, channels), None, method, scaled, background, max_pixels)
 
@@ -132,10 +133,10 @@ def _checked_color(color: Any) -> tuple[int, int, int] | None:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Augmentation:
-    """A random change of images, made by `headrace.flip`, `crop`, `brightness` and `contrast` alone.
+    """A random change of images. `headrace.flip`, `crop`, `brightness` and `contrast` make one.
 
-    What is drawn is a function of the loader's seed, the epoch, the record's position in it, and the place
-    in `augment` (docs/formats/augmentation.md): ranks, threads and resuming change nothing.
+    The random choice is a function of the loader's seed, the epoch, the record's position in the epoch, and
+    the place in `augment` (docs/formats/augmentation.md). Ranks, threads and resuming do not change it.
     """
 
     kind: str
@@ -146,36 +147,46 @@ class Augmentation:
 
 
 def flip() -> Augmentation:
-    """Left and right change places, with probability 0.5."""
+    """Mirrors an image left to right, with probability 0.5."""
     return Augmentation("flip")
 
 
 def crop(height: int, width: int) -> Augmentation:
-    """A part of height × width pixels, anywhere in the image, which batches then have the shape of.
+    """Cuts out height × width pixels at a random place. Rows of a batch then have that shape.
 
     Raises:
-        InvalidArgumentError: a size is no positive integer; from the loader, if it is larger than the image.
+        InvalidArgumentError: a size is not a positive integer. The loader raises it if the size is larger
+            than the image.
     """
     sizes = (checked.integer("height", height, 1, _MOST_SIDE), checked.integer("width", width, 1, _MOST_SIDE))
     return Augmentation("crop", sizes)
 
 
 def brightness(delta: float) -> Augmentation:
-    """Adds one number to all colours of an image, drawn evenly from −255·delta to 255·delta; what leaves 0 to
-    255 becomes 0 or 255. Alpha stays.
+    """Adds one number to all colours of an image, drawn uniformly from −255·delta to 255·delta.
+
+    Results are clipped to 0 and 255. Alpha does not change.
 
     Args:
-        delta: 0 to 1, as of `tf.image.random_brightness`.
+        delta: from 0 to 1, as for `tf.image.random_brightness`.
+
+    Raises:
+        InvalidArgumentError: `delta` is not such a number.
     """
     return Augmentation("brightness", (_number("delta", delta, 0, 1),))
 
 
 def contrast(lower: float, upper: float) -> Augmentation:
-    """Multiplies the distance of all colours to their channel's mean by a factor, drawn evenly from `lower`
-    to `upper`; what leaves 0 to 255 becomes 0 or 255. Alpha stays.
+    """Multiplies each colour's distance from its channel's mean by one factor, drawn uniformly from `lower`
+    to `upper`.
+
+    Results are clipped to 0 and 255. Alpha does not change.
 
     Args:
-        lower, upper: 0 or above, as of `tf.image.random_contrast`; 1 changes nothing.
+        lower, upper: from 0 to 1000, as for `tf.image.random_contrast`; 1 changes nothing.
+
+    Raises:
+        InvalidArgumentError: `lower` or `upper` is not such a number, or `upper` is below `lower`.
     """
     least = _number("lower", lower, 0, _MOST_CONTRAST)
     return Augmentation("contrast", (least, _number("upper", upper, least, _MOST_CONTRAST)))
@@ -198,7 +209,7 @@ def checked_augmentations(augment: Any) -> list[Augmentation]:
 
 
 def row_shape(column: Column, augment: Sequence[Augmentation]) -> tuple[int, ...] | None:
-    """Of one row of a batch."""
+    """The shape of one row of a batch; None if the column is ragged."""
     crops = [augmentation.numbers for augmentation in augment if augmentation.kind == "crop"]
     if not crops or not isinstance(column, ImageColumn):
         return column.shape

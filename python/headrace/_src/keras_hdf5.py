@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from headrace._src.import_hook import after_import
+from headrace._src.after_import import after_import
 
 # Where Keras 3 and tf_keras hand a path that ends in .h5 to HDF5, which knows local files only.
 _WRITERS = ("keras.src.legacy.saving.legacy_h5_format", "tf_keras.src.saving.legacy.hdf5_format")

@@ -1,8 +1,7 @@
-"""Loaders: an iterator of batches with a position that can be saved, computed and returned to."""
+"""Loaders: iterators of batches whose position can be computed, saved and restored."""
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -11,6 +10,7 @@ from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.images import Augmentation, ImageColumn, checked_augmentations, row_shape
+from headrace._src.log import logger
 from headrace._src.stats import Stats
 from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
@@ -32,34 +32,27 @@ Array = TypeVar("Array")
 
 
 class Place(NamedTuple):
-    """Where a record lies."""
+    """The place of a record."""
 
     url: str
-    """Of its shard."""
+    """URL of its shard."""
     record: int
-    """Its number within the shard."""
+    """Number of the record within the shard, from 0."""
     offset_bytes: int | None = None
-    """Where it begins within the shard, uncompressed. None unless the record was looked up."""
+    """Offset of the record in the uncompressed shard. None unless the record was looked up."""
     id: bytes | None = None
-    """Its feature "id", of one byte string, or else a WebDataset sample's key. None unless the record was
-    looked up, and has one."""
+    """The record's feature "id", if it is one byte string, or a WebDataset sample's key. None unless the
+    record was looked up and has one."""
 
 
 class ShuffleQuality(NamedTuple):
-    """Both are 1 for a perfect shuffle, to within chance, and about 0 for the order of the dataset."""
+    """How well an order mixes. Both values are about 1 for a perfect shuffle, and about 0 for the stored
+    order."""
 
     displacement: float
-    """How far records move: from their place in the dataset to that in the epoch."""
+    """How far records move from their place in the dataset to their place in the epoch."""
     spread: float
-    """How far a batch reaches: the distance in the dataset between neighbours in the epoch."""
-
-
-_logger = logging.getLogger("headrace")
-
-
-def report_wait(activity: str) -> None:
-    """Called by the native module after each 30 s of waiting for one batch."""
-    _logger.warning("%s", activity)
+    """How far apart in the dataset the neighbours of an epoch lie."""
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -103,7 +96,7 @@ def make_loader(
     trace: bool = False,
     state: bytes | None = None,
 ) -> Loader:
-    """`Dataset.loader` and `mix`, whose arguments these are."""
+    """Implements `Dataset.loader` and `mix`, which describe the arguments."""
     drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
     on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
@@ -145,18 +138,21 @@ def make_loader(
     shapes = {name: row_shape(column, augment) for name, column in columns.items()}
     loader = Loader(columns, shapes, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
-        _logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
+        logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
     return loader
 
 
 class Loader:
-    """Iterates over batches: dicts of name → array. Get one from `Dataset.loader` or `headrace.mix`.
+    """Iterates over batches: dicts of name → array. `Dataset.loader` and `headrace.mix` make one.
 
-    A column of numbers is an array [rows, *shape], float32 or int64, aligned to 64 bytes; a ragged one is a
-    `Ragged`, byte strings are `Strings`. All of them view the engine's own memory, and keep it for as long as
-    they live; nothing is copied. A loader is one iterator: a second `for` goes on where the first one
-    stopped, also after Ctrl-C. One thread takes batches at a time, while others may look how it goes; many
-    loaders may run in a process. After a fork it is refused: make it in the child.
+    A column of numbers is an array [rows, *shape] of float32 or int64, and one of images an array [rows,
+    height, width, channels] of uint8 or float32. A ragged column is a `Ragged`; byte strings are `Strings`.
+    All of them view the engine's own memory without a copy, and keep that memory alive. Arrays are aligned to
+    64 bytes.
+
+    A loader is one iterator: a second `for` continues where the first one stopped, also after Ctrl-C. One
+    thread at a time takes batches; `stats`, `activity` and `close` may be called from any thread. A process
+    may have many loaders. A forked child cannot use its parent's loader: make one in the child.
     """
 
     def __init__(
@@ -192,7 +188,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[Batch]:
         if self._is_over() and self._first_step < self.step:
-            _logger.warning(
+            logger.warning(
                 "the %d epochs of this loader are over, so it gives no more batches: give it more epochs=, "
                 "or call seek(0) to begin again",
                 self._epochs,
@@ -216,16 +212,22 @@ class Loader:
         return batch
 
     def __len__(self) -> int:
-        """Batches from where this loader was made to begin until the end of its last epoch."""
+        """Number of batches from the position at which this loader was made to the end of its last epoch.
+
+        Raises:
+            TypeError: the loader has no end.
+        """
         if self._epochs is None:
             raise TypeError("a loader with epochs=None has no end")
         return max(0, self._epochs * self.batches_per_epoch - self._first_step)
 
     def close(self) -> None:
-        """Ends its threads and frees what was read ahead; `with data.loader(…) as loader:` does so, too.
+        """Ends the loader's threads and frees what they read ahead. `with data.loader(…) as loader:` calls
+        this.
 
-        Also ends a wait for a batch in another thread. Batches that were handed out stay; there are no more.
-        Position, state, statistics and trace remain. A loader that is let go of needs none of this.
+        A wait for a batch in another thread ends, too. Batches that were handed out stay valid; the loader
+        gives no more. Position, state, statistics and trace remain. A loader that is garbage collected closes
+        itself.
         """
         self._is_closed = True
         self._engine.close()  # before the lock: a pass holds that while it waits for a batch
@@ -244,23 +246,23 @@ class Loader:
 
     @property
     def row_shapes(self) -> dict[str, tuple[int, ...] | None]:
-        """The shape of a row of a batch, of each column: its own, or what `hr.crop` leaves of an image. None:
-        the column is ragged."""
+        """The shape of one row of each column, after `hr.crop` of images. None: the column is ragged."""
         return dict(self._shapes)
 
     @property
     def weights(self) -> str | None:
-        """Key of the rows' weights in a batch; None where every row is a record, and there are no weights."""
+        """Key of the rows' weights in a batch; None if every row is a record, so that there are no
+        weights."""
         return self._weights
 
     @property
     def batch_size(self) -> int:
-        """Rows of a global batch."""
+        """Number of rows of a global batch."""
         return self._arguments["batch_size"]
 
     @property
     def rows(self) -> int:
-        """Rows of this rank's part of a full batch."""
+        """Number of rows of this rank's part of a full batch."""
         b, r, w = self.batch_size, self._arguments["rank"], self._arguments["world_size"]
         return (r + 1) * b // w - r * b // w
 
@@ -274,7 +276,7 @@ class Loader:
 
     @property
     def has_equal_batches(self) -> bool:
-        """Whether every batch has `rows` rows; else the last of an epoch may be short."""
+        """Whether every batch has `rows` rows. Otherwise the last batch of an epoch may be short."""
         return self._weights is not None or self._arguments["drop_remainder"]
 
     @property
@@ -287,53 +289,57 @@ class Loader:
 
     @property
     def records_per_epoch(self) -> int:
-        """Of all ranks."""
+        """Number of records that all ranks together read in an epoch."""
         return self._engine.record_count
 
     # ---- where it is
 
     @property
     def step(self) -> int:
-        """Number of the next batch, from 0 at the start of epoch 0; the same on every rank."""
+        """Number of the next batch, counted from 0 at the start of epoch 0. It is the same on every rank."""
         epoch, batch = self._engine.position
         return epoch * self._engine.batches_per_epoch + batch
 
     def state(self, step: int | None = None) -> bytes:
-        """What continues this order in another loader: less than 1 kB, the same on every rank.
+        """Returns bytes with which another loader continues this order: less than 1 kB, equal on every rank.
 
         Args:
-            step: batches before which to continue; None: after those handed out so far. Whoever reads ahead
-                (Keras, tf.data) has been handed more than it has trained on: `headrace.keras.Resume` counts
-                those.
+            step: number of the batch to continue with; None: the next one. Keras and tf.data read ahead, so
+                they have taken more batches than they have trained on; `headrace.keras.Resume` counts the
+                latter.
         """
         return self._engine.state(*self._place_of(self.step if step is None else step))
 
     def where(self, step: int, look_up: bool = False) -> list[Place]:
-        """The records that this rank's rows of batch `step` are made of, in their order.
+        """Returns the places of the records in this rank's rows of a batch, in the order of the rows.
 
         Args:
-            step: number of the batch. Which records it has is computed: nothing is read, nothing was
-                remembered.
-            look_up: read each of these records too, for its offset and its id.
+            step: number of the batch, any one. The places are computed: nothing is read.
+            look_up: whether to read each of these records, for its offset and its id.
         """
         epoch, batch = self._place_of(step)
         places = self._engine.look_up(epoch, batch) if look_up else self._engine.where(epoch, batch)
         return [Place(*place) for place in places]
 
     def seek(self, step: int) -> None:
-        """Continues with batch `step`. Free if it is the next one; else what was read ahead is read anew."""
+        """Continues with batch `step`. If that is not the next batch, the loader drops what it read ahead."""
         with self._pass_lock:
             if step != self.step or self._engine_epochs != self._epochs:
                 self._replace_engine(step, self._epochs)
             self.begin_passes_at(step)
 
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
-        """The next pass begins with batch `step` and, with `end`, ends before that; one under way goes on."""
+        """Has the next pass begin with batch `step`, and end before batch `end` if given. A pass under way is
+        not changed."""
         with self._pass_lock:
             self._pass_start, self._pass_end = step, end
 
     def step_of(self, state: bytes) -> int:
-        """The step at which `state` continues. Raises FailedPreconditionError if it is of another order."""
+        """Returns the step at which `state` continues.
+
+        Raises:
+            FailedPreconditionError: the state belongs to another order.
+        """
         epoch, batch = self._engine.position_of(checked.state("state", state))
         return epoch * self.batches_per_epoch + batch
 
@@ -341,12 +347,13 @@ class Loader:
         return divmod(checked.integer("step", step, most=_ENDLESS), self.batches_per_epoch)
 
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
-        """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
+        """Measures how well the order mixes, at 10,000 places. Reads nothing, except the indexes for "exact".
 
-        A larger `window` mixes better, where blocks of the dataset differ from one another.
+        A larger `window` mixes better if blocks of the dataset differ from one another.
 
         Args:
-            source: which dataset of a mixture, counted from 0.
+            source: number of the dataset in a mixture, counted from 0.
+            epoch: number of the epoch, counted from 0.
         """
         places = checked.integer("source", source), checked.integer("epoch", epoch, most=_ENDLESS)
         return ShuffleQuality(*self._engine.shuffle_quality(*places))
@@ -354,37 +361,43 @@ class Loader:
     # ---- how it goes
 
     def stats(self) -> Stats:
-        """Bytes, records, and the seconds that each stage took, since the loader was made. For any thread."""
+        """Returns bytes, records and seconds per stage since the loader was made. Any thread may call
+        this."""
         engine, earlier = self._engines
         return Stats(**engine.stats()).plus(earlier)
 
     def plot(self) -> Svg:
-        """Where the time went, as a picture (SVG) that notebooks show; `str()` of it is the file's text."""
+        """Returns a picture (SVG) of where the time went. Notebooks show it; `str()` of it is the file's
+        text."""
         from headrace._src.plot import plot_stats
 
         return plot_stats(self.stats())
 
     def activity(self) -> str:
-        """What each thread does at this moment, and who waits for what: a line each. For any thread."""
+        """Returns a line for each thread that says what it does or waits for now. Any thread may call
+        this."""
         return self._engine.activity()
 
     def trace(self) -> str:
-        """What each thread did when, as JSON that chrome://tracing and Perfetto show; see `trace=True`."""
+        """Returns what each thread did when, as JSON for chrome://tracing and Perfetto. Needs
+        `trace=True`."""
         return self._engine.trace_json()
 
     @property
     def left_out_rows(self) -> int:
-        """Rows of weight 0 in the last whole pass of `pass_batches` or `as_tf_dataset`."""
+        """Number of rows of weight 0 in the last whole pass of `pass_batches` or `as_tf_dataset`."""
         return self._left_out_rows
 
     @property
     def failure(self) -> Error | None:
-        """What ended a pass of `as_tf_dataset`, where TensorFlow raises an error of its own instead."""
+        """The error that ended a pass of `as_tf_dataset`, in place of which TensorFlow raises one of its
+        own."""
         return self._failure
 
     @property
     def remarks(self) -> list[str]:
-        """What was skipped, the first hundred; for people. The logger "headrace" gets each as a warning."""
+        """The first hundred remarks on skipped data, for people. The logger "headrace" gets each as a
+        warning."""
         return self._engine.remarks
 
     # ---- for frameworks
@@ -392,44 +405,51 @@ class Loader:
     def as_tf_dataset(
         self, features: str | Sequence[str] | None = None, labels: str | None = None
     ) -> tf.data.Dataset:
-        """A tf.data.Dataset for `model.fit`: one pass over it is one epoch, the next pass the next epoch.
+        """Returns a tf.data.Dataset for `model.fit`. Each pass over it is the next epoch.
 
-        Elements are (features, labels), or (features, labels, weights) where rows may have weight 0. Without
-        labels they are the features alone: a dict of all columns, with the weights under their name; or what
-        `features` says, without the weights unless it names them. TensorFlow's tensors share the engine's
-        memory. A pass that is given up begins anew the next time; passes are not bounded by `epochs`, since
-        `fit` counts them. One pass at a time.
+        An element is (features, labels), or (features, labels, weights) if rows may have weight 0. Without
+        labels, an element is the features alone: a dict of all columns, with the weights under their name, or
+        the columns that `features` names. Tensors share the engine's memory. A pass that is abandoned begins
+        again the next time. `epochs` does not bound the passes, because `fit` counts them. Only one pass at a
+        time may run.
 
         Args:
-            features: a column, which becomes the element's tensor, or several, which become a dict of
-                tensors; None: all but the labels.
-            labels: a column; None: the one called "label" or "labels", if there is one.
+            features: name of a column, which becomes a tensor, or names of several, which become a dict of
+                tensors; None: all columns except the labels.
+            labels: name of a column; None: the column called "label" or "labels", if there is one.
+
+        Raises:
+            InvalidArgumentError: the loader has no such column, or none beside the labels.
         """
         from headrace._src.tensorflow import dataset_of
 
         return dataset_of(self, features, labels)
 
     def as_jax(self) -> Converted[jax.Array]:
-        """The same batches as jax.Array, by DLPack: on the CPU without a copy.
+        """Returns the same batches with arrays as jax.Array, by DLPack; on the CPU without a copy.
 
-        But int64 becomes int32, by a copy, unless `jax_enable_x64` is set: so is JAX. Then a value beyond
-        int32 raises InvalidArgumentError.
+        Unless `jax_enable_x64` is set, JAX has no int64: such arrays are copied to int32, and a value that
+        does not fit raises InvalidArgumentError. Byte strings stay `Strings`.
         """
         from headrace._src.dlpack import converter_to_jax
 
         return Converted(self, converter_to_jax())
 
     def as_torch(self) -> Converted[torch.Tensor]:
-        """The same batches as torch.Tensor, by DLPack, without a copy."""
+        """Returns the same batches with arrays as torch.Tensor, by DLPack, without a copy. Byte strings stay
+        `Strings`."""
         from headrace._src.dlpack import converter_to_torch
 
         return Converted(self, converter_to_torch())
 
     def pass_batches(self) -> Iterator[Batch]:
-        """One pass: as many batches as an epoch has, from where the last whole pass ended.
+        """Iterates over one pass: as many batches as an epoch has, from where the last whole pass ended.
 
-        Unlike `for batch in loader`, a pass that is given up half-way begins anew the next time, and a pass
-        after the last epoch goes on with further epochs: so iterate frameworks that count epochs themselves.
+        Unlike `for batch in loader`, a pass that is abandoned begins again the next time, and a pass after
+        the last epoch continues with further epochs. Use it for frameworks that count epochs themselves.
+
+        Raises:
+            FailedPreconditionError: another pass has begun meanwhile, or the loader is closed.
         """
         length = self.batches_per_epoch
         with self._pass_lock:
@@ -501,7 +521,7 @@ class Loader:
         for remark in self._engine.new_remarks():
             if remark not in self._logged_remarks:
                 self._logged_remarks.add(remark)
-                _logger.warning("%s", remark)
+                logger.warning("%s", remark)
 
     def __reduce__(self):
         raise FailedPreconditionError(
@@ -519,7 +539,7 @@ class Loader:
 
 
 class Converted(Generic[Array]):
-    """A loader's batches with their arrays converted. Has the loader's position: there is one iterator."""
+    """A loader's batches with converted arrays. It shares the loader's position: there is one iterator."""
 
     def __init__(self, loader: Loader, convert: Callable[[Any, str], Array]):
         self._loader = loader
@@ -536,7 +556,7 @@ class Converted(Generic[Array]):
 
     @property
     def loader(self) -> Loader:
-        """Whose batches these are; has their state, step and statistics."""
+        """The loader of these batches, which has their state, step and statistics."""
         return self._loader
 
     def __repr__(self) -> str:

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace._src.arrow_batches import batches_of_files, format_of_arrow
+from headrace._src.batch import Batch
 from headrace._src.dataset import Dataset
 from headrace._src.dataset import open as open_dataset
 from headrace._src.prepare_command import run_prepare
 from headrace._src.prepare_options import PrepareOptions, arguments_of
-from headrace._src.row_batches import Batch, batches_of, is_rows
+from headrace._src.row_batches import batches_of, is_rows
 from headrace._src.schema_text import schema_text
 from headrace._src.staging import FOLDER, remove_staged, stage_rows
 from headrace._src.store import Store
@@ -135,8 +137,6 @@ def _batches(source: Any) -> Iterator[Batch] | None:
     """None of what the command reads itself."""
     if is_rows(source):
         return batches_of(source)
-    from headrace._src.arrow_batches import batches_of_files, format_of_arrow
-
     file_format = format_of_arrow(source)
     return None if file_format is None else batches_of_files(source, file_format)
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from headrace._src.command import find_program
+from headrace._src.program import find_program
 from headrace.errors import CancelledError, Error, InternalError, error_of
 
 _OWN_STOP_SECONDS = 1.0

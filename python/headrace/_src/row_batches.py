@@ -10,20 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace._src.staged_columns import StagedColumn, column_of_objects
+from headrace._src.arrow_batches import batches_of_arrow
+from headrace._src.batch import MOST_BYTES, MOST_ROWS, Batch, names_of_columns
+from headrace._src.pandas_columns import column_of_series
+from headrace._src.staged_columns import column_of_objects
 from headrace.errors import InvalidArgumentError
 
-MOST_ROWS = 16_384
-MOST_BYTES = 16 << 20
 _NUMBER_BYTES = 8
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some rows, by columns. What a row has not, it has no value of in the column."""
-
-    rows: int
-    columns: Sequence[StagedColumn]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +58,6 @@ def batches_of(source: Any) -> Iterator[Batch]:
     if isinstance(source, Query):
         return _batches_of_query(source)
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
-        from headrace._src.arrow_batches import batches_of_arrow
-
         return batches_of_arrow(source)
     if hasattr(source, "collect") and type(source).__module__.startswith("polars"):
         raise InvalidArgumentError("a LazyFrame has no rows yet; give frame.collect()")
@@ -78,17 +69,7 @@ def batches_of(source: Any) -> Iterator[Batch]:
     return _batches_of_mappings(source)
 
 
-def names_of_columns(columns: Iterable[Any]) -> list[str]:
-    names = [str(name) for name in columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidArgumentError(f"two columns are called {twice}; rename one of them")
-    return names
-
-
 def _batches_of_pandas(frame: Any) -> Iterator[Batch]:
-    from headrace._src.pandas_columns import column_of_series
-
     names = names_of_columns(frame.columns)
     for begin in range(0, len(frame), MOST_ROWS):
         part = frame.iloc[begin : begin + MOST_ROWS]

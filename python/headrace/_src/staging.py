@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from headrace import _headrace
-from headrace._src.row_batches import Batch
+from headrace._src.batch import Batch
 from headrace._src.store import Store
 from headrace.errors import InvalidArgumentError
 

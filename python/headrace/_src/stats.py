@@ -1,4 +1,4 @@
-"""What a loader did, and how long each stage took."""
+"""Statistics of a loader: how much it did, and how long each stage took."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from headrace.errors import InvalidArgumentError
 
-# Metric, type, what it counts. Of "stage": a sample for each of _STAGES.
+# Metric, type, help. `stage_seconds_total` has a sample for each of _STAGES.
 _METRICS = (
     ("records_total", "counter", "Records handed out in batches."),
     ("batches_total", "counter", "Batches handed out."),
@@ -30,36 +30,39 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Stats:
-    """Since the loader was made. Seconds are summed over its threads, but `wait_seconds`."""
+    """Statistics of a loader since it was made. Immutable.
+
+    Seconds are summed over the loader's threads, except `wait_seconds`.
+    """
 
     batches: int = 0
     records: int = 0
     fetched_bytes: int = 0
     inflated_bytes: int = 0
     corrupt_records: int = 0
-    """Damaged ones that were met; in each epoch anew."""
+    """Damaged records that the loader met, counted again in each epoch."""
     fetch_seconds: float = 0.0
-    """Waiting for the store."""
+    """Time that threads waited for the store."""
     inflate_seconds: float = 0.0
     check_seconds: float = 0.0
-    """Both checksums of each record."""
+    """Time for both checksums of each record."""
     decoded_bytes: int = 0
-    """Of columns, in batches that were made."""
+    """Bytes of the columns of all batches that were made."""
     decode_seconds: float = 0.0
-    """From records to columns."""
+    """Time from records to columns."""
     idle_seconds: float = 0.0
-    """Of threads that had nothing to do."""
+    """Time that threads had nothing to do."""
     wait_seconds: float = 0.0
-    """The caller's, for a batch: if it is small, the data keeps up with the training."""
+    """Time that the caller waited for batches. If it is small, the data keeps up with the training."""
     threads: int = 0
-    """That work at present."""
+    """Threads that work at present."""
     ready_batches: int = 0
-    """At present: made, not taken yet."""
+    """Batches that are made and not yet taken, at present."""
     held_batches: int = 0
-    """At present: taken, and still viewed by some array."""
+    """Batches that were taken and that some array still views, at present."""
 
     def plus(self, earlier: Stats) -> Stats:
-        """With what was counted before added; what is said of the present stays."""
+        """Returns these statistics with earlier counts added. Values of the present are kept."""
         present = ("threads", "ready_batches", "held_batches")
         names = [field.name for field in dataclasses.fields(self) if field.name not in present]
         return dataclasses.replace(
@@ -67,7 +70,7 @@ class Stats:
         )
 
     def rows(self) -> list[tuple[str, str]]:
-        """What is counted and how much of it, for people."""
+        """Returns pairs of name and value, for people."""
         return [
             ("batches", f"{self.batches:,}"),
             ("records", f"{self.records:,}"),
@@ -82,16 +85,16 @@ class Stats:
         ]
 
     def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
-        """As Prometheus scrapes it: its text exposition format, version 0.0.4.
+        """Returns the statistics in Prometheus' text exposition format, version 0.0.4.
 
-        Counters and gauges `headrace_loader_…`, to be served under your own /metrics or written for the node
-        exporter's textfile collector.
+        The counters and gauges are called `headrace_loader_…`. Serve the text under your own /metrics, or
+        write it to a file for the node exporter's textfile collector.
 
         Args:
-            labels: stand at every sample: {"rank": "3"}.
+            labels: labels of every sample: {"rank": "3"}.
 
         Raises:
-            InvalidArgumentError: a name that no label may have; `stage` is taken.
+            InvalidArgumentError: a label's name is not valid, or is `stage`, which is in use.
         """
         labels = dict(labels or {})
         for name in labels:

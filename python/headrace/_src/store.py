@@ -1,4 +1,4 @@
-"""Objects in a store: one of those, and how to get it."""
+"""Stores of objects: how to open one, and the calls on its objects."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _LARGEST_PAGE = 64_000
 
 
 class ObjectInfo(NamedTuple):
-    """What a store says of an object, or of a folder in a listing."""
+    """Facts about an object, or about a folder in a listing."""
 
     key: str
-    """Below the store's URL. A folder's ends in "/"."""
+    """Key below the store's URL. A folder's key ends in "/"."""
     size_bytes: int
-    """0 of a folder."""
+    """Size in bytes; 0 for a folder."""
     version: str
-    """Opaque: equal versions are equal contents. Empty of a folder."""
+    """An opaque text: equal versions mean equal contents. Empty for a folder."""
     modified: datetime.datetime | None
-    """Time of the last write, in UTC; None where it is not told, as by some writes."""
+    """Time of the last write, in UTC; None if the store does not say, as after some writes."""
 
     @property
     def is_folder(self) -> bool:
@@ -45,53 +45,54 @@ class ObjectInfo(NamedTuple):
 
 
 class Capabilities(NamedTuple):
-    """What a store promises."""
+    """The promises of a store."""
 
     atomic_if_absent: bool
-    """Of several writers with `if_absent`, exactly one wins."""
+    """If several writers use `if_absent`, exactly one of them succeeds."""
     atomic_if_version: bool
-    """`if_version` is honoured by writes."""
+    """Writes obey `if_version`."""
     strong_list: bool
     """A list shows every write that has returned."""
     latest_only: bool
-    """A read of a version that was replaced is refused; else it may be had."""
+    """The store refuses to read a version that was replaced. Otherwise the read may succeed."""
     keeps_ranges: bool
-    """What was read of a version is near, if just that range is read again."""
+    """If the same range of the same version is read again, the bytes come from a near place."""
 
 
 def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store:
-    """A store of objects: of a bucket, or of what lies in one of its folders. Asks the server nothing.
+    """Opens a store of objects: a bucket, or one of its folders. Sends no request.
+
+    Options that are not given come from the environment as it is now. Stores with equal options share
+    connections.
 
     Args:
         url: "s3://bucket", "s3://bucket/folder", "file:///folder", "memory://name", or a path. Keys lie below
             it; the key "" is the object at the URL itself.
-        timeout: seconds that a call may go on without progress; 30.
-        endpoint_url: of S3: the server, as "https://minio.example:9000".
-        access_key_id, secret_access_key: of S3: instead of those in the environment or in a profile.
-        session_token: of S3: with them, if they are temporary.
-        region: of S3.
-        verify_tls: of S3: False: take any certificate.
-        anonymous: of S3: True: without keys, for public buckets; no profile is read.
-
-    What is not given is taken from the environment as it is now. Stores with equal options share connections.
+        timeout: seconds that a call may last without progress; by default 30.
+        endpoint_url: S3 only: the server, for example "https://minio.example:9000".
+        access_key_id, secret_access_key: S3 only: keys that replace those of the environment or a profile.
+        session_token: S3 only: the token of temporary keys.
+        region: S3 only.
+        verify_tls: S3 only: False accepts any certificate.
+        anonymous: S3 only: True sends no keys, for public buckets, and reads no profile.
 
     Raises:
-        InvalidArgumentError: no URL, or an option that is not of its kind of store. UnauthenticatedError:
-            there are no keys.
+        InvalidArgumentError: the URL is not valid, or the option does not belong to this kind of store.
+        UnauthenticatedError: there are no keys.
     """
     return Store(os.fspath(url), **options)
 
 
 class Store:
-    """Objects by their keys, read and written whole or in ranges. Get one from `headrace.store`.
+    """Reads and writes objects by their keys, whole or in ranges. `headrace.store` makes one.
 
-    Threads may share it; while a call waits others run, and Ctrl-C ends it. In a fork's child it opens
-    connections of its own. Pickles as its URL and its options, keys among them if they were given.
+    Threads may share a store. While a call waits, other threads run, and Ctrl-C ends the call. A forked child
+    opens connections of its own. A pickle holds the URL and the options, including keys that were given.
 
-    Every call may raise, besides what it says itself: UnavailableError (a ConnectionError) or
-    DeadlineExceededError (a TimeoutError): the server does not answer; PermissionDeniedError (a
-    PermissionError); InvalidArgumentError: a key that none can be (docs/formats/manifest.md says which);
-    DataLossError: the server sent something else than it said.
+    Besides the errors that it names, every call may raise: UnavailableError (a ConnectionError) or
+    DeadlineExceededError (a TimeoutError), if the server does not answer; PermissionDeniedError (a
+    PermissionError); InvalidArgumentError, if the key is not valid (docs/formats/manifest.md says which are);
+    DataLossError, if the server sends other bytes than it announced.
     """
 
     def __init__(self, url: str, **options: Unpack[StoreOptions]):
@@ -108,88 +109,93 @@ class Store:
     def read(
         self, key: str = "", offset: int = 0, size: int | None = None, version: str | None = None
     ) -> bytes:
-        """Bytes of an object, all of one version.
+        """Reads bytes of an object, all of one version.
 
         Args:
-            key: of the object; "": that at the store's URL.
+            key: key of the object; "": the object at the store's URL.
             offset: where to begin, in bytes.
-            size: bytes that are wanted, of which the object may have fewer; None: up to its end.
-            version: of `ObjectInfo`: only that one. Else the one that is there.
+            size: number of bytes; the result is shorter if the object ends first. None: up to its end.
+            version: version from `ObjectInfo` that the object must have; None: any.
 
         Raises:
-            NotFoundError (a FileNotFoundError): there is no such object. OutOfRangeError: `offset` lies past
-            its end. FailedPreconditionError: it is not of that version any more. ResourceExhaustedError: it
-            does not fit into memory.
+            NotFoundError (a FileNotFoundError): there is no such object.
+            OutOfRangeError: `offset` lies past the object's end.
+            FailedPreconditionError: the object has another version now.
+            ResourceExhaustedError: the bytes do not fit into memory.
         """
         return self._native.read(_key(key), _count("offset", offset), _size(size), version)
 
     def read_into(self, key: str, buffer: Buffer, offset: int = 0, version: str | None = None) -> int:
-        """Fills `buffer`, a bytearray, an array or another that can be written to, as far as the object goes.
+        """Reads bytes of an object into `buffer`: a bytearray, an array, or another writable buffer.
 
-        What is in it after an error is undefined.
+        The content of the buffer is undefined after an error.
 
         Returns:
-            Bytes that were read: fewer than the buffer has only at the object's end.
+            Number of bytes that were read. It is below the buffer's size only at the object's end.
 
         Raises:
-            As `read`; TypeError or BufferError: nothing can be written there, or not in one piece.
+            As `read`. TypeError or BufferError: the buffer is not writable, or not contiguous.
         """
         return self._native.read_into(_key(key), buffer, _count("offset", offset), version)
 
     def read_many(self, ranges: Sequence[Range]) -> builtins.list[bytes]:
-        """Many ranges, of one or many objects, at once: as many requests in flight as the server takes well.
+        """Reads many ranges of one or many objects at once, with as many requests in flight as the server
+        bears.
 
         Args:
-            ranges: of each its key, offset and size in bytes, and version, as in `read`: `(key, offset,
-                size)`; from the right they may be left out: `key` alone is a whole object.
+            ranges: a tuple for each range: key, offset and size in bytes, and version, as in `read`. Values
+                at the end may be omitted; a key alone reads a whole object.
 
         Returns:
-            The bytes of each, in the order of `ranges`.
+            The bytes of each range, in the order of `ranges`.
 
         Raises:
-            As `read`, of the first range that fails; DataLossError: an object ends before `size` bytes. What
-            was read of the others is dropped.
+            As `read`, for the first range that fails; the bytes of the others are dropped. DataLossError: an
+            object ends before `size` bytes.
         """
         return self._native.read_many([_range(one) for one in ranges])
 
     def write(
         self, key: str, data: Buffer, if_absent: bool = False, if_version: str | None = None
     ) -> ObjectInfo:
-        """Writes a whole object: whoever reads gets the old one or the new one, and nothing between.
+        """Writes a whole object. A reader gets the old object or the new one, never a mixture.
 
         Args:
-            data: bytes, or another object that has memory in one piece.
-            if_absent: create, never replace.
-            if_version: replace this version only.
+            data: bytes, or another contiguous buffer.
+            if_absent: whether to create the object only, and never replace one.
+            if_version: version that the object must have to be replaced; None: any.
+
+        Returns:
+            Size and version of the new object.
 
         Raises:
-            AlreadyExistsError (a FileExistsError): `if_absent`, and it is there. FailedPreconditionError: it
-            is not of `if_version`, or the key is a folder of others. UnimplementedError: the store knows no
-            `if_version`, see `capabilities`.
+            AlreadyExistsError (a FileExistsError): `if_absent` is set, and the object exists.
+            FailedPreconditionError: the object has another version, or the key is a folder of other objects.
+            UnimplementedError: the store does not support `if_version`; see `capabilities`.
         """
         return _info(self._native.write(_key(key), data, if_absent, if_version))
 
     def upload(self, key: str, if_absent: bool = False, if_version: str | None = None) -> Upload:
-        """Writes an object in pieces, for those that do not fit into memory.
+        """Begins an object that is written in pieces, because it does not fit into memory.
 
             with store.upload("large.bin") as upload:
                 upload.write(piece)
 
-        It is visible, whole, once the `with` has ended; after an exception in it, it was never written.
-        Conditions and errors are those of `write`, and hold when it ends.
+        The whole object becomes visible when the `with` ends. If an exception ends it, nothing is written.
+        Conditions and errors are those of `write`, and apply at the end.
         """
         return Upload(self._native.upload(_key(key), if_absent, if_version))
 
     def stat(self, key: str = "") -> ObjectInfo:
-        """Size, version and time of an object.
+        """Returns size, version and time of an object.
 
         Raises:
-            NotFoundError: there is no such object. A folder is none.
+            NotFoundError: there is no such object. A folder is not an object.
         """
         return _info(self._native.stat(_key(key)))
 
     def exists(self, key: str = "") -> bool:
-        """Whether there is an object with this key. A folder is none."""
+        """Returns whether an object has this key. A folder is not an object."""
         try:
             self.stat(key)
         except NotFoundError:
@@ -197,14 +203,14 @@ class Store:
         return True
 
     def list(self, prefix: str = "", folders: bool = False) -> Iterator[ObjectInfo]:
-        """All objects whose keys begin with `prefix`, ascending by the bytes of their keys.
+        """Iterates over all objects whose keys begin with `prefix`, ascending by the bytes of their keys.
+
+        The iterator asks the server for some thousand keys at a time, when it needs them. An object that is
+        written meanwhile may or may not appear. An empty listing is not an error.
 
         Args:
-            prefix: any text: "a" lists "ab", too, "a/" only what lies in that folder.
-            folders: stop at the next "/" after the prefix: what lies deeper is told once, as a folder.
-
-        The server is asked when the iterator gets there, for some thousands at a time; what is written
-        meanwhile is or is not told. Nothing below the prefix is no error.
+            prefix: any text: "a" also lists "ab"; "a/" lists only that folder.
+            folders: whether to stop at the next "/" after the prefix, and list each deeper folder once.
         """
         prefix, after, limit = _key(prefix), "", _FIRST_PAGE
         while True:
@@ -215,21 +221,21 @@ class Store:
             after, limit = page[-1][0], min(2 * limit, _LARGEST_PAGE)
 
     def remove(self, *keys: str) -> None:
-        """Removes objects, a thousand with each request. Those that are not there are no error."""
+        """Removes objects, a thousand with each request. A missing object is not an error."""
         self._native.remove([_key(key) for key in keys])
 
     def copy(
         self, source: str, target: str, if_absent: bool = False, if_version: str | None = None
     ) -> ObjectInfo:
-        """Copies an object within the store: the bytes do not come here. Conditions are those of `write`.
+        """Copies an object within the store, on the server. Conditions are those of `write`.
 
         Raises:
-            NotFoundError: there is no `source`; and as `write`.
+            As `write`. NotFoundError: there is no object `source`.
         """
         return _info(self._native.copy(_key(source), _key(target), if_absent, if_version))
 
     def describe(self, key: str = "") -> str:
-        """The URL of a key, for people."""
+        """Returns the URL of a key, for people."""
         return self._native.describe(_key(key))
 
     @property
@@ -237,15 +243,16 @@ class Store:
         return Capabilities(*self._native.capabilities())
 
     def counters(self) -> dict[str, int]:
-        """How often the driver did something since it was opened, by this store or another of the same URL
-        and options: requests_total, faults_total (attempts that got no answer, or one to be asked for
-        again), resent_total, overloads_total, hedges_total, hedges_won_total, moved_bytes_total. Empty for a
-        store that talks to no server.
+        """Returns the driver's counters, which stores of the same URL and options share: requests_total,
+        faults_total (attempts without an answer, or whose answer asks for a retry), resent_total,
+        overloads_total, hedges_total, hedges_won_total, moved_bytes_total. Empty for a store without a
+        server.
         """
         return self._native.counters()
 
     def metrics(self) -> str:
-        """The calls of this store, their errors, bytes and times, and `counters`, as Prometheus' text."""
+        """Returns calls, errors, bytes and times of this store, and `counters`, in Prometheus' text
+        format."""
         return self._native.metrics()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -256,27 +263,27 @@ class Store:
 
 
 class Upload:
-    """An object that is being written. Get one from `Store.upload`.
+    """An object that is being written. `Store.upload` makes one.
 
-    In a `with`, `commit` is called at its end, unless you did, and `discard` if an exception ends it. What is
-    dropped without either was never written. Belongs to the process that began it; Ctrl-C in a call discards
-    it.
+    A `with` calls `commit` at its end, unless you did, and `discard` if an exception ends it. An upload that
+    is dropped without either writes nothing. It belongs to the process that began it. Ctrl-C in a call
+    discards it.
     """
 
     def __init__(self, native: _headrace.Upload):
         self._native = native
         self._is_over = False
         self.info: ObjectInfo | None = None
-        """What was written; None before `commit`."""
+        """Facts about the written object; None before `commit`."""
 
     def write(self, data: Buffer) -> int:
-        """Appends `data`; may wait until earlier pieces have been sent.
+        """Appends `data`. May wait until earlier pieces have been sent.
 
         Returns:
-            Its size in bytes: all of it is taken.
+            The size of `data` in bytes: all of it is taken.
 
         Raises:
-            FailedPreconditionError: the upload was committed or discarded.
+            FailedPreconditionError: the upload was committed or discarded before.
         """
         return self._native.write(data)
 
@@ -284,14 +291,14 @@ class Upload:
         """Makes the object visible.
 
         Raises:
-            As `Store.write`; then nothing was written. FailedPreconditionError: it was called before.
+            As `Store.write`; nothing is written then. FailedPreconditionError: the upload ended before.
         """
         self._is_over = True
         self.info = _info(self._native.commit())
         return self.info
 
     def discard(self) -> None:
-        """Leaves what was there as it was. Does nothing after `commit`, nor in a fork's child."""
+        """Ends the upload and writes nothing. Does nothing after `commit`, nor in a forked child."""
         self._is_over = True
         self._native.discard()
 

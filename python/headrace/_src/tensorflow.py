@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
+from headrace._src.columns import Column
 from headrace._src.variable import Ragged, Strings
 from headrace.errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from headrace._src.columns import Column
-    from headrace._src.loader import Loader
-
 _LABEL_NAMES = ("label", "labels")
+
+
+class Source(Protocol):
+    """What a loader is to tf.data: `headrace.Loader` describes each of these."""
+
+    @property
+    def columns(self) -> Mapping[str, Column]: ...
+    @property
+    def row_shapes(self) -> Mapping[str, tuple[int, ...] | None]: ...
+    @property
+    def weights(self) -> str | None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def has_equal_batches(self) -> bool: ...
+    @property
+    def batches_per_epoch(self) -> int: ...
+    def pass_batches(self) -> Iterator[dict[str, Any]]: ...
 
 
 class _Choice(NamedTuple):
@@ -33,7 +48,7 @@ class _Choice(NamedTuple):
         return (features, *rest) if rest else features
 
 
-def _choose(loader: Loader, features: str | Sequence[str] | None, labels: str | None) -> _Choice:
+def _choose(loader: Source, features: str | Sequence[str] | None, labels: str | None) -> _Choice:
     names = list(loader.columns)
     weights = [] if loader.weights is None else [loader.weights]
     asked = [features] if isinstance(features, str) else list(features or [])
@@ -55,7 +70,7 @@ def _choose(loader: Loader, features: str | Sequence[str] | None, labels: str | 
     return _Choice(chosen[0] if is_one else chosen, labels, loader.weights)
 
 
-def _spec(loader: Loader, column: Column, row_shape: tuple[int, ...] | None) -> tf.TypeSpec:
+def _spec(loader: Source, column: Column, row_shape: tuple[int, ...] | None) -> tf.TypeSpec:
     rows = loader.rows if loader.has_equal_batches else None
     dtype = tf.string if column.dtype == "bytes" else tf.as_dtype(column.dtype)
     if row_shape is None:
@@ -70,7 +85,7 @@ def _tensor(column: Any) -> Any:
     return tf.constant(np.asarray(column), tf.string) if isinstance(column, Strings) else column
 
 
-def dataset_of(loader: Loader, features: str | Sequence[str] | None, labels: str | None) -> tf.data.Dataset:
+def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str | None) -> tf.data.Dataset:
     """`Loader.as_tf_dataset`."""
     choice = _choose(loader, features, labels)
     columns = loader.columns

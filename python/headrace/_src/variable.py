@@ -1,4 +1,4 @@
-"""Columns whose size differs from row to row: flat values, and offsets that say where each row begins."""
+"""Columns whose size varies from row to row: flat values, and offsets that say where each row begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.errors import InvalidArgumentError
 
 
 def _index(place: Any, rows: int) -> int:
-    """Of a row that may be counted from the end."""
+    """The number of a row; a negative `place` counts from the end."""
     number = operator.index(place)
     if not -rows <= number < rows:
         raise IndexError(f"row {number} of {rows}")
@@ -28,14 +28,17 @@ def _bounds(place: slice, rows: int) -> tuple[int, int]:
 
 
 class Ragged:
-    """Any number of values in each row.
+    """A column with any number of values in each row. A view: it keeps the batch's memory alive.
 
-    Row r is `values[offsets[r]:offsets[r + 1]]`; `ragged[r]` is that, without a copy. `ragged[a:b]` is the
-    Ragged of those rows: the same values, other offsets.
+    `ragged[r]` is row r, `values[offsets[r]:offsets[r + 1]]`, without a copy. `ragged[a:b]` is a Ragged of
+    those rows, which shares the values. A slice's step is 1.
 
     Attributes:
-        values: of all rows, one after another: an array [values], or Strings.
-        offsets: int64 [rows + 1], ascending from 0.
+        values: the values of all rows, one row after another: an int64 or float32 array [values], or Strings.
+        offsets: int64 array [rows + 1], ascending from 0.
+
+    Raises:
+        IndexError: there is no such row. InvalidArgumentError: a slice has another step than 1.
     """
 
     __slots__ = ("offsets", "values")
@@ -66,16 +69,19 @@ class Ragged:
 
 
 class Strings:
-    """Byte strings: all their bytes one after another, and where each begins.
+    """A column of byte strings. A view: it keeps the batch's memory alive.
 
     String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
-    `strings[a:b]` is the Strings of those rows, of the same bytes; `strings[mask]`, or of a list of rows, is
-    an array of `bytes`, as `np.asarray(strings)` is.
+    `strings[a:b]` is a Strings of those rows, which shares the bytes. `strings[mask]` and `strings[rows]`,
+    for a list of rows, are arrays of `bytes` objects; so is `np.asarray(strings)`.
 
     Attributes:
-        data: uint8 [bytes].
-        offsets: int64 [strings + 1], ascending. From 0, unless this is a slice of others.
-        shape: (rows,), or (rows, …) where a row has several.
+        data: uint8 array [bytes]: all strings, one after another.
+        offsets: int64 array [strings + 1], ascending. It begins at 0, unless this is a slice.
+        shape: (rows,), or (rows, …) if a row has several strings.
+
+    Raises:
+        IndexError: there is no such row. InvalidArgumentError: a slice has another step than 1.
     """
 
     __slots__ = ("data", "offsets", "shape")
@@ -106,11 +112,11 @@ class Strings:
         return (self[place] for place in range(len(self)))
 
     def tolist(self) -> list:
-        """Nested as `shape` says; each string a `bytes`."""
+        """Returns lists of `bytes`, nested as `shape` says."""
         return [item.tolist() if isinstance(item, Strings) else item for item in self]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """An array of Python's `bytes` objects: a copy."""
+        """Returns an array of `bytes` objects, which is a copy."""
         if copy is False:
             raise ValueError("an array of bytes objects is a copy")
         flat = np.empty(math.prod(self.shape), dtype=object)

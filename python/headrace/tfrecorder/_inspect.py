@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-import headrace
+from headrace._src.dataset import open as open_dataset
+from headrace._src.store import store as open_store
 from headrace.errors import InvalidArgumentError, NotFoundError
 from headrace.tfrecorder._load import load, parsed
 
@@ -53,12 +54,12 @@ def check_tfrecords(
         NotFoundError (a FileNotFoundError): there is no such file.
     """
     folder, _, pattern = os.fspath(file_pattern).rpartition("/")
-    store = headrace.store(folder or ".")
+    store = open_store(folder or ".")
     names = [found.key for found in store.list(folders=True) if fnmatch.fnmatchcase(found.key, pattern)]
     files = [f"{folder or '.'}/{name}" for name in names if not name.endswith(".index")]
     if not files:
         raise NotFoundError(f"no file is called as {file_pattern} says")
-    schema = headrace.open(folder or ".").schema
+    schema = open_dataset(folder or ".").schema
     return _write_records(parsed(files, schema), num_records, output_dir)
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import headrace
 from headrace._src.columns import Column
+from headrace._src.dataset import open as open_dataset
 from headrace.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def load(tfrecord_dir: str | os.PathLike[str]) -> dict[str, tensorflow.data.Data
     datasets, missing = {}, None
     for split in _SPLITS:
         try:
-            data = headrace.open(tfrecord_dir, split)
+            data = open_dataset(tfrecord_dir, split)
         except NotFoundError as error:
             missing = error
             continue

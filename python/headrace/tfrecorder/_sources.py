@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any
 
 import pandas
 
-import headrace
+from headrace._src.log import logger
+from headrace._src.store import store as open_store
 from headrace.errors import InvalidArgumentError
 from headrace.tfrecorder import types
 from headrace.tfrecorder.input_schema import IMAGE_CSV_SCHEMA, Schema
@@ -62,7 +62,7 @@ def _read(source: Any, header: Any, names: Sequence[str] | None) -> Source:
         url = os.fspath(source).rstrip("/")
         if url.endswith(".csv"):
             return _read_table(url, header, names)
-        if os.path.isdir(url) or ("://" in url and any(True for _ in headrace.store(url).list())):
+        if os.path.isdir(url) or ("://" in url and any(True for _ in open_store(url).list())):
             return _read_folder(url)
     raise InvalidArgumentError(
         f"source is {source!r}; it is a pandas.DataFrame, a path that ends in .csv, or a folder of images as "
@@ -74,7 +74,7 @@ def _read_table(url: str, header: Any, names: Sequence[str] | None) -> Source:
     """Cells are taken as they are written: "007" and "NA" are labels too."""
     if header is None and not names:
         names = IMAGE_CSV_SCHEMA.get_input_keys()
-    data = io.BytesIO(headrace.store(url).read())
+    data = io.BytesIO(open_store(url).read())
     frame = pandas.read_csv(
         data, header=header, names=None if names is None else list(names), dtype=str, keep_default_na=False
     )
@@ -84,14 +84,14 @@ def _read_table(url: str, header: Any, names: Sequence[str] | None) -> Source:
 
 def _read_folder(url: str) -> Source:
     rows, passed_over = [], 0
-    for found in headrace.store(url).list():
+    for found in open_store(url).list():
         *_, split, label, name = ("", "", *PurePosixPath(found.key).parts)
         if split.upper() not in types.SPLITS or name.startswith("."):
             passed_over += 1
             continue
         rows.append((split, f"{url}/{found.key}", label))
     if passed_over:
-        logging.getLogger("headrace").warning(
+        logger.warning(
             "%s: %d files are not in <split>/<label>/ with a split of %s, and are left out",
             url,
             passed_over,

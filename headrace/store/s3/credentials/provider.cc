@@ -113,13 +113,4 @@ bool CredentialsProvider::refuse(const Current& refused) {
   return is_refused_;
 }
 
-std::shared_ptr<CredentialsProvider> fixed_credentials(S3Credentials credentials, std::string source) {
-  const auto fetch = [credentials = std::move(credentials)](const FetchLimits&) -> Result<S3Credentials> {
-    return credentials;
-  };
-  return std::make_shared<CredentialsProvider>(
-      CredentialsSource{.name = std::move(source), .fetch = fetch, .is_renewable = false},
-      std::chrono::system_clock::now);
-}
-
 }  // namespace headrace

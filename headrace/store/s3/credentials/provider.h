@@ -61,8 +61,4 @@ class CredentialsProvider {
   std::chrono::system_clock::time_point renew_at_{};
 };
 
-/// Keys that stay as they are. `source` for messages.
-std::shared_ptr<CredentialsProvider> fixed_credentials(S3Credentials credentials,
-                                                       std::string source = "the caller");
-
 }  // namespace headrace

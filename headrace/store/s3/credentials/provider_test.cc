@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/store/s3/credentials/test_credentials.h"
 
 namespace headrace {
 namespace {

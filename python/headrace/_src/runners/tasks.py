@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headrace._src.command import find_program
+from headrace._src.program import find_program
 
 # What may pass by itself; docs/concepts.md, "Errors".
 _TRANSIENT = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED"}

@@ -30,8 +30,6 @@ struct FaultOptions {
   std::vector<Fault> faults = {Fault::kRefuse};
   Code code = Code::kUnavailable;  // of the errors
   std::chrono::milliseconds stall{10'000};
-  /// Leave alone calls that `make_retrying` would not repeat.
-  bool only_repeatable = false;
   /// The choice of calls, faults and bits is a function of this seed and the number of the call.
   std::uint64_t seed = 0;
 };

@@ -1,4 +1,4 @@
-#include "headrace/store/layers/faulty.h"
+#include "headrace/store/layers/testing/faulty.h"
 
 #include <atomic>
 #include <utility>
@@ -22,7 +22,6 @@ class FaultyStore final : public InterceptingStore {
   std::uint64_t draw(std::uint64_t number, Draw what) const { return siphash({options_.seed, what}, number); }
 
   std::optional<Fault> fault_of(const StoreCall& call, std::uint64_t number) const {
-    if (options_.only_repeatable && !call.is_repeatable) return std::nullopt;
     constexpr double kTwoTo64 = 18446744073709551616.0;
     const bool is_due = options_.only_call
                             ? *options_.only_call == number

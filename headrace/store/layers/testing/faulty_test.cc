@@ -1,4 +1,4 @@
-#include "headrace/store/layers/faulty.h"
+#include "headrace/store/layers/testing/faulty.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 class FaultyStoreTest : public testing::Test {
  protected:
@@ -111,13 +110,6 @@ TEST_F(FaultyStoreTest, TheSameSeedGivesTheSameFaults) {
   EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), 'x')), 200, 60);
   EXPECT_EQ(faults_of(1), first);
   EXPECT_NE(faults_of(2), first);
-}
-
-TEST_F(FaultyStoreTest, WhatCannotBeRepeatedMayBeSpared) {
-  const auto store = faulty({.rate = 1, .only_repeatable = true});
-  EXPECT_TRUE(write_text(*store, "b", "x", {.only_if_absent = true}));
-  EXPECT_THAT(account->faults(), IsEmpty());
-  EXPECT_FALSE(write_text(*store, "b", "x"));
 }
 
 }  // namespace
