@@ -108,7 +108,7 @@ TEST(UseEncoder, CutsTextsIntoTheSameTokensAsTheReferenceImplementation) {
     });
     EXPECT_EQ(ids.size(), entry.get<std::size_t>("tokens")) << entry["text"].text();
     ids.resize(std::min<std::size_t>(ids.size(), 40));
-    EXPECT_EQ(ids, entry["ids"].get<std::vector<std::int32_t>>()) << entry["text"].text();
+    EXPECT_EQ(ids, entry.get<std::vector<std::int32_t>>("ids")) << entry["text"].text();
   }
 }
 
