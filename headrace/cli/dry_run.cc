@@ -6,7 +6,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
-#include "headrace/prepare/dry_run.h"
+#include "headrace/prepare/execute/dry_run.h"
 
 namespace headrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "headrace/prepare/prepare.h"
+#include "headrace/prepare/execute/prepare.h"
 
 #include <chrono>
 

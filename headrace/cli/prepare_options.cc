@@ -8,11 +8,11 @@
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/os/python_program.h"
-#include "headrace/prepare/infer_schema.h"
-#include "headrace/prepare/layout_schema.h"
-#include "headrace/prepare/split_name.h"
-#include "headrace/prepare/text_encoding.h"
-#include "headrace/prepare/tfrecorder_layout.h"
+#include "headrace/prepare/plan/infer_schema.h"
+#include "headrace/prepare/plan/layout_schema.h"
+#include "headrace/prepare/schema/split_name.h"
+#include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/schema/tfrecorder_layout.h"
 
 namespace headrace {
 namespace {

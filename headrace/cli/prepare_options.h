@@ -4,8 +4,9 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
-#include "headrace/prepare/prepare.h"
-#include "headrace/prepare/shared_plan.h"
+#include "headrace/prepare/execute/prepare.h"
+#include "headrace/prepare/execute/shared_plan.h"
+#include "headrace/prepare/map/map_pool.h"
 
 namespace headrace {
 

@@ -8,7 +8,8 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/prepare_options.h"
-#include "headrace/prepare/task_runner.h"
+#include "headrace/prepare/execute/task_runner.h"
+#include "headrace/prepare/sort/run_store.h"
 
 namespace headrace {
 

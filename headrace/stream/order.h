@@ -23,7 +23,7 @@ HashKey derive_order_key(std::uint64_t seed, std::string_view label, std::uint64
 std::uint64_t permute(const HashKey& key, std::uint64_t n, std::uint64_t i);
 
 enum class ShuffleMode : std::uint8_t {
-  kNone,    // data-set order
+  kNone,    // dataset order
   kWindow,  // blocks, then the records of a window of blocks
   kExact,   // records; needs random access
 };

@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// Records first … first + count − 1 in data-set order.
+/// Records first … first + count − 1 in dataset order.
 struct RecordRange {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -116,7 +116,7 @@ class Source {
   /// The record at a position; computed.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
 
-  /// The same record's number in data-set order, from the range's first.
+  /// The same record's number in dataset order, from the range's first.
   std::uint64_t number_at(std::uint64_t epoch, std::uint64_t position) const;
 
   /// For one window: an upper bound of its uncompressed blocks with the offsets of their records; in exact

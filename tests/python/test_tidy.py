@@ -41,6 +41,10 @@ BAD = {
         "layers",
         {"headrace/store/s3/a.cc": '#include "headrace/store/memory/memory_store.h"\n'},
     ),
+    "an include up the order of inner folders": (
+        "layers",
+        {"headrace/prepare/schema/a.cc": '#include "headrace/prepare/extract/extract.h"\n'},
+    ),
     "a folder without a layer": ("layers", {"headrace/util/a.h": "#pragma once\n"}),
     "a long file": ("file size", {"headrace/base/long.cc": "int x;\n" * 801}),
     "a long line": ("line length", {"tools/a.py": f"x = '{'y' * 110}'\n"}),
