@@ -139,7 +139,7 @@ TEST_F(KerasLoop, RefusesWhatItDoesNotUnderstand) {
     const auto result = train_with(concat("echo '", line, "'; exec sleep 1000"));
     ASSERT_FALSE(result) << line;
     EXPECT_EQ(result.error().code, Code::kInternal) << line;
-    EXPECT_THAT(result.error().message, HasSubstr("not understood"));
+    EXPECT_THAT(result.error().message, HasSubstr("cannot be understood"));
   }
 }
 
