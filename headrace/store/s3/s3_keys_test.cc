@@ -28,7 +28,7 @@ struct RefusedKeys {
                      ? test_reply(400, concat("<Error><Code>", code, "</Code></Error>"))
                      : test_reply(200, "", "ETag: \"v\"\r\n");
         }) {
-    S3Options options{.endpoint = server.endpoint()};
+    S3Options options{.endpoint = server.endpoint(), .now = Environment{}.now};
     options.credentials = std::make_shared<CredentialsProvider>(
         CredentialsSource{.name = "the test",
                           .fetch = [this](const FetchLimits&) -> Result<S3Credentials> {
@@ -75,7 +75,7 @@ TEST(S3Keys, AreNotFetchedToCleanUp) {
   });
   auto now = std::chrono::system_clock::now();
   int fetches = 0;
-  S3Options options{.endpoint = server.endpoint()};
+  S3Options options{.endpoint = server.endpoint(), .now = Environment{}.now};
   const auto fetch = [&](const FetchLimits&) -> Result<S3Credentials> {
     ++fetches;
     return S3Credentials{"id", "canary-secret", "token", now + std::chrono::hours(1)};

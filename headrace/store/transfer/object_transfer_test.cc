@@ -109,7 +109,7 @@ TEST(ObjectTransfer, OfAnObjectThatNeverRestsFailsAndLeavesTheTarget) {
   const auto done = transfer_object(from, *object, to, {.piece_bytes = kMegabyte});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(done.error().message, HasSubstr("memory://a/x is changed again and again"));
+  EXPECT_THAT(done.error().message, HasSubstr("memory://a/x keeps changing while it is copied"));
   EXPECT_EQ(content_of(to), to_bytes("before"));
 }
 
