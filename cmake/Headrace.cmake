@@ -4,9 +4,10 @@
 #
 # makes the static library headrace_store (alias headrace::store) and, where TESTS are given, the program
 # headrace_store_test, which ctest runs as one test. LINKS are public, PRIVATE_LINKS stay inside the folder:
-# third-party libraries belong there, since no public header names a third-party type. SEPARATE: the files are
-# compiled one by one, because they have the same names in anonymous namespaces. THREADS: the tests run under
-# ThreadSanitizer, too; say so where the folder starts threads or is called by several.
+# third-party libraries belong there, since no public header names a third-party type. ALONE: more sources, which
+# are compiled one by one, since they have options of their own or the same names in anonymous namespaces.
+# THREADS: the tests run under ThreadSanitizer, too; say so where the folder starts threads or is called by
+# several.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -25,19 +26,40 @@ endif()
 
 # Files of a target are compiled several at a time: most of what one costs is the headers that all of them
 # include. So names in anonymous namespaces are unique within a folder. OFF (`./dev soak` builds so) shows
-# what does not compile alone.
+# what does not compile alone. Not CMake's UNITY_BUILD: its files name sources by absolute paths, and ccache
+# would serve one checkout only.
 option(HEADRACE_UNITY "compile the files of a target several at a time" ON)
-function(headrace_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+set(HEADRACE_UNITY_SIZE 8)
+
+# headrace_unity(OUT TARGET SOURCES): sets OUT to the files to compile in place of SOURCES. Objects stay.
+function(headrace_unity out target sources)
+  set(units)
+  set(text)
+  set(number 0)
+  foreach(source IN LISTS sources)
+    if(NOT HEADRACE_UNITY OR source MATCHES "^\\$")
+      list(APPEND units ${source})
+      continue()
+    endif()
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    math(EXPR place "${number} % ${HEADRACE_UNITY_SIZE}")
+    math(EXPR unit "${number} / ${HEADRACE_UNITY_SIZE}")
+    math(EXPR number "${number} + 1")
+    if(place EQUAL 0)
+      set(text)
+      list(APPEND units ${CMAKE_CURRENT_BINARY_DIR}/${target}_${unit}.cc)
+    endif()
+    string(APPEND text "#include \"${path}\"\n")
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}_${unit}.cc CONTENT "${text}" @ONLY)
+  endforeach()
+  set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
 function(headrace_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE;THREADS" "" "SOURCES;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "SOURCES;ALONE;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
-  add_library(${target} STATIC ${arg_SOURCES})
-  if(NOT arg_SEPARATE)
-    headrace_unity(${target})
-  endif()
+  headrace_unity(units ${target} "${arg_SOURCES}")
+  add_library(${target} STATIC ${units} ${arg_ALONE})
   add_library(headrace::${name} ALIAS ${target})
   target_link_libraries(${target} PUBLIC headrace_settings ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   if(arg_TESTS)
@@ -59,8 +81,8 @@ function(headrace_test name)
     return()
   endif()
   set(target headrace_${name}_test)
-  add_executable(${target} ${arg_SOURCES})
-  headrace_unity(${target})
+  headrace_unity(units ${target} "${arg_SOURCES}")
+  add_executable(${target} ${units})
   # What is tested is optimized; the tests themselves are compiled in half of the time without.
   target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE headrace_settings ${arg_LINKS} GTest::gmock_main)

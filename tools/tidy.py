@@ -213,11 +213,12 @@ def check_layers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(
                     path, line, "layers", f"{top} may not include {other}: it is not of a lower layer"
                 )
-            elif other == top and inner and len(parts) > 3 and not is_test(path):
-                if not may_include_inner(top, inner[0], parts[2]):
-                    yield Finding(
-                        path, line, "layers", f"{top}/{inner[0]} may not include its sibling {top}/{parts[2]}"
-                    )
+            if other != top or not inner or len(parts) < 4 or is_test(path):
+                continue
+            if not may_include_inner(top, inner[0], parts[2]):
+                yield Finding(
+                    path, line, "layers", f"{top}/{inner[0]} may not include its sibling {top}/{parts[2]}"
+                )
 
 
 def check_sizes(tree: Tree) -> Iterator[Finding]:
