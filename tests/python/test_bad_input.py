@@ -210,6 +210,7 @@ def train(dataset: pathlib.Path, run: pathlib.Path, *options: str) -> tuple[str,
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_record_that_fails_its_checksum(fails, headrace, dataset, tmp_path):
     damaged = shard(dataset, 2)
     offset = record_offset(damaged, 7)
@@ -306,6 +307,7 @@ def test_a_split_that_the_data_lack(fails, dataset, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_records_of_another_width_than_published(fails, dataset, tmp_path):
     path = dataset / "_headrace/manifest-00000001"
     manifest = json.loads(path.read_bytes())
@@ -317,6 +319,7 @@ def test_records_of_another_width_than_published(fails, dataset, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_going_on_from_a_run_on_other_features(fails, headrace, archive, dataset, tmp_path):
     headrace(*train(dataset, tmp_path / "first"))
     headrace("prepare", archive, tmp_path / "wider", "--encoder", "hash:24")
@@ -406,6 +409,7 @@ def test_a_model_that_cannot_be_trained(fails, dataset, models, tmp_path, model)
         ("explodes_at_the_end_of_the_second_epoch", 1, ("--validation", "0", "--batch-size", "36")),
     ],
 )
+@pytest.mark.exhaustive
 def test_a_loss_that_is_no_number_keeps_the_last_good_checkpoint(
     headrace, dataset, models, tmp_path, model, kept, options
 ):
@@ -569,6 +573,7 @@ def test_a_run_is_refused_to_other_options_and_other_data(fails, headrace, archi
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_training_anew_removes_nothing_but_a_run(fails, headrace, dataset, tmp_path):
     run = tmp_path / "run"
     mine = run / "model" / "weights.h5"

@@ -254,7 +254,7 @@ def test_a_folder_is_not_copied_over_itself(headrace, tmp_path):
     (tmp_path / "a/b/file").write_text("outer")
     done = headrace("cp", "-r", "a/b", "a", check=False, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "would replace objects of the former" in done.stderr
+    assert "would replace objects of the source" in done.stderr
     assert (tmp_path / "a/b/file").read_text() == "outer"
     assert not (tmp_path / "a/file").exists()
     headrace("cp", "-r", "a/b/b", ".", cwd=tmp_path)  # into a folder above, where nothing coincides

@@ -94,6 +94,7 @@ def test_within_an_s3_store_the_server_copies(headrace, source, s3_url):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.exhaustive
 def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, place, tmp_path, kills):
     draw = random.Random(SEED)
     parts = {f"part-{i:03}": draw.randbytes(30_000) for i in range(60)}

@@ -35,6 +35,7 @@ def records(url: str, split: str) -> list[tuple[bytes, int]]:
     return [pair for batch in loader for pair in zip(batch["image"], batch["label"].tolist(), strict=True)]
 
 
+@pytest.mark.exhaustive
 def test_digits_are_learnt_the_same_from_folders_and_from_a_table(root, tmp_path):
     few = ("--epochs", "4", "--data", "digits")
     count, accuracy = run_example(root, tmp_path, *few, "--to", "folder")
@@ -47,6 +48,7 @@ def test_digits_are_learnt_the_same_from_folders_and_from_a_table(root, tmp_path
         assert records(tmp_path / "folder", split) == records(tmp_path / "table", split)
 
 
+@pytest.mark.exhaustive
 def test_drawn_cats_are_told_from_dogs(root, tmp_path):
     count, accuracy = run_example(
         root, tmp_path, "--generate-catsdogs", "drawn", "--to", "data", "--epochs", "12"

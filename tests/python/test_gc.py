@@ -167,6 +167,7 @@ def test_all_files_of_the_machine_are_refused(headrace):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.exhaustive
 def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(
     build, headrace, s3_url, tmp_path, kills
 ):

@@ -133,6 +133,7 @@ def epochs_logged(run: pathlib.Path, part: str) -> list[int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.exhaustive
 def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
     build, dataset, environment, undisturbed, tmp_path, kills
 ):
@@ -183,6 +184,7 @@ def interrupt(process: subprocess.Popen) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     build, headrace, dataset, environment, tmp_path
 ):
@@ -216,6 +218,7 @@ def test_an_interrupt_while_python_traces_the_model_ends_python_too(build, datas
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_prepare_ends_soon_and_the_same_command_continues(
     build, headrace, archive, environment, tmp_path
 ):

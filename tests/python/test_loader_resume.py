@@ -111,6 +111,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("interruptions, options", CASES.values(), ids=CASES)
+@pytest.mark.exhaustive
 def test_an_interrupted_training_ends_as_an_uninterrupted_one(
     data, uninterrupted, tmp_path, interruptions, options
 ):
@@ -444,6 +445,7 @@ def test_an_altered_checkpoint_is_refused(data, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_killed_process_is_continued(data, tmp_path):
     script = textwrap.dedent("""
         import os, signal, sys

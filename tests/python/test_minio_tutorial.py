@@ -10,6 +10,7 @@ import pytest
 
 @pytest.mark.slow
 @pytest.mark.parametrize("legacy", ["0", "1"], ids=["keras", "tf_keras"])
+@pytest.mark.exhaustive
 def test_it_runs_with_one_import_more(legacy, root, headrace, real_reviews, s3_url):
     headrace("cp", "-r", "-q", real_reviews, f"{s3_url}/preprocessed-data")
     environment = {**os.environ, "TF_USE_LEGACY_KERAS": legacy, "S3_USE_HTTPS": "0"}

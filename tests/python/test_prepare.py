@@ -87,7 +87,7 @@ def test_gzip_tsv_and_lines_of_json_give_the_records_of_the_table(prepare, peopl
 def test_workers_and_memory_do_not_change_a_byte(headrace, people, tmp_path):
     def shards(name, *options):
         headrace("prepare", people, tmp_path / name, "--shard-records", "20", *options)
-        return {path.name: path.read_bytes() for path in (tmp_path / name).glob("t*-of-*")}
+        return {path.name: path.read_bytes() for path in (tmp_path / name).rglob("t*-of-*")}
 
     expected = shards("one", "--workers", "1")
     assert len(expected) > 20

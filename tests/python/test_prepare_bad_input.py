@@ -141,7 +141,7 @@ NO_INPUT = {
     "only a heading": ("t.csv", HEADING, ["no row"]),
     "no line": ("t.jsonl", b"", ["no row"]),
     "a column twice": ("t.csv", b"n,x,n\n1,2,3\n", ["names column 3 as column 1", '"n"', "rename"]),
-    "gzip that is cut": ("t.csv.gz", gzip.compress(HEADING + GOOD)[:-12], ["cut short at offset"]),
+    "gzip that is cut": ("t.csv.gz", gzip.compress(HEADING + GOOD)[:-12], ["are truncated at offset"]),
 }
 
 

@@ -72,7 +72,7 @@ def test_appended_tables_come_to_the_splits_of_one_that_was_prepared_whole(headr
     assert first["manifest_digest"] != made["manifest_digest"]
     other = run("--overwrite", "--append", check=False)
     assert "exclude each other" in other
-    assert "does as was done before" in run("--append", *SPLITS, check=False)
+    assert "repeats the earlier settings" in run("--append", *SPLITS, check=False)
 
 
 def test_new_labels_come_after_those_that_were_there(run, tmp_path):
@@ -219,7 +219,7 @@ def test_what_does_not_apply_is_refused(run, tmp_path):
     write_table(tmp_path / "in" / "1.csv", days(1))
     run()
     for option in (("--sample", "0.1"), ("--seed", "9"), ("--compression", "none"), ("--shard-records", "7")):
-        assert "does as was done before" in run("--append", *option, check=False)
+        assert "repeats the earlier settings" in run("--append", *option, check=False)
     assert "is not for --runner store" in run("--retry-failed", "--runner", "store", check=False)
 
 
@@ -310,6 +310,7 @@ def test_tasks_do_not_read_all_that_was_read_or_rejected(headrace, run, tmp_path
     assert made["counts"] == {"in": 6, "written": 6, "rejected": 0, "dropped": 0, "ignored": 0}
 
 
+@pytest.mark.exhaustive
 def test_killed_while_appending(headrace, build, run, tmp_path):
     write_table(tmp_path / "in" / "1.csv", days(1))
     run()

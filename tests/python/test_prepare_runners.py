@@ -217,6 +217,7 @@ def test_a_list_of_tasks_says_what_is_left(headrace, tables, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_beam(headrace, engines, tables, expected, tmp_path):
     env = {"HEADRACE_PYTHON": str(engines)}
     command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "beam:DirectRunner")
@@ -248,6 +249,7 @@ def cluster(engines, root, tmp_path, build):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_path):
     address = cluster.stdout.readline().strip()
     assert address, "no cluster"
@@ -272,6 +274,7 @@ def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", ["ray", "beam"])
+@pytest.mark.exhaustive
 def test_engines_pass_on_why_a_task_failed(headrace, engines, tables, tmp_path, runner):
     env = {"HEADRACE_PYTHON": str(engines)}
     command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", runner)
@@ -334,6 +337,7 @@ def judge(engines: pathlib.Path, program: str, text: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_manifest_for_kubernetes_fits_its_schema(headrace, engines):
     manifest = headrace(
         "prepare", "s3://raw/it's", 's3://data/"x"', "--split", "train=0.5,test=0.5", "--print-manifest",
@@ -358,6 +362,7 @@ def test_the_manifest_for_kubernetes_fits_its_schema(headrace, engines):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_dockerfile_has_the_command_as_its_entry_point(headrace, engines):
     program = (
         "import io, json, sys, dockerfile_parse\n"

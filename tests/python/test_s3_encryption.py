@@ -200,6 +200,7 @@ def test_no_secret_is_in_what_commands_print_write_and_record(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
+@pytest.mark.exhaustive
 def test_no_secret_is_in_what_a_model_leaves_behind(
     headrace, bucket, prefix, raw, tmp_path, secret_environment, loop
 ):

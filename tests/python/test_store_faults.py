@@ -52,6 +52,7 @@ class Faults:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("faults", FAULT_COUNTS)
+@pytest.mark.exhaustive
 def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive, s3_url, tmp_path, faults):
     raw, disturbed = f"{s3_url}/raw.tar.gz", f"{s3_url}/disturbed"
     large = tmp_path / "large"
@@ -185,6 +186,7 @@ def training(headrace, preparation, folder, tracing_environment) -> Work:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", TRAIN_SEEDS)
+@pytest.mark.exhaustive
 def test_train_through_faults_gives_the_same_weights_and_events(training, seed):
     training.disturbed(SEED + seed)
 
@@ -249,6 +251,7 @@ def calls_through(proxy: FaultProxy, url: str) -> dict[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_client_counts_every_fault_and_sends_few_requests_more(s3_url):
     with fault_support.proxy_of_the_server(rate=0) as proxy:
         counted = calls_through(proxy, f"{s3_url}/undisturbed")

@@ -317,6 +317,7 @@ def test_damage_is_told_and_other_files_go_on(serve, probe, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace, journals):
     probe(tmp_path / "run/tfevents", begin(), scalar(0, 1))
     headrace("sync", tmp_path, s3_url)
@@ -324,7 +325,7 @@ def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace
     server = serve(s3_url, env={"AWS_ENDPOINT_URL_S3": relay.url})
     server.wait_for("loss", "run", 0)
     relay.close()
-    wait_until(lambda: "what was read before is shown" in server.errors(), "the server says so")
+    wait_until(lambda: "data read so far stay visible" in server.errors(), "the server says so")
     assert server.scalars("loss") == {"run": [(0, 1)]}
     probe(tmp_path / "run/tfevents.000001", begin(), scalar(1, 2))
     headrace("sync", tmp_path, s3_url)
@@ -335,6 +336,7 @@ def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_thousand_finished_runs_cost_a_listing(serve, probe, tmp_path, s3_url, headrace, journals):
     probe(tmp_path / "log", begin(), scalar(3, 1))
     data = (tmp_path / "log").read_bytes()

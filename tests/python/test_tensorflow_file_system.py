@@ -428,6 +428,7 @@ def test_a_writer_needs_no_folder(remote):
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP"])
+@pytest.mark.exhaustive
 def test_records_come_in_pieces_of_a_block(s3_url, compression):
     """tf.data asks for 127 MiB of s3:// at once, and takes what it gets."""
     path = f"{s3_url}/large.tfrecord"
@@ -456,6 +457,7 @@ def test_what_happens_to_be_as_large_as_a_block_is_read_whole(s3_url, more):
 
 
 @pytest.mark.parametrize("blocks", [1, 8])
+@pytest.mark.exhaustive
 def test_a_tensor_as_large_as_blocks_is_restored(s3_url, blocks):
     """TensorFlow reads large tensors in up to eight parts."""
     value = np.random.default_rng(blocks).integers(0, 256, blocks * (127 << 20), np.uint8)

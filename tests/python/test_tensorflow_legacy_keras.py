@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf_keras
 from tensorflow_support import summaries_below, told
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 gfile = tf.io.gfile
 

@@ -34,6 +34,7 @@ def environment(tmp_path) -> pathlib.Path:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_enabling_an_environment_needs_no_import_in_programs(headrace, environment, monkeypatch, tmp_path):
     monkeypatch.setenv("HEADRACE_PYTHON", str(environment))
     monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -121,6 +122,7 @@ def test_a_model_that_goes_to_a_local_folder_instead_is_warned_of(tmp_path, monk
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("place", ["s3", "hrfile"])
+@pytest.mark.exhaustive
 def test_a_killed_save_leaves_what_was_saved_before(place, kills, request, root, tmp_path):
     folder = request.getfixturevalue("s3_url") if place == "s3" else f"hrfile://{tmp_path}/saved"
     program = root / "tests/python/saving_loop.py"

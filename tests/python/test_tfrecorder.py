@@ -365,6 +365,7 @@ def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("program", (["headrace.tfrecorder"], ["headrace", "tfrecorder"]))
+@pytest.mark.exhaustive
 def test_the_command_line_takes_the_options_of_old(frame, table, tmp_path, program):
     def run(*arguments, code=0):
         done = subprocess.run(

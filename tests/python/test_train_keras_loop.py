@@ -287,6 +287,7 @@ def test_another_configuration_is_refused_by_name(headrace, store, job):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_train_step_of_ones_own_is_honoured(headrace, store):
     words = words_of(store, "own", "own_step", "", "--epochs", "2", "--json")
     answer = json.loads(headrace(*words).stdout)
@@ -299,6 +300,7 @@ def test_a_train_step_of_ones_own_is_honoured(headrace, store):
     )
 
 
+@pytest.mark.exhaustive
 def test_early_stop_exports_the_best_epoch(headrace, store):
     words = words_of(store, "early", "overfits", "", "--epochs", "40", "--early-stop", "3", "--json")
     answer = json.loads(headrace(*words).stdout)
@@ -329,6 +331,7 @@ def has_gone(process: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_killed_training_gives_the_bytes_of_one_never_killed(headrace, store, undisturbed, tmp_path):
     """Weights, optimizer, seeds, the state of callbacks, the curves."""
     words = words_of(store, "killed", "scheduled", "with_state", "--epochs", "6", "--json")
@@ -493,6 +496,7 @@ def test_the_native_loop_does_not_begin_with_a_run_of_keras(headrace, store, job
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_damaged_records_are_left_out_and_counted_as_in_the_native_loop(headrace, store, tmp_path):
     headrace("cp", "--recursive", f"file://{store}/data", f"file://{tmp_path}/data")
     shard = sorted((tmp_path / "data").glob("train-*"))[0]
@@ -515,6 +519,7 @@ def test_damaged_records_are_left_out_and_counted_as_in_the_native_loop(headrace
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_one_loop_overwrites_what_another_left(headrace, store, tmp_path):
     run = tmp_path / "run"
     for loop, suffix in (("keras", ".npz"), ("native", ".index"), ("keras", ".npz")):

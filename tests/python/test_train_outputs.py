@@ -105,6 +105,7 @@ def keras_model(folder: pathlib.Path) -> keras.Model:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_checkpoint_is_read_by_tensorflow(job):
     described = json.loads((job / "run" / "model" / "model.json").read_text())
     steps = [epoch["step"] for epoch in answer(job, "train")["history"]]

@@ -128,6 +128,7 @@ def test_vectors_are_those_of_the_package(texts, encode, reference, request):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_vectors_have_the_same_bits_however_they_are_computed(encode, snippets, multilingual):
     texts = snippets[:30] + multilingual[::10] + ODD_TEXTS
     expected = encode(texts).tobytes()
