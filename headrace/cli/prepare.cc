@@ -48,7 +48,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   }
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
-    HEADRACE_CHECK(recorder.add_input(input));
+    HEADRACE_CHECK(recorder.add_input("input", input));
     const auto start = std::chrono::steady_clock::now();
     HEADRACE_TRY(
         const PrepareResult result,
@@ -58,7 +58,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
       end.versions["encoder"] = concat(name, " ", digest);
     end.counts = result.attributes.counts;
     end.counts["shards"] = result.shards;
-    HEADRACE_CHECK(recorder.add_output(output));
+    HEADRACE_CHECK(recorder.add_output("dataset", output));
     show_prepared(context.console, output, result, seconds.count());
     return {};
   });

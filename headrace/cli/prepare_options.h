@@ -154,6 +154,7 @@ inline constexpr Option kPrepareOptions[] = {
      .type = OptionType::kFlag,
      .sentence = "Start anew, and remove what Headrace wrote to TO before once FROM has been read."},
     kTrackOption,
+    kRunIdOption,
 };
 
 /// \error kInvalidArgument  a value that no single row of the table can tell to be wrong

@@ -15,7 +15,10 @@ using nlohmann::json;
 
 constexpr std::string_view kStartFormat = "headrace.run.start";
 constexpr std::string_view kEndFormat = "headrace.run.end";
-constexpr int kVersion = 1;
+constexpr std::string_view kInputFormat = "headrace.run.input";
+constexpr std::string_view kOutputFormat = "headrace.run.output";
+constexpr std::string_view kSeriesFormat = "headrace.run.series";
+constexpr int kVersion = 2;
 
 void redact_texts(json& value) {
   if (value.is_string()) value = redact_secrets(value.get<std::string>());
@@ -59,27 +62,56 @@ Result<T> parse_guarded(const Parse& parse) {
   }
 }
 
-json artifacts_to_json(const std::vector<Artifact>& artifacts) {
+json artifact_to_json(const Artifact& artifact) {
+  return {{"name", artifact.name},
+          {"url", artifact.url},
+          {"kind", artifact.kind},
+          {"version", artifact.version},
+          {"manifest", artifact.manifest},
+          {"digest", artifact.digest},
+          {"size_bytes", artifact.size_bytes}};
+}
+
+Artifact artifact_from_json(const json& from) {
+  return {.url = from.at("url").get<std::string>(),
+          .kind = from.at("kind").get<std::string>(),
+          .version = from.at("version").get<std::string>(),
+          .manifest = from.at("manifest").get<std::uint64_t>(),
+          .digest = from.at("digest").get<std::string>(),
+          .size_bytes = from.at("size_bytes").get<std::uint64_t>(),
+          .name = from.value("name", std::string())};
+}
+
+json series_to_json(const RunSeries& series) {
+  return {{"name", series.name}, {"url", series.url}, {"kind", series.kind}};
+}
+
+RunSeries series_from_json(const json& from) {
+  return {from.at("name").get<std::string>(), from.at("url").get<std::string>(),
+          from.at("kind").get<std::string>()};
+}
+
+template <typename Item>
+json list_to_json(const std::vector<Item>& items, json (*to_json)(const Item&)) {
   json out = json::array();
-  for (const Artifact& artifact : artifacts) {
-    out.push_back({{"url", artifact.url},
-                   {"kind", artifact.kind},
-                   {"version", artifact.version},
-                   {"manifest", artifact.manifest},
-                   {"digest", artifact.digest},
-                   {"size_bytes", artifact.size_bytes}});
-  }
+  for (const Item& item : items) out.push_back(to_json(item));
   return out;
 }
 
-std::vector<Artifact> artifacts_from_json(const json& from) {
-  std::vector<Artifact> out;
-  for (const json& artifact : from) {
-    out.push_back({artifact.at("url").get<std::string>(), artifact.at("kind").get<std::string>(),
-                   artifact.at("version").get<std::string>(), artifact.at("manifest").get<std::uint64_t>(),
-                   artifact.at("digest").get<std::string>(), artifact.at("size_bytes").get<std::uint64_t>()});
-  }
+template <typename Item>
+std::vector<Item> list_from_json(const json& from, Item (*from_json)(const json&)) {
+  std::vector<Item> out;
+  for (const json& item : from) out.push_back(from_json(item));
   return out;
+}
+
+std::string seal_artifact(std::string_view id, const Artifact& artifact, std::string_view format) {
+  return seal({{"artifact", artifact_to_json(artifact)}}, format, id);
+}
+
+Result<Artifact> unseal_artifact(BytesView data, std::string_view format) {
+  HEADRACE_TRY(const json from, unseal(data, format));
+  return parse_guarded<Artifact>([&] { return artifact_from_json(from.at("artifact")); });
 }
 
 RunStatus status_from_name(std::string_view name) {
@@ -105,7 +137,8 @@ std::string_view run_status_name(RunStatus status) {
 
 std::vector<Artifact> RunRecord::inputs() const {
   std::vector<Artifact> out = start.inputs;
-  if (end) out.insert(out.end(), end->inputs.begin(), end->inputs.end());
+  const std::vector<Artifact>& later = end ? end->inputs : so_far.inputs;
+  out.insert(out.end(), later.begin(), later.end());
   return out;
 }
 
@@ -116,7 +149,8 @@ std::map<std::string, std::string> RunRecord::versions() const {
 }
 
 std::vector<Artifact> RunRecord::outputs() const {
-  if (end && !end->outputs.empty()) return end->outputs;
+  const std::vector<Artifact>& recorded = end ? end->outputs : so_far.outputs;
+  if (!recorded.empty()) return recorded;
   const bool may_have_written = status() == RunStatus::kUnfinished || status() == RunStatus::kStopped;
   if (!may_have_written || start.output.empty()) return {};
   return {{.url = start.output, .kind = "folder"}};
@@ -132,10 +166,13 @@ std::string serialize_run_start(std::string_view id, const RunStart& start) {
                {"parameters", std::move(parameters)},
                {"versions", start.versions},
                {"host", start.host},
-               {"inputs", artifacts_to_json(start.inputs)},
+               {"inputs", list_to_json(start.inputs, artifact_to_json)},
                {"output", start.output},
                {"started", start.started},
-               {"resumed_from", start.resumed_from}},
+               {"resumed_from", start.resumed_from},
+               {"rank", start.rank},
+               {"ranks", start.ranks},
+               {"remarks", start.remarks}},
               kStartFormat, id);
 }
 
@@ -144,14 +181,36 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end) {
   for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json<json>(number);
   return seal({{"status", run_status_name(end.status)},
                {"error", end.error},
-               {"inputs", artifacts_to_json(end.inputs)},
-               {"outputs", artifacts_to_json(end.outputs)},
+               {"inputs", list_to_json(end.inputs, artifact_to_json)},
+               {"outputs", list_to_json(end.outputs, artifact_to_json)},
+               {"series", list_to_json(end.series, series_to_json)},
                {"metrics", std::move(metrics)},
                {"counts", end.counts},
                {"versions", end.versions},
                {"ended", end.ended},
                {"seconds", number_to_json<json>(end.seconds)}},
               kEndFormat, id);
+}
+
+std::string serialize_run_input(std::string_view id, const Artifact& input) {
+  return seal_artifact(id, input, kInputFormat);
+}
+
+std::string serialize_run_output(std::string_view id, const Artifact& output) {
+  return seal_artifact(id, output, kOutputFormat);
+}
+
+std::string serialize_run_series(std::string_view id, const RunSeries& series) {
+  return seal({{"series", series_to_json(series)}}, kSeriesFormat, id);
+}
+
+Result<Artifact> parse_run_input(BytesView data) { return unseal_artifact(data, kInputFormat); }
+
+Result<Artifact> parse_run_output(BytesView data) { return unseal_artifact(data, kOutputFormat); }
+
+Result<RunSeries> parse_run_series(BytesView data) {
+  HEADRACE_TRY(const json from, unseal(data, kSeriesFormat));
+  return parse_guarded<RunSeries>([&] { return series_from_json(from.at("series")); });
 }
 
 Result<RunStart> parse_run_start(BytesView data) {
@@ -163,10 +222,13 @@ Result<RunStart> parse_run_start(BytesView data) {
                     .parameters = from.at("parameters").get<Texts>(),
                     .versions = from.at("versions").get<Texts>(),
                     .host = from.at("host").get<Texts>(),
-                    .inputs = artifacts_from_json(from.at("inputs")),
+                    .inputs = list_from_json(from.at("inputs"), artifact_from_json),
                     .output = from.at("output").get<std::string>(),
                     .started = from.at("started").get<std::string>(),
-                    .resumed_from = from.at("resumed_from").get<std::string>()};
+                    .resumed_from = from.at("resumed_from").get<std::string>(),
+                    .rank = from.value("rank", std::uint64_t{0}),
+                    .ranks = from.value("ranks", std::uint64_t{1}),
+                    .remarks = from.value("remarks", std::vector<std::string>())};
   });
 }
 
@@ -175,12 +237,13 @@ Result<RunEnd> parse_run_end(BytesView data) {
   return parse_guarded<RunEnd>([&] {
     RunEnd end = {.status = status_from_name(from.at("status").get<std::string>()),
                   .error = from.at("error").get<std::string>(),
-                  .inputs = artifacts_from_json(from.at("inputs")),
-                  .outputs = artifacts_from_json(from.at("outputs")),
+                  .inputs = list_from_json(from.at("inputs"), artifact_from_json),
+                  .outputs = list_from_json(from.at("outputs"), artifact_from_json),
                   .counts = from.at("counts").get<std::map<std::string, std::uint64_t>>(),
                   .versions = from.at("versions").get<std::map<std::string, std::string>>(),
                   .ended = from.at("ended").get<std::string>(),
-                  .seconds = number_from_json(from.at("seconds"))};
+                  .seconds = number_from_json(from.at("seconds")),
+                  .series = list_from_json(from.value("series", json::array()), series_from_json)};
     for (const auto& [name, number] : from.at("metrics").items())
       end.metrics[name] = number_from_json(number);
     return end;
