@@ -73,12 +73,6 @@ inline constexpr Option kTrackOption = {
         "Folder whose _headrace/runs/ gets the record of this run. Without it: the nearest folder "
         "above the output that has such records, else the bucket, or the folder the output lies in."};
 
-/// For stages: the id of the run; see there, too.
-inline constexpr Option kRunIdOption = {
-    .name = "run-id",
-    .unit = "ID",
-    .sentence = "Id of the run: the same for a job that is started again. Without it: a new one."};
-
 /// Every command, in the order of the help text.
 std::span<const Command* const> all_commands();
 

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "headrace/base/text.h"
-#include "headrace/engine/tensorflow/tensorflow.h"
 
 namespace headrace {
 namespace {
@@ -35,6 +34,13 @@ std::string instruction_sets() {
     if (std::ranges::find(has, name) != has.end()) text += concat(text.empty() ? "" : " ", name);
   }
   return text.empty() ? "unknown" : text;
+}
+
+// Which kernels TensorFlow takes where it has several: it is loaded with oneDNN's on (set_tensorflow_environment).
+std::string tensorflow_kernels(const Environment& environment) {
+  auto most = environment.get("ONEDNN_MAX_CPU_ISA");
+  if (!most) most = environment.get("DNNL_MAX_CPU_ISA");
+  return most ? concat("oneDNN, at most ", *most) : "oneDNN";
 }
 
 std::map<std::string, std::string> describe_host(const Environment& environment) {

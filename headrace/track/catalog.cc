@@ -150,6 +150,8 @@ Result<bool> has_catalog(const Location& root, const CallOptions& call) {
 Result<std::size_t> repair_catalog(const Location& root, const CallOptions& call) {
   std::set<std::string> missing;  // keys of entries, without the root's
   HEADRACE_TRY(const RunList records, list_runs(root, kMostRuns, call));
+  if (records.runs.empty() && records.damaged.empty())
+    return Error{Code::kNotFound, concat("no runs are recorded below ", root.describe())};
   for (const RunRecord& run : records.runs) {
     for (const RunPart& part : run.parts) {
       if (part.name.empty()) continue;  // of version 1, which has no catalog

@@ -33,9 +33,9 @@ struct Lineage {
   LineageNode downstream;
 };
 
-/// `url` is normalised, as Url::text() gives it. Artifacts match by URL: a run that wrote to a folder made what
-/// lies in it. Where a reader recorded the digest of a manifest, the run that published this digest is the one
-/// that counts; else the latest one that finished before the reader started.
+/// `url` is normalised, as Url::text() gives it. Artifacts match by URL: a run that wrote to a folder made
+/// what lies in it. Where a reader recorded the digest of a manifest, the run that published this digest is
+/// the one that counts; else the latest one that finished before the reader started.
 /// \error of the stores
 Result<Lineage> lineage_of(std::string_view url, RunPool& runs);
 

@@ -52,8 +52,8 @@ class RunRecorder {
  public:
   /// Creates the part's `start` object. `start` needs command, command_line and parameters; versions and host
   /// as far as known; inputs as far as known. `output`, `started`, `rank`, `ranks`, `resumed_from` and
-  /// `remarks` are filled in here. Takes a number of requests that does not depend on how many runs there are,
-  /// but for those of version 1, of which the last 256 are read if there is no entry of the output.
+  /// `remarks` are filled in here. Takes a number of requests that does not depend on how many runs there
+  /// are, but for those of version 1, of which the last 256 are read if there is no entry of the output.
   /// \error kInvalidArgument     the run id breaks its grammar; several ranks without one
   /// \error kFailedPrecondition  the run of that id is of another command, or into another output
   static Result<RunRecorder> start(StoreRegistry& registry, const Location& output, RunStart start,

@@ -14,16 +14,16 @@
 
 namespace headrace {
 
-/// Holds those runs that were asked for, each once, and all of version 1. Roots are those that were added, and the
-/// tracking roots of every input that a run held here names, `kMaximumRoots` in all: what cannot be read below one of
-/// these becomes a remark. Not thread-safe. `registry` must outlive it.
+/// Holds those runs that were asked for, each once, and all of version 1. Roots are those that were added,
+/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all: what cannot be
+/// read below one of these becomes a remark. Not thread-safe. `registry` must outlive it.
 class RunPool {
  public:
   explicit RunPool(StoreRegistry& registry, CallOptions call = {})
       : registry_(registry), call_(std::move(call)) {}
 
-  /// Reads the runs of version 1 below `root`, and all of them where no catalog is. A root that is there already is
-  /// passed over.
+  /// Reads the runs of version 1 below `root`, and all of them where no catalog is. A root that is there
+  /// already is passed over.
   Status add(const Location& root);
   /// For tests and other sources of records.
   void add(RunRecord run) { runs_.push_back(std::move(run)); }

@@ -40,12 +40,6 @@ void set_tensorflow_environment() {
   tensorflow::allow_loading();
 }
 
-std::string tensorflow_kernels(const Environment& environment) {
-  auto most = environment.get("ONEDNN_MAX_CPU_ISA");
-  if (!most) most = environment.get("DNNL_MAX_CPU_ISA");
-  return most ? concat("oneDNN, at most ", *most) : "oneDNN";
-}
-
 Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment) {
   if (!path.empty()) return library_at(path, "the option given");
   if (const auto named = environment.get("HEADRACE_TENSORFLOW"))

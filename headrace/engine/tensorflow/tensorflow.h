@@ -17,10 +17,6 @@ namespace headrace {
 /// before any thread is started: setenv is not thread-safe. `open_tensorflow` refuses to work without it.
 void set_tensorflow_environment();
 
-/// Which kernels TensorFlow takes where it has several, and weights may depend on which: "oneDNN", or "oneDNN, at
-/// most AVX2" where ONEDNN_MAX_CPU_ISA (or DNNL_MAX_CPU_ISA) says so.
-std::string tensorflow_kernels(const Environment& environment);
-
 struct TensorFlowLibrary {
   std::string file;    // …/site-packages/tensorflow/libtensorflow_cc.so.2
   std::string folder;  // …/site-packages/tensorflow
