@@ -36,7 +36,7 @@ std::string instruction_sets() {
   return text.empty() ? "unknown" : text;
 }
 
-// Which kernels TensorFlow takes where it has several: it is loaded with oneDNN's on (set_tensorflow_environment).
+// The kernels of TensorFlow, which set_tensorflow_environment has load those of oneDNN.
 std::string tensorflow_kernels(const Environment& environment) {
   auto most = environment.get("ONEDNN_MAX_CPU_ISA");
   if (!most) most = environment.get("DNNL_MAX_CPU_ISA");

@@ -16,8 +16,9 @@ inline constexpr Option kRunIdOption = {
     .unit = "ID",
     .sentence = "Id of the run: the same for a job that is started again. Without it: a new one."};
 
-/// Starts the record (parameters are the option values; versions and host are filled in), warns of its remarks,
-/// runs `body`, and finishes the record with its outcome, also when it failed or was stopped. Returns the outcome.
+/// Starts the record (parameters are the option values; versions and host are filled in), warns of its
+/// remarks, runs `body`, and finishes the record with its outcome, also when it failed or was stopped.
+/// Returns the outcome.
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
                   const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body);
 
