@@ -20,6 +20,7 @@ LAYERS = [
     {"os"},
     {"net"},
     {"store"},
+    {"log"},
     {"record", "codec", "engine", "filesystem"},
     {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "statistics", "serve"},
