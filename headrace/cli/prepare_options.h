@@ -4,6 +4,7 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
+#include "headrace/cli/record_run.h"
 #include "headrace/prepare/prepare.h"
 #include "headrace/prepare/shared_plan.h"
 
