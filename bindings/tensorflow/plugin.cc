@@ -15,6 +15,7 @@
 #include "headrace/os/large_memory.h"
 #include "headrace/record/event.h"
 #include "headrace/record/tfrecord.h"
+#include "headrace/store/registry.h"
 
 namespace headrace::tensorflow {
 namespace {
