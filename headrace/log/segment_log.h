@@ -43,11 +43,11 @@ struct SegmentLogOptions {
 
 /// Thread-safe. `background` must outlive it.
 ///
-/// If the store cannot be reached, the log keeps what was appended, first in memory and then in the spool, and
-/// later flushes offer it again: an outage of the store does not end a training. A killed process loses what
-/// was not in the store, spool included; the segments that are there are whole. Segments are created only if
-/// absent. If two logs have one name, or a stalled process goes on after another took over, each writes under
-/// the next free number: nothing is overwritten and nothing is lost.
+/// If the store cannot be reached, the log keeps what was appended, first in memory and then in the spool,
+/// and later flushes offer it again: an outage of the store does not end a training. A killed process loses
+/// what was not in the store, spool included; the segments that are there are whole. Segments are created
+/// only if absent. If two logs have one name, or a stalled process goes on after another took over, each
+/// writes under the next free number: nothing is overwritten and nothing is lost.
 class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
  public:
   /// Shortest time from opening, or from one segment, to the next, however often `flush` is called.
