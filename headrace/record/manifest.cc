@@ -33,6 +33,10 @@ json part_to_json(const ManifestPart& part) {
   if (!part.index.empty()) out["index"] = part.index;
   for (const ShardBlock& block : part.blocks)
     out["blocks"].push_back({block.record_count, block.stored_bytes, block.stream_bytes});
+  if (!part.thousandths.records.empty()) {
+    out["thousandths"].push_back(part.thousandths.first);
+    for (const std::uint64_t records : part.thousandths.records) out["thousandths"].push_back(records);
+  }
   return out;
 }
 
@@ -101,6 +105,18 @@ bool blocks_agree(const ManifestPart& part) {
   return records_left == 0 && bytes_left == 0;
 }
 
+// False if they cannot be the shard's.
+bool thousandths_agree(const ManifestPart& part) {
+  const auto& [first, records] = part.thousandths;
+  if (records.empty() || records.size() > kThousandths || first > kThousandths - records.size()) return false;
+  std::uint64_t left = part.records.value_or(0);
+  for (const std::uint64_t count : records) {
+    if (count > left) return false;
+    left -= count;
+  }
+  return left == 0 && records.front() > 0 && records.back() > 0;
+}
+
 ManifestPart part_from_json(const json& from, PartSums& sums) {
   ManifestPart part;
   part.key = key_from_json(from.at("key"));
@@ -124,6 +140,15 @@ ManifestPart part_from_json(const json& from, PartSums& sums) {
     throw std::invalid_argument(
         concat("the blocks of ", part.key, " do not make up its records and its size"));
   }
+  if (!from.contains("thousandths")) return part;
+  for (const json& count : from.at("thousandths"))
+    part.thousandths.records.push_back(number(count, "a thousandth"));
+  if (!part.thousandths.records.empty()) {
+    part.thousandths.first = part.thousandths.records.front();
+    part.thousandths.records.erase(part.thousandths.records.begin());
+  }
+  if (!thousandths_agree(part))
+    throw std::invalid_argument(concat("the thousandths of ", part.key, " do not make up its records"));
   return part;
 }
 
@@ -194,8 +219,8 @@ Result<Manifest> parse_manifest(BytesView data) {
     if (version == 0) throw std::invalid_argument("version is 0; the first is 1");
     if (version > kManifestVersion) {
       return Error{Code::kUnimplemented,
-                   concat("the manifest has version ", version, "; this Headrace reads up to ", kManifestVersion,
-                          ": install a newer one")};
+                   concat("the manifest has version ", version, "; this Headrace reads up to ",
+                          kManifestVersion, ": install a newer one")};
     }
     if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,

@@ -21,6 +21,13 @@ inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
 /// Larger manifests are refused.
 inline constexpr std::uint64_t kManifestLimitBytes = 256 << 20;
 
+/// Of a shard: how many records of each thousandth of the order it has, front to back: docs/formats/order.md.
+struct ShardThousandths {
+  std::uint64_t first = 0;
+  std::vector<std::uint64_t> records{};  // of thousandths first, first + 1, …; empty: not known
+};
+inline constexpr std::uint64_t kThousandths = 1000;
+
 struct ManifestPart {
   std::string key;  // relative to the published folder; of a parsed part: as base/key.h says
   std::uint64_t size_bytes = 0;
@@ -30,6 +37,7 @@ struct ManifestPart {
   std::optional<std::uint64_t> records{};
   std::string index;                 // of a shard: key of its index; else empty
   std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and `size_bytes`
+  ShardThousandths thousandths{};    // of a shard; parsed ones make up `records`, and end by 1,000
 };
 
 struct Manifest {

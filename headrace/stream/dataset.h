@@ -12,6 +12,7 @@
 #include "headrace/record/index.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
+#include "headrace/stream/data_order.h"
 #include "headrace/stream/order.h"
 
 namespace headrace {
@@ -95,6 +96,9 @@ class Dataset {
   std::uint64_t record_count() const { return record_count_; }
   const std::vector<DatasetShard>& shards() const { return shards_; }
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
+
+  /// Cost: O(shards). \param version  as DataOrder has it
+  DataOrder order(int version) const;
 
   /// Where each record of a shard lies. Of a published shard: read from the store, and where that is of no
   /// use, made anew from the shard; then `remark` says so. Cost: one request; memory: 8 bytes a record.

@@ -41,6 +41,10 @@ struct LoaderOptions {
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
+  /// Equal parts of a batch that no two ranks share; 0: as many as it has rows.
+  std::uint64_t micro_shards = 0;
+  /// Of docs/formats/order.md. For states and runs that began by an older one: order_version_of.
+  int order_version = kOrderVersion;
   /// Where to start: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;
   std::uint64_t first_batch = 0;

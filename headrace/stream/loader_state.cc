@@ -1,6 +1,7 @@
 #include "headrace/stream/loader_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/digest.h"
@@ -35,12 +36,17 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
 
 // What of a state must be the same, but for the data.
 json document_of(const LoaderOptions& options) {
-  return {{"order", kOrderVersion},
-          {"seed", options.seed},
-          {"batch_size", options.batch_size},
-          {"mode", shuffle_mode_name(options.shuffle)},
-          {"window_bytes", options.window_bytes},
-          {"drop_remainder", options.drop_remainder}};
+  return {{"order", options.order_version},       {"seed", options.seed},
+          {"batch_size", options.batch_size},     {"mode", shuffle_mode_name(options.shuffle)},
+          {"window_bytes", options.window_bytes}, {"drop_remainder", options.drop_remainder}};
+}
+
+// Of a state without one: the newest.
+int stored_order_version(const json& state) {
+  if (!state.is_object() || !state.contains("order") || !state["order"].is_number_unsigned())
+    return kOrderVersion;
+  const auto version = state["order"].get<std::uint64_t>();
+  return std::in_range<int>(version) ? static_cast<int>(version) : std::numeric_limits<int>::max();
 }
 
 // For people: the same data may lie elsewhere.
@@ -51,6 +57,27 @@ std::string describe(const std::vector<LoaderSource>& sources) {
   if (place.size() > kPlaceBytes) place = "…" + place.substr(place.size() - kPlaceBytes);
   if (sources.size() > 1) place += concat(" and ", sources.size() - 1, " more");
   return replace_invalid_utf8(concat(records, " records of ", place)).text;
+}
+
+// Whether a state of `version` continues as the same order. Versions differ in data-set order alone.
+bool is_same_order(const std::vector<LoaderSource>& sources, const LoaderOptions& options, int version) {
+  if (version == options.order_version) return true;
+  if (version < 1 || version > kOrderVersion) return false;
+  return std::ranges::all_of(sources, [&](const LoaderSource& source) {
+    return source.dataset->order(version).is_same(source.dataset->order(options.order_version));
+  });
+}
+
+Error other_order(int version, const LoaderOptions& options) {
+  if (version < 1 || version > kOrderVersion) {
+    return {Code::kUnimplemented, concat("the loader's state is of version ", version,
+                                         " of the order; this Headrace knows 1 … ", kOrderVersion)};
+  }
+  return {
+      Code::kFailedPrecondition,
+      concat("the loader's state is of version ", version, " of the order, the loader of version ",
+             options.order_version, "; they differ for these data: make the loader with that state, or with ",
+             "order=", version)};
 }
 
 Error other_data(const json& stored, const std::vector<LoaderSource>& sources) {
@@ -75,11 +102,18 @@ std::vector<std::uint64_t> integer_weights(const std::vector<LoaderSource>& sour
   return mixture_weights(weights);
 }
 
+int order_version_of(std::string_view state) {
+  return stored_order_version(check_json_depth(state) ? json::parse(state, nullptr, false) : json());
+}
+
 BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
   const std::vector<std::uint64_t> weights = integer_weights(sources);
   std::vector<BatchPlan::Source> parts;
   for (std::size_t s = 0; s < sources.size(); ++s) parts.push_back({count_of(sources[s]), weights[s]});
-  return {std::move(parts), options.batch_size, options.drop_remainder, options.rank, options.world_size};
+  return {std::move(parts),
+          options.batch_size,
+          options.drop_remainder,
+          {options.rank, options.world_size, options.micro_shards}};
 }
 
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
@@ -99,7 +133,10 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
       !document.contains("batch") || !document["batch"].is_number_unsigned()) {
     return Error{Code::kDataLoss, "the loader's state is damaged"};
   }
-  const json expected = document_of(options);
+  const int version = stored_order_version(document);
+  if (!is_same_order(sources, options, version)) return other_order(version, options);
+  json expected = document_of(options);
+  expected.erase("order");
   for (const auto& [name, value] : expected.items()) {
     const json stored = document.value(name, json());
     if (stored == value) continue;
@@ -111,6 +148,7 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
                                 document["batch"].get<std::uint64_t>()};
   const bool has_batches =
       options.rank < options.world_size && options.world_size <= options.batch_size &&
+      (options.micro_shards == 0 || options.micro_shards <= options.batch_size) &&
       std::ranges::all_of(sources, [](const LoaderSource& source) { return count_of(source) > 0; });
   if (!has_batches) return position;  // the loader will not be made
   const std::uint64_t batches = batch_plan_of(sources, options).batches_per_epoch();

@@ -31,6 +31,7 @@ struct TrainRun {
   std::shared_ptr<const Dataset> dataset{};
   std::uint64_t features_width = 0;
   std::uint64_t labels_width = 0;
+  int order_version = kOrderVersion;  // that of when the run was begun
   RecordRange train_range{};
   RecordRange validation_range{};
   Configuration configuration{};

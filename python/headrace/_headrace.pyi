@@ -63,6 +63,9 @@ class Dataset:
     def shards(self) -> list[tuple[str, int]]:
         """URL, records."""
 
+    def first_held_out(self, share: float) -> int:
+        """The first record of the validation part, which is all from there on."""
+
     @property
     def url(self) -> str: ...
     @property
@@ -76,6 +79,10 @@ class Dataset:
     @property
     def remarks(self) -> list[str]: ...
     def __len__(self) -> int: ...
+
+ORDER_VERSION: int
+
+def order_version_of(state: bytes) -> int: ...
 
 class Loader:
     def __init__(
@@ -93,6 +100,8 @@ class Loader:
         drop_remainder: bool,
         rank: int,
         world_size: int,
+        micro_shards: int,
+        order_version: int,
         on_corrupt: str,
         threads: int,
         memory_budget_bytes: int,

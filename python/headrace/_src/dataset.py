@@ -183,8 +183,9 @@ class Dataset:
     def part(self, begin: int = 0, end: int | None = None) -> Dataset:
         """Records `begin` to `end`, in this data set's order, as one of their own; nothing is opened anew.
 
-        Data sets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample:
-        `data.part(0, 900)` to train on, `data.part(900)` to validate on.
+        Data sets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample,
+        also where something was appended: `data.part(0, 900)` is one of 900 records. To train and validate, see
+        `hold_out`.
 
         Args:
             begin, end: counted from 0, without `end` itself; None: up to the last record. Negative ones are
@@ -203,6 +204,31 @@ class Dataset:
         part._range = (offset + first, offset + last)
         return part
 
+    def hold_out(self, share: float) -> tuple[Dataset, Dataset]:
+        """What to train on, and a random `share` of the records to validate on: those that `headrace train
+        --validation` takes.
+
+        Of a data set that `headrace prepare` published, which is which depends on the records' ids alone:
+        after `--append`, all records that were held out still are, and no others of the earlier ones.
+
+        Args:
+            share: above 0 and below 1; rounded up to a thousandth.
+
+        Raises:
+            InvalidArgumentError: this is a part already, or one of the two has no records.
+        """
+        if self._range:
+            raise InvalidArgumentError("hold_out is of a whole data set, this is a part of one")
+        if not isinstance(share, numbers.Real) or not 0 < share < 1:
+            raise InvalidArgumentError(f"share is {share!r}; it is a number above 0 and below 1")
+        first = self._native.first_held_out(float(share))
+        if not 0 < first < len(self):
+            raise InvalidArgumentError(
+                f"holding out {share} of {len(self)} records leaves {first} to train on: by the hashes of their "
+                "ids, one of the two parts is empty"
+            )
+        return self.part(0, first), self.part(first)
+
     def _source(self, share: float) -> tuple[_headrace.Dataset, float, tuple[int, int] | None]:
         return self._native, share, self._range
 
@@ -219,6 +245,7 @@ class Dataset:
         drop_remainder: bool | str = False,
         rank: int = 0,
         world_size: int = 1,
+        micro_shards: int | None = None,
         memory_budget: int | str = "1GiB",
         on_corrupt: str | None = None,
         weights: str = "weight",
@@ -226,11 +253,12 @@ class Dataset:
         headspace: bool = False,
         trace: bool = False,
         state: bytes | None = None,
+        order: int | None = None,
     ) -> Loader:
         """Batches of this data set, in an order that is a function of `seed`, read ahead by native threads.
 
         Args:
-            batch_size: rows of a global batch; rank r of W gets rows r·B/W to (r+1)·B/W of it.
+            batch_size: rows of a global batch, B; rank r of W gets rows r·B/W to (r+1)·B/W of it.
             columns: name → `hr.float32[512]`, `hr.image(150, 150)`, …; or names alone; None: all of `schema`.
             augment: what is done to images at random, one after the other: `[hr.flip(), hr.crop(128, 128)]`.
             seed: decides the order, with the epoch and nothing else.
@@ -242,6 +270,8 @@ class Dataset:
             drop_remainder: what becomes of the records that do not fill the last batch of an epoch. False:
                 that batch is short; True: they are left out; "pad": it is filled up by rows of weight 0.
             rank, world_size: this process among those that share the global batches.
+            micro_shards: equal parts of a batch, M, of which each rank gets whole ones: r·M/W to (r+1)·M/W.
+                So what is summed over each is the same at any world size. None: each row is one.
             memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
                 for the rest of its block; None: as the data set was opened. The logger "headrace" is told.
@@ -250,6 +280,8 @@ class Dataset:
             threads: that read and decode; 0: as many as are of use. trace: keep what `Loader.trace` tells.
             headspace: give the first batch again and again, as if reading cost nothing.
             state: of `Loader.state`: continue there, on any rank and at any world size.
+            order: version of the order (docs/formats/order.md); None: that of `state`, or else the newest.
+                Only states of data sets that were appended to, given otherwise than as `state`, need it.
 
         Raises:
             InvalidArgumentError: a column that is not in the data, or not so; rank ≥ world_size; and so on.
@@ -268,6 +300,7 @@ class Dataset:
             drop_remainder=drop_remainder,
             rank=rank,
             world_size=world_size,
+            micro_shards=micro_shards,
             memory_budget=memory_budget,
             on_corrupt=self.on_corrupt if on_corrupt is None else on_corrupt,
             weights=weights,
@@ -275,6 +308,7 @@ class Dataset:
             headspace=headspace,
             trace=trace,
             state=state,
+            order=order,
         )
 
     def __reduce__(self):

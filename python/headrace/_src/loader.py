@@ -73,6 +73,7 @@ class LoaderOptions(TypedDict, total=False):
     drop_remainder: bool | str
     rank: int
     world_size: int
+    micro_shards: int | None
     memory_budget: int | str
     on_corrupt: str | None
     weights: str
@@ -80,6 +81,7 @@ class LoaderOptions(TypedDict, total=False):
     headspace: bool
     trace: bool
     state: bytes | None
+    order: int | None
 
 
 def make_loader(
@@ -95,6 +97,7 @@ def make_loader(
     drop_remainder: bool | str = False,
     rank: int = 0,
     world_size: int = 1,
+    micro_shards: int | None = None,
     memory_budget: int | str = "1GiB",
     on_corrupt: str,
     weights: str = "weight",
@@ -102,6 +105,7 @@ def make_loader(
     headspace: bool = False,
     trace: bool = False,
     state: bytes | None = None,
+    order: int | None = None,
 ) -> Loader:
     """`Dataset.loader` and `mix`, whose arguments these are."""
     drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
@@ -121,6 +125,9 @@ def make_loader(
         raise InvalidArgumentError(
             f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
         )
+    state = None if state is None else checked.state("state", state)
+    if order is None:
+        order = _headrace.ORDER_VERSION if state is None else _headrace.order_version_of(state)
     epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
     stored = {name: column.stored for name, column in columns.items()}
     arguments = {
@@ -135,13 +142,14 @@ def make_loader(
         "drop_remainder": drop_remainder is True,
         "rank": checked.integer("rank", rank),
         "world_size": checked.integer("world_size", world_size, least=1),
+        "micro_shards": 0 if micro_shards is None else checked.integer("micro_shards", micro_shards, least=1),
+        "order_version": checked.integer("order", order, least=1, most=_headrace.ORDER_VERSION),
         "on_corrupt": on_corrupt,
         "threads": checked.integer("threads", threads, most=1024),
         "memory_budget_bytes": checked.size_bytes("memory_budget", memory_budget),
         "headspace": checked.choice("headspace", headspace, (True, False)),
         "trace": checked.choice("trace", trace, (True, False)),
     }
-    state = None if state is None else checked.state("state", state)
     shapes = {name: row_shape(column, augment) for name, column in columns.items()}
     loader = Loader(columns, shapes, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
@@ -261,8 +269,9 @@ class Loader:
     @property
     def rows(self) -> int:
         """Rows of this rank's part of a full batch."""
-        b, r, w = self.batch_size, self._arguments["rank"], self._arguments["world_size"]
-        return (r + 1) * b // w - r * b // w
+        r, w = self._arguments["rank"], self._arguments["world_size"]
+        m = self._arguments["micro_shards"] or self.batch_size
+        return ((r + 1) * m // w - r * m // w) * (self.batch_size // m)
 
     @property
     def rank(self) -> int:
