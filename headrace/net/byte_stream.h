@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A connection's bytes, plain or encrypted, without waiting. Internal to the HTTP client.
+/// \file A connection's bytes, plain or encrypted, without waiting.
 
 #include <memory>
 #include <string_view>

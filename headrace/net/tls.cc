@@ -23,6 +23,8 @@ constexpr std::array<const char*, 4> kSystemAuthorities = {"/etc/ssl/certs/ca-ce
 
 std::string tls_message() {
   const unsigned long code = ERR_peek_last_error();
+  if (ERR_GET_REASON(code) == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
+    return "the server wants a client's certificate";
   const char* reason = ERR_reason_error_string(code);
   return reason != nullptr ? reason : "connection closed";
 }
@@ -130,6 +132,53 @@ bool is_address(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
+// Otherwise OpenSSL asks the terminal.
+int give_password(char* target, int size, int, void* password) {
+  const auto& text = *static_cast<const std::string*>(password);
+  if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
+  std::ranges::copy(text, target);
+  return static_cast<int>(text.size());
+}
+
+Status take_client_certificate(SSL_CTX* context, const TlsOptions& options) {
+  if (options.certificate_file.empty()) {
+    if (options.key_file.empty()) return {};
+    return Error{Code::kFailedPrecondition,
+                 concat("a client's key without its certificate: ", options.key_file)};
+  }
+  if (SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1) {
+    return Error{Code::kFailedPrecondition, concat("cannot read the client's certificate (PEM) from ",
+                                                   options.certificate_file, ": ", tls_message())};
+  }
+  const std::string& key_file = options.key_file.empty() ? options.certificate_file : options.key_file;
+  std::string password = options.key_password;
+  SSL_CTX_set_default_passwd_cb(context, give_password);
+  SSL_CTX_set_default_passwd_cb_userdata(context, &password);
+  const bool taken = SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) == 1;
+  SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
+  OPENSSL_cleanse(password.data(), password.size());
+  if (taken) return {};
+  return Error{
+      Code::kFailedPrecondition,
+      concat("cannot take the key (PEM) of the client's certificate ", options.certificate_file, " from ",
+             key_file, ": ", tls_message(), "; is it this one's, and its password right?")};
+}
+
+Status take_authorities(SSL_CTX* context, const std::string& ca_file) {
+  if (!ca_file.empty()) {
+    if (SSL_CTX_load_verify_file(context, ca_file.c_str()) == 1) return {};
+    return Error{Code::kFailedPrecondition,
+                 concat("cannot read certificate authorities (PEM) from ", ca_file, ": ", tls_message())};
+  }
+  const bool found = std::ranges::any_of(kSystemAuthorities, [&](const char* file) {
+    return ::access(file, R_OK) == 0 && SSL_CTX_load_verify_file(context, file) == 1;
+  });
+  if (found) return {};
+  return Error{
+      Code::kFailedPrecondition,
+      "this machine has no certificate authorities to trust; install ca-certificates or name a CA file"};
+}
+
 }  // namespace
 
 struct TlsContext::State {
@@ -151,23 +200,9 @@ Result<std::unique_ptr<TlsContext>> TlsContext::create(const TlsOptions& options
   SSL_CTX_set_min_proto_version(state->context, TLS1_2_VERSION);
   SSL_CTX_set_mode(state->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_clear_mode(state->context, SSL_MODE_AUTO_RETRY);
-  if (!options.verify) {
-    SSL_CTX_set_verify(state->context, SSL_VERIFY_NONE, nullptr);
-    return std::unique_ptr<TlsContext>(new TlsContext(std::move(state)));
-  }
-  SSL_CTX_set_verify(state->context, SSL_VERIFY_PEER, nullptr);
-  if (!options.ca_file.empty()) {
-    if (SSL_CTX_load_verify_file(state->context, options.ca_file.c_str()) != 1) {
-      return Error{Code::kFailedPrecondition, concat("cannot read certificate authorities (PEM) from ",
-                                                     options.ca_file, ": ", tls_message())};
-    }
-  } else if (std::ranges::none_of(kSystemAuthorities, [&](const char* file) {
-               return ::access(file, R_OK) == 0 && SSL_CTX_load_verify_file(state->context, file) == 1;
-             })) {
-    return Error{
-        Code::kFailedPrecondition,
-        "this machine has no certificate authorities to trust; install ca-certificates or name a CA file"};
-  }
+  SSL_CTX_set_verify(state->context, options.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+  if (options.verify) HEADRACE_CHECK(take_authorities(state->context, options.ca_file));
+  HEADRACE_CHECK(take_client_certificate(state->context, options));
   return std::unique_ptr<TlsContext>(new TlsContext(std::move(state)));
 }
 

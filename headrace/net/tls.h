@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file TLS for the HTTP client, by OpenSSL: version 1.2 or later, certificate and host name checked.
+/// \file TLS of clients, by OpenSSL: version 1.2 or later, certificate and host name checked.
 
 #include <memory>
 #include <string>
@@ -15,12 +15,20 @@ struct TlsOptions {
   bool verify = true;
   /// PEM file of certificate authorities to trust instead of the system's.
   std::string ca_file;
+  /// PEM file of the certificate that this client shows to servers that ask for one, then of those between it
+  /// and an authority; empty: none is shown.
+  std::string certificate_file{};
+  /// PEM file of the key of that certificate; empty: the key is in `certificate_file`, too.
+  std::string key_file{};
+  /// Of the key; a secret. Empty: the key is not encrypted.
+  std::string key_password{};
 };
 
 /// What all connections with the same options share. Thread-safe.
 class TlsContext {
  public:
-  /// \error kFailedPrecondition  `ca_file`, or every place where systems keep theirs, cannot be read
+  /// \error kFailedPrecondition  `ca_file`, or every place where systems keep theirs, cannot be read; or
+  ///                             the client's certificate or key cannot, or the two do not belong together
   static Result<std::unique_ptr<TlsContext>> create(const TlsOptions& options);
   ~TlsContext();
 

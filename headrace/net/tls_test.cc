@@ -2,36 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
-#include "headrace/base/environment.h"
-#include "headrace/base/text.h"
 #include "headrace/net/http/http_client.h"
 #include "headrace/net/http/http_test_server.h"
+#include "headrace/net/temporary_file_test.h"
 
 namespace headrace {
 namespace {
 
 using testing::HasSubstr;
-
-// A file that is gone with the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content)
-      : path_(testing::TempDir() + "headrace-" + hex64(random_name_bits())) {
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    EXPECT_EQ(std::fwrite(content.data(), 1, content.size(), file), content.size());
-    std::fclose(file);
-  }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 TestHttpReply echo(const TestHttpRequest& request) { return test_reply(200, request.body); }
 
@@ -118,6 +99,62 @@ TEST(Tls, NamesAnAuthorityFileItCannotRead) {
     EXPECT_EQ(response.error().code, Code::kFailedPrecondition);
     EXPECT_THAT(response.error().message, HasSubstr(path));
   }
+}
+
+TEST(Tls, ShowsItsCertificateToAServerThatWantsOne) {
+  const TestCertificate shown = make_test_certificate("IP:127.0.0.1");
+  const TestCertificate own = make_test_certificate("DNS:client.example");
+  const TestCertificate secret = make_test_certificate("DNS:client.example", false, "open sesame");
+  const TemporaryFile authorities(shown.certificate);
+  const TemporaryFile certificate(own.certificate);
+  const TemporaryFile key(own.key);
+  const TemporaryFile both(own.certificate + own.key);
+  const TemporaryFile secret_both(secret.certificate + secret.key);
+  HttpTestServer server(echo, {.tls = shown, .client_certificate = own.certificate});
+  HttpTestServer secret_server(echo, {.tls = shown, .client_certificate = secret.certificate});
+  const TlsOptions base{.ca_file = authorities.path()};
+
+  TlsOptions two_files = base;
+  two_files.certificate_file = certificate.path();
+  two_files.key_file = key.path();
+  EXPECT_TRUE(ask(server, two_files)) << "certificate and key in two files";
+  TlsOptions one_file = base;
+  one_file.certificate_file = both.path();
+  EXPECT_TRUE(ask(server, one_file)) << "both in one file";
+  TlsOptions encrypted = base;
+  encrypted.certificate_file = secret_both.path();
+  encrypted.key_password = "open sesame";
+  EXPECT_TRUE(ask(secret_server, encrypted)) << "a key with a password";
+
+  const auto nobody = ask(server, base);
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, Code::kUnavailable);
+  EXPECT_THAT(nobody.error().message, HasSubstr("the server wants a client's certificate"));
+  EXPECT_FALSE(ask(server, encrypted)) << "a certificate that the server does not trust";
+}
+
+TEST(Tls, NamesAClientCertificateItCannotUse) {
+  HttpTestServer server(echo, {.tls = make_test_certificate("IP:127.0.0.1")});
+  const TestCertificate own = make_test_certificate("DNS:client.example");
+  const TestCertificate secret = make_test_certificate("DNS:client.example", false, "open sesame");
+  const TemporaryFile certificate(own.certificate);
+  const TemporaryFile foreign_key(secret.key);
+  const TemporaryFile other_key(make_test_certificate("DNS:client.example").key);
+  const TemporaryFile secret_both(secret.certificate + secret.key);
+  const auto refused = [&](TlsOptions tls, const std::string& names) {
+    tls.verify = false;
+    const auto response = ask(server, tls);
+    ASSERT_FALSE(response) << names;
+    EXPECT_EQ(response.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(response.error().message, HasSubstr(names));
+    EXPECT_THAT(response.error().message, testing::Not(HasSubstr("canary")));
+  };
+  refused({.certificate_file = "/nonexistent.pem"}, "/nonexistent.pem");
+  refused({.certificate_file = certificate.path()}, certificate.path());
+  refused({.certificate_file = certificate.path(), .key_file = other_key.path()}, other_key.path());
+  refused({.certificate_file = secret_both.path()}, secret_both.path());
+  refused({.certificate_file = secret_both.path(), .key_password = "canary"}, secret_both.path());
+  refused({.key_file = foreign_key.path()}, foreign_key.path());
 }
 
 TEST(Tls, SaysSoWhenTheServerSpeaksPlainHttp) {

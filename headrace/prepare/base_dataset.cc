@@ -152,7 +152,8 @@ std::string_view continuation_name(Continuation continuation) {
 
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
                                                      std::optional<std::uint64_t> number) {
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(output, kDatasetKind, {.number = number}));
+  HEADRACE_TRY(std::optional<PublishedFolder> published,
+               read_published(output, kDatasetKind, {.number = number}));
   if (!published) {
     return Error{Code::kNotFound, concat("no data set is published at ", output.describe(),
                                          ": prepare it first, without --", continuation_name(continuation))};

@@ -60,7 +60,7 @@ Result<ShardReceipt> parse_receipt(std::string_view text) {
                         .labels = document.at("labels"),
                         .first_rejection = document.at("first_rejection")};
   } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start anew with --overwrite")};
+    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start over with --overwrite")};
   }
 }
 
@@ -163,7 +163,7 @@ class ShardTaskRun {
     const std::vector<InputFile>& files = context_.plan.input.slices[row.slice].files;
     if (files.empty() || row.row.place.file < files.size()) return {};
     return Error{Code::kDataLoss, concat("the sorted row ", row.row.id, " is of file ", row.row.place.file,
-                                         " of a slice of ", files.size(), "; start anew with --overwrite")};
+                                         " of a slice of ", files.size(), "; start over with --overwrite")};
   }
 
   void tell() {
@@ -361,7 +361,7 @@ Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const
       (!receipt->shard || (receipt->shard->key == name && receipt->index->key == index_key(name)));
   if (!is_of_task) {
     return Error{Code::kDataLoss,
-                 concat(place.describe(), " is not what was written; start anew with --overwrite")};
+                 concat(place.describe(), " is not what was written; start over with --overwrite")};
   }
   HEADRACE_TRY(const bool holds, is_there(context.output, *receipt));
   if (!holds) return std::optional<ShardReceipt>();

@@ -1,4 +1,4 @@
-"""prepare --append and --retry-failed: the next version of a data set, of what is new or was rejected."""
+"""prepare --append and --retry-failed: the next version of a dataset, of what is new or was rejected."""
 
 import collections
 import gzip

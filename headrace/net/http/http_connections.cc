@@ -113,14 +113,6 @@ void HttpConnections::drop_expired(std::vector<Idle>& closing) {
   }
 }
 
-Result<const TlsContext*> HttpConnections::tls_context() {
-  const std::scoped_lock lock(tls_mutex_);
-  if (!tls_) {
-    HEADRACE_TRY(tls_, TlsContext::create(options_.tls));
-  }
-  return tls_.get();
-}
-
 Result<std::unique_ptr<Poller>> HttpConnections::take_poller() {
   {
     const std::scoped_lock lock(mutex_);

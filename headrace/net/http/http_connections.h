@@ -13,18 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "headrace/net/http/http_addresses.h"
+#include "headrace/net/connector.h"
 #include "headrace/net/http/http_client.h"
 #include "headrace/net/http/http_exchange.h"
 #include "headrace/net/http/http_governor.h"
-#include "headrace/net/tls.h"
 
 namespace headrace {
 
 /// Thread-safe.
 class HttpConnections {
  public:
-  explicit HttpConnections(const HttpClientOptions& options) : options_(options) {}
+  explicit HttpConnections(const HttpClientOptions& options) : options_(options), connector_(options.tls) {}
 
   /// The right to one open connection, and that connection, once there is one. Movable; gives both back.
   class Place {
@@ -58,10 +57,8 @@ class HttpConnections {
   /// How often a place was given back: while it changes, waiting is not for nothing.
   std::uint64_t places_given_back() const { return places_given_back_; }
 
-  HttpAddresses& addresses() { return addresses_; }
+  Connector& connector() { return connector_; }
   const HttpClientOptions& options() const { return options_; }
-  /// Made when first needed: plain connections do without certificate authorities.
-  Result<const TlsContext*> tls_context();
 
   /// A poller that was used before, or a new one.
   Result<std::unique_ptr<Poller>> take_poller();
@@ -84,15 +81,13 @@ class HttpConnections {
   void drop_expired(std::vector<Idle>& closing);
 
   const HttpClientOptions options_;
-  HttpAddresses addresses_;
+  Connector connector_;
   std::mutex mutex_;
   std::map<std::string, Server> servers_;  // by endpoint
   std::vector<Idle> idle_;                 // newest last
   std::size_t in_use_ = 0;
   std::atomic<std::uint64_t> places_given_back_ = 0;
   std::vector<std::unique_ptr<Poller>> pollers_;
-  std::mutex tls_mutex_;
-  std::unique_ptr<TlsContext> tls_;
 };
 
 }  // namespace headrace

@@ -41,6 +41,7 @@ class Peer {
     ssl_ = SSL_new(tls);
     SSL_set_fd(ssl_, fd);
     open_ = SSL_accept(ssl_) == 1;
+    if (!open_) let_it_hear_why();
   }
   ~Peer() { SSL_free(ssl_); }
 
@@ -62,6 +63,14 @@ class Peer {
   }
 
  private:
+  // To close while something has not been read resets the connection, and the alert with it.
+  void let_it_hear_why() const {
+    ::shutdown(fd_, SHUT_WR);
+    char ignored[4096];
+    while (::recv(fd_, ignored, sizeof ignored, 0) > 0) {
+    }
+  }
+
   int fd_;
   SSL* ssl_ = nullptr;
   bool open_ = true;
@@ -88,7 +97,8 @@ TestHttpReply test_reply(int status, std::string_view body, std::string_view hea
                  body)};
 }
 
-TestCertificate make_test_certificate(const std::string& subject_alternative, bool expired) {
+TestCertificate make_test_certificate(const std::string& subject_alternative, bool expired,
+                                      const std::string& key_password) {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);
@@ -106,8 +116,11 @@ TestCertificate make_test_certificate(const std::string& subject_alternative, bo
   X509_EXTENSION_free(extension);
   X509_sign(certificate, key, EVP_sha256());
   TestCertificate made{
-      pem_text([&](BIO* bio) { PEM_write_bio_X509(bio, certificate); }),
-      pem_text([&](BIO* bio) { PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr); })};
+      pem_text([&](BIO* bio) { PEM_write_bio_X509(bio, certificate); }), pem_text([&](BIO* bio) {
+        PEM_write_bio_PrivateKey(bio, key, key_password.empty() ? nullptr : EVP_aes_256_cbc(),
+                                 reinterpret_cast<const unsigned char*>(key_password.data()),
+                                 static_cast<int>(key_password.size()), nullptr, nullptr);
+      })};
   X509_free(certificate);
   EVP_PKEY_free(key);
   return made;
@@ -134,6 +147,14 @@ struct HttpTestServer::State {
     EVP_PKEY* key = PEM_read_bio_PrivateKey(key_bio, nullptr, nullptr, nullptr);
     SSL_CTX_use_certificate(tls, certificate);
     SSL_CTX_use_PrivateKey(tls, key);
+    if (!options.client_certificate.empty()) {
+      BIO* bio = BIO_new_mem_buf(options.client_certificate.data(), -1);
+      X509* trusted = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
+      X509_STORE_add_cert(SSL_CTX_get_cert_store(tls), trusted);
+      SSL_CTX_set_verify(tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+      X509_free(trusted);
+      BIO_free(bio);
+    }
     if (options.only_tls_1_1) {
       SSL_CTX_set_security_level(tls, 0);
       SSL_CTX_set_min_proto_version(tls, TLS1_1_VERSION);

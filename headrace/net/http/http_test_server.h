@@ -41,12 +41,15 @@ struct TestCertificate {
   std::string certificate;
   std::string key;
 };
-/// `subject_alternative` as in "DNS:localhost,IP:127.0.0.1".
-TestCertificate make_test_certificate(const std::string& subject_alternative, bool expired = false);
+/// `subject_alternative` as in "DNS:localhost,IP:127.0.0.1". With a password, the key is encrypted.
+TestCertificate make_test_certificate(const std::string& subject_alternative, bool expired = false,
+                                      const std::string& key_password = "");
 
 struct TestHttpServerOptions {
   std::optional<TestCertificate> tls{};
   bool only_tls_1_1 = false;
+  /// The certificate that a client must show, PEM; empty: it is not asked for one.
+  std::string client_certificate{};
   bool ipv6 = false;
   /// Asked before the body of a request with "Expect: 100-continue" is read; an answer replaces the 100.
   std::function<std::optional<TestHttpReply>(const TestHttpRequest&)> before_body{};

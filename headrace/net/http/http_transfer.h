@@ -4,8 +4,8 @@
 /// one turns out to be closed. Internal to the HTTP client.
 
 #include <optional>
-#include <vector>
 
+#include "headrace/net/connector.h"
 #include "headrace/net/http/http_connections.h"
 #include "headrace/net/http/http_exchange.h"
 
@@ -43,28 +43,11 @@ class HttpTransfer {
   Result<HttpResponse> take_response() { return *std::move(outcome_); }
 
  private:
-  enum class Stage { kResolving, kConnecting, kTunnelling, kShakingHands, kExchanging };
   using GoOn = bool;
 
-  // The exchange with a proxy that makes the connection one with the server.
-  struct Tunnel {
-    HttpRequest request;
-    HttpConnection connection;
-    std::optional<HttpExchange> exchange;
-  };
-
-  const HttpEndpoint& connects_to() const;
-  std::chrono::milliseconds most_to_connect() const;
   void connect();
-  GoOn find_addresses(Time now);
-  GoOn try_next_address(Time now);
-  GoOn not_within_time(std::string_view what, Time now);
-  GoOn finish_connecting(Time now);
-  GoOn begin_tunnel(Time now);
-  GoOn tunnel(bool readable, Time now);
-  Error refused_by_proxy(int status) const;
-  GoOn open_stream();
-  GoOn shake_hands(Time now);
+  ConnectTarget target() const;
+  GoOn finish_connecting(bool readable, Time now);
   GoOn exchange(bool readable, Time now);
   void begin_exchange(Time now);
   void finish(Result<HttpResponse> outcome);
@@ -77,20 +60,12 @@ class HttpTransfer {
   const HttpProxy* const proxy_;  // null: none
   Poller& poller_;
   const std::uint64_t tag_;
-  Stage stage_ = Stage::kExchanging;
   bool on_kept_connection_ = false;
 
-  std::vector<SocketAddress> addresses_;
-  std::size_t next_address_ = 0;
-  FileDescriptor socket_;  // while it connects
-  Time connect_until_{};   // the resolver, all addresses, tunnel and hands included
-  Time resolve_again_at_{};
-  Time address_until_{};
-  Error last_{Code::kUnavailable, "no address"};
-  std::unique_ptr<Tunnel> tunnel_;
-
+  // One of the two, until it is over.
+  std::optional<ConnectAttempt> connecting_;
   std::optional<HttpExchange> exchange_;
-  int watched_ = -1;
+  int watched_ = -1;  // by the exchange
   Poller::Interest interest_{};
   std::optional<Result<HttpResponse>> outcome_;
 };

@@ -250,8 +250,8 @@ class ObjectReader {
 
   Problem append_number(std::string_view name, CellKind kind, std::string_view number) {
     const auto too_large_for = [&](std::string_view type) {
-      return RowProblem{"number too large",
-                        concat(column_text(name), ": ", printable_line(number, kQuotedJsonBytes), " as ", type)};
+      return RowProblem{"number too large", concat(column_text(name), ": ",
+                                                   printable_line(number, kQuotedJsonBytes), " as ", type)};
     };
     if (kind == CellKind::kInt64s) {
       const auto value = parse_number<std::int64_t>(number);

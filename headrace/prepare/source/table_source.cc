@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::size_t kQuotedNameBytes = 60;
 
-std::string quoted(std::string_view name) { return concat("\"", printable_line(name, kQuotedNameBytes), "\""); }
+std::string quoted(std::string_view name) {
+  return concat("\"", printable_line(name, kQuotedNameBytes), "\"");
+}
 
 std::string_view problem_text(CsvProblem problem) {
   switch (problem) {

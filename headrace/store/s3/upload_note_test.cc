@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto* const scratch =
+auto* const notes_folder =
     static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));  // gtest owns it
 
 class Notes : public testing::Test {
@@ -24,7 +24,7 @@ class Notes : public testing::Test {
   std::unique_ptr<UploadNote> take(std::string_view name = "object") {
     return UploadNote::take(folder(), name);
   }
-  const std::string path = scratch->new_root();
+  const std::string path = notes_folder->new_root();
   std::string folder() const { return path + "/uploads"; }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;

@@ -1,4 +1,4 @@
-#include "headrace/net/http/http_addresses.h"
+#include "headrace/net/host_addresses.h"
 
 #include <algorithm>
 #include <system_error>
@@ -25,14 +25,14 @@ bool is_number(const std::string& host) {
   return host.find(':') != host.npos || host.find_first_not_of("0123456789.") == host.npos;
 }
 
-bool is_ready(const std::future<HttpAddresses::Answer>& answer) {
+bool is_ready(const std::future<HostAddresses::Answer>& answer) {
   return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 }  // namespace
 
 // The system's resolver can be neither stopped nor given a limit, so a thread is left alone with it.
-std::future<HttpAddresses::Answer> HttpAddresses::ask(const std::string& host, std::uint16_t port) const {
+std::future<HostAddresses::Answer> HostAddresses::ask(const std::string& host, std::uint16_t port) const {
   std::packaged_task<Answer()> asking([resolver = resolve_, host, port] { return resolver(host, port); });
   std::future<Answer> answer = asking.get_future();
   if (is_number(host)) {
@@ -49,7 +49,7 @@ std::future<HttpAddresses::Answer> HttpAddresses::ask(const std::string& host, s
   return answer;
 }
 
-std::optional<HttpAddresses::Answer> HttpAddresses::of(const std::string& host, std::uint16_t port) {
+std::optional<HostAddresses::Answer> HostAddresses::of(const std::string& host, std::uint16_t port) {
   const std::scoped_lock lock(mutex_);
   Known& known = known_[{host, port}];
   const bool is_fresh = known.is_trusted && steady_clock::now() - known.since < kLongestTrust;
@@ -67,7 +67,7 @@ std::optional<HttpAddresses::Answer> HttpAddresses::of(const std::string& host, 
   return rotated(known.addresses, known.next++);
 }
 
-void HttpAddresses::distrust(const std::string& host, std::uint16_t port) {
+void HostAddresses::distrust(const std::string& host, std::uint16_t port) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = known_.find({host, port}); found != known_.end()) found->second.is_trusted = false;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Where the name of a server leads, remembered for a while. Internal to the HTTP client.
+/// \file Where the name of a server leads, remembered for a while.
 
 #include <chrono>
 #include <cstdint>
@@ -18,14 +18,14 @@
 namespace headrace {
 
 /// Thread-safe.
-class HttpAddresses {
+class HostAddresses {
  public:
   using Answer = Result<std::vector<SocketAddress>>;
   using Resolve = std::function<Answer(const std::string&, std::uint16_t)>;
 
   /// `resolver` may take as long as it likes: it is asked on a thread of its own, once at a time for each
   /// name.
-  explicit HttpAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
+  explicit HostAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
 
   /// All addresses, in the order in which this connection should try them: each time another of those of the
   /// preferred family comes first. None: the resolver has not answered yet; ask again. If its last answer is

@@ -1,4 +1,4 @@
-#include "headrace/net/http/http_addresses.h"
+#include "headrace/net/host_addresses.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-HttpAddresses::Answer answer_of(HttpAddresses& addresses) {
+HostAddresses::Answer answer_of(HostAddresses& addresses) {
   while (true) {
     if (auto answer = addresses.of("host", 80)) return *std::move(answer);
     std::this_thread::yield();
@@ -38,7 +38,7 @@ std::vector<std::string> names(const Result<std::vector<SocketAddress>>& found,
 
 class Name {
  public:
-  explicit Name(std::vector<std::string> addresses) : known_(std::move(addresses)) {}
+  explicit Name(std::vector<std::string> known) : known_(std::move(known)) {}
   std::vector<std::string> next() { return names(answer_of(addresses), known_); }
   int asked() const { return asked_; }
 
@@ -47,7 +47,7 @@ class Name {
   int asked_ = 0;
 
  public:
-  HttpAddresses addresses{[this](const std::string&, std::uint16_t) -> Result<std::vector<SocketAddress>> {
+  HostAddresses addresses{[this](const std::string&, std::uint16_t) -> Result<std::vector<SocketAddress>> {
     ++asked_;
     std::vector<SocketAddress> found;
     for (const std::string& name : known_) found.push_back(address_of(name));
@@ -55,7 +55,7 @@ class Name {
   }};
 };
 
-TEST(HttpAddresses, OfThePreferredFamilyComeInTurnAndTheOthersBehind) {
+TEST(HostAddresses, OfThePreferredFamilyComeInTurnAndTheOthersBehind) {
   Name name({"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"});
   EXPECT_THAT(name.next(), ElementsAre("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"));
   EXPECT_THAT(name.next(), ElementsAre("10.0.0.2", "10.0.0.3", "10.0.0.1", "fd00::1", "fd00::2"));
@@ -66,7 +66,7 @@ TEST(HttpAddresses, OfThePreferredFamilyComeInTurnAndTheOthersBehind) {
   EXPECT_THAT(six.next(), ElementsAre("fd00::2", "fd00::1", "10.0.0.1"));
 }
 
-TEST(HttpAddresses, AreRememberedUntilOneFails) {
+TEST(HostAddresses, AreRememberedUntilOneFails) {
   Name name({"10.0.0.1", "10.0.0.2"});
   for (int i = 0; i < 5; ++i) name.next();
   EXPECT_EQ(name.asked(), 1);
@@ -82,8 +82,8 @@ TEST(HttpAddresses, AreRememberedUntilOneFails) {
 class SlowResolver {
  public:
   ~SlowResolver() { answer(Error{Code::kUnavailable, "the test is over"}); }
-  HttpAddresses::Answer operator()() {
-    std::shared_future<HttpAddresses::Answer> next;
+  HostAddresses::Answer operator()() {
+    std::shared_future<HostAddresses::Answer> next;
     {
       const std::scoped_lock lock(mutex_);
       ++asked_;
@@ -91,7 +91,7 @@ class SlowResolver {
     }
     return next.get();
   }
-  void answer(HttpAddresses::Answer given) {
+  void answer(HostAddresses::Answer given) {
     const std::scoped_lock lock(mutex_);
     promise_.set_value(std::move(given));
     promise_ = {};
@@ -105,13 +105,13 @@ class SlowResolver {
  private:
   std::mutex mutex_;
   int asked_ = 0;
-  std::promise<HttpAddresses::Answer> promise_;
-  std::shared_future<HttpAddresses::Answer> answer_ = promise_.get_future().share();
+  std::promise<HostAddresses::Answer> promise_;
+  std::shared_future<HostAddresses::Answer> answer_ = promise_.get_future().share();
 };
 
-TEST(HttpAddresses, NobodyWaitsForTheResolverAndItIsAskedOnceAtATime) {
+TEST(HostAddresses, NobodyWaitsForTheResolverAndItIsAskedOnceAtATime) {
   const auto resolver = std::make_shared<SlowResolver>();
-  HttpAddresses addresses([resolver](const std::string&, std::uint16_t) { return (*resolver)(); });
+  HostAddresses addresses([resolver](const std::string&, std::uint16_t) { return (*resolver)(); });
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(addresses.of("host", 80));
   while (resolver->asked() == 0) std::this_thread::yield();
   EXPECT_EQ(resolver->asked(), 1);

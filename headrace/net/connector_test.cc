@@ -1,0 +1,273 @@
+#include "headrace/net/connector.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "headrace/net/http/http_test_server.h"
+#include "headrace/net/temporary_file_test.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+// A port of this machine that answers nothing: as many connections as its queue holds wait there already.
+class BlackHole {
+ public:
+  BlackHole() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 0), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    while (true) {
+      waiting_.push_back(*start_connecting(resolve("127.0.0.1", port_)->front()));
+      pollfd connected{waiting_.back().get(), POLLOUT, 0};
+      if (::poll(&connected, 1, 50) == 0) return;
+    }
+  }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  FileDescriptor listener_;
+  std::uint16_t port_ = 0;
+  std::vector<FileDescriptor> waiting_;
+};
+
+// A port at which nobody listens while this lives.
+class ClosedPort {
+ public:
+  ClosedPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  FileDescriptor socket_;
+  std::uint16_t port_ = 0;
+};
+
+TestHttpReply answer_ping(const TestHttpRequest&) {
+  return {.bytes = "pong", .then = TestHttpReply::Then::kClose};
+}
+
+void wait_for(const ByteStream& stream, IoAttempt::State state) {
+  pollfd ready{stream.fd(), static_cast<short>(state == IoAttempt::State::kWantRead ? POLLIN : POLLOUT), 0};
+  EXPECT_EQ(::poll(&ready, 1, 20'000), 1);
+}
+
+// What the server says until it closes; a line of an error otherwise.
+std::string ping(ByteStream& stream) {
+  BytesView left = as_bytes("PING / HTTP/1.1\r\n\r\n");
+  while (!left.empty()) {
+    const IoAttempt sent = stream.try_send(left);
+    if (sent.state == IoAttempt::State::kFailed) return sent.why;
+    if (sent.state != IoAttempt::State::kDone) wait_for(stream, sent.state);
+    left = left.subspan(sent.bytes);
+  }
+  std::string answer;
+  Bytes buffer(64);
+  while (true) {
+    const IoAttempt got = stream.try_receive(buffer);
+    if (got.state == IoAttempt::State::kEnd) return answer;
+    if (got.state == IoAttempt::State::kFailed) return answer.empty() ? got.why : answer;
+    if (got.state != IoAttempt::State::kDone) wait_for(stream, got.state);
+    answer += as_text(BytesView(buffer).first(got.bytes));
+  }
+}
+
+TEST(Connector, ConnectsInTheClear) {
+  HttpTestServer server(answer_ping);
+  Connector connector;
+  const auto stream = connector.connect({.host = "127.0.0.1", .port = server.endpoint().port});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ((*stream)->tls_version(), "");
+  EXPECT_EQ(ping(**stream), "pong");
+}
+
+TEST(Connector, BothSidesOfTlsShowCertificates) {
+  const TestCertificate servers = make_test_certificate("DNS:ignite.example");
+  const TestCertificate clients = make_test_certificate("DNS:client.example");
+  const TemporaryFile authorities(servers.certificate);
+  const TemporaryFile own(clients.certificate + clients.key);
+  HttpTestServer server(answer_ping, {.tls = servers, .client_certificate = clients.certificate});
+  const ConnectTarget target{
+      .host = "127.0.0.1", .port = server.endpoint().port, .tls_name = "ignite.example"};
+
+  Connector known({.ca_file = authorities.path(), .certificate_file = own.path()});
+  const auto stream = known.connect(target);
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ((*stream)->tls_version(), "TLSv1.3");
+  EXPECT_EQ(ping(**stream), "pong");
+
+  Connector unknown({.ca_file = authorities.path()});
+  const auto refused = unknown.connect(target);
+  ASSERT_TRUE(refused) << "with TLS 1.3 the client's side of the handshake ends first";
+  EXPECT_THAT(ping(**refused), HasSubstr("the server wants a client's certificate"));
+}
+
+TEST(Connector, AWrongCertificateIsFinal) {
+  HttpTestServer server(answer_ping, {.tls = make_test_certificate("DNS:elsewhere.example")});
+  const TemporaryFile authorities(make_test_certificate("DNS:ignite.example").certificate);
+  Connector connector({.ca_file = authorities.path()}, [&](const std::string&, std::uint16_t port) {
+    const SocketAddress address = resolve("127.0.0.1", port)->front();
+    return Result(std::vector{address, address, address});
+  });
+  const auto refused = connector.connect(
+      {.host = "ignite.example", .port = server.endpoint().port, .tls_name = "ignite.example"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnauthenticated);
+  EXPECT_EQ(server.accepted_connections(), 1);
+}
+
+TEST(Connector, ARefusedPortIsNamed) {
+  const ClosedPort closed;
+  Connector connector;
+  const auto refused = connector.connect({.host = "127.0.0.1", .port = closed.port()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_EQ(refused.error().message,
+            "cannot connect to 127.0.0.1:" + std::to_string(closed.port()) + ": Connection refused");
+}
+
+TEST(Connector, GoesOnToTheNextAddressOfAName) {
+  HttpTestServer server(answer_ping);
+  Connector connector(TlsOptions(), [](const std::string&, std::uint16_t port) {
+    // Nobody listens at the first: the server has bound the second alone.
+    return Result(std::vector{resolve("127.0.0.2", port)->front(), resolve("127.0.0.1", port)->front()});
+  });
+  const auto stream = connector.connect({.host = "two.example", .port = server.endpoint().port});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(ping(**stream), "pong");
+}
+
+TEST(Connector, AnAddressThatIsSilentLeavesTimeForTheNext) {
+  const BlackHole hole;
+  HttpTestServer server(answer_ping);
+  Connector connector(TlsOptions(), [&](const std::string&, std::uint16_t) {
+    return Result(std::vector{resolve("127.0.0.1", hole.port())->front(),
+                              resolve("127.0.0.1", server.endpoint().port)->front()});
+  });
+  const auto stream = connector.connect({.host = "two.example", .port = 1, .timeout = milliseconds(2'000)});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(ping(**stream), "pong");
+}
+
+TEST(Connector, TheDeadlineEndsAConnectThatNobodyAnswers) {
+  const BlackHole hole;
+  Connector connector;
+  const auto late =
+      connector.connect({.host = "127.0.0.1", .port = hole.port(), .timeout = milliseconds(200)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(late.error().message, HasSubstr("no answer within 200 ms"));
+}
+
+TEST(Connector, TheDeadlineHoldsForTheHandshake) {
+  // The system makes the connection; whoever listens never takes it.
+  const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::listen(listener.get(), 4), 0);
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  Connector connector({.verify = false});
+  const auto late = connector.connect({.host = "127.0.0.1",
+                                       .port = ntohs(address.sin_port),
+                                       .tls_name = "a.example",
+                                       .timeout = milliseconds(200)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(late.error().message, HasSubstr("no TLS handshake within 200 ms"));
+}
+
+TEST(Connector, AStopEndsTheWait) {
+  const BlackHole hole;
+  Connector connector;
+  std::stop_source stop;
+  auto connecting = std::async(std::launch::async, [&] {
+    return connector.connect({.host = "127.0.0.1", .port = hole.port(), .timeout = std::chrono::minutes(10)},
+                             stop.get_token());
+  });
+  stop.request_stop();
+  const auto stopped = connecting.get();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+}
+
+TEST(Connector, AResolverThatIsSilentDoesNotHoldAnybodyUp) {
+  std::promise<void> end;
+  const std::shared_future<void> over = end.get_future().share();
+  Connector connector(TlsOptions(), [over](const std::string&, std::uint16_t) -> HostAddresses::Answer {
+    over.wait();
+    return Error{Code::kUnavailable, "the test is over"};
+  });
+  const auto late = connector.connect({.host = "a.example", .port = 1, .timeout = milliseconds(50)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(late.error().message, HasSubstr("the resolver has not answered in 50 ms"));
+  end.set_value();
+}
+
+// Waits for a byte of the other side, as a proxy's answer would be.
+class OneByteTunnel final : public Tunnel {
+ public:
+  OneByteTunnel(FileDescriptor socket, char wanted)
+      : stream_(plain_stream(std::move(socket))), wanted_(wanted) {
+    EXPECT_EQ(stream_->try_send(as_bytes("PING / HTTP/1.1\r\n\r\n")).state, IoAttempt::State::kDone);
+  }
+  State advance(bool, Time) override {
+    Bytes byte(1);
+    const IoAttempt got = stream_->try_receive(byte);
+    if (got.state == IoAttempt::State::kWantRead) return State::kWaiting;
+    return static_cast<char>(byte[0]) == wanted_ ? State::kOpen : State::kRefused;
+  }
+  Poller::Interest interest() const override { return {.read = true}; }
+  Time wake_at() const override { return Time::max(); }
+  Error error() const override { return {Code::kUnauthenticated, "it says something else"}; }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  const char wanted_;
+};
+
+TEST(Connector, ATunnelIsPassedBeforeTheConnectionIsUsed) {
+  HttpTestServer server(answer_ping);
+  Connector connector;
+  const auto through = [&](char wanted) {
+    return connector.connect({.host = "127.0.0.1",
+                              .port = server.endpoint().port,
+                              .begin_tunnel = [wanted](FileDescriptor socket, Tunnel::Time) {
+                                return std::make_unique<OneByteTunnel>(std::move(socket), wanted);
+                              }});
+  };
+  const auto stream = through('p');
+  ASSERT_TRUE(stream) << stream.error().message;
+  Bytes rest(3);
+  EXPECT_EQ((*stream)->try_receive(rest).bytes, 3);
+  EXPECT_EQ(as_text(rest), "ong");
+  const auto refused = through('x');
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnauthenticated);
+  EXPECT_EQ(refused.error().message, "it says something else");
+}
+
+}  // namespace
+}  // namespace headrace

@@ -1,0 +1,24 @@
+#pragma once
+
+/// \file The way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6). Internal to
+/// the HTTP client.
+
+#include <memory>
+
+#include "headrace/net/connector.h"
+#include "headrace/net/http/http_message.h"
+#include "headrace/net/http/http_parser.h"
+#include "headrace/net/http/http_proxy.h"
+
+namespace headrace {
+
+/// Takes a socket that is connected with the proxy, and asks it for one with the server of `request`. Borrows
+/// `proxy`. An answer that refuses is final; an exchange that breaks off is lost.
+std::unique_ptr<Tunnel> open_http_tunnel(FileDescriptor socket, const HttpProxy& proxy,
+                                         const HttpRequest& request, const HttpLimits& limits,
+                                         Tunnel::Time now);
+
+/// What a proxy's own answer means.
+Error refused_by_proxy(const HttpProxy& proxy, int status);
+
+}  // namespace headrace
