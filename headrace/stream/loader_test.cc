@@ -100,6 +100,44 @@ TEST_F(LoaderTest, ARangeIsATrimmedDataSet) {
               HasSubstr("which has 100"));
 }
 
+// The second shard was appended.
+TEST_F(LoaderTest, StatesOfTheFirstOrderGoOnInIt) {
+  publish({40, 40, 40}, 0, true, "data", 0, {{0, {10, 30}}, {500, {40}}, {0, {20, 20}}});
+  const auto dataset = open();
+  LoaderOptions first = options(), second = options();
+  first.order_version = 1;
+  first.shuffle = second.shuffle = ShuffleMode::kNone;
+  const auto expected = batches_of(dataset, first);
+  EXPECT_EQ(expected[3].front(), 48);
+  EXPECT_EQ(batches_of(dataset, second)[3].front(), 88);
+  const std::string state = (*make_loader(dataset, first))->state(0, 3);
+  EXPECT_EQ(order_version_of(state), 1);
+  EXPECT_THAT(parse_loader_state(state, {{.dataset = dataset}}, second).error().message,
+              HasSubstr("order=1"));
+  const auto position = parse_loader_state(state, {{.dataset = dataset}}, first);
+  ASSERT_TRUE(position) << position.error().message;
+  EXPECT_EQ(batches_of_ranks({{.dataset = dataset}}, first, *position, 2),
+            std::vector(expected.begin() + 3, expected.end()));
+  std::set<std::int64_t> range;
+  for (const auto& batch : batches_of(dataset, second, RecordRange{0, 30}))
+    range.insert(batch.begin(), batch.end());
+  range.erase(-1);
+  EXPECT_EQ(range.size(), 30U);
+  EXPECT_EQ(*range.rbegin(), 99);  // 0 … 9 of the first shard, 80 … 99 of the last
+}
+
+TEST_F(LoaderTest, AStateOfTheFirstOrderContinuesInTheSecondWhereBothAreTheSame) {
+  publish({40, 40}, 0);
+  const auto dataset = open();
+  LoaderOptions first = options();
+  first.order_version = 1;
+  const std::string state = (*make_loader(dataset, first))->state(0, 2);
+  const auto position = parse_loader_state(state, {{.dataset = dataset}}, options());
+  ASSERT_TRUE(position) << position.error().message;
+  EXPECT_EQ(position->batch, 2U);
+  EXPECT_EQ(batches_of(dataset, first), batches_of(dataset, options()));
+}
+
 TEST_F(LoaderTest, DroppingTheRemainderGivesFullBatchesOnly) {
   publish({50, 50}, 7);
   LoaderOptions with = options();

@@ -75,6 +75,36 @@ def test_appended_tables_come_to_the_splits_of_one_that_was_prepared_whole(headr
     assert "does as was done before" in run("--append", *SPLITS, check=False)
 
 
+def test_appending_moves_no_record_between_training_and_validation(run, tmp_path):
+    import headrace as hr
+
+    def ids(part) -> set[int]:
+        loader = part.loader(batch_size=64, shuffle=False, columns={"x": hr.int64})
+        return {int(x) for batch in loader for x in batch["x"]}
+
+    def parts() -> tuple[set[int], set[int]]:
+        train, validation = map(ids, hr.open(str(tmp_path / "data")).hold_out(0.2))
+        assert not train & validation
+        return train, validation
+
+    options = ("--shard-records", "150")
+    write_table(tmp_path / "in" / "1.csv", [(f"a{x}", "ab"[x % 2], x) for x in range(500)])
+    run(*options)
+    train, validation = parts()
+    assert 60 < len(validation) < 140
+    for day, (begin, end) in enumerate([(500, 520), (520, 2000)], 2):
+        rows = [(f"a{x}", "ab"[x % 2], x) for x in range(begin, end)]
+        write_table(tmp_path / "in" / f"{day}.csv", rows)
+        assert run("--append")["manifest"] == day
+        train_now, validation_now = parts()
+        assert train < train_now and validation <= validation_now
+        assert train_now | validation_now == set(range(end))
+        train, validation = train_now, validation_now
+    assert 320 < len(validation) < 480
+    prefix = ids(hr.open(str(tmp_path / "data")).part(0, 400))
+    assert 60 < sum(x < 500 for x in prefix) < 140, "a part is a random sample"
+
+
 def test_new_labels_come_after_those_that_were_there(run, tmp_path):
     write_table(tmp_path / "in" / "1.csv", days(1, labels="bd"))
     assert run()["vocabularies"] == {"label": ["b", "d"]}
