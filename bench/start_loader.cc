@@ -22,6 +22,7 @@
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/layers/forwarding.h"
+#include "headrace/store/registry.h"
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"

@@ -10,7 +10,7 @@
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/order.h"
 
-namespace headrace {
+namespace headrace::global_order_test {
 namespace {
 
 // A record by its source, that source's epoch, and its number in the data set.
@@ -172,4 +172,4 @@ TEST(GlobalOrder, HasEveryRecordOnceAnEpochWhateverTheWorldSize) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::global_order_test

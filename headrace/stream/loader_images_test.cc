@@ -8,7 +8,7 @@
 #include "headrace/stream/small_dataset_test.h"
 #include "headrace/stream/small_images_test.h"
 
-namespace headrace {
+namespace headrace::loader_images_test {
 namespace {
 
 using testing::HasSubstr;
@@ -283,4 +283,4 @@ TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::loader_images_test

@@ -11,7 +11,7 @@
 #include "headrace/stream/record_finder.h"
 #include "headrace/stream/small_dataset_test.h"
 
-namespace headrace {
+namespace headrace::loader_tar_test {
 namespace {
 
 using testing::HasSubstr;
@@ -409,4 +409,4 @@ TEST_F(LoaderTarTest, AColumnThatASampleLacksIsNamed) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::loader_tar_test

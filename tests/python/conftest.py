@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tools")]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: left out of `./dev test --quick`")
+    config.addinivalue_line("markers", "exhaustive: only in `./dev test --all`")
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
 
 
