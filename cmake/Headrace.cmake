@@ -87,8 +87,9 @@ function(headrace_store_driver name)
   endif()
 endfunction()
 
-# The list of such drivers, by NAME, as a library: what registry.cc adds to its own.
-function(headrace_outside_drivers target)
+# The list of such drivers, by NAME, as a library (STATIC; or OBJECT, which a program may link in place of the
+# build's own): what registry.cc adds to its own list.
+function(headrace_outside_drivers target type)
   set(declarations "")
   set(addresses "")
   foreach(name IN LISTS ARGN)
@@ -111,7 +112,7 @@ std::span<const StoreDriver* const> outside_drivers() {
 
 }  // namespace headrace
 " @ONLY)
-  add_library(${target} STATIC ${list})
+  add_library(${target} ${type} ${list})
   target_link_libraries(${target} PUBLIC headrace::store)
   foreach(name IN LISTS ARGN)
     target_link_libraries(${target} PUBLIC headrace_store_${name})

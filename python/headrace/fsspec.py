@@ -4,46 +4,36 @@
     fs = fsspec.filesystem("hr+s3")
     fs.find("bucket/folder")
 
-The names `hr+s3`, `hr+file` and so on, one for each kind of store, come with the installed package; from a
-checkout they are known once this module is imported. `storage_options` are the options of `headrace.store`.
-Needs fsspec: `pip install headrace[fsspec]`. How folders, versions and writing behave: docs/python-store.md.
+The names `hr+s3`, `hr+file` and so on, one for each kind of store, come with the installed package; those of
+drivers from outside, and in a checkout all, are known once this module is imported. The class of `hr+s3` is
+`S3FileSystem`, and so on. `storage_options` are the options of `headrace.store`. Needs fsspec:
+`pip install headrace[fsspec]`. How folders, versions and writing behave: docs/python-store.md.
 """
 
 from __future__ import annotations
 
 import fsspec
 
+from headrace import _headrace
 from headrace._src.file_system import HeadraceFileSystem
 
-__all__ = [
-    "FileFileSystem",
-    "HeadraceFileSystem",
-    "MemoryFileSystem",
-    "S3FileSystem",
-]
+__all__ = ["HeadraceFileSystem"]
 
 
-class S3FileSystem(HeadraceFileSystem):
-    """Buckets of S3: paths are "bucket/key"."""
-
-    scheme = "s3"
-    protocol = "hr+s3"
-
-
-class MemoryFileSystem(HeadraceFileSystem):
-    """Objects in this process's memory: paths are "name/key"."""
-
-    scheme = "memory"
-    protocol = "hr+memory"
-
-
-class FileFileSystem(HeadraceFileSystem):
-    """Files of this machine, written atomically: paths are absolute."""
-
-    scheme = "file"
-    protocol = "hr+file"
-    root_marker = "/"
+def _register(driver: _headrace.StoreDriver) -> None:
+    scheme = driver["scheme"]
+    name = "".join(part.capitalize() for part in scheme.replace("+", "-").split("-")) + "FileSystem"
+    facts = {
+        "__doc__": f"""{driver["summary"]}: "hr+{driver["example"]}".""",
+        "__module__": __name__,
+        "scheme": scheme,
+        "protocol": f"hr+{scheme}",
+        "root_marker": "/" if driver["may_lack_authority"] else "",
+    }
+    globals()[name] = type(name, (HeadraceFileSystem,), facts)
+    __all__.append(name)
+    fsspec.register_implementation(f"hr+{scheme}", globals()[name], clobber=True)
 
 
-for _kind in (S3FileSystem, MemoryFileSystem, FileFileSystem):
-    fsspec.register_implementation(_kind.protocol, _kind, clobber=True)
+for _driver in _headrace.store_drivers():
+    _register(_driver)

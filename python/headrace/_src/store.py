@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace import _headrace
 from headrace._src import checked
-from headrace._src.store_options import DEFAULT_TIMEOUT, StoreOptions, timeout_of, variables_of
+from headrace._src.store_options import DEFAULT_TIMEOUT, StoreOptions, texts_of, timeout_of
 from headrace.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store
         region: of S3.
         verify_tls: of S3: False: take any certificate.
         anonymous: of S3: True: without keys, for public buckets; no profile is read.
+        client_certificate, client_key: of S3: PEM files of the certificate that is shown to a server that
+            asks for one, and of its key, if that is another file.
+        client_key_password: of S3: if that key is encrypted.
 
     What is not given is taken from the environment as it is now. Stores with equal options share connections.
 
@@ -98,7 +101,7 @@ class Store:
         given = {name: value for name, value in options.items() if value is not None}
         timeout = timeout_of(given.pop("timeout", DEFAULT_TIMEOUT))
         scheme = url.partition("://")[0].lower() if "://" in url else "file"
-        self._native = _headrace.Store(url, variables_of(scheme, given), timeout)
+        self._native = _headrace.Store(url, texts_of(scheme, given), timeout)
         self._options = options
 
     @property
