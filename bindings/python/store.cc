@@ -42,7 +42,8 @@ nb::list drivers() {
   for (const StoreDriver* driver : StoreRegistry::drivers()) {
     nb::list options;
     for (const Option& option : driver->options) {
-      options.append(nb::make_tuple(std::string(option.name), is_boolean(option), std::string(option.sentence)));
+      options.append(
+          nb::make_tuple(std::string(option.name), is_boolean(option), std::string(option.sentence)));
     }
     nb::dict one;
     one["scheme"] = std::string(driver->scheme);

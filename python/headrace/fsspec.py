@@ -20,6 +20,11 @@ from headrace._src.file_system import HeadraceFileSystem
 __all__ = ["HeadraceFileSystem"]
 
 
+def __getattr__(name: str) -> type[HeadraceFileSystem]:
+    """For type checkers: there are more names than those written here."""
+    raise AttributeError(f"headrace.fsspec has no {name!r}; it has {', '.join(__all__)}")
+
+
 def _register(driver: _headrace.StoreDriver) -> None:
     scheme = driver["scheme"]
     name = "".join(part.capitalize() for part in scheme.replace("+", "-").split("-")) + "FileSystem"
