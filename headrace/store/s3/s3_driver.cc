@@ -67,9 +67,8 @@ constexpr DriverVariable kS3Variables[] = {
     {"AWS_REQUEST_CHECKSUM_CALCULATION", "when_required: send no checksums."},
     {"HEADRACE_S3_PROBE_CONDITIONS", "0: do not find out whether the server honours conditional writes."},
     {"HEADRACE_S3_SIGN_PAYLOAD", "1, 0: whether signatures cover bodies."},
-    {"HEADRACE_S3_SSE, HEADRACE_S3_SSE_KMS_KEY_ID, HEADRACE_S3_SSE_CUSTOMER_KEY_FILE, "
-     "HEADRACE_S3_SSE_CUSTOMER_KEY",
-     "Encryption by the server, and its keys."},
+    {"HEADRACE_S3_SSE, HEADRACE_S3_SSE_KMS_KEY_ID", "Encryption by the server, and its key in KMS."},
+    {"HEADRACE_S3_SSE_CUSTOMER_KEY_FILE, HEADRACE_S3_SSE_CUSTOMER_KEY", "Your own key for that."},
     {"AWS_REQUEST_PAYER", "requester: the sender pays for the requests."},
 };
 
