@@ -24,8 +24,8 @@ if(HEADRACE_SANITIZE)
 endif()
 
 # Files of a target are compiled several at a time: most of what one costs is the headers that all of them
-# include. So names in anonymous namespaces are unique within a folder. OFF (`./dev soak` builds so) shows what
-# does not compile alone.
+# include. So names in anonymous namespaces are unique within a folder. OFF (`./dev soak` builds so) shows
+# what does not compile alone.
 option(HEADRACE_UNITY "compile the files of a target several at a time" ON)
 function(headrace_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEADRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)

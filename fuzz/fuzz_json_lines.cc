@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/script.h"
-#include "headrace/prepare/byte_strings.h"
-#include "headrace/prepare/source/json_lines_source.h"
-#include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/table/json_lines_source.h"
+#include "headrace/prepare/table/rows_test.h"
 
 namespace {
 

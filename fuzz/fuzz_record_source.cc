@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "fuzz/script.h"
-#include "headrace/prepare/byte_strings.h"
-#include "headrace/prepare/source/record_source.h"
-#include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/table/record_source.h"
+#include "headrace/prepare/table/rows_test.h"
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 

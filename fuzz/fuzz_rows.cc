@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "fuzz/script.h"
-#include "headrace/prepare/byte_strings.h"
-#include "headrace/prepare/rows/merged_rows.h"
-#include "headrace/prepare/rows/rows_builder.h"
-#include "headrace/prepare/rows/rows_reader.h"
-#include "headrace/prepare/rows/sealed_run_test.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/sort/merged_rows.h"
+#include "headrace/prepare/sort/rows_builder.h"
+#include "headrace/prepare/sort/rows_reader.h"
+#include "headrace/prepare/sort/sealed_run_test.h"
 
 namespace {
 

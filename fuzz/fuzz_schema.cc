@@ -2,7 +2,7 @@
 #include <string>
 
 #include "headrace/base/text.h"
-#include "headrace/prepare/schema.h"
+#include "headrace/prepare/schema/schema.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto schema = headrace::parse_schema({reinterpret_cast<const char*>(data), size}, "input");

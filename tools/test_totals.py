@@ -1,6 +1,6 @@
 """Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and
-pytest write them. Prints the slowest and the failed cases and a closing line `N passed, N failed`; exits with 1
-unless all is well."""
+pytest write them. Prints the slowest and the failed cases and a closing line `N passed, N failed`; exits with
+1 unless all is well."""
 
 import argparse
 import pathlib

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headrace/base/text.h"
-#include "headrace/prepare/dry_run.h"
+#include "headrace/prepare/execute/dry_run.h"
 
 namespace headrace {
 namespace {

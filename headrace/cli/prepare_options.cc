@@ -8,11 +8,11 @@
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/os/python_program.h"
-#include "headrace/prepare/infer_schema.h"
-#include "headrace/prepare/layout_schema.h"
-#include "headrace/prepare/split_name.h"
-#include "headrace/prepare/text_encoding.h"
-#include "headrace/prepare/tfrecorder_layout.h"
+#include "headrace/prepare/plan/infer_schema.h"
+#include "headrace/prepare/plan/layout_schema.h"
+#include "headrace/prepare/schema/split_name.h"
+#include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/schema/tfrecorder_layout.h"
 
 namespace headrace {
 namespace {
@@ -138,10 +138,10 @@ Result<Schema> find_schema(CommandContext& context, const Input& input, const Op
 // What the function gives is UTF-8, whatever the input is.
 Status check_encoding(const Schema& schema) {
   if (text_encoding_from_name(schema.encoding) == TextEncoding::kUtf8) return {};
-  return Error{Code::kInvalidArgument,
-               concat("a schema with the encoding ", schema.encoding,
-                      " does not go with --map, whose function is given what is not UTF-8 as bytes, and "
-                      "decodes it")};
+  return Error{
+      Code::kInvalidArgument,
+      concat("a schema with the encoding ", schema.encoding,
+             " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
 }
 
 Status check_map_options(const OptionValues& values) {
@@ -178,7 +178,7 @@ constexpr std::string_view kOptionsOfRun[] = {
     "layout",  "print-schema", "workers", "max-rejects", "map-timeout",     "append", "retry-failed",
     "dry-run", "prices",       "memory",  "overwrite",   "encoder-weights", "track"};
 
-// What continues a data set is done as that was.
+// What continues a dataset is done as that was.
 Status check_continuation(const OptionValues& values) {
   std::vector<std::string_view> chosen;
   for (const std::string_view name : {"append", "retry-failed", "overwrite"}) {
@@ -189,7 +189,7 @@ Status check_continuation(const OptionValues& values) {
   for (const Option& option : kPrepareOptions) {
     const bool is_of_plan = std::ranges::find(kOptionsOfRun, option.name) == std::end(kOptionsOfRun);
     if (is_of_plan && values.given(option.name))
-      return wrong(option.name, concat("is not for --", chosen[0], ", which does as was done before"));
+      return wrong(option.name, concat("is not for --", chosen[0], ", which repeats the earlier settings"));
   }
   return {};
 }
@@ -264,13 +264,13 @@ Result<PlannedPrepare> plan_to_continue(CommandContext& context, const Location&
   return planned;
 }
 
-// A data set that is continued has vectors of one kind.
+// A dataset that is continued has vectors of one kind.
 Status check_encoders(const PreparePlan& plan, const TextEncoders& encoders) {
   for (const auto& [name, encoder] : encoders) {
     const auto planned = plan.encoder_digests.find(name);
     if (planned != plan.encoder_digests.end() && planned->second == encoder->weights_digest()) continue;
-    return Error{Code::kFailedPrecondition,
-                 concat("the plan was made with other weights of ", name, " than are here")};
+    return Error{Code::kFailedPrecondition, concat("the plan was made with other weights of ", name,
+                                                   " than the weights on this machine")};
   }
   return {};
 }

@@ -8,26 +8,27 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/prepare_options.h"
-#include "headrace/prepare/task_runner.h"
+#include "headrace/prepare/execute/task_runner.h"
+#include "headrace/prepare/sort/run_store.h"
 
 namespace headrace {
 
-inline constexpr Option kLeaseOption = {
-    .name = "lease",
-    .type = OptionType::kInteger,
-    .default_value = "60",
-    .unit = "seconds",
-    .sentence =
-        "How long a lease must stand still before others take the task over; renewed six times as often.",
-    .minimum = 1,
-    .maximum = 86'400};
+inline constexpr Option kLeaseOption = {.name = "lease",
+                                        .type = OptionType::kInteger,
+                                        .default_value = "60",
+                                        .unit = "seconds",
+                                        .sentence =
+                                            "Time without renewal after which others may take over a lease; "
+                                            "leases are renewed six times as often.",
+                                        .minimum = 1,
+                                        .maximum = 86'400};
 
 inline constexpr Option kPatienceOption = {
     .name = "patience",
     .type = OptionType::kInteger,
     .default_value = "600",
     .unit = "seconds",
-    .sentence = "How long to wait for others of whose tasks none gets done.",
+    .sentence = "How long to wait while no other process finishes a task.",
     .minimum = 1,
     .maximum = 31'536'000};
 

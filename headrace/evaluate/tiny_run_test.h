@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a run and a data set in a memory store, and an engine whose model is known.
+/// \file For tests: a run and a dataset in a memory store, and an engine whose model is known.
 
 #include <filesystem>
 
@@ -68,7 +68,7 @@ class TinyModel final : public Model {
   };
 
   const std::string folder_;
-  const std::map<std::string, Signature, std::less<>> signatures_;
+  const std::map<std::string, Signature, std::less<>> signatures_{};
 };
 
 /// Loads a TinyModel from any folder that has a saved_model.pb.

@@ -39,7 +39,7 @@ std::string scheme_of(std::string_view text);
 
 /// "a/b" + "c" = "a/b/c"; either may be empty.
 std::string join_key(std::string_view folder, std::string_view name);
-/// What the keys below a folder begin with: "a/b" → "a/b/"; the store's root "" → "".
+/// The prefix of all keys below a folder: "a/b" → "a/b/"; the store's root "" → "".
 std::string folder_prefix(std::string_view key);
 /// "a/b/c" → "a/b"; "" for a key of one segment.
 std::string parent_key(std::string_view key);

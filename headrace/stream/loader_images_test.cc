@@ -178,9 +178,8 @@ TEST_F(LoaderImagesTest, AllImagesOfARecordAreChangedAlike) {
 TEST_F(LoaderImagesTest, ABadImageIsAnErrorThatNamesTheRecord) {
   const Bytes jpeg = encoded_image(1);
   Bytes lying = jpeg;
-  const auto frame = std::ranges::search(lying, std::string("\xff\xc0"), {}, [](std::byte b) {
-                       return static_cast<char>(b);
-                     }).begin();
+  const Bytes mark = {std::byte{0xff}, std::byte{0xc0}};
+  const auto frame = std::search(lying.begin(), lying.end(), mark.begin(), mark.end());
   frame[5] = frame[7] = std::byte{0xff};  // 65,000 × 65,000
   const std::map<std::string, Bytes> bad = {{"cut", Bytes(jpeg.begin(), jpeg.end() - 20)},
                                             {"no image", to_bytes("text")},
@@ -214,7 +213,7 @@ TEST_F(LoaderImagesTest, BadImagesAreHolesWhereRecordsAreSkipped) {
   while (*(*loader)->next()) continue;
   EXPECT_EQ((*loader)->stats().corrupt_records, 4U);
   ASSERT_EQ((*loader)->remarks().size(), 4U);
-  EXPECT_THAT((*loader)->remarks()[1], HasSubstr("it is no image"));
+  EXPECT_THAT((*loader)->remarks()[1], HasSubstr("it is not an image"));
 }
 
 TEST_F(LoaderImagesTest, ABatchWithoutAGoodImageIsZeros) {
@@ -247,8 +246,8 @@ TEST_F(LoaderImagesTest, ThePublishedSchemaSaysWhatMayBeAnImage) {
   with.columns[0].name = "text";
   with.images.columns = {{"text", {.size = kSize}}};
   EXPECT_THAT(error_of(with),
-              HasSubstr("record 0, at byte 0 uncompressed, of memory://test/data/train-00000: "
-                        "feature \"text\": it is no image"));
+              HasSubstr("record 0, at byte 0 uncompressed, of memory://test/data/train-00000: feature "
+                        "\"text\": it is not an image"));
 }
 
 TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {

@@ -88,7 +88,7 @@ class LoaderTarTest : public LoaderTest {
   }
   Rows read(std::shared_ptr<const Dataset> dataset) { return read({{.dataset = std::move(dataset)}}); }
 
-  // In data-set order, without what fills the last batch.
+  // In dataset order, without what fills the last batch.
   Rows read_in_order(CorruptionPolicy policy = CorruptionPolicy::kFail) {
     with.shuffle = ShuffleMode::kNone;
     with.on_corrupt = policy;
@@ -223,8 +223,7 @@ TEST_F(LoaderTarTest, TheIndexOfATarWithLinksIsKeptWithWhatIsToldOfThem) {
   write("data/a.tar", tar.finish());
   const auto first = Dataset::open(location, {.index_cache = cache});
   ASSERT_TRUE(first);
-  EXPECT_THAT((*first)->remarks(),
-              testing::ElementsAre(HasSubstr("1 links or special files are passed over")));
+  EXPECT_THAT((*first)->remarks(), testing::ElementsAre(HasSubstr("1 links or special files are skipped")));
   const auto kept = list_all(*store, "cache/");
   ASSERT_EQ(kept->size(), 2U);
   const auto again = Dataset::open(location, {.index_cache = cache});
@@ -360,9 +359,8 @@ TEST_F(LoaderTarTest, LinksAreRemarkedAndSparseFilesAreHoles) {
   write("data/a.tar", tar.finish());
   const auto dataset = open();
   ASSERT_NE(dataset, nullptr);
-  EXPECT_THAT(
-      dataset->remarks(),
-      testing::ElementsAre(HasSubstr("2 links or special files are passed over, the first is a.cls")));
+  EXPECT_THAT(dataset->remarks(),
+              testing::ElementsAre(HasSubstr("2 links or special files are skipped; the first is a.cls")));
   tar = TarBuilder();
   tar.pax("GNU.sparse.major", "1").file("a.text", "1").file("b.text", "2").file("b.cls", "3");
   write("data/a.tar", tar.finish());

@@ -87,7 +87,7 @@ def probe(build):
 
 @pytest.fixture(scope="session")
 def real_reviews(tmp_path_factory, headrace) -> pathlib.Path:
-    """A published data set of real reviews: its folder."""
+    """A published dataset of real reviews: its folder."""
     import reviews
 
     folder = tmp_path_factory.mktemp("reviews")

@@ -40,6 +40,10 @@ BAD = {
         "layers",
         {"headrace/store/s3/a.cc": '#include "headrace/store/memory/memory_store.h"\n'},
     ),
+    "an include up the order of inner folders": (
+        "layers",
+        {"headrace/prepare/schema/a.cc": '#include "headrace/prepare/extract/extract.h"\n'},
+    ),
     "a folder without a layer": ("layers", {"headrace/util/a.h": "#pragma once\n"}),
     "a long file": ("file size", {"headrace/base/long.cc": "int x;\n" * 801}),
     "a long line": ("line length", {"tools/a.py": f"x = '{'y' * 110}'\n"}),
@@ -68,7 +72,10 @@ BAD = {
         "header",
         {"headrace/net/a.h": "#pragma once\n#include <zlib.h>\n"},
     ),
-    "a test library in a header": ("header", {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
+    "a test library in a header": (
+        "header",
+        {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"},
+    ),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
     "two types of one name": (
         "name",

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headrace/base/text.h"
-#include "headrace/prepare/byte_strings.h"
+#include "headrace/prepare/row/byte_strings.h"
 
 namespace headrace {
 namespace {

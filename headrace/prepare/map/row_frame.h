@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
-#include "headrace/prepare/row.h"
+#include "headrace/prepare/row/row.h"
 
 namespace headrace {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/table/rows_test.h"
 
 namespace headrace {
 namespace {

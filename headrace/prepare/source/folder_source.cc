@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/archive/layout_rows.h"
 #include "headrace/prepare/source/folder_digest.h"
-#include "headrace/prepare/source/layout_rows.h"
 
 namespace headrace {
 namespace {

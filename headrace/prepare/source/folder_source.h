@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "headrace/prepare/archive/layout.h"
+#include "headrace/prepare/row/row_source.h"
 #include "headrace/prepare/source/input.h"
-#include "headrace/prepare/source/layout.h"
-#include "headrace/prepare/source/row_source.h"
 
 namespace headrace {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "headrace/prepare/source/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
+#include "headrace/prepare/table/rows_test.h"
 #include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {

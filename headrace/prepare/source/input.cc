@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "headrace/base/text.h"
-#include "headrace/prepare/source/archive_source.h"
+#include "headrace/prepare/archive/archive_source.h"
+#include "headrace/prepare/archive/webdataset_source.h"
 #include "headrace/prepare/source/folder_digest.h"
 #include "headrace/prepare/source/folder_source.h"
 #include "headrace/prepare/source/input_names.h"
-#include "headrace/prepare/source/json_lines_source.h"
-#include "headrace/prepare/source/record_source.h"
-#include "headrace/prepare/source/staged_rows.h"
-#include "headrace/prepare/source/table_source.h"
-#include "headrace/prepare/source/webdataset_source.h"
+#include "headrace/prepare/table/json_lines_source.h"
+#include "headrace/prepare/table/record_source.h"
+#include "headrace/prepare/table/staged_rows.h"
+#include "headrace/prepare/table/table_source.h"
 #include "headrace/store/glob.h"
 #include "headrace/track/published_folder.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/prepare/row/row_source.h"
 #include "headrace/prepare/source/known_inputs.h"
-#include "headrace/prepare/source/row_source.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -86,9 +86,6 @@ Status check_staged_rows(const Input& input, const Location& output);
 /// \error kInvalidArgument  they tell none, or several; says what can be named
 /// \error kNotFound
 Result<InputFormat> guess_input_format(const Location& location);
-
-/// The most that one cell, a file of a folder, or a record may have.
-inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
 
 /// `stores` and `known` must outlive the source. Ids of rows in archives begin with the archive's name,
 /// unless the input is that one object. Of a folder whose objects are rows, those in `known` are passed over.

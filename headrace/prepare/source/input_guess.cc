@@ -5,7 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
-#include "headrace/prepare/source/archived_files.h"
+#include "headrace/prepare/archive/archived_files.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/record/manifest.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/prepare/archive/layout.h"
 #include "headrace/prepare/source/input.h"
-#include "headrace/prepare/source/layout.h"
 
 namespace headrace {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "headrace/prepare/source/rows_test.h"
 #include "headrace/prepare/source/source_test.h"
-#include "headrace/prepare/source/staged_rows.h"
+#include "headrace/prepare/table/rows_test.h"
+#include "headrace/prepare/table/staged_rows.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"
 

@@ -4,7 +4,7 @@
 
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
-#include "headrace/prepare/source/staged_rows.h"
+#include "headrace/prepare/table/staged_rows.h"
 
 namespace headrace {
 namespace {

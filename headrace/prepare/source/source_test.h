@@ -10,7 +10,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/source/input.h"
-#include "headrace/prepare/source/rows_test.h"
+#include "headrace/prepare/table/rows_test.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {

@@ -80,7 +80,7 @@ TEST(S3Examine, WarnsOfKeysThatExpireSoonAndCannotBeRenewed) {
   EXPECT_EQ(soon.outcome, Outcome::kWarning);
   EXPECT_THAT(soon.text, HasSubstr("5 min"));
   options.credentials = fixed_credentials({"id", "s", "t"});
-  EXPECT_THAT(examine(options).findings["credentials"].text, HasSubstr("nobody knows for how long"));
+  EXPECT_THAT(examine(options).findings["credentials"].text, HasSubstr("their lifetime is unknown"));
 }
 
 TEST(S3Examine, ABucketThatCannotBeListedMayStillServe) {
@@ -132,7 +132,7 @@ TEST(S3Examine, OnlyARefusalOfTheChecksumShowsThatItIsChecked) {
         std::tuple("InvalidRequest", "Value for Checksum is invalid", Outcome::kOk),
         std::tuple("InvalidRequest", "no such bucket here", Outcome::kWarning),
         std::tuple("InvalidArgument", "checksum", Outcome::kWarning)}) {
-    HttpTestServer server([&](const TestHttpRequest&) {
+    HttpTestServer server([code = code, message = message](const TestHttpRequest&) {
       return test_reply(400,
                         concat("<Error><Code>", code, "</Code><Message>", message, "</Message></Error>"));
     });

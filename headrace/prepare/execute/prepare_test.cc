@@ -1,0 +1,421 @@
+#include "headrace/prepare/execute/prepare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
+#include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/prepare/execute/shared_plan.h"
+#include "headrace/prepare/plan/layout_schema.h"
+#include "headrace/prepare/sort/run_store.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Forwards to another store; from the n-th changing call on, every call fails as if the process had died
+// there.
+class DyingStore final : public ForwardingStore {
+ public:
+  DyingStore(std::shared_ptr<Store> store, int calls)
+      : ForwardingStore(std::move(store)), calls_left_(calls) {}
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (calls_left_ <= 0) return dead();
+    return inner().read_into(key, target, options);
+  }
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    if (calls_left_ <= 0) return dead();
+    return inner().stat(key, options);
+  }
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return inner().write(key, data, options);
+  }
+  Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return inner().start_upload(key, options);
+  }
+  Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
+    if (--calls_left_ <= 0) return dead();
+    return inner().remove_many(keys, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    if (calls_left_ <= 0) return dead();
+    return inner().list(prefix, options, visit);
+  }
+
+ private:
+  static Error dead() { return {Code::kUnavailable, "the process is gone"}; }
+  std::atomic<int> calls_left_;
+};
+
+// Forwards to another store, and keeps the names of the objects that are read.
+class WatchedStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    keys.emplace(key);
+    return inner().read_into(key, target, options);
+  }
+
+  std::set<std::string> keys;
+};
+
+class Prepare : public testing::Test {
+ protected:
+  Prepare() : store(registry.open("memory://test")->store) {
+    encoders["hash:16"] = *make_hash_encoder(16);
+    for (const char* split_name : {"train", "test"}) {
+      for (int i = 0; i < 60; ++i) {
+        put(concat("raw/", split_name, i % 2 == 0 ? "/pos/" : "/neg/", i, "_7.txt"),
+            concat("text number ", i, " of ", split_name));
+      }
+    }
+    put("raw/README", "about it");
+    put("raw/train/unsup/0_0.txt", "no label");
+    wish.shard_records = 7;
+    wish.seed = 44;
+  }
+
+  void put(const std::string& key, std::string_view text) { ASSERT_TRUE(write_text(*store, key, text)); }
+
+  Location at(const std::string& key, std::shared_ptr<Store> through = nullptr) {
+    return {through ? through : store, key, Url{"memory", "test", key}};
+  }
+
+  // The plan for what lies at `input` now.
+  Result<PreparePlan> plan_of(const std::string& input) {
+    PreparePlan plan = wish;
+    HEADRACE_TRY(plan.input, find_input(at(input), InputFormat::kAclImdb));
+    plan.schema = *layout_schema(InputFormat::kAclImdb, {.encoder = "hash:16"});
+    plan.encoder_digests["hash:16"] = encoders.at("hash:16")->weights_digest();
+    return plan;
+  }
+
+  Result<PrepareResult> run_on(const std::string& input, const std::string& output,
+                               const PrepareOptions& with, const PrepareProgress& progress,
+                               std::shared_ptr<Store> through = nullptr) {
+    HEADRACE_TRY(const PreparePlan plan, plan_of(input));
+    return prepare(plan, encoders, registry, at(output, std::move(through)), with, "run-1", progress, {});
+  }
+  Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
+                            std::shared_ptr<Store> through = nullptr) {
+    return run_on(
+        "raw", output, with, [](auto...) {}, std::move(through));
+  }
+
+  // Every object below, by its key without the folder, as its checksum.
+  std::map<std::string, std::uint32_t> content(const std::string& folder) {
+    std::map<std::string, std::uint32_t> out;
+    const auto objects = list_all(*store, folder + "/");
+    for (const ObjectInfo& object : *objects) {
+      out[object.key.substr(folder.size() + 1)] = crc32c(read_object(*store, object.key, 1 << 30)->data);
+    }
+    return out;
+  }
+
+  // Whatever is published must be whole.
+  void check_parts(const std::string& folder) {
+    const auto latest = read_latest(*store, folder + "/_headrace/manifest-", kManifestLimitBytes);
+    ASSERT_TRUE(latest && *latest);
+    const auto manifest = parse_manifest((*latest)->data);
+    ASSERT_TRUE(manifest) << manifest.error().message;
+    const auto objects = content(folder);
+    for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
+  }
+
+  StoreRegistry registry{Environment{}};
+  TextEncoders encoders;
+  std::shared_ptr<Store> store;
+  PreparePlan wish;  // but for input and schema
+  PrepareOptions options;
+};
+
+TEST_F(Prepare, PublishesEveryRecordOnceAndCountsTheRest) {
+  const auto result = run("data", options);
+  ASSERT_TRUE(result) << result.error().message;
+  const DatasetAttributes& attributes = result->attributes;
+  EXPECT_EQ(attributes.counts,
+            (std::map<std::string, std::uint64_t>{
+                {"in", 122}, {"written", 120}, {"rejected", 0}, {"dropped", 0}, {"ignored", 2}}));
+  EXPECT_EQ(attributes.splits.at("train").records, 60U);
+  EXPECT_EQ(attributes.splits.at("test").labels.at("neg"), 30U);
+  EXPECT_EQ(attributes.labels, (std::vector<std::string>{"pos", "neg"}));
+  EXPECT_EQ(result->shards, 18U);
+  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
+  ASSERT_TRUE(latest && *latest);
+  const auto manifest = parse_manifest((*latest)->data);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  const auto objects = content("data");
+  for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
+  // Nothing but the parts, the plan and the manifest is left.
+  EXPECT_EQ(objects.size(), manifest->parts.size() + 2);
+}
+
+TEST_F(Prepare, BytesDependNeitherOnWorkersNorOnMemory) {
+  ASSERT_TRUE(run("one", options));
+  const auto expected = content("one");
+  for (const int workers : {2, 7}) {
+    PrepareOptions other = options;
+    other.workers = workers;
+    other.memory_bytes = 500;  // spills
+    ASSERT_TRUE(run(concat("with-", workers), other));
+    EXPECT_EQ(content(concat("with-", workers)), expected);
+  }
+}
+
+TEST_F(Prepare, AProcessThatDiesAnywhereIsContinuedToTheSameBytes) {
+  ASSERT_TRUE(run("whole", options));
+  const auto expected = content("whole");
+  int died = 0;
+  for (int calls = 1; calls < 200; ++calls) {
+    const std::string output = concat("dying-", calls);
+    if (run(output, options, std::make_shared<DyingStore>(store, calls))) break;
+    ++died;
+    if (store->stat(output + "/_headrace/manifest-00000001", {})) check_parts(output);
+    const auto result = run(output, options);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(content(output), expected) << "died at call " << calls;
+  }
+  EXPECT_GT(died, 40);
+}
+
+TEST_F(Prepare, WhatIsPublishedIsNotMadeAgainAndAnotherPlanIsRefused) {
+  ASSERT_TRUE(run("data", options));
+  const auto again = run("data", options);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->was_published);
+  wish.seed = 45;
+  const auto other = run("data", options);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(other.error().message, HasSubstr("seed was 44 and is now 45"));
+  options.overwrite = true;
+  const auto anew = run("data", options);
+  ASSERT_TRUE(anew) << anew.error().message;
+  EXPECT_FALSE(anew->was_published);
+}
+
+TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
+  ASSERT_TRUE(run("data", options));
+  const std::vector<std::string> others = {"faiss.index", "report-final.pdf", "mine.tfrecord",
+                                           "_headrace/runs/1/start"};
+  for (const std::string& name : others) put("data/" + name, "not of this stage");
+  for (const char* name : {"train-0123abcd-00000-of-00001.tfrecord", "report-0123abcd-train-00000.jsonl.gz",
+                           "train-0123abcd-00000-of-00001.tfrecord.index",
+                           "_headrace/index/train-0123abcd-00000-of-00001.tfrecord.index",
+                           "_headrace/report/0123abcd-train-00000.jsonl.gz"})
+    put(concat("data/", name), "of an older plan");
+  wish.seed = 45;
+  options.overwrite = true;
+  const auto result = run("data", options);
+  ASSERT_TRUE(result) << result.error().message;
+  const auto objects = content("data");
+  for (const std::string& name : others) EXPECT_TRUE(objects.contains(name)) << name;
+  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
+  EXPECT_EQ(objects.size(), parse_manifest((*latest)->data)->parts.size() + 2 + others.size());
+}
+
+TEST_F(Prepare, OverwritingLeavesWhatIsPublishedUntilTheInputWasRead) {
+  ASSERT_TRUE(run("data", options));
+  const auto published = content("data");
+  put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
+  wish.cell_limit_bytes = 1'000'000;
+  options.overwrite = true;
+  options.memory_bytes = 500;  // spills
+  ASSERT_FALSE(run("data", options));
+  auto left = content("data");
+  std::erase_if(left, [](const auto& object) { return object.first.starts_with("_headrace/work/"); });
+  EXPECT_EQ(left, published);
+}
+
+TEST_F(Prepare, OverwritingRefusesWhatNoPlanWasBegunFor) {
+  put("data/train-0123abcd-00000-of-00001.tfrecord", "whose?");
+  options.overwrite = true;
+  const auto result = run("data", options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(content("data").size(), 1U);
+}
+
+TEST_F(Prepare, AnOverwriteThatDiesAnywhereIsContinuedToTheSameBytes) {
+  ASSERT_TRUE(run("whole", options));
+  const auto expected = content("whole");
+  PrepareOptions anew = options;
+  anew.overwrite = true;
+  for (int calls = 1; calls < 12; ++calls) {
+    const std::string finished = concat("finished-", calls);
+    ASSERT_TRUE(run(finished, options));
+    const std::string halfway = concat("halfway-", calls);
+    ASSERT_FALSE(run(halfway, options, std::make_shared<DyingStore>(store, 40)));
+    for (const std::string& output : {finished, halfway}) {
+      ASSERT_FALSE(run(output, anew, std::make_shared<DyingStore>(store, calls)));
+      const auto result = run(output, options);
+      ASSERT_TRUE(result) << result.error().message;
+      ASSERT_EQ(content(output), expected) << "died at call " << calls;
+    }
+  }
+}
+
+TEST_F(Prepare, AReceiptIsNotBelievedWithoutItsShard) {
+  ASSERT_TRUE(run("whole", options));
+  ASSERT_FALSE(run("data", options, std::make_shared<DyingStore>(store, 40)));
+  int removed = 0;
+  for (const auto& [key, crc] : content("data")) {
+    if (key.ends_with(".tfrecord.gz")) removed += remove_object(*store, "data/" + key).has_value() ? 1 : 0;
+  }
+  EXPECT_GT(removed, 0);
+  ASSERT_TRUE(run("data", options));
+  EXPECT_EQ(content("data"), content("whole"));
+}
+
+TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
+  for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
+    const std::string output = concat("data-", memory_bytes);
+    options.memory_bytes = memory_bytes;
+    std::string digest;
+    const auto overtake = [&](const PrepareState& state) {
+      if (state.stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
+    };
+    const auto result = run_on("raw", output, options, overtake);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->was_published);
+    EXPECT_EQ(result->manifest_digest, digest);
+    for (const auto& [key, crc] : content(output)) EXPECT_EQ(key.find("/work/"), std::string::npos) << key;
+    check_parts(output);
+  }
+}
+
+TEST_F(Prepare, AnInputThatChangedSinceItWasListedIsRefused) {
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(plan);
+  put("raw/train/pos/900_9.txt", "one more");
+  const auto result = prepare(*plan, encoders, registry, at("data"), options, "run-1", [](auto...) {}, {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(result.error().message, HasSubstr("changed"));
+  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+}
+
+TEST_F(Prepare, DuplicatesAreReportedOrDropped) {
+  put("raw/train/pos/900_9.txt", "text number 0 of train");
+  wish.duplicates = Duplicates::kReport;
+  const auto reported = run("reported", options);
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->attributes.reasons.at("duplicate content, kept"), 1U);
+  EXPECT_EQ(reported->attributes.counts.at("written"), 121U);
+  wish.duplicates = Duplicates::kDrop;
+  const auto dropped = run("dropped", options);
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(dropped->attributes.counts.at("dropped"), 1U);
+  EXPECT_EQ(dropped->attributes.counts.at("written"), 120U);
+}
+
+TEST_F(Prepare, InvalidUtf8IsRepairedAndCounted) {
+  put("raw/test/neg/901_1.txt", "caf\xe9");
+  const auto result = run("data", options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->attributes.reasons.at("text that is not utf-8, replaced"), 1U);
+}
+
+TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice) {
+  ASSERT_TRUE(run("data", options));
+  for (int i = 60; i < 80; ++i) put(concat("raw/train/neg/", i, "_7.txt"), "one more");
+  put("raw/test/neg/0_9.txt", "the first of all");
+  auto plan = continue_plan(at("data"), Continuation::kAppend);
+  ASSERT_TRUE(plan) << plan.error().message;
+  plan->input = *find_input(at("raw"), InputFormat::kAclImdb, {.objects = 50});
+  auto pasts = leave_what_continues(plan->input, *plan->base, at("data"), plan->continuation);
+  ASSERT_TRUE(pasts) << pasts.error().message;
+  plan->pasts = *std::move(pasts);
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  const std::uint64_t slices = plan->input.slices.size();
+  ASSERT_EQ(slices, 3U);
+  const std::string digest = configuration_digest(plan_configuration(*plan));
+  for (std::uint64_t task = 0; task < slices + 4; ++task) {
+    const auto watched = std::make_shared<WatchedStore>(store);
+    const Location output = at("data", watched);
+    const auto shared = read_shared_plan(output);
+    ASSERT_TRUE(shared) << shared.error().message;
+    RunStore runs(work_folder(output, digest), 0);
+    const TaskContext context{*shared, digest, encoders, registry, runs, output};
+    const Status done = execute_tasks(context, {}, {{task}});
+    if (!done && done.error().code == Code::kOutOfRange) break;
+    ASSERT_TRUE(done) << done.error().message;
+    std::erase_if(watched->keys, [](const std::string& key) {
+      return std::ranges::none_of(std::array{"/past-", "/inputs", "/report"},
+                                  [&](const char* part) { return key.find(part) != std::string::npos; });
+    });
+    if (task < slices)
+      EXPECT_THAT(watched->keys,
+                  ElementsAre(work_folder(at("data"), digest).at(concat("past-0000", task)).key));
+    else
+      EXPECT_THAT(watched->keys, IsEmpty());
+  }
+  RunStore runs(work_folder(at("data"), digest), 0);
+  const auto shared = read_shared_plan(at("data"));
+  const auto result = publish_plan({*shared, digest, encoders, registry, runs, at("data")}, {}, "run-2");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->attributes.counts.at("in"), 143U);
+  EXPECT_EQ(result->attributes.counts.at("written"), 141U);
+}
+
+TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
+  put("raw/train/pos/902_9.txt", std::string(2'000'000, 'x'));
+  wish.cell_limit_bytes = 1'000'000;
+  const auto result = run("data", options);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("train/pos/902_9.txt"));
+  EXPECT_THAT(result.error().message, HasSubstr("--max-rejects"));
+  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+  EXPECT_TRUE(content("data").empty());
+  options.max_rejects.rows = 1;
+  const auto allowed = run("data", options);
+  ASSERT_TRUE(allowed) << allowed.error().message;
+  EXPECT_EQ(allowed->attributes.counts.at("rejected"), 1U);
+}
+
+TEST_F(Prepare, TheResultMayNotLieInTheInput) {
+  EXPECT_FALSE(check_places(at("raw"), at("raw")));
+  EXPECT_FALSE(check_places(at("raw"), at("raw/data")));
+  EXPECT_FALSE(check_places(at(""), at("data")));
+  EXPECT_TRUE(check_places(at("raw"), at("raw2")));
+  EXPECT_TRUE(check_places(at("raw/texts"), at("raw")));
+  EXPECT_TRUE(check_places({store, "raw", Url{"memory", "other", "raw"}}, at("raw/data")));
+}
+
+TEST_F(Prepare, AnEmptySplitAndASingleClassAreRefused) {
+  const auto none = run_on("nothing", "data", options, [](auto...) {});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kNotFound);
+  put("half/train/pos/1_9.txt", "x");
+  const auto no_test = run_on("half", "data", options, [](auto...) {});
+  ASSERT_FALSE(no_test);
+  EXPECT_THAT(no_test.error().message, HasSubstr("the test split"));
+  put("half/test/neg/1_1.txt", "y");
+  const auto one_class = run_on("half", "data2", options, [](auto...) {});
+  ASSERT_FALSE(one_class);
+  EXPECT_THAT(one_class.error().message, HasSubstr("only one class, pos"));
+}
+
+}  // namespace
+}  // namespace headrace

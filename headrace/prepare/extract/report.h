@@ -1,0 +1,37 @@
+#pragma once
+
+/// \file The report: what became of rows that were not simply written. docs/formats/plan.md, "Report".
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/prepare/extract/json_lines_builder.h"
+#include "headrace/prepare/schema/image_converter.h"
+
+namespace headrace {
+
+struct ReportLine {
+  std::string_view id;
+  std::string_view status;  // "rejected", "dropped", "duplicate", "changed", "written", "ignored"
+  std::string_view reason{};
+  std::string_view detail{};
+  std::string_view source{};
+  std::uint64_t row = 0;  // of the source; 0: not of a table
+  std::optional<ConvertedImage> image{};
+};
+
+/// Collects lines, compressed. One thread at a time.
+class ReportBuilder {
+ public:
+  Status add(const ReportLine& line);
+
+  /// Writes what was collected, if anything, and forgets it.
+  Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name);
+
+ private:
+  JsonLinesBuilder lines_;
+};
+
+}  // namespace headrace

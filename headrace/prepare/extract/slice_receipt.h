@@ -1,0 +1,54 @@
+#pragma once
+
+/// \file What reading a slice has found: docs/formats/plan.md, "Work".
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/prepare/sort/kept_run.h"
+#include "headrace/record/manifest.h"
+
+namespace headrace {
+
+/// in = kept + rejected + ignored.
+struct SliceCounts {
+  std::uint64_t in = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t ignored = 0;
+};
+
+struct SplitTotals {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;             // of ids and cells
+  std::uint64_t referenced_bytes = 0;  // as far as known
+};
+
+/// Value → rows.
+using LabelCounts = std::map<std::string, std::uint64_t>;
+
+struct SliceReceipt {
+  SliceCounts counts;
+  std::map<std::string, std::uint64_t> reasons;
+  std::map<std::string, SplitTotals> splits;
+  /// Label features → splits → values that occur → rows that are kept.
+  std::map<std::string, std::map<std::string, LabelCounts>> label_values;
+  std::vector<KeptRun> runs;
+  std::optional<ManifestPart> inputs;  // none if nothing was read
+  std::optional<ManifestPart> report;  // none if there is nothing to tell
+  /// Of rows that were rejected before: that reason → rows.
+  std::map<std::string, std::uint64_t> retried;
+  /// The first row that was rejected, as a message has it; empty if none was.
+  std::string first_rejection;
+};
+
+std::string slice_receipt_to_json(const SliceReceipt& receipt);
+/// \error kDataLoss
+Result<SliceReceipt> parse_slice_receipt(std::string_view json);
+
+}  // namespace headrace

@@ -1,0 +1,345 @@
+#include "headrace/prepare/plan/infer_schema.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+#include "headrace/base/hash.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/sample_path.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/schema/numbers.h"
+#include "headrace/prepare/schema/split_name.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kRowsLookedAt = 1000;
+constexpr std::size_t kLongestSplitName = 100;
+constexpr std::size_t kQuotedBytes = 60;
+constexpr std::string_view kClassField = "cls";
+
+// What values are. Each kind takes in those before it.
+enum class Content : std::uint8_t { kInt64s, kFloats, kText, kBytes };
+
+// How many values cells have.
+struct Counts {
+  bool has_lists = false;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+
+  void add(std::uint64_t count, bool is_list) {
+    has_lists = has_lists || is_list;
+    least = std::min(least, count);
+    most = std::max(most, count);
+  }
+};
+
+struct Column {
+  std::string name;
+  bool is_image_field = false;  // by its name
+  bool is_text_field = false;
+  bool is_split_name = false;
+  bool is_id_name = false;
+
+  // Of its values.
+  std::uint64_t values = 0;
+  Content content = Content::kInt64s;
+  Counts numbers{};
+  Counts texts{};         // also if they are numbers
+  bool are_words = true;  // each a text, or one whole number
+  bool are_images = true;
+  bool are_image_names = true;
+  bool are_distinct = true;
+  bool names_train = false;
+  std::set<std::uint64_t> hashes{};  // of ids
+};
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Column make_column(std::string_view name, InputFormat format) {
+  const std::string lower = to_lower(name);
+  const std::string field = lower.substr(lower.rfind('.') + 1);
+  const bool is_field = format == InputFormat::kWebDataset;
+  return {.name = std::string(name),
+          .is_image_field = is_field && is_one_of(field, {"jpg", "jpeg", "png"}),
+          .is_text_field = is_field && is_one_of(field, {"txt", "text", "json"}),
+          .is_split_name = lower == "split",
+          .is_id_name = lower == "id"};
+}
+
+struct Numbers {
+  Content content = Content::kInt64s;
+  std::uint64_t count = 1;
+  bool is_list = false;
+};
+
+// Those that a text consists of; none if it is another text.
+std::optional<Numbers> numbers_in(std::string_view cell) {
+  const std::string_view text = trim(cell);
+  if (parse_int64(text)) return Numbers{};
+  const bool is_list = text.starts_with('[') || text.starts_with('(');
+  if (!is_list) {
+    // Too large for int64: float32 would lose digits, as those of an id.
+    const bool is_whole = text.find_first_not_of("+-0123456789") == text.npos;
+    return !is_whole && parse_float(text) ? std::optional(Numbers{Content::kFloats}) : std::nullopt;
+  }
+  std::vector<std::int64_t> whole;
+  if (parse_int64s(text, whole)) return Numbers{Content::kInt64s, whole.size(), true};
+  std::vector<float> floats;
+  if (parse_floats(text, floats)) return Numbers{Content::kFloats, floats.size(), true};
+  return std::nullopt;
+}
+
+bool begins_as_image(std::string_view bytes) {
+  return bytes.starts_with("\xff\xd8\xff") || bytes.starts_with("\x89PNG\r\n\x1a\n");
+}
+
+bool ends_as_image(std::string_view cell) {
+  const std::string_view text = trim(cell);
+  const std::string ending = to_lower(text.substr(text.size() - std::min<std::size_t>(text.size(), 5)));
+  return ending.ends_with(".jpg") || ending.ends_with(".png") || ending == ".jpeg";
+}
+
+void add_content(Column& column, Content content) { column.content = std::max(column.content, content); }
+
+void add_numbers(Column& column, const Numbers& numbers) {
+  add_content(column, numbers.content);
+  column.numbers.add(numbers.count, numbers.is_list);
+}
+
+void add_text(Column& column, std::string_view text) {
+  column.are_images = column.are_images && (column.is_image_field || begins_as_image(text));
+  column.are_image_names = column.are_image_names && ends_as_image(text);
+  if (column.is_split_name && text.size() <= kLongestSplitName)
+    column.names_train = column.names_train || usual_split_name(text) == "train";
+  column.texts.add(1, false);
+  if (column.content == Content::kBytes) return;
+  const auto numbers = column.content == Content::kText ? std::nullopt : numbers_in(text);
+  if (numbers) return add_numbers(column, *numbers);
+  add_content(column, is_valid_utf8(text) ? Content::kText : Content::kBytes);
+}
+
+// Their texts are no numbers, whatever they look like.
+void add_texts(Column& column, BytesView list) {
+  std::uint64_t count = 0;
+  add_content(column, Content::kText);
+  for (; const auto text = take_byte_string(list); ++count) {
+    if (column.content != Content::kBytes && !is_valid_utf8(as_text(*text)))
+      add_content(column, Content::kBytes);
+  }
+  column.texts.add(count, true);
+  column.are_words = column.are_images = column.are_image_names = false;
+}
+
+void add_id(Column& column, std::string_view text) {
+  constexpr HashKey kIdKey{0x696e666572726564, 0x636f6c756d6e6964};
+  column.are_distinct = column.are_distinct && column.hashes.insert(siphash(kIdKey, as_bytes(text))).second;
+}
+
+void add_value(Column& column, const Cell& cell) {
+  ++column.values;
+  switch (cell.kind) {
+    case CellKind::kMissing:
+      break;
+    case CellKind::kBytes:
+      add_text(column, as_text(cell.data));
+      if (column.is_id_name) add_id(column, as_text(cell.data));
+      return;
+    case CellKind::kReference:
+      column.are_images = column.are_images && column.is_image_field;
+      column.are_words = column.are_image_names = false;
+      column.texts.add(1, false);
+      return add_content(column, column.is_text_field ? Content::kText : Content::kBytes);
+    case CellKind::kByteStrings:
+      return add_texts(column, cell.data);
+    case CellKind::kFloats:
+    case CellKind::kInt64s: {
+      const bool is_whole = cell.kind == CellKind::kInt64s;
+      const std::uint64_t count = cell.data.size() / (is_whole ? sizeof(std::int64_t) : sizeof(float));
+      const bool is_word = is_whole && count == 1;
+      column.are_images = column.are_image_names = false;
+      column.are_words = column.are_words && is_word;
+      column.texts.add(count, false);
+      if (column.is_id_name && is_word)
+        add_id(column, concat(load_little_endian<std::int64_t>(cell.data.data())));
+      add_numbers(column, {is_whole ? Content::kInt64s : Content::kFloats, count, count != 1});
+    }
+  }
+}
+
+SchemaType type_of(Content content) {
+  constexpr SchemaType kTypes[] = {SchemaType::kInt64, SchemaType::kFloat32, SchemaType::kString,
+                                   SchemaType::kBytes};
+  return kTypes[static_cast<std::size_t>(content)];
+}
+
+FeatureShape shape_of(const Column& column) {
+  const Counts& counts = column.content <= Content::kFloats ? column.numbers : column.texts;
+  if (!counts.has_lists) return {};
+  const bool is_fixed = counts.least == counts.most && counts.most >= 2;
+  return is_fixed ? FeatureShape{FeatureShape::Kind::kFixed, counts.most}
+                  : FeatureShape{FeatureShape::Kind::kRagged};
+}
+
+bool is_classes(const Column& column, InputFormat format) {
+  const bool is_named =
+      to_lower(column.name) == "label" || (format == InputFormat::kWebDataset && column.name == kClassField);
+  const bool are_whole = column.content == Content::kInt64s && !column.numbers.has_lists;
+  return is_named && column.are_words && (are_whole || column.content == Content::kText);
+}
+
+std::string without_uri_ending(std::string_view name) {
+  for (const std::string_view ending : {"_uri", "_url", "_path"}) {
+    if (name.size() > ending.size() && to_lower(name).ends_with(ending))
+      return std::string(name.substr(0, name.size() - ending.size()));
+  }
+  return std::string(name);
+}
+
+// The columns of the rows that were looked at, and the features that they make.
+class Inference {
+ public:
+  explicit Inference(const Input& input) : input_(input) {}
+
+  Status take(const SourceRow& row) {
+    if (row.verdict == RowVerdict::kRejected) {
+      if (first_rejection_.empty()) {
+        first_rejection_ = concat(replace_invalid_utf8(row.id).text, " is rejected: ", row.reason,
+                                  row.detail.empty() ? "" : concat(" (", row.detail, ")"));
+      }
+      return {};
+    }
+    ++rows_;
+    for (const NamedCell& cell : row.cells) {
+      if (cell.cell.kind == CellKind::kMissing) continue;
+      HEADRACE_TRY(Column* const column, find_column(cell.name));
+      add_value(*column, cell.cell);
+    }
+    return {};
+  }
+
+  Result<Schema> finish() {
+    if (rows_ == 0) {
+      return invalid(concat("no row can be read to infer a schema from; ",
+                            first_rejection_.empty() ? "there is none in its first files" : first_rejection_,
+                            ". Correct it, name its format, or name a --schema"));
+    }
+    find_roles();
+    for (const Column& column : columns_) {
+      if (&column != split_) HEADRACE_CHECK(add_feature(column));
+    }
+    if (schema_.features.empty())
+      return invalid("no column of its first rows has a value that makes a feature; name a --schema");
+    std::sort(schema_.features.begin(), schema_.features.end(),
+              [](const FeatureDefinition& a, const FeatureDefinition& b) { return a.name < b.name; });
+    return std::move(schema_);
+  }
+
+ private:
+  Error invalid(std::string_view what) const {
+    return {Code::kInvalidArgument, concat(input_.url, ": ", what)};
+  }
+
+  Result<Column*> find_column(std::string_view name) {
+    const auto found = by_name_.find(name);
+    if (found != by_name_.end()) return found->second;
+    if (columns_.size() == kMaxColumns) {
+      return invalid(concat("its first rows have more than ", kMaxColumns,
+                            " columns together; name those that are wanted in a --schema"));
+    }
+    Column& column = columns_.emplace_back(make_column(name, input_.format));
+    by_name_.emplace(column.name, &column);
+    return &column;
+  }
+
+  // The first rows of a folder may all be of its split "test".
+  bool is_split_of_layout(const Column& column) const {
+    const bool is_layout = input_.format == InputFormat::kAclImdb ||
+                           input_.format == InputFormat::kTextFolder ||
+                           input_.format == InputFormat::kImageFolder;
+    return is_layout && column.name == "split";
+  }
+
+  void find_roles() {
+    const bool has_keys = by_name_.contains(kSampleKeyFeature);
+    for (const Column& column : columns_) {
+      if (split_ == nullptr && (column.names_train || is_split_of_layout(column))) split_ = &column;
+      const bool is_id = column.is_id_name && column.values == rows_ && column.are_distinct &&
+                         column.are_words && column.content <= Content::kText;
+      if (id_ == nullptr && is_id && !has_keys) id_ = &column;
+      has_images_ = has_images_ || column.are_images;
+    }
+    if (split_ != nullptr) schema_.split = split_->name;
+    if (id_ != nullptr) schema_.id = id_->name;
+  }
+
+  Status add_feature(const Column& column) {
+    if (!is_valid_utf8(column.name)) {
+      return invalid(concat("the name of column \"", printable_line(column.name, kQuotedBytes),
+                            "\" is not UTF-8, so that no schema can name it; rename it"));
+    }
+    FeatureDefinition feature{.name = column.name, .columns = {column.name}};
+    feature.is_optional = column.values < rows_;
+    if (column.name == kSampleKeyFeature) {
+      feature.name = "id";
+      feature.type = SchemaType::kString;
+    } else if (is_classes(column, input_.format)) {
+      feature.type = SchemaType::kLabel;
+    } else if (column.are_images) {
+      feature.type = SchemaType::kImage;
+    } else if (column.are_image_names && !has_images_ && &column != id_) {
+      feature.name = without_uri_ending(column.name);
+      feature.type = SchemaType::kImage;
+      feature.is_uri = true;
+    } else {
+      feature.type = type_of(column.content);
+      feature.shape = shape_of(column);
+    }
+    feature.name = unused_name(feature.name);
+    schema_.features.push_back(std::move(feature));
+    return {};
+  }
+
+  std::string unused_name(const std::string& name) {
+    std::string unused = name;
+    for (std::uint64_t number = 2; !names_.insert(unused).second; ++number)
+      unused = concat(name, "_", number);
+    return unused;
+  }
+
+  const Input& input_;
+  std::uint64_t rows_ = 0;
+  std::string first_rejection_;
+  std::deque<Column> columns_;  // in the order in which they came
+  std::unordered_map<std::string_view, Column*> by_name_;
+  const Column* split_ = nullptr;
+  const Column* id_ = nullptr;
+  bool has_images_ = false;
+  std::set<std::string> names_;  // of features
+  Schema schema_;
+};
+
+}  // namespace
+
+Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes,
+                            MapPool* map) {
+  Inference inference(input);
+  if (input.slices.empty()) return inference.finish();
+  HEADRACE_TRY(std::unique_ptr<RowSource> source,
+               open_slice(input, input.slices.front(), stores, cell_limit_bytes));
+  if (map != nullptr) source = map_rows(std::move(source), input.format, stores, *map);
+  for (std::uint64_t seen = 0; seen < kRowsLookedAt;) {
+    HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
+    if (!row) break;
+    if (row->verdict == RowVerdict::kIgnored) continue;
+    ++seen;
+    HEADRACE_CHECK(inference.take(*row));
+  }
+  return inference.finish();
+}
+
+}  // namespace headrace

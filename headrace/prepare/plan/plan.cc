@@ -1,0 +1,215 @@
+#include "headrace/prepare/plan/plan.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "headrace/base/json_depth.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/codec/image/image_encoder.h"
+#include "headrace/track/stage_output.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kStage = "prepare 5";
+constexpr std::string_view kEncoderKey = "encoder ";
+
+std::string_view duplicates_name(Duplicates duplicates) {
+  if (duplicates == Duplicates::kKeep) return "keep";
+  return duplicates == Duplicates::kReport ? "report" : "drop";
+}
+
+bool encodes_images(const Schema& schema) {
+  return std::any_of(schema.features.begin(), schema.features.end(), [](const FeatureDefinition& feature) {
+    return feature.type == SchemaType::kImage && feature.image.output != ImageOutput::kAsIs;
+  });
+}
+
+// Values of a plan that is read; the first that is missing or wrong is kept as an error.
+class PlanReader {
+ public:
+  explicit PlanReader(const Configuration& configuration) : configuration_(configuration) {}
+
+  std::string text(const char* key) {
+    const auto found = configuration_.find(key);
+    if (found != configuration_.end()) return found->second;
+    if (error_.empty()) error_ = concat("it has no ", key);
+    return {};
+  }
+  template <typename Number>
+  Number number(const char* key) {
+    const std::string value = text(key);
+    const auto parsed = parse_number<Number>(value);
+    if (!parsed && error_.empty()) error_ = concat("its ", key, " is \"", printable_line(value, 60), "\"");
+    return parsed.value_or(Number{});
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  const Configuration& configuration_;
+  std::string error_;
+};
+
+}  // namespace
+
+Location work_folder(const Location& output, std::string_view plan_digest) {
+  return output.at(concat(kWorkFolder, plan_digest.substr(0, 8)));
+}
+
+Configuration plan_configuration(const PreparePlan& plan) {
+  const bool is_plain = plan.compression == "none";
+  Configuration out = {{"stage", std::string(kStage)},
+                       {"input", plan.input.url},
+                       {"input objects", concat(plan.input.objects)},
+                       {"input size", concat(plan.input.size_bytes)},
+                       {"input version", plan.input.version},
+                       {"layout", std::string(input_format_name(plan.input.format))},
+                       {"schema", schema_to_toml(plan.schema)},
+                       {"shard-records", concat(plan.shard_records)},
+                       {"shard-size", concat(plan.shard_bytes)},
+                       {"slice-size", concat(plan.slice_bytes)},
+                       {"compression", plan.compression},
+                       {"compression-level", is_plain ? "" : concat(plan.compression_level)},
+                       {"compressor", is_plain ? "" : deflate_fingerprint()},
+                       {"image codec", encodes_images(plan.schema) ? image_encoder_fingerprint() : ""},
+                       {"seed", concat(plan.seed)},
+                       {"duplicates", std::string(duplicates_name(plan.duplicates))},
+                       {"sample", concat(plan.sample)},
+                       {"splits-as-they-are", concat(plan.splits_as_they_are)},
+                       {"report", plan.reports_all ? "all" : "changed"},
+                       {"max-cell", concat(plan.cell_limit_bytes)},
+                       {"map", plan.map},
+                       {"map-version", plan.map_version},
+                       {kContinuesKey, plan.base ? concat(continuation_name(plan.continuation), " ",
+                                                          plan.base->number, " ", plan.base->digest)
+                                                 : ""}};
+  for (const auto& [name, digest] : plan.encoder_digests) out[concat(kEncoderKey, name)] = digest;
+  return out;
+}
+
+namespace {
+
+Error damaged_plan(std::string_view what) {
+  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start over with --overwrite")};
+}
+
+// But for what it continues.
+Result<PreparePlan> read_plan(const Configuration& configuration) {
+  PlanReader reader(configuration);
+  PreparePlan plan;
+  const auto format = parse_input_format(reader.text("layout"));
+  if (!format) return damaged_plan(format.error().message);
+  plan.input = {.format = *format,
+                .url = reader.text("input"),
+                .objects = reader.number<std::uint64_t>("input objects"),
+                .size_bytes = reader.number<std::uint64_t>("input size"),
+                .version = reader.text("input version")};
+  auto schema = parse_schema(reader.text("schema"), "the plan's schema");
+  if (!schema) return damaged_plan(schema.error().message);
+  plan.schema = *std::move(schema);
+  plan.seed = reader.number<std::uint64_t>("seed");
+  plan.shard_records = reader.number<std::uint64_t>("shard-records");
+  plan.shard_bytes = reader.number<std::uint64_t>("shard-size");
+  plan.slice_bytes = reader.number<std::uint64_t>("slice-size");
+  plan.compression = reader.text("compression");
+  if (plan.compression != "none") plan.compression_level = reader.number<int>("compression-level");
+  for (const Duplicates choice : {Duplicates::kReport, Duplicates::kDrop}) {
+    if (reader.text("duplicates") == duplicates_name(choice)) plan.duplicates = choice;
+  }
+  plan.sample = reader.number<double>("sample");
+  plan.splits_as_they_are = reader.text("splits-as-they-are") == "true";
+  plan.reports_all = reader.text("report") == "all";
+  plan.cell_limit_bytes = reader.number<std::uint64_t>("max-cell");
+  plan.map = reader.text("map");
+  plan.map_version = reader.text("map-version");
+  for (const auto& [key, value] : configuration) {
+    if (key.starts_with(kEncoderKey)) plan.encoder_digests[key.substr(kEncoderKey.size())] = value;
+  }
+  if (!reader.error().empty()) return damaged_plan(reader.error());
+  return plan;
+}
+
+// "append 1 <digest of the manifest>".
+Status read_base_of_plan(const Configuration& configuration, PreparePlan& plan, const Location& output) {
+  const std::string text = PlanReader(configuration).text(kContinuesKey);
+  if (text.empty()) return {};
+  const std::vector<std::string> words = split(text, ' ');
+  const auto number = words.size() == 3 ? parse_number<std::uint64_t>(words[1]) : std::nullopt;
+  for (const Continuation choice : {Continuation::kAppend, Continuation::kRetryFailed}) {
+    if (number && words[0] == continuation_name(choice)) plan.continuation = choice;
+  }
+  if (plan.continuation == Continuation::kNone)
+    return damaged_plan(concat("it continues \"", printable_line(text, 80), "\""));
+  HEADRACE_TRY(plan.base, read_base(output, plan.continuation, number));
+  return {};
+}
+
+}  // namespace
+
+Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
+                               const Location& output) {
+  HEADRACE_TRY(PreparePlan plan, read_plan(configuration));
+  plan.input.slices = std::move(slices);
+  HEADRACE_CHECK(read_base_of_plan(configuration, plan, output));
+  // Whatever is not as this program would write it would not come to the same bytes either.
+  if (plan_configuration(plan) == configuration) return plan;
+  return Error{Code::kFailedPrecondition,
+               "the plan was made by another version of Headrace, or of its libraries (zlib, libdeflate, "
+               "libjpeg): all that execute a plan must have the same"};
+}
+
+Result<PreparePlan> continue_plan(const Location& output, Continuation continuation) {
+  const Location place = output.at(kPlanKey);
+  const auto configuration = read_configuration(place);
+  if (!configuration && configuration.error().code == Code::kNotFound) {
+    return Error{
+        Code::kFailedPrecondition,
+        concat(output.describe(), " was not made by headrace prepare: ", place.describe(), " is not there")};
+  }
+  if (!configuration) return configuration.error();
+  HEADRACE_TRY(PreparePlan plan, read_plan(*configuration));
+  plan.input = {};
+  plan.continuation = continuation;
+  HEADRACE_TRY(plan.base, read_base(output, continuation));
+  return plan;
+}
+
+std::string slices_to_json(const Input& input) {
+  json out = json::array();
+  for (const Slice& slice : input.slices) {
+    json document = {{"after", slice.after},           {"last", slice.last},     {"objects", slice.objects},
+                     {"size_bytes", slice.size_bytes}, {"digest", slice.digest}, {"files", json::array()}};
+    for (const InputFile& file : slice.files)
+      document["files"].push_back(
+          {{"url", file.url}, {"size_bytes", file.size_bytes}, {"version", file.version}});
+    out.push_back(std::move(document));
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<std::vector<Slice>> parse_slices(std::string_view text) {
+  HEADRACE_CHECK(check_json_depth(text));
+  try {
+    std::vector<Slice> slices;
+    for (const json& document : json::parse(text)) {
+      Slice& slice = slices.emplace_back();
+      slice.after = document.at("after");
+      slice.last = document.at("last");
+      slice.objects = document.at("objects");
+      slice.size_bytes = document.at("size_bytes");
+      slice.digest = document.at("digest");
+      for (const json& file : document.at("files"))
+        slice.files.push_back({file.at("url"), file.at("size_bytes"), file.at("version")});
+    }
+    return slices;
+  } catch (const std::exception& exception) {
+    return Error{Code::kDataLoss, concat("the plan's slices are damaged (", exception.what(),
+                                         "); start over with --overwrite")};
+  }
+}
+
+}  // namespace headrace

@@ -1,0 +1,83 @@
+#include "headrace/prepare/schema/numbers.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kSeparators = " \t\r\n,;";
+constexpr std::size_t kQuotedCellBytes = 40;
+
+Error invalid(std::string_view cell, std::string_view what) {
+  return {Code::kInvalidArgument, concat("\"", printable_line(cell, kQuotedCellBytes), "\" ", what)};
+}
+
+// std::from_chars takes no plus sign.
+std::string_view without_plus(std::string_view text) {
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+';
+  return has_plus ? text.substr(1) : text;
+}
+
+// What from_chars does not tell apart: too large, or nearly 0. Beyond long double, the exponent says.
+Result<float> out_of_range(std::string_view cell, std::string_view digits) {
+  long double wide = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), wide);
+  const bool is_small =
+      error == std::errc{} ? std::abs(wide) < 1 : to_lower(digits).find("e-") != digits.npos;
+  if (is_small) return digits.starts_with('-') ? -0.0F : 0.0F;
+  return invalid(cell, "is too large for float32");
+}
+
+template <typename Number>
+Status parse_list(std::string_view cell, Result<Number> (*parse)(std::string_view),
+                  std::vector<Number>& numbers) {
+  std::string_view rest = trim(cell);
+  const bool is_bracketed = rest.size() >= 2 && ((rest.front() == '[' && rest.back() == ']') ||
+                                                 (rest.front() == '(' && rest.back() == ')'));
+  if (is_bracketed) rest = rest.substr(1, rest.size() - 2);
+  for (std::uint64_t place = 1;; ++place) {
+    const std::size_t begin = rest.find_first_not_of(kSeparators);
+    if (begin == rest.npos) return {};
+    rest.remove_prefix(begin);
+    const std::string_view text = rest.substr(0, rest.find_first_of(kSeparators));
+    rest.remove_prefix(text.size());
+    Result<Number> number = parse(text);
+    if (!number) return std::move(number).error().in(concat("number ", place, " of the list"));
+    numbers.push_back(*number);
+  }
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_int64(std::string_view cell) {
+  const std::string_view digits = without_plus(trim(cell));
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range) return invalid(cell, "is too large for int64");
+  if (error != std::errc{} || end != digits.data() + digits.size())
+    return invalid(cell, "is no whole number");
+  return value;
+}
+
+Result<float> parse_float(std::string_view cell) {
+  const std::string_view digits = without_plus(trim(cell));
+  float value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool is_whole = end == digits.data() + digits.size();
+  if (is_whole && error == std::errc::result_out_of_range) return out_of_range(cell, digits);
+  if (error != std::errc{} || !is_whole) return invalid(cell, "is no number");
+  return value;
+}
+
+Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers) {
+  return parse_list<std::int64_t>(cell, parse_int64, numbers);
+}
+
+Status parse_floats(std::string_view cell, std::vector<float>& numbers) {
+  return parse_list<float>(cell, parse_float, numbers);
+}
+
+}  // namespace headrace

@@ -1,0 +1,79 @@
+#pragma once
+
+/// \file What the features of a record are, and what columns of the input they come from: docs/prepare.md,
+/// "Schema".
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/prepare/schema/image_steps.h"
+
+namespace headrace {
+
+enum class SchemaType : std::uint8_t {
+  kImage,
+  kBytes,
+  kString,
+  kInt64,
+  kFloat32,
+  kLabel,
+  kVector,
+  kImageHeight,
+  kImageWidth,
+  kImageChannels
+};
+
+/// Whether its value is told of another feature, an image as it is stored.
+bool is_of_image(SchemaType type);
+
+/// How many values a feature has: one; exactly `size`; any number.
+struct FeatureShape {
+  enum class Kind : std::uint8_t { kScalar, kFixed, kRagged } kind = Kind::kScalar;
+  std::uint64_t size = 1;
+
+  bool operator==(const FeatureShape&) const = default;
+};
+
+struct FeatureDefinition {
+  std::string name;
+  SchemaType type = SchemaType::kBytes;
+  std::vector<std::string> columns;  // one, or one for each number of a fixed shape
+  FeatureShape shape{};
+  bool is_uri = false;       // cells are URLs or paths, whose bytes are the value
+  bool is_optional = false;  // a missing cell leaves the feature out
+  std::optional<std::string> default_text{};
+  std::vector<std::string> vocabulary{};  // of a label; empty: the values that occur
+  std::string vocabulary_url{};           // where it is read from instead
+  bool one_hot = false;
+  std::string encoder{};  // of a vector
+  /// Of the types that are told of an image: its feature, whose columns and `is_optional` they share.
+  std::string image_feature{};
+  ImageSteps image{};
+};
+
+struct Schema {
+  std::optional<std::string> id;  // columns
+  std::optional<std::string> split;
+  std::optional<std::string> group;
+  std::string encoding = "utf-8";                      // or "latin-1", "windows-1252"
+  bool replaces_text = false;                          // what is not of the encoding becomes U+FFFD
+  std::vector<std::pair<std::string, double>> splits;  // by hash, in this order; sum to 1
+  std::vector<FeatureDefinition> features;             // ascending by name
+};
+
+/// Reads TOML. `source_name` is what messages call it.
+/// \error kInvalidArgument  names line and key, and what was probably meant
+Result<Schema> parse_schema(std::string_view toml, std::string_view source_name);
+
+/// TOML that `parse_schema` reads as the same schema; equal for equal schemas. Defaults are left out.
+std::string schema_to_toml(const Schema& schema);
+
+/// "image", "int64", …
+std::string_view schema_type_name(SchemaType type);
+
+}  // namespace headrace

@@ -1,0 +1,16 @@
+#pragma once
+
+/// \file The encoders that a schema names, loaded.
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace headrace {
+
+class TextEncoder;  // engine/encoder.h
+
+/// Name as in the schema → encoder.
+using TextEncoders = std::map<std::string, std::shared_ptr<const TextEncoder>>;
+
+}  // namespace headrace

@@ -1,0 +1,14 @@
+#pragma once
+
+/// \file The values that labels have.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+/// Label feature → its values in the order of their ids.
+using Vocabularies = std::map<std::string, std::vector<std::string>>;
+
+}  // namespace headrace

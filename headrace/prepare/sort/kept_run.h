@@ -1,0 +1,16 @@
+#pragma once
+
+/// \file How a receipt names a run: docs/formats/plan.md, "Work".
+
+#include <cstdint>
+#include <string>
+
+namespace headrace {
+
+/// A rows object, docs/formats/rows.md.
+struct KeptRun {
+  std::string key;  // in the work folder
+  std::uint64_t size_bytes = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,153 @@
+#include "headrace/prepare/sort/merged_rows.h"
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t span_of(int level) { return ~std::uint64_t{0} >> level; }
+
+}  // namespace
+
+MergedRows::MergedRows(std::span<const SliceRun> runs, std::span<const std::string_view> splits,
+                       const MergeOptions& options)
+    : options_(options) {
+  const OrderRange& range = options.range;
+  is_last_piece_ = range.first > range.last;
+  piece_first_ = range.first & ~span_of(BucketTable::kMaxBits);
+  for (const SliceRun& run : runs) {
+    for (std::uint32_t split = 0; split < splits.size(); ++split) {
+      if (const BucketTable* table = run.reader->find_table(splits[split]))
+        runs_.push_back({run.reader, run.slice, split, table, table->bucket_of(range.first)});
+    }
+  }
+  if (runs_.empty()) is_last_piece_ = true;
+}
+
+Result<std::optional<MergedRow>> MergedRows::next() {
+  if (failed_) return *failed_;
+  Result<std::optional<MergedRow>> row = find_next();
+  if (!row) failed_ = row.error();
+  return row;
+}
+
+Result<std::optional<MergedRow>> MergedRows::find_next() {
+  if (front_was_given_) HEADRACE_CHECK(replace_front());
+  front_was_given_ = false;
+  while (heap_.empty()) {
+    if (is_last_piece_) return std::optional<MergedRow>();
+    HEADRACE_CHECK(read_piece());
+  }
+  const Run& run = *heap_.front().run;
+  HEADRACE_CHECK(run.cursor.read_cells(cells_));
+  front_was_given_ = true;
+  const EncodedRow& row = run.cursor.row();
+  return std::optional<MergedRow>({{row.order, row.tie, row.id, row.place, cells_}, run.slice, run.split});
+}
+
+bool MergedRows::comes_before(const Candidate& a, const Candidate& b) {
+  if (a.order != b.order) return a.order < b.order;
+  const EncodedRow& a_row = a.run->cursor.row();
+  const EncodedRow& b_row = b.run->cursor.row();
+  if (const auto compared = compare_order(a_row, b_row); compared != 0) return compared < 0;
+  if (a.run->slice != b.run->slice) return a.run->slice < b.run->slice;
+  if (a_row.place != b_row.place) return a_row.place < b_row.place;
+  return a.run < b.run;
+}
+
+// The next row of the run that gave the last one, if that lies in the piece.
+Status MergedRows::replace_front() {
+  Run& run = *heap_.front().run;
+  HEADRACE_TRY(run.has_row, run.cursor.next());
+  if (run.has_row && run.cursor.row().order <= piece_last_) {
+    heap_.front().order = run.cursor.row().order;
+  } else {
+    heap_.front() = heap_.back();
+    heap_.pop_back();
+  }
+  sink_front();
+  return {};
+}
+
+// Restores the heap when only its front may lie wrong.
+void MergedRows::sink_front() {
+  std::size_t at = 0;
+  while (true) {
+    std::size_t least = at;
+    for (std::size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap_.size(); ++child) {
+      if (comes_before(heap_[child], heap_[least])) least = child;
+    }
+    if (least == at) return;
+    std::swap(heap_[at], heap_[least]);
+    at = least;
+  }
+}
+
+// Whether little enough is held of the piece from piece_first_ to `last`, or would hardly be less in a
+// smaller one: buckets that are as large as the piece are held anyway.
+bool MergedRows::is_small(std::uint64_t last, int level) const {
+  std::uint64_t coarse_bytes = 0, fine_bytes = 0;
+  for (const Run& run : runs_) {
+    const std::size_t first = run.table->bucket_of(std::max(piece_first_, options_.range.first));
+    const std::size_t end = run.table->bucket_of(std::min(last, options_.range.last)) + 1;
+    const std::uint64_t bytes = run.table->offset_bytes(end) - run.table->offset_bytes(first);
+    (run.table->bits() > level ? fine_bytes : coarse_bytes) += bytes;
+  }
+  return coarse_bytes + fine_bytes <= options_.hold_bytes || fine_bytes <= options_.hold_bytes / 4;
+}
+
+// Of the largest piece that may begin at piece_first_. Pieces begin at multiples of their size, as buckets
+// do, so a bucket is part of a piece, or a piece part of it.
+int MergedRows::choose_level() const {
+  int level = 0;
+  while ((piece_first_ & span_of(level)) != 0) ++level;
+  while (level < BucketTable::kMaxBits && !is_small(piece_first_ | span_of(level), level)) ++level;
+  return level;
+}
+
+Status MergedRows::read_piece() {
+  const std::uint64_t last = piece_first_ | span_of(choose_level());
+  is_last_piece_ = last >= options_.range.last;
+  HEADRACE_CHECK(read_up_to(std::min(last, options_.range.last)));
+  piece_last_ = last;
+  piece_first_ = last + 1;
+  for (Run& run : runs_) {
+    HEADRACE_TRY(const bool has_row, step(run));
+    if (has_row && run.cursor.row().order <= piece_last_) heap_.push_back({run.cursor.row().order, &run});
+  }
+  std::sort(heap_.begin(), heap_.end(), comes_before);
+  return {};
+}
+
+Result<bool> MergedRows::step(Run& run) {
+  if (!run.has_row) {
+    HEADRACE_TRY(run.has_row, run.cursor.next());
+  }
+  return run.has_row;
+}
+
+// Reads what has not been read of the buckets with orders up to `last`. Runs that need some have none left.
+Status MergedRows::read_up_to(std::uint64_t last) {
+  std::vector<BucketRead> reads;
+  std::vector<Run*> runs;
+  for (Run& run : runs_) {
+    const std::size_t end = run.table->bucket_of(last) + 1;
+    if (end <= run.next_bucket) continue;
+    reads.push_back({.object = &run.reader->object(),
+                     .buckets = run.table->buckets().subspan(run.next_bucket, end - run.next_bucket),
+                     .end_bytes = run.table->offset_bytes(end),
+                     .room = std::move(run.read.room)});
+    runs.push_back(&run);
+  }
+  HEADRACE_CHECK(read_buckets(reads, options_.call));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Run& run = *runs[i];
+    run.read = std::move(reads[i]);
+    run.cursor = RowCursor(run.read, *run.table, run.next_bucket, options_.range);
+    run.next_bucket += run.read.buckets.size();
+    run.has_row = false;
+  }
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,49 @@
+#pragma once
+
+/// \file Walks over rows that have been read. For this folder's own use.
+
+#include <cstdint>
+
+#include "headrace/prepare/sort/row_encoding.h"
+#include "headrace/prepare/sort/rows_footer.h"
+#include "headrace/prepare/sort/run_object.h"
+
+namespace headrace {
+
+/// Orders, both inclusive.
+struct OrderRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+};
+
+class RowCursor {
+ public:
+  /// At its end.
+  RowCursor() = default;
+  /// The rows of `read`, which has been read, that lie in `range`. Borrows the object and the data.
+  /// REQUIRES: `read` is of the buckets of `table` from `first_bucket` on, one at least
+  RowCursor(const BucketRead& read, const BucketTable& table, std::size_t first_bucket, OrderRange range);
+
+  /// Moves to the next row; false at the end.
+  /// \error kDataLoss  what lies there is not rows that ascend, as many as the table says, where it says
+  Result<bool> next();
+  /// REQUIRES: next() gave true
+  const EncodedRow& row() const { return row_; }
+  /// \error kDataLoss
+  Status read_cells(std::vector<Cell>& cells) const;
+
+ private:
+  Error damaged(std::size_t position, std::string_view what) const;
+
+  const RunObject* object_ = nullptr;
+  BytesView data_{};
+  std::uint64_t offset_bytes_ = 0;  // of data_
+  std::size_t position_ = 0;
+  std::size_t row_position_ = 0;
+  std::uint64_t rows_left_ = 0;
+  OrderRange range_{};
+  OrderRange possible_{};  // what the next row can have
+  EncodedRow row_{};
+};
+
+}  // namespace headrace

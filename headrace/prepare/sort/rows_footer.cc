@@ -1,0 +1,157 @@
+#include "headrace/prepare/sort/rows_footer.h"
+
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "headrace/base/json_depth.h"
+#include "headrace/base/wire.h"
+#include "headrace/prepare/sort/row_encoding.h"
+
+namespace headrace {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kBucketRows = 64, kBucketBytes = 16 << 10;
+constexpr std::size_t kBucketEntryBytes = 16;
+// Of kMaxRowsSplits with names of kMaxSplitNameBytes, each of which JSON may write as six.
+constexpr std::size_t kMaxSplitsBytes = 8 << 20;
+
+Error damaged(const char* what) { return {Code::kDataLoss, what}; }
+
+void append_bucket(Bytes& out, const Bucket& bucket) {
+  append_little_endian(out, bucket.offset_bytes);
+  append_little_endian(out, bucket.rows);
+  append_little_endian(out, bucket.crc32c);
+}
+
+Bucket load_bucket(const std::byte* from) {
+  return {load_little_endian<std::uint64_t>(from), load_little_endian<std::uint32_t>(from + 8),
+          load_little_endian<std::uint32_t>(from + 12)};
+}
+
+bool take_number(const json& from, const char* name, std::uint64_t& out) {
+  const auto found = from.find(name);
+  if (found == from.end() || !found->is_number_unsigned()) return false;
+  out = found->get<std::uint64_t>();
+  return true;
+}
+
+bool take_split(const json& from, RowsSplit& split) {
+  if (!from.is_object() || !from.contains("name") || !from["name"].is_string()) return false;
+  split.name = from["name"].get<std::string>();
+  return take_number(from, "rows", split.rows) && take_number(from, "bytes", split.bytes) &&
+         take_number(from, "referenced_bytes", split.referenced_bytes);
+}
+
+Result<std::vector<RowsSplit>> parse_splits(BytesView part) {
+  if (part.size() > kMaxSplitsBytes) return damaged("too long a list of splits");
+  HEADRACE_CHECK(check_json_depth(as_text(part)));
+  const json document = json::parse(as_text(part), nullptr, false);
+  if (!document.is_object() || !document.contains("splits") || !document["splits"].is_array())
+    return damaged("no list of splits");
+  std::vector<RowsSplit> splits;
+  for (const json& from : document["splits"]) {
+    RowsSplit split;
+    if (splits.size() == kMaxRowsSplits || !take_split(from, split)) return damaged("malformed split");
+    if (!splits.empty() && splits.back().name >= split.name) return damaged("splits do not ascend");
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+// The table of a split whose rows begin at `begin`.
+Result<BucketTable> parse_table(BytesView part, const RowsSplit& split, std::uint64_t begin) {
+  const std::uint64_t end = begin + split.bytes;
+  if (part.size() < sizeof(std::uint32_t)) return damaged("a table is cut");
+  const auto count = load_little_endian<std::uint32_t>(part.data());
+  if (!std::has_single_bit(count) || std::countr_zero(count) > BucketTable::kMaxBits ||
+      part.size() != sizeof count + count * kBucketEntryBytes) {
+    return damaged("a table has another size than it says");
+  }
+  std::vector<Bucket> buckets;
+  buckets.reserve(count);
+  std::uint64_t rows = 0;
+  for (const std::byte* at = part.data() + sizeof count; buckets.size() < count; at += kBucketEntryBytes) {
+    const Bucket bucket = load_bucket(at);
+    if (bucket.offset_bytes < (buckets.empty() ? begin : buckets.back().offset_bytes) ||
+        bucket.offset_bytes > end || (buckets.empty() && bucket.offset_bytes != begin)) {
+      return damaged("buckets do not follow one another");
+    }
+    rows += bucket.rows;
+    buckets.push_back(bucket);
+  }
+  if (rows != split.rows || rows == 0 || rows > split.bytes / kMinRowBytes)
+    return damaged("buckets do not make up their split");
+  return BucketTable(std::countr_zero(count), std::move(buckets), end);
+}
+
+// The parts of a footer, one after another.
+std::optional<BytesView> next_part(BytesView& rest) {
+  std::size_t position = 0;
+  std::uint64_t size = 0;
+  if (!read_varint(rest, position, size) || size > rest.size() - position) return std::nullopt;
+  const BytesView part = rest.subspan(position, size);
+  rest = rest.subspan(position + size);
+  return part;
+}
+
+void append_part(Bytes& out, BytesView part) {
+  append_varint(out, part.size());
+  append(out, part);
+}
+
+}  // namespace
+
+int BucketTable::bits_for(std::uint64_t rows, std::uint64_t bytes) {
+  int bits = 0;
+  while (bits < kMaxBits && (rows > kBucketRows << bits || bytes > kBucketBytes << bits)) ++bits;
+  return bits;
+}
+
+Bytes RowsFooter::serialize() const {
+  json document = {{"splits", json::array()}};
+  for (const RowsSplit& split : splits) {
+    document["splits"].push_back({{"name", split.name},
+                                  {"rows", split.rows},
+                                  {"bytes", split.bytes},
+                                  {"referenced_bytes", split.referenced_bytes}});
+  }
+  Bytes out, part;
+  append_part(out, as_bytes(document.dump()));
+  for (const BucketTable& table : tables) {
+    part.clear();
+    append_little_endian(part, static_cast<std::uint32_t>(table.buckets().size()));
+    for (const Bucket& bucket : table.buckets()) append_bucket(part, bucket);
+    append_part(out, part);
+  }
+  part.clear();
+  append_bucket(part, hashes);
+  append_part(out, part);
+  return out;
+}
+
+Result<RowsFooter> RowsFooter::parse(BytesView footer, std::uint64_t offset_bytes) {
+  RowsFooter out;
+  std::optional<BytesView> part = next_part(footer);
+  if (!part) return damaged("its first part is cut");
+  HEADRACE_TRY(out.splits, parse_splits(*part));
+  std::uint64_t end = kRowsHeader.size();
+  for (const RowsSplit& split : out.splits) {
+    if (split.bytes > offset_bytes - end) return damaged("a split ends past all rows");
+    if (!(part = next_part(footer))) return damaged("a table is cut");
+    HEADRACE_TRY(BucketTable table, parse_table(*part, split, end));
+    out.tables.push_back(std::move(table));
+    end += split.bytes;
+  }
+  part = next_part(footer);
+  if (!part || part->size() != kBucketEntryBytes || !footer.empty()) return damaged("its last part is cut");
+  out.hashes = load_bucket(part->data());
+  if (out.hashes.offset_bytes != end || offset_bytes - end != out.hashes.rows * kContentHashBytes) {
+    return damaged("rows and hashes do not make up the object");
+  }
+  return out;
+}
+
+}  // namespace headrace

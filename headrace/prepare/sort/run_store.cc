@@ -1,0 +1,36 @@
+#include "headrace/prepare/sort/run_store.h"
+
+namespace headrace {
+
+RunStore::RunStore(Location work_folder, std::uint64_t memory_bytes)
+    : work_folder_(std::move(work_folder)), memory_left_bytes_(memory_bytes) {}
+
+Result<RunStore::Kept> RunStore::keep(const std::string& name, Bytes bytes) {
+  Kept kept{.run = {.key = name, .size_bytes = bytes.size()}};
+  {
+    const std::lock_guard lock(mutex_);
+    kept.is_in_memory = bytes.size() <= memory_left_bytes_;
+    if (kept.is_in_memory) memory_left_bytes_ -= bytes.size();
+  }
+  if (!kept.is_in_memory) {
+    HEADRACE_CHECK(work_folder_.store->write(work_folder_.at(name).key, bytes, {}));
+    return kept;
+  }
+  HEADRACE_TRY(RowsReader reader, RowsReader::open(std::move(bytes), name));
+  const std::lock_guard lock(mutex_);
+  readers_[name] = std::make_shared<const RowsReader>(std::move(reader));
+  return kept;
+}
+
+Result<std::shared_ptr<const RowsReader>> RunStore::open(const KeptRun& run) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = readers_.find(run.key);
+    if (found != readers_.end()) return found->second;
+  }
+  HEADRACE_TRY(RowsReader reader, RowsReader::open(work_folder_.at(run.key), {}, run.size_bytes));
+  const std::lock_guard lock(mutex_);
+  return readers_.emplace(run.key, std::make_shared<const RowsReader>(std::move(reader))).first->second;
+}
+
+}  // namespace headrace

@@ -1,0 +1,35 @@
+#pragma once
+
+/// \file Lines of JSON as rows: docs/prepare.md, "Rows".
+
+#include <memory>
+#include <vector>
+
+#include "headrace/prepare/table/row_parser.h"
+
+namespace headrace {
+
+/// Files of an object a line, plain or gzip; lines of white space are passed over. A row is a line of the
+/// file, its id "<file>@<offset of the line>", in the uncompressed file. A key is a column:
+///
+/// | value | cell |
+/// |---|---|
+/// | text | bytes |
+/// | whole number (no `.` and no exponent); true, false | an int64; 1, 0 |
+/// | other number | a float32, the nearest |
+/// | null | missing |
+/// | list of numbers | int64s if all are whole, else float32s |
+/// | list of texts | a list of byte strings |
+/// | other list, object | its JSON text, as it stands there, as bytes |
+///
+/// Rejected are lines that are no object, nest deeper than kJsonDepthLimit, name a key twice, have a number
+/// that is too large for its type, or are larger than allowed.
+///
+/// Errors of the source: those of BytePieces. Memory: a line and its lists, each at most row_limit_bytes.
+std::unique_ptr<RowSource> open_json_lines(std::vector<SourceFile> files,
+                                           std::uint64_t cell_limit_bytes = kCellLimitBytes);
+
+/// As above, of bytes without compression.
+std::unique_ptr<RowParser> make_json_lines_parser(std::uint64_t cell_limit_bytes = kCellLimitBytes);
+
+}  // namespace headrace

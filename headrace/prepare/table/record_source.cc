@@ -1,0 +1,148 @@
+#include "headrace/prepare/table/record_source.h"
+
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/prepare/table/example_cells.h"
+#include "headrace/prepare/table/staged_rows.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+namespace {
+
+class RecordParser final : public RowParser {
+ public:
+  explicit RecordParser(std::uint64_t cell_limit_bytes)
+      : limit_bytes_(std::min(cell_limit_bytes, kNoRecordLimitBytes)), cells_(cell_limit_bytes) {}
+
+  void begin_file(std::string_view, std::string_view name, std::uint32_t number) override {
+    const std::optional<StagedPart> staged = parse_staged_name(name);
+    id_.begin_file(staged ? "rows" : name);
+    rows_before_ = staged ? staged->rows_before : 0;
+    place_ = {.file = number};
+    buffer_.clear();
+    at_ = 0;
+    buffer_offset_bytes_ = 0;
+    passed_over_until_ = 0;
+    damage_.reset();
+    is_ended_ = false;
+  }
+
+  void feed(BytesView piece) override {
+    buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
+    buffer_offset_bytes_ += std::exchange(at_, 0);
+    append(buffer_, piece);
+  }
+
+  void end_file() override { is_ended_ = true; }
+
+  Result<std::optional<SourceRow>> next() override {
+    if (!pass_over()) return std::optional<SourceRow>();
+    if (damage_) return go_on_behind_damage();
+    RecordScanner scanner(rest(), limit_bytes_);
+    BytesView record;
+    const ScanOutcome outcome = scanner.next(record);
+    if (outcome == ScanOutcome::kRecord) {
+      at_ += scanner.position();
+      return std::optional(take(record));
+    }
+    if (outcome == ScanOutcome::kEnd || needs_more(outcome)) return std::optional<SourceRow>();
+    if (outcome == ScanOutcome::kTooLarge) return std::optional(leave_out_record());
+    damage_ = {outcome, offset_bytes()};
+    return go_on_behind_damage();
+  }
+
+ private:
+  struct Damage {
+    ScanOutcome outcome = ScanOutcome::kTruncated;
+    std::uint64_t offset_bytes = 0;
+  };
+
+  BytesView rest() const { return BytesView(buffer_).subspan(at_); }
+  std::uint64_t offset_bytes() const { return buffer_offset_bytes_ + at_; }
+
+  // Goes to the end of a record that is left out; false if that is not there yet.
+  bool pass_over() {
+    if (offset_bytes() >= passed_over_until_) return true;
+    at_ += std::min<std::uint64_t>(passed_over_until_ - offset_bytes(), rest().size());
+    return offset_bytes() == passed_over_until_;
+  }
+
+  // Behind a record whose data are damaged, the next header tells whether its length was right.
+  bool needs_more(ScanOutcome outcome) const {
+    if (is_ended_) return false;
+    if (outcome == ScanOutcome::kTruncated) return true;
+    if (outcome != ScanOutcome::kBadDataChecksum) return false;
+    const auto size = load_little_endian<std::uint64_t>(rest().data());
+    return rest().size() < size + kRecordFramingBytes + kRecordHeaderBytes;
+  }
+
+  SourceRow row() {
+    ++place_.row;
+    return {.place = place_, .id = id_.of(rows_before_ + place_.row)};
+  }
+
+  SourceRow rejected(std::string_view reason, std::string_view detail) {
+    SourceRow out = row();
+    out.verdict = RowVerdict::kRejected;
+    out.reason = reason;
+    out.detail = concat("record ", place_.row, ": ", detail);
+    return out;
+  }
+
+  SourceRow take(BytesView record) {
+    if (const std::optional<RowProblem> problem = cells_.read(record))
+      return rejected(problem->reason, problem->detail);
+    SourceRow out = row();
+    out.cells = cells_.cells();
+    return out;
+  }
+
+  // Its length is sound, so it need not be held.
+  SourceRow leave_out_record() {
+    const auto size = load_little_endian<std::uint64_t>(rest().data());
+    passed_over_until_ = offset_bytes() + std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
+    return rejected(
+        scan_outcome_text(ScanOutcome::kTooLarge),
+        concat(size, " bytes at offset ", offset_bytes(), ", at most ", limit_bytes_, " are read"));
+  }
+
+  Result<std::optional<SourceRow>> go_on_behind_damage() {
+    const std::optional<std::size_t> found = find_next_record(rest(), 0, limit_bytes_);
+    if (!found && !is_ended_) {
+      at_ += rest().size() - std::min(rest().size(), kRecordHeaderBytes);
+      return std::optional<SourceRow>();
+    }
+    at_ += found.value_or(rest().size());
+    const Damage damage = *std::exchange(damage_, std::nullopt);
+    return std::optional(
+        rejected(scan_outcome_text(damage.outcome),
+                 concat("at offset ", damage.offset_bytes, "; what lies in the ",
+                        offset_bytes() - damage.offset_bytes, " bytes from there on is lost")));
+  }
+
+  const std::uint64_t limit_bytes_;
+  ExampleCells cells_;
+
+  // Of the file that is read.
+  RowId id_;
+  std::uint64_t rows_before_ = 0;  // of rows that are staged, in other files
+  RowPlace place_;
+  Bytes buffer_;
+  std::size_t at_ = 0;  // in it
+  std::uint64_t buffer_offset_bytes_ = 0;
+  std::uint64_t passed_over_until_ = 0;  // offset
+  std::optional<Damage> damage_;         // the place to go on is still looked for
+  bool is_ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<RowParser> make_record_parser(std::uint64_t cell_limit_bytes) {
+  return std::make_unique<RecordParser>(cell_limit_bytes);
+}
+
+std::unique_ptr<RowSource> open_records(std::vector<SourceFile> files, std::uint64_t cell_limit_bytes) {
+  return read_files(std::move(files), sniff_compression, make_record_parser(cell_limit_bytes));
+}
+
+}  // namespace headrace

@@ -1,0 +1,287 @@
+#include "headrace/prepare/write/publish.h"
+
+#include <algorithm>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/engine/encoder.h"
+#include "headrace/prepare/write/part_keys.h"
+#include "headrace/store/numbered.h"
+#include "headrace/track/published_folder.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kKind = "dataset";
+
+// The feature that training and evaluating take for the class: "label", or the only label.
+const FeatureDefinition* class_feature(const Schema& schema) {
+  std::vector<const FeatureDefinition*> labels;
+  for (const FeatureDefinition& feature : schema.features) {
+    if (feature.type != SchemaType::kLabel) continue;
+    if (feature.name == "label") return &feature;
+    labels.push_back(&feature);
+  }
+  return labels.size() == 1 ? labels.front() : nullptr;
+}
+
+FeatureSchema describe_values(const char* type, const FeatureShape& shape) {
+  FeatureSchema out{type, std::vector<std::int64_t>{}};
+  if (shape.kind == FeatureShape::Kind::kRagged) out.shape.reset();
+  if (shape.kind == FeatureShape::Kind::kFixed) out.shape->push_back(static_cast<std::int64_t>(shape.size));
+  return out;
+}
+
+FeatureSchema describe_feature(const TaskContext& context, const FeatureDefinition& feature,
+                               const Arrangement& arrangement) {
+  using Shape = std::vector<std::int64_t>;
+  switch (feature.type) {
+    case SchemaType::kLabel: {
+      const auto values = static_cast<std::int64_t>(arrangement.vocabularies.at(feature.name).size());
+      return {"int64", feature.one_hot ? Shape{values} : Shape{}};
+    }
+    case SchemaType::kVector:
+      return {"float32", Shape{context.encoders.at(feature.encoder)->dimension()}};
+    case SchemaType::kInt64:
+      return describe_values("int64", feature.shape);
+    case SchemaType::kFloat32:
+      return describe_values("float32", feature.shape);
+    case SchemaType::kImageHeight:
+    case SchemaType::kImageWidth:
+    case SchemaType::kImageChannels:
+      return {"int64", Shape{}};
+    default:
+      return describe_values("bytes", feature.shape);
+  }
+}
+
+DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement& arrangement,
+                                   std::span<const ShardReceipt> receipts) {
+  const PreparePlan& plan = context.plan;
+  DatasetAttributes out{.compression = plan.compression,
+                        .compression_level = plan.compression == "none" ? 0 : plan.compression_level,
+                        .vocabularies = arrangement.vocabularies,
+                        .schema = schema_to_toml(plan.schema),
+                        .reasons = arrangement.reasons,
+                        .inputs = {{plan.input.url, plan.input.size_bytes, plan.input.version}},
+                        .seed = plan.seed};
+  for (const FeatureDefinition& feature : plan.schema.features) {
+    out.features[feature.name] = describe_feature(context, feature, arrangement);
+    if (feature.type != SchemaType::kVector || !out.encoder.name.empty()) continue;
+    const TextEncoder& encoder = *context.encoders.at(feature.encoder);
+    out.encoder = {encoder.name(), encoder.weights_digest(), encoder.dimension()};
+  }
+  const FeatureDefinition* const classes = class_feature(plan.schema);
+  if (classes != nullptr) out.labels = arrangement.vocabularies.at(classes->name);
+  out.counts = {{"in", arrangement.counts.in},
+                {"written", 0},
+                {"rejected", arrangement.counts.rejected},
+                {"dropped", 0},
+                {"ignored", arrangement.counts.ignored}};
+  for (const ShardReceipt& receipt : receipts) {
+    out.counts["written"] += receipt.written;
+    out.counts["rejected"] += receipt.rejected;
+    out.counts["dropped"] += receipt.dropped;
+    for (const auto& [reason, count] : receipt.reasons) out.reasons[reason] += count;
+    SplitCounts& split = out.splits[receipt.split];
+    split.records += receipt.written;
+    if (classes == nullptr || !receipt.labels.contains(classes->name)) continue;
+    for (const auto& [value, count] : receipt.labels.at(classes->name)) split.labels[value] += count;
+  }
+  return out;
+}
+
+Status subtract(std::uint64_t& from, std::uint64_t count) {
+  if (count > from) {
+    return Error{Code::kInternal, concat(count, " rows were retried, of ", from,
+                                         " that were rejected. Nothing was published; please report this")};
+  }
+  from -= count;
+  return {};
+}
+
+// Adds what the plan continues. Rows that were retried were rejected in it.
+Status add_base(DatasetAttributes& attributes, const BaseDataset& base, const Arrangement& arrangement) {
+  const DatasetAttributes& before = base.attributes;
+  for (const auto& [name, count] : before.counts) attributes.counts[name] += count;
+  for (const auto& [reason, count] : before.reasons) attributes.reasons[reason] += count;
+  for (const auto& [reason, count] : arrangement.retried) {
+    HEADRACE_CHECK(subtract(attributes.counts["in"], count));
+    HEADRACE_CHECK(subtract(attributes.counts["rejected"], count));
+    HEADRACE_CHECK(subtract(attributes.reasons[reason], count));
+  }
+  std::erase_if(attributes.reasons, [](const auto& reason) { return reason.second == 0; });
+  for (const auto& [name, split] : before.splits) {
+    attributes.splits[name].records += split.records;
+    for (const auto& [label, count] : split.labels) attributes.splits[name].labels[label] += count;
+  }
+  std::vector<InputDescription> inputs = before.inputs;
+  std::erase_if(inputs,
+                [&](const InputDescription& input) { return input.url == attributes.inputs.front().url; });
+  attributes.inputs.insert(attributes.inputs.begin(), inputs.begin(), inputs.end());
+  return {};
+}
+
+// What tells of slices lies among the work objects until now.
+Result<std::vector<ManifestPart>> take_slice_parts(const TaskContext& context,
+                                                   const std::vector<ManifestPart>& parts) {
+  std::vector<ManifestPart> out;
+  const Location& output = context.output;
+  for (ManifestPart part : parts) {
+    const std::string from = context.work_folder().at(part.key).key;
+    // "report-00003.jsonl.gz": arrange has compared it.
+    part.key = lines_key(part.role, context.plan_digest, part.key.substr(part.key.find('-') + 1));
+    HEADRACE_CHECK(output.store->copy(from, output.at(part.key).key, {}));
+    out.push_back(std::move(part));
+  }
+  return out;
+}
+
+Status check_rejects(const Arrangement& arrangement, std::span<const ShardReceipt> receipts,
+                     std::uint64_t allowed) {
+  std::uint64_t rejected = arrangement.counts.rejected;
+  std::string first = arrangement.first_rejection;
+  for (const ShardReceipt& receipt : receipts) {
+    rejected += receipt.rejected;
+    if (first.empty()) first = receipt.first_rejection;
+  }
+  if (rejected <= allowed) return {};
+  return too_many_rejects(first, rejected, arrangement.counts.in, allowed);
+}
+
+Status check_sum(const std::map<std::string, std::uint64_t>& counts) {
+  const std::uint64_t out =
+      counts.at("written") + counts.at("rejected") + counts.at("dropped") + counts.at("ignored");
+  if (counts.at("in") == out) return {};
+  return Error{Code::kInternal, concat("of ", counts.at("in"), " rows read, ", out,
+                                       " are accounted for. Nothing was published. ",
+                                       "Run it again with --overwrite, and please report this")};
+}
+
+Status check_totals(const DatasetAttributes& attributes, const Arrangement& arrangement,
+                    std::span<const ShardReceipt> receipts) {
+  std::uint64_t merged = 0;
+  for (const ShardReceipt& receipt : receipts) merged += receipt.in;
+  if (merged == arrangement.counts.kept) return check_sum(attributes.counts);
+  return Error{Code::kInternal, concat(arrangement.counts.kept, " rows were to be written and ", merged,
+                                       " came to shards. Nothing was published. Run it again with ",
+                                       "--overwrite, and please report this")};
+}
+
+void count_shards(const Manifest& manifest, PrepareResult& result) {
+  for (const ManifestPart& part : manifest.parts) {
+    if (part.role != "shard") continue;
+    ++result.shards;
+    result.shard_bytes += part.size_bytes;
+  }
+}
+
+Result<PrepareResult> describe_published(const TaskContext& context, const Manifest& manifest) {
+  PrepareResult result{.was_published = true};
+  auto attributes = parse_dataset_attributes(manifest.attributes_json);
+  if (!attributes)
+    return std::move(attributes).error().in(concat("the manifest of ", context.output.describe()));
+  result.attributes = *std::move(attributes);
+  count_shards(manifest, result);
+  return result;
+}
+
+}  // namespace
+
+StageOutput prepare_output() {
+  StageOutput out{.stage = "prepare", .claim = kPlanKey, .folders = {{"", kKind}}};
+  // Splits have any name: what tells the stage's objects is the plan's digest in them. Until plan 4, all lay
+  // beside the shards.
+  for (const char* ending : {".tfrecord", ".tfrecord.gz"}) {
+    const std::string shard = concat("*-%%%%%%%%-#####-of-#####", ending);
+    out.names.insert(out.names.end(), {shard, index_key(shard), shard + ".index"});
+  }
+  for (const char* role : {"inputs", "report"}) {
+    out.names.push_back(lines_key(role, "%%%%%%%%", "*.jsonl.gz"));
+    out.names.push_back(concat(role, "-%%%%%%%%-*.jsonl.gz"));
+  }
+  return out;
+}
+
+Status remove_work(const Location& output) { return remove_matching(output, kWorkFolder); }
+
+Status begin_output(const Location& output, const PreparePlan& plan, bool overwrite) {
+  const Configuration configuration = plan_configuration(plan);
+  if (plan.base == nullptr) return claim_output(output, prepare_output(), configuration, overwrite);
+  return replace_configuration(output.at(kPlanKey), configuration);
+}
+
+Result<std::optional<PrepareResult>> find_published(const TaskContext& context) {
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(context.output, kKind));
+  const BaseDataset* const base = context.plan.base.get();
+  if (!latest || (base != nullptr && latest->digest == base->digest)) return std::optional<PrepareResult>();
+  const Manifest& manifest = latest->manifest;
+  if (manifest.plan != context.plan_digest) {
+    return Error{Code::kFailedPrecondition,
+                 concat(context.output.describe(),
+                        " holds a published data set of another plan; give another output, --append to add "
+                        "what is new, or --overwrite")};
+  }
+  HEADRACE_TRY(PrepareResult result, describe_published(context, manifest));
+  result.manifest_number = latest->number;
+  result.manifest_digest = latest->digest;
+  HEADRACE_CHECK(remove_work(context.output));
+  return std::optional(std::move(result));
+}
+
+bool has_nothing_new(const PreparePlan& plan, const Arrangement& arrangement) {
+  return plan.base != nullptr && arrangement.counts.in == 0;
+}
+
+Result<PrepareResult> leave_base(const TaskContext& context) {
+  const BaseDataset& base = *context.plan.base;
+  HEADRACE_TRY(PrepareResult result, describe_published(context, base.manifest));
+  result.manifest_number = base.number;
+  result.manifest_digest = base.digest;
+  return result;
+}
+
+Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arrangement,
+                              std::span<const ShardReceipt> receipts, const RejectLimit& max_rejects,
+                              std::string_view run_id) {
+  if (has_nothing_new(context.plan, arrangement)) return leave_base(context);
+  HEADRACE_CHECK(check_rejects(arrangement, receipts, max_rejects.of(arrangement.counts.in)));
+  PrepareResult result{.attributes = describe_dataset(context, arrangement, receipts),
+                       .row_bytes = arrangement.row_bytes};
+  HEADRACE_CHECK(check_totals(result.attributes, arrangement, receipts));
+  const BaseDataset* const base = context.plan.base.get();
+  Manifest manifest{
+      .kind = std::string(kKind), .created_by = std::string(run_id), .plan = context.plan_digest};
+  const auto& counts = result.attributes.counts;
+  if (context.plan.retries() && counts.at("rejected") == counts.at("in")) {
+    HEADRACE_CHECK(remove_work(context.output));  // or the next time would find these tasks done
+    return leave_base(context);
+  }
+  if (base != nullptr) {
+    HEADRACE_CHECK(add_base(result.attributes, *base, arrangement));
+    HEADRACE_CHECK(check_sum(result.attributes.counts));
+    manifest.parts = base->manifest.parts;
+  }
+  for (const ShardReceipt& receipt : receipts) {
+    if (!receipt.shard) continue;
+    manifest.parts.push_back(*receipt.shard);
+    manifest.parts.push_back(*receipt.index);
+  }
+  HEADRACE_TRY(const std::vector<ManifestPart> of_slices, take_slice_parts(context, arrangement.slice_parts));
+  manifest.parts.insert(manifest.parts.end(), of_slices.begin(), of_slices.end());
+  for (const ShardReceipt& receipt : receipts) {
+    if (receipt.report) manifest.parts.push_back(*receipt.report);
+  }
+  count_shards(manifest, result);
+  manifest.attributes_json = dataset_attributes_to_json(result.attributes);
+  const std::string text = serialize_manifest(manifest);
+  result.manifest_number = base == nullptr ? 1 : base->number + 1;
+  result.manifest_digest = sha256_hex(as_bytes(text));
+  const auto created = create_numbered(*context.output.store, context.output.at(kManifestPrefix).key,
+                                       result.manifest_number, as_bytes(text));
+  if (!created) return created.error().in("publishing the data set");
+  HEADRACE_CHECK(remove_work(context.output));
+  return result;
+}
+
+}  // namespace headrace

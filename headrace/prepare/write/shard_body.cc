@@ -1,0 +1,45 @@
+#include "headrace/prepare/write/shard_body.h"
+
+#include "headrace/base/crc32c.h"
+#include "headrace/record/tfrecord.h"
+
+namespace headrace {
+
+constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a shard can be read from each member on
+
+Result<ShardBody> ShardBody::create(const std::string& compression, int level,
+                                    std::unique_ptr<Upload> upload) {
+  const bool is_plain = compression == "none";
+  ShardBody body(is_plain ? ShardEncoding::kPlain : ShardEncoding::kGzip, std::move(upload));
+  if (!is_plain) {
+    HEADRACE_TRY(body.compressor_, GzipCompressor::create(level));
+  }
+  return body;
+}
+
+Status ShardBody::add(BytesView example) {
+  index_.add_record(example.size());
+  append_record(member_, example);
+  return member_.size() >= kMemberBytes ? end_member() : Status{};
+}
+
+Result<ShardIndex> ShardBody::finish() {
+  if (!member_.empty()) HEADRACE_CHECK(end_member());
+  HEADRACE_TRY(const ObjectInfo object, upload_->commit());
+  return std::move(index_).finish(object.size_bytes, crc_);
+}
+
+Status ShardBody::end_member() {
+  BytesView data = member_;
+  if (compressor_) {
+    compressed_.clear();
+    index_.add_member(compressor_->append_member(member_, compressed_), member_.size());
+    data = compressed_;
+  }
+  crc_ = crc32c(data, crc_);
+  HEADRACE_CHECK(upload_->append(data));
+  member_.clear();
+  return {};
+}
+
+}  // namespace headrace
