@@ -73,8 +73,8 @@ function(headrace_test name)
   endif()
 endfunction()
 
-# A store driver from outside headrace/store: the library headrace_store_NAME, which defines `const StoreDriver
-# SYMBOL` in the namespace headrace. TESTS may run the conformance suite.
+# A store driver from outside headrace/store: the library headrace_store_NAME, which defines `const
+# StoreDriver SYMBOL` in the namespace headrace. TESTS may run the conformance suite.
 function(headrace_store_driver name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYMBOL" "SOURCES;TESTS;LINKS;PRIVATE_LINKS")
   headrace_library(store_${name}

@@ -13,8 +13,8 @@
 
 namespace headrace {
 
-/// `path`: the file, which is made if it is not there. `name`: for messages, as in "sqlite://name". A call waits
-/// for other writers of the file for its deadline, but no longer than `busy_timeout`.
+/// `path`: the file, which is made if it is not there. `name`: for messages, as in "sqlite://name". A call
+/// waits for other writers of the file for its deadline, but no longer than `busy_timeout`.
 /// \error kUnavailable  the file cannot be opened or is no SQLite file
 Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& path, std::string name,
                                                  std::chrono::milliseconds busy_timeout);

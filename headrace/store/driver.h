@@ -77,8 +77,8 @@ struct StoreDriver {
   void (*examine_own_writes)(const Url& url, std::string_view folder, const Environment& environment,
                              const CallOptions& call, const Report& report) = nullptr;
 
-  /// A URL that lets whoever has it read or write one object for a while, without keys. May have to fetch keys
-  /// first.
+  /// A URL that lets whoever has it read or write one object for a while, without keys. May have to fetch
+  /// keys first.
   /// \error kInvalidArgument     a lifetime below a second or above kLongestPresigned, or no key
   /// \error kFailedPrecondition  with these settings no URL can do that
   Result<PresignedUrl> (*presign)(const Url& url, const Environment& environment,

@@ -8,7 +8,8 @@
 
 namespace headrace {
 
-/// None, unless the program links a list that the build made (headrace_outside_drivers in cmake/Headrace.cmake).
+/// None, unless the program links a list that the build made (headrace_outside_drivers in
+/// cmake/Headrace.cmake).
 std::span<const StoreDriver* const> outside_drivers();
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Knows the drivers, and opens the store that a URL lies in. registry.cc holds the only list of drivers.
+/// \file Knows the drivers, and opens the store that a URL lies in. registry.cc holds the only list of them.
 
 #include <functional>
 #include <memory>

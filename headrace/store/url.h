@@ -29,8 +29,8 @@ struct Url {
 };
 
 /// Percent-escapes are not decoded: a key is written as it is. A text without "://" is a path of this
-/// machine, taken relative to `working_folder` (absolute) where it is not absolute itself. `form` is that of the
-/// scheme; "file" has its own.
+/// machine, taken relative to `working_folder` (absolute) where it is not absolute itself. `form` is that of
+/// the scheme; "file" has its own.
 /// \error kInvalidArgument  not of the forms above, or user-info in it (a secret has no place in a URL)
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form = {});
 
