@@ -121,35 +121,35 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
 
 // What adapters of engines go by.
 Status list_tasks(CommandContext& context, SharedJob& job) {
-  const TaskContext tasks = job.context(context.stores, context.stop);
-  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks));
-  PlanState state;
-  std::vector<std::uint64_t> undone;
-  nlohmann::json write_tasks = nullptr;
+  PlanTasks tasks = job.tasks(context.stores, context.stop);
+  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks.context()));
+  std::vector<std::uint64_t> unread, undone;
+  std::optional<std::size_t> write_tasks;
   if (!published) {
-    HEADRACE_TRY(state, look_at_plan(tasks, job.max_rejects));
+    HEADRACE_TRY(unread, tasks.unread());
   }
-  if (state.arrangement) {
-    const std::vector<ShardTask> shards = state.arrangement->tasks();
-    HEADRACE_TRY(undone, unwritten_shards(tasks, shards));
-    for (std::uint64_t& task : undone) task += state.read_tasks;
-    write_tasks = shards.size();
+  if (!published && unread.empty()) {
+    HEADRACE_TRY(const Arrangement* const arrangement, tasks.arrange());
+    HEADRACE_TRY(undone, tasks.unwritten());
+    for (std::uint64_t& task : undone) task += tasks.read_tasks();
+    write_tasks = arrangement->tasks().size();
   }
+  const std::uint64_t read_tasks = published ? 0 : tasks.read_tasks();
   if (context.console.json()) {
     const nlohmann::json document = {{"published", published.has_value()},
-                                     {"read_tasks", state.read_tasks},
-                                     {"unread", state.unread},
-                                     {"write_tasks", write_tasks},
+                                     {"read_tasks", read_tasks},
+                                     {"unread", unread},
+                                     {"write_tasks", write_tasks ? nlohmann::json(*write_tasks) : nullptr},
                                      {"undone", undone}};
     context.console.result(document.dump());
   } else if (published) {
     context.console.result(concat(job.output.describe(), " is published: no task is left"));
   } else {
-    context.console.result(concat(state.read_tasks - state.unread.size(), " of ", state.read_tasks,
-                                  " tasks that read are done"));
-    if (state.arrangement) {
-      const std::size_t shards = state.arrangement->tasks().size();
-      context.console.result(concat(shards - undone.size(), " of ", shards, " tasks that write are done"));
+    context.console.result(
+        concat(read_tasks - unread.size(), " of ", read_tasks, " tasks that read are done"));
+    if (write_tasks) {
+      context.console.result(
+          concat(*write_tasks - undone.size(), " of ", *write_tasks, " tasks that write are done"));
     }
   }
   return {};
@@ -157,8 +157,10 @@ Status list_tasks(CommandContext& context, SharedJob& job) {
 
 Status execute_named(CommandContext& context, SharedJob& job, const std::vector<std::string>& names) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, parse_tasks(names));
-  const TaskContext tasks = job.context(context.stores, context.stop);
-  const Status done = unless_published(tasks, execute_tasks(tasks, job.max_rejects, numbers));
+  PlanTasks tasks = job.tasks(context.stores, context.stop);
+  Status done;
+  for (std::size_t i = 0; done && i < numbers.size(); ++i) done = tasks.execute(numbers[i]);
+  done = tasks.unless_published(std::move(done));
   if (!done && context.console.json()) {
     const nlohmann::json document = {
         {"error", {{"code", code_name(done.error().code)}, {"message", done.error().message}}}};
@@ -177,24 +179,25 @@ Status run_execute(CommandContext& context, const std::vector<std::string>& argu
       values.has("rank") ? claim_by_rank(static_cast<std::uint64_t>(values.integer("rank")),
                                          static_cast<std::uint64_t>(values.integer("world-size")))
                          : claim_by_lease(*job, values);
-  return run_shared_tasks(context, *job, *claims, static_cast<int>(values.integer("workers")), values);
+  PlanTasks tasks = job->tasks(context.stores, context.stop);
+  return run_shared_tasks(context, tasks, *claims, static_cast<int>(values.integer("workers")), values);
 }
 
 Status run_publish(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
   HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(context, arguments[0], values));
-  return record_run(
-      context, "prepare", job->output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
-        HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-        HEADRACE_CHECK(recorder.add_input(input));
-        HEADRACE_TRY(const PrepareResult result, publish_plan(job->context(context.stores, context.stop),
-                                                              job->max_rejects, recorder.run_id()));
-        end.counts = result.attributes.counts;
-        end.counts["shards"] = result.shards;
-        HEADRACE_CHECK(recorder.add_output(job->output));
-        show_prepared(context.console, job->output, result, 0);
-        return {};
-      });
+  return record_run(context, "prepare", job->output, values,
+                    [&](RunRecorder& recorder, RunEnd& end) -> Status {
+                      HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
+                      HEADRACE_CHECK(recorder.add_input(input));
+                      HEADRACE_TRY(const PrepareResult result,
+                                   job->tasks(context.stores, context.stop).publish(recorder.run_id()));
+                      end.counts = result.attributes.counts;
+                      end.counts["shards"] = result.shards;
+                      HEADRACE_CHECK(recorder.add_output(job->output));
+                      show_prepared(context.console, job->output, result, 0);
+                      return {};
+                    });
 }
 
 }  // namespace

@@ -75,12 +75,10 @@ Status run_engine(CommandContext& context, SharedJob& job, const Runner& runner,
   // How far the tasks are is seen in the store, whoever executes them.
   std::jthread watching([&](const std::stop_token& stop) {
     NoClaims none;
-    const TaskRunOptions options{.max_rejects = job.max_rejects, .look_each = kLookEach, .patience = kNoEnd};
+    PlanTasks tasks = job.tasks(context.stores, stop);
     // What is wrong with the plan or the store, the engine's own tasks say.
-    static_cast<void>(run_tasks(job.context(context.stores, stop), none, options,
-                                [&](std::string_view stage, std::uint64_t done, std::uint64_t total) {
-                                  context.console.progress(stage, done, total, "tasks");
-                                }));
+    static_cast<void>(
+        run_tasks(tasks, none, {.look_each = kLookEach, .patience = kNoEnd}, progress_on(context.console)));
   });
   return run_adapter(context, adapter_arguments(python, runner, job, values), engine);
 }
@@ -156,35 +154,31 @@ Result<PrepareResult> prepare_by_runner(CommandContext& context, PlannedPrepare&
     if (runner.threads > 0) options.workers = runner.threads;
     options.max_rejects = reject_limit_of(planned.plan, values);
     options.map = planned.map.get();
-    const auto progress = [&](const PrepareState& state) {
-      const std::string aside = state.rejected == 0 ? "" : concat(state.rejected, " rejected");
-      context.console.progress(state.stage, state.done, state.total, state.unit, aside);
-    };
-    return prepare(planned.plan, planned.encoders, context.stores, output, options, run_id, progress,
-                   context.stop);
+    return prepare(planned.plan, planned.encoders, context.stores, output, options, run_id,
+                   progress_on(context.console), context.stop);
   }
   const std::unique_ptr<SharedJob> job = make_shared_job(output, std::move(planned), values);
   const PreparePlan& plan = job->planned.plan;
-  const TaskContext tasks = job->context(context.stores, context.stop);
+  PlanTasks tasks = job->tasks(context.stores, context.stop);
   const bool overwrite = values.flag("overwrite");
   if (!overwrite) {
     if (plan.base == nullptr)
       HEADRACE_CHECK(check_output(output, prepare_output(), plan_configuration(plan), false));
-    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(tasks));
+    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(tasks.context()));
     if (published) return *std::move(published);
   }
   const bool others_join = runner.kind == Kind::kStore || runner.kind == Kind::kRanks;
   if (others_join && plan.base != nullptr) {
     HEADRACE_TRY(const bool nothing_is_new, was_appended(output, plan));
-    if (nothing_is_new) return leave_base(tasks);
+    if (nothing_is_new) return leave_base(tasks.context());
     HEADRACE_CHECK(check_continuation(output, plan));
   }
   HEADRACE_TRY(const std::unique_ptr<TaskClaims> claims, claims_of(runner, context, *job, values));
   HEADRACE_CHECK(share_plan(plan, output, overwrite));
   HEADRACE_CHECK(claims
-                     ? run_shared_tasks(context, *job, *claims, prepare_options_from(values).workers, values)
+                     ? run_shared_tasks(context, tasks, *claims, prepare_options_from(values).workers, values)
                      : run_engine(context, *job, runner, values));
-  return publish_plan(tasks, job->max_rejects, run_id);
+  return tasks.publish(run_id);
 }
 
 }  // namespace headrace

@@ -7,9 +7,10 @@
 
 namespace headrace {
 
-TaskContext SharedJob::context(StoreRegistry& stores, const std::stop_token& stop) {
-  return {planned.plan, digest,           planned.encoders, stores, runs, output, max_rejects.of_one_task(),
-          stop,         planned.map.get()};
+PlanTasks SharedJob::tasks(StoreRegistry& stores, const std::stop_token& stop) {
+  return PlanTasks(
+      {planned.plan, digest, planned.encoders, stores, runs, output, {}, stop, planned.map.get()},
+      {.others = OtherProcesses::kMayJoin, .max_rejects = max_rejects});
 }
 
 std::unique_ptr<SharedJob> make_shared_job(const Location& output, PlannedPrepare planned,
@@ -35,15 +36,18 @@ std::unique_ptr<TaskClaims> claim_by_lease(const SharedJob& job, const OptionVal
                         {.renewed_each = std::chrono::milliseconds(lease) / 6, .stale_after = lease});
 }
 
-Status run_shared_tasks(CommandContext& context, SharedJob& job, TaskClaims& claims, int workers,
+Status run_shared_tasks(CommandContext& context, PlanTasks& tasks, TaskClaims& claims, int workers,
                         const OptionValues& values) {
   const TaskRunOptions options{.workers = workers,
-                               .max_rejects = job.max_rejects,
                                .patience = std::chrono::seconds(values.integer("patience"))};
-  return run_tasks(job.context(context.stores, context.stop), claims, options,
-                   [&](std::string_view stage, std::uint64_t done, std::uint64_t total) {
-                     context.console.progress(stage, done, total, "tasks");
-                   });
+  return run_tasks(tasks, claims, options, progress_on(context.console));
+}
+
+PrepareProgress progress_on(Console& console) {
+  return [&console](const PrepareState& state) {
+    const std::string aside = state.rejected == 0 ? "" : concat(state.rejected, " rejected");
+    console.progress(state.stage, state.done, state.total, state.unit, aside);
+  };
 }
 
 }  // namespace headrace

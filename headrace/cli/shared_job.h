@@ -40,7 +40,7 @@ struct SharedJob {
   RunStore runs;
   RejectLimit max_rejects;
 
-  TaskContext context(StoreRegistry& stores, const std::stop_token& stop);
+  PlanTasks tasks(StoreRegistry& stores, const std::stop_token& stop);
 };
 
 /// `values` has `max-rejects`.
@@ -55,7 +55,10 @@ Result<std::unique_ptr<SharedJob>> open_shared_job(CommandContext& context, cons
 std::unique_ptr<TaskClaims> claim_by_lease(const SharedJob& job, const OptionValues& values);
 
 /// Runs tasks until all are done, with progress on the console. `values` has `patience`.
-Status run_shared_tasks(CommandContext& context, SharedJob& job, TaskClaims& claims, int workers,
+Status run_shared_tasks(CommandContext& context, PlanTasks& tasks, TaskClaims& claims, int workers,
                         const OptionValues& values);
+
+/// Shows how far tasks are.
+PrepareProgress progress_on(Console& console);
 
 }  // namespace headrace

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/prepare/write/publish.h"
+#include "headrace/prepare/execute/task_runner.h"
 
 namespace headrace {
 
@@ -22,16 +22,6 @@ struct PrepareOptions {
   RejectLimit max_rejects{};
   MapPool* map = nullptr;  // of a plan with a map
 };
-
-struct PrepareState {
-  std::string_view stage;  // "reading", "writing"
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;
-  std::string_view unit;       // of both: "bytes", "records"
-  std::uint64_t rejected = 0;  // rows, so far
-};
-/// Calls do not overlap.
-using PrepareProgress = std::function<void(const PrepareState&)>;
 
 /// Whether a result at `output` would be part of `input` the next time: ask before anything is written.
 /// \error kInvalidArgument  `output` is `input`, or lies in it; or is the root of a store

@@ -352,7 +352,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     ASSERT_TRUE(shared) << shared.error().message;
     RunStore runs(work_folder(output, digest), 0);
     const TaskContext context{*shared, digest, encoders, registry, runs, output};
-    const Status done = execute_tasks(context, {}, {{task}});
+    const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
     ASSERT_TRUE(done) << done.error().message;
     std::erase_if(watched->names, [](const std::string& name) {
@@ -365,7 +365,8 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
   }
   RunStore runs(work_folder(at("data"), digest), 0);
   const auto shared = read_shared_plan(at("data"));
-  const auto result = publish_plan({*shared, digest, encoders, registry, runs, at("data")}, {}, "run-2");
+  PlanTasks tasks({*shared, digest, encoders, registry, runs, at("data")}, {OtherProcesses::kMayJoin});
+  const auto result = tasks.publish("run-2");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->attributes.counts.at("in"), 143U);
   EXPECT_EQ(result->attributes.counts.at("written"), 141U);
