@@ -113,7 +113,8 @@ class Prepare : public testing::Test {
                                const PrepareOptions& with, const PrepareProgress& progress,
                                std::shared_ptr<Store> through = nullptr) {
     HEADRACE_TRY(const PreparePlan plan, plan_of(input));
-    return prepare(plan, encoders, registry, at(output, std::move(through)), with, "run-1", progress, {});
+    return prepare({.plan = plan, .encoders = encoders}, registry, at(output, std::move(through)), with,
+                   "run-1", progress, {});
   }
   Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
                             std::shared_ptr<Store> through = nullptr) {
