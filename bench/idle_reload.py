@@ -75,8 +75,8 @@ def watch_idle_server() -> dict:
 
 
 def measure(repeats: int) -> list[dict]:
-    measuring.BUILD.mkdir(parents=True, exist_ok=True)
-    with object_store.minio(), tempfile.TemporaryDirectory(dir=measuring.BUILD) as folder:
+    measuring.WORK.mkdir(parents=True, exist_ok=True)
+    with object_store.minio(), tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
         write_logs(pathlib.Path(folder))
         copy = [measuring.headrace(), "cp", "-r", f"file://{folder}", URL]
         subprocess.run(copy, check=True, stdout=subprocess.DEVNULL)

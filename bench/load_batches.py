@@ -5,7 +5,7 @@ process of its own, taking turns.
 
     ./dev bench load_batches --json bench/results/2026-01-31/load_batches.json
 
-The data sets hold no manifest, so both read plain TFRecord files; Headrace's passes over them, which find its
+The datasets hold no manifest, so both read plain TFRecord files; Headrace's passes over them, which find its
 blocks, are made before and kept.
 """
 

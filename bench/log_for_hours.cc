@@ -15,6 +15,7 @@
 #include "headrace/filesystem/log_file.h"
 #include "headrace/record/event.h"
 #include "headrace/store/layers/metered.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

@@ -14,8 +14,8 @@ INNER_REPEATS = 3
 
 
 def measure(repeats: int) -> dict:
-    measuring.BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=measuring.BUILD) as folder:
+    measuring.WORK.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
         programs = {
             who: lambda who=who, count=count: peers.run_project(
                 "log_scalars", who, folder, count, INNER_REPEATS, on=measuring.cores()[:1]

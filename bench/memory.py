@@ -4,7 +4,7 @@ taken off for TensorFlow's own memory, which the requirement would allow.
 
     ./dev bench memory --json bench/results/2026-01-31/memory.json
 
-The larger archive and its data set take some 1 GB below build/bench/data.
+The larger archive and its dataset take some 1 GB below build/bench/data.
 """
 
 import json

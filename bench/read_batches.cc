@@ -1,6 +1,6 @@
 /// How fast do GZIP shards become batches in the trainer's buffers?
 ///
-///   headrace_bench_read_batches write URL RECORDS SHARD_RECORDS   a data set as `headrace prepare` writes it
+///   headrace_bench_read_batches write URL RECORDS SHARD_RECORDS   a dataset as `headrace prepare` writes it
 ///   headrace_bench_read_batches read URL REPEATS THREADS          epochs of shuffled batches of 128
 ///
 /// Records are those of the main job: 512 floats of a unit vector (random, so they hardly shrink), a one-hot

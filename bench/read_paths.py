@@ -1,5 +1,5 @@
 """How fast does TensorFlow read TFRecord shards by s3:// paths? TFRecordDataset on MinIO on the same machine,
-beside the same data set on the same files of the local disk, by TensorFlow itself: out of the system's
+beside the same dataset on the same files of the local disk, by TensorFlow itself: out of the system's
 memory, and from the disk. Records of 114,660 bytes; per second of the wall's clock, server and client on the
 same two cores, taking turns.
 

@@ -42,8 +42,8 @@ def checkpoints(prefix: str) -> dict:
 
 
 def measure(repeats: int) -> dict:
-    measuring.BUILD.mkdir(parents=True, exist_ok=True)
-    with object_store.minio(), tempfile.TemporaryDirectory(dir=measuring.BUILD) as folder:
+    measuring.WORK.mkdir(parents=True, exist_ok=True)
+    with object_store.minio(), tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
         programs = {
             "s3": lambda: checkpoints(f"s3://{object_store.BUCKET}/checkpoint"),
             "headrace cp": lambda: copies(pathlib.Path(folder)),

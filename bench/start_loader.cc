@@ -1,9 +1,9 @@
 /// What does it cost to start, to resume, and how many bytes are fetched?
 ///
-///   headrace_bench_start_loader open             a data set of 1 billion records of 1 kB: opening it and
+///   headrace_bench_start_loader open             a dataset of 1 billion records of 1 kB: opening it and
 ///                                                knowing its order, the memory of that
 ///   headrace_bench_start_loader resume REPEATS   the same: from a state to the batch after it
-///   headrace_bench_start_loader fetch URL        one epoch of a real data set: bytes that the store gave
+///   headrace_bench_start_loader fetch URL        one epoch of a real dataset: bytes that the store gave
 ///
 /// The store of the first two is simulated: it has a manifest and any byte of its thousand shards, all
 /// records being the same. All print JSON. bench/start_loader.py runs it.
@@ -22,6 +22,7 @@
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/layers/forwarding.h"
+#include "headrace/store/registry.h"
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"

@@ -84,7 +84,7 @@ Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, std::ui
                                                    .batch_size = kBatchSize}));
   steps = loader->batches_per_epoch();
   HEADRACE_TRY(std::optional<Batch> batch, loader->next());
-  if (!batch) return Error{Code::kInvalidArgument, "the data set is empty"};
+  if (!batch) return Error{Code::kInvalidArgument, "the dataset is empty"};
   return *std::move(batch);
 }
 

@@ -5,7 +5,9 @@ find_package(Threads REQUIRED)
 set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(GTest REQUIRED)
+if(NOT HEADRACE_COMMAND_ONLY)
+  find_package(GTest REQUIRED)
+endif()
 
 function(headrace_static_package target header library)
   find_path(${target}_INCLUDE ${header} REQUIRED)
@@ -54,7 +56,7 @@ set(HEADRACE_PYTHON $ENV{HEADRACE_PYTHON} CACHE FILEPATH
 if(NOT HEADRACE_PYTHON)
   set(HEADRACE_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "" FORCE)
 endif()
-if(NOT HEADRACE_SANITIZE AND (SKBUILD OR EXISTS ${HEADRACE_PYTHON}))
+if(NOT HEADRACE_SANITIZE AND NOT HEADRACE_COMMAND_ONLY AND (SKBUILD OR EXISTS ${HEADRACE_PYTHON}))
   if(NOT SKBUILD)
     set(Python_EXECUTABLE ${HEADRACE_PYTHON})
   endif()
@@ -77,7 +79,7 @@ endif()
 # For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
 # away from libraries that are not built with them.
 set(tensorboard_data_default ON)
-if(HEADRACE_SANITIZE OR HEADRACE_FUZZ OR HEADRACE_BENCH)
+if(HEADRACE_SANITIZE OR HEADRACE_COMMAND_ONLY)
   set(tensorboard_data_default OFF)
 endif()
 option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data, which needs gRPC and protobuf"

@@ -141,12 +141,12 @@ def main() -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", help="images as headrace prepare reads them, or 'digits'")
     source.add_argument("--generate-catsdogs", metavar="FOLDER", help="write a small tree there, and use it")
-    parser.add_argument("--to", required=True, help="the data set: a folder in any store")
+    parser.add_argument("--to", required=True, help="the dataset: a folder in any store")
     parser.add_argument(
         "--as", dest="form", choices=["folder", "csv"], default="folder", help="of the digits"
     )
     parser.add_argument("--split", default="", help="for data without splits: train=0.8,validation=0.2")
-    parser.add_argument("--size", type=int, default=48, help="height and width of the images in the data set")
+    parser.add_argument("--size", type=int, default=48, help="height and width of the images in the dataset")
     parser.add_argument("--epochs", type=int, default=50)
     parser.add_argument("--batch-size", type=int, default=20)
     options = parser.parse_args()

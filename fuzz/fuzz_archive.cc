@@ -83,7 +83,7 @@ bool walk_tar(const Bytes& tar, std::vector<Item>& found) {
   }
 }
 
-// Opens it as a data set, whatever it is, and reads every record; in the end all of it must be accounted for.
+// Opens it as a dataset, whatever it is, and reads every record; in the end all of it must be accounted for.
 void read_samples(const Bytes& tar) {
   const std::shared_ptr<Store> store = make_memory_store("fuzz");
   if (!store->write("data.tar", tar, {})) std::abort();

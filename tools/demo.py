@@ -218,7 +218,7 @@ def print_next_steps(job: Job, report: pathlib.Path) -> None:
         where += f'; its MinIO: eval "$(tools/servers/minio.sh start {report.parent}/minio)"'
     print(f"""
 The report is {report}
-The data set, the run and its checkpoints are {where}
+The dataset, the run and its checkpoints are {where}
 
 With data of your own, one text a file in <split>/<label>/*.txt, as a folder, tar or zip, in any store:
   ./dev headrace prepare  my-texts.tar.gz  s3://bucket/prepared  --encoder use-multilingual-v3

@@ -1,6 +1,6 @@
 """Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and
-pytest write them. Prints the failed cases and a closing line `N passed, N failed`; exits with 1 unless all is
-well."""
+pytest write them. Prints the slowest and the failed cases and a closing line `N passed, N failed`; exits with
+1 unless all is well."""
 
 import argparse
 import pathlib
@@ -8,16 +8,22 @@ import sys
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass, field
 
+SLOWEST = 10  # cases that are listed, if they take so long:
+SLOW_S = 5
+
 
 @dataclass
 class Totals:
     passed: int = 0
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # of each case, by its name
 
     def add(self, case: xml.Element, program: str) -> None:
+        name = f"{program}: {case.get('classname')}.{case.get('name')}"
+        self.seconds[name] = float(case.get("time") or 0)
         if case.find("failure") is not None or case.find("error") is not None:
-            self.failures.append(f"{program}: {case.get('classname')}.{case.get('name')}")
+            self.failures.append(name)
         elif case.find("skipped") is not None or case.get("status") == "notrun":
             self.skipped += 1
         else:
@@ -47,6 +53,9 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     totals = read_results(arguments.folder)
+    slow = [name for name, seconds in totals.seconds.items() if seconds >= SLOW_S]
+    for name in sorted(slow, key=totals.seconds.__getitem__, reverse=True)[:SLOWEST]:
+        print(f"{totals.seconds[name]:.0f} s  {name}")
     for failure in totals.failures:
         print(f"failed  {failure}")
     failed = max(len(totals.failures), arguments.failed_phases)

@@ -20,18 +20,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "bench"
-DATA = BUILD / "data"
+BUILD = ROOT / "build" / "release"
+WORK = ROOT / "build" / "bench"
+DATA = WORK / "data"
 SYNTHETIC_SEED = 44
 MEMORY_SAMPLE_S = 0.02
 
 
 def build(target: str) -> pathlib.Path:
-    """A program of bench/CMakeLists.txt."""
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DHEADRACE_BENCH=ON", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-    configure = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *options]
-    for command in (configure, ["cmake", "--build", BUILD, "--target", target]):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    """A program of bench/CMakeLists.txt, in the tree of the release build, which `./dev bench` configures."""
+    subprocess.run(["cmake", "--build", BUILD, "--target", target], check=True, stdout=subprocess.DEVNULL)
     return BUILD / "bin" / target
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from unittest import mock
 
-from . import BUILD, ROOT, cores, peers
+from . import ROOT, WORK, cores, peers
 
 BUCKET = "headrace-bench"
 _EXPIRES_S = 6 * 3600
@@ -21,8 +21,8 @@ _IN_THE_PROJECT = ("headrace", "boto3", "boto3, readinto")  # the others are in 
 def minio(tls: bool = False) -> Iterator[None]:
     """While it lasts, the environment names the server and its keys, for this process and those it starts."""
     script = ROOT / "tools" / "servers" / "minio.sh"
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD, prefix="minio-") as folder:
+    WORK.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=WORK, prefix="minio-") as folder:
         command = [script, "start", folder, "--bucket", BUCKET, *(["--tls"] if tls else [])]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         try:

@@ -9,14 +9,14 @@ import pathlib
 import subprocess
 import sys
 
-from . import BUILD, ROOT, run
+from . import ROOT, WORK, run
 
 PROGRAMS = ROOT / "bench" / "peers"
 _REASON_CHARACTERS = 200
 
 
 def _folder(environment: str) -> pathlib.Path:
-    return BUILD / f"peers{environment and '-'}{environment}"
+    return WORK / f"peers{environment and '-'}{environment}"
 
 
 def _requirements(environment: str) -> pathlib.Path:

@@ -55,7 +55,7 @@ OpenedDataset open_dataset(const std::vector<std::string>& urls, const std::stri
     for (Location& location : locations) location = make_stoppable(std::move(location), stop);
     return Dataset::open(locations, options);
   });
-  return {OfProcess<std::shared_ptr<const Dataset>>("this data set", value_of(std::move(opened)))};
+  return {OfProcess<std::shared_ptr<const Dataset>>("this dataset", value_of(std::move(opened)))};
 }
 
 FeatureTuple feature_tuple(const Feature& feature) {
@@ -73,7 +73,7 @@ FeatureTuple feature_tuple(const Feature& feature) {
   return tuple(FeatureType::kBytes, bytes != nullptr ? bytes->size() : 1);
 }
 
-// A data set without a manifest says nothing of its features: those of its first record are shown.
+// A dataset without a manifest says nothing of its features: those of its first record are shown.
 Result<std::vector<FeatureTuple>> first_record_features(const Dataset& dataset, const std::stop_token& stop) {
   std::vector<FeatureTuple> features;
   if (dataset.record_count() == 0) return features;

@@ -15,7 +15,7 @@ Error error_of(const std::exception& exception) {
   const auto* system = dynamic_cast<const std::system_error*>(&exception);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
     return {Code::kResourceExhausted, "the system refuses to start a thread"};
-  return {Code::kInternal, concat("an exception that nobody expected: ", exception.what())};
+  return {Code::kInternal, concat("an unexpected exception: ", exception.what())};
 }
 
 }  // namespace headrace::python

@@ -31,7 +31,7 @@ namespace {
 using ColumnTuple =
     std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object>;
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
-/// Data set, weight in the mixture, which of its records (none: all).
+/// Dataset, weight in the mixture, which of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
 /// Object, record within it; then, if looked up: offset, "id".
@@ -191,7 +191,7 @@ Result<std::uint64_t> rows_without_padding(const Batch& batch) {
   return Error{Code::kFailedPrecondition,
                concat("batch ", batch.number, " of epoch ", batch.epoch, ": ", rows - batch.records,
                       " of its rows stand in for records that are lost, and without weights nothing tells "
-                      "which; give the loader the on_corrupt that the data set was opened with")};
+                      "which; give the loader the on_corrupt that the dataset was opened with")};
 }
 
 class Loader {

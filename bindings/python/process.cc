@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/store/registry.h"
 
 namespace headrace::python {
 

@@ -15,6 +15,7 @@
 #include "bindings/python/store_reads.h"
 #include "bindings/python/upload.h"
 #include "headrace/store/layers/metered.h"
+#include "headrace/store/registry.h"
 #include "headrace/store/url.h"
 
 namespace headrace::python {

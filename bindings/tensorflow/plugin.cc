@@ -14,6 +14,7 @@
 #include "headrace/base/text.h"
 #include "headrace/os/large_memory.h"
 #include "headrace/record/event.h"
+#include "headrace/store/registry.h"
 
 namespace headrace::tensorflow {
 namespace {

@@ -18,7 +18,7 @@ Status check_json_depth(std::string_view text) {
     } else if (character == '[' || character == '{') {
       if (++depth <= kJsonDepthLimit) continue;
       return Error{Code::kDataLoss, concat("the JSON text nests deeper than ", kJsonDepthLimit,
-                                           " levels at offset ", i, ": nothing of Headrace's does")};
+                                           " levels at offset ", i, ", which Headrace never writes")};
     } else if (character == ']' || character == '}') {
       --depth;
     }

@@ -7,7 +7,7 @@ namespace headrace {
 Status check_key(std::string_view key) {
   const auto refuse = [&](std::string_view why) {
     return Error{Code::kInvalidArgument,
-                 concat("\"", replace_invalid_utf8(key.substr(0, 200)).text, "\" is no key: ", why)};
+                 concat("\"", replace_invalid_utf8(key.substr(0, 200)).text, "\" is not a valid key: ", why)};
   };
   if (key.empty()) return refuse("it is empty");
   if (key.size() > 1024) return refuse("it is longer than 1,024 bytes");

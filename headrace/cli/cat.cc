@@ -10,7 +10,7 @@ namespace {
 
 constexpr Positional kPositionals[] = {
     {.name = "URL",
-     .sentence = "An object, or a pattern of objects, in quotes; several are written one after another.",
+     .sentence = "An object, or a quoted pattern of objects. Several are written one after another.",
      .repeated = true}};
 
 constexpr Option kOptions[] = {
@@ -18,11 +18,11 @@ constexpr Option kOptions[] = {
      .type = OptionType::kSize,
      .default_value = "0",
      .unit = "bytes",
-     .sentence = "Where to begin, in each object."},
+     .sentence = "Offset in each object at which to begin."},
     {.name = "bytes",
      .type = OptionType::kSize,
      .unit = "bytes",
-     .sentence = "How much to write of each object. Without it: to its end."},
+     .sentence = "Number of bytes to write of each object. Default: up to its end."},
 };
 
 Status write_object(CommandContext& context, const Location& location, const OptionValues& options) {

@@ -5,7 +5,7 @@
 ///
 ///   namespace headrace {
 ///   namespace {
-///   constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The data set."}};
+///   constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The dataset."}};
 ///   constexpr Option kOptions[] = {{.name = "epochs", .type = OptionType::kInteger, .default_value = "10",
 ///                                   .unit = "epochs", .sentence = "How long to train.", .minimum = 1}};
 ///   Status run(CommandContext& context, const std::vector<std::string>& arguments,
@@ -70,8 +70,8 @@ inline constexpr Option kTrackOption = {
     .name = "track",
     .unit = "URL",
     .sentence =
-        "Folder whose _headrace/runs/ gets the record of this run. Without it: the nearest folder "
-        "above the output that has such records, else the bucket, or the folder the output lies in."};
+        "Folder whose _headrace/runs/ gets the record of this run. Default: the nearest folder above the "
+        "output that has such records, else the bucket, or the folder that contains the output."};
 
 /// Every command, in the order of the help text.
 std::span<const Command* const> all_commands();

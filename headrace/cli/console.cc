@@ -94,7 +94,7 @@ struct Console::State {
     return lost();
   }
   Error lost() const {
-    if (output_error == EPIPE) return {Code::kCancelled, "nobody reads standard output any more"};
+    if (output_error == EPIPE) return {Code::kCancelled, "standard output was closed by its reader"};
     return {Code::kUnknown, concat("writing to standard output: ", std::strerror(output_error))};
   }
 

@@ -11,12 +11,11 @@ namespace headrace {
 namespace {
 
 constexpr Positional kPositionals[] = {
-    {.name = "FROM", .sentence = "An object; or a pattern of objects, in quotes; or with -r a folder."},
+    {.name = "FROM", .sentence = "An object, a quoted pattern of objects, or with -r a folder."},
     {.name = "TO",
-     .sentence =
-         "The object's new name, or, ending in '/', the folder it goes into. With -r or a pattern, the "
-         "folder below which all names are as they were below FROM, or below the folders before its "
-         "first * or ?."},
+     .sentence = "The object's new name, or the folder for it if TO ends in '/'. With -r or a pattern, a "
+                 "folder; names below it are those below FROM, or below the last folder of the pattern "
+                 "before its first * or ?."},
 };
 
 constexpr Option kOptions[] = {
@@ -26,12 +25,12 @@ constexpr Option kOptions[] = {
      .letter = 'r'},
     {.name = "resume",
      .type = OptionType::kFlag,
-     .sentence = "Go on after a run that was ended: neither copy what is the same at TO already, nor send "
-                 "again what an S3 store has of an object that was being written. If this run is ended, what "
-                 "it has sent stays there, for the next one, or for headrace gc."},
+     .sentence = "Continue an earlier run: skip objects that are already the same at TO, and the parts that "
+                 "an S3 store has of an unfinished object. If this run is interrupted, the parts that it has "
+                 "sent stay there, for the next run or for headrace gc."},
     {.name = "no-replace",
      .type = OptionType::kFlag,
-     .sentence = "Fail where an object of that name exists, instead of replacing it."},
+     .sentence = "Fail if an object of that name exists, instead of replacing it."},
     kVerifyOption,
     kJobsOption,
 };
@@ -161,11 +160,10 @@ const Command kCpCommand = {
     .name = "cp",
     .summary = "Copy objects from any store to any store",
     .details =
-        "Each object appears at TO whole, one version of it, and is shown with the CRC32C of what was\n"
-        "written, unless the store copied it itself. What publishes a folder (manifests, saved_model.pb)\n"
-        "comes last. A run that was ended goes on with --resume: what is known to have been copied, or is\n"
-        "the same when it is read, is not copied again, and S3 uploads go on where they were. See also:\n"
-        "headrace sync.\n"
+        "Each object appears at TO whole, as one version, and is shown with the CRC32C of the written bytes, "
+        "unless the store copied it itself. Objects that publish a folder (manifests, saved_model.pb) come "
+        "last. --resume continues an interrupted run: objects that were copied, or that turn out to be the "
+        "same, are not copied again, and S3 uploads continue where they were. See also: headrace sync.\n"
         "\n"
         "  headrace cp aclImdb_v1.tar.gz s3://raw/\n"
         "  headrace cp -r s3://datasets/runs/imdb-1/export ./export\n"

@@ -15,18 +15,17 @@ using Outcome = Finding::Outcome;
 constexpr std::chrono::milliseconds kPatience{10'000};
 constexpr int kAttempts = 3;
 
-constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "A bucket or a folder: where data is to be read or written."}};
+constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The bucket or folder to test."}};
 
 constexpr Option kOptions[] = {
     {.name = "no-write",
      .type = OptionType::kFlag,
-     .sentence = "Write nothing: conditions, checksums and speed are then not tried out."},
+     .sentence = "Write nothing. Conditions, checksums and speed are then not tested."},
     {.name = "size",
      .type = OptionType::kSize,
      .default_value = "64MiB",
      .unit = "SIZE",
-     .sentence = "Of the object that speed is measured with; 0: it is not.",
+     .sentence = "Size of the object for measuring speed; 0: do not measure.",
      .minimum = 0,
      .maximum = 1 << 30}};
 
@@ -122,7 +121,7 @@ void examine_folder(CommandContext& context, const std::string& url, const Optio
   const std::string folder = object && *object ? parent_key(location->key) : location->key;
   if (options.flag("no-write")) {
     return report(
-        {"writing", Outcome::kOk, "not tried (--no-write), and so neither conditions, checksums nor speed"});
+        {"writing", Outcome::kOk, "not tested (--no-write), nor are conditions, checksums and speed"});
   }
   if (s3) examine_s3_checksums(location->url.authority, folder, *s3, call, report);
   examine_writes(*location->store, folder, {options.size_bytes("size"), call}, report);
@@ -140,11 +139,12 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kDoctorCommand;
 const Command kDoctorCommand = {
     .name = "doctor",
-    .summary = "Find out whether a store can be used, and what is wrong where it cannot",
+    .summary = "Test whether a store can be used, and find out what is wrong",
     .details =
-        "Looks at settings, credentials, connection, TLS, clocks and rights, one after another; then writes, "
-        "reads, replaces and removes an object named headrace-doctor-… below URL, to see whether the store "
-        "keeps the conditions that several writers rely on, and how fast it is. Fails if anything does.\n"
+        "Checks settings, credentials, connection, TLS, clocks and permissions, one after another. Then "
+        "writes, reads, replaces and removes an object named headrace-doctor-… below URL, to test whether "
+        "the store keeps the conditions that concurrent writers rely on, and to measure its speed. Fails if "
+        "any check fails.\n"
         "  headrace doctor s3://datasets\n"
         "  headrace doctor s3://datasets --no-write\n"
         "  headrace doctor /mnt/share/datasets --size 1GiB",

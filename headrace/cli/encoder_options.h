@@ -17,9 +17,8 @@ inline constexpr Option kEncoderWeightsOption = {
     .name = "encoder-weights",
     .unit = "folder",
     .sentence =
-        "Folder with the encoder's weights. Without it: HEADRACE_ENCODERS, else ~/.cache/headrace/encoders, "
-        "and in it the "
-        "encoder's name."};
+        "Folder with the encoder's weights. Default: the folder with the encoder's name in "
+        "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."};
 
 /// Where and how encoders of this process are made.
 EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder);

@@ -13,17 +13,17 @@ namespace headrace {
 namespace {
 
 constexpr Positional kPositionals[] = {
-    {.name = "RUN", .sentence = "Run of headrace train, or a version of a named model."},
+    {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
 };
 
 constexpr Option kOptions[] = {
-    {.name = "data", .unit = "URL", .sentence = "Data set that headrace prepare published."},
+    {.name = "data", .unit = "URL", .sentence = "A dataset that headrace prepare published."},
     kSplitOption,
     {.name = "batch-size",
      .type = OptionType::kInteger,
      .default_value = "512",
      .unit = "records",
-     .sentence = "Records given to the model at once.",
+     .sentence = "Records per batch.",
      .minimum = 1,
      .maximum = 1'000'000},
     kOnCorruptOption,
@@ -75,7 +75,7 @@ void show(Console& console, const Location& run, const Evaluation& evaluation, c
           const std::string& object, double seconds) {
   for (const std::string& remark : evaluation.remarks) console.warn(remark);
   if (evaluation.corrupt_records > 0)
-    console.warn(concat(evaluation.corrupt_records, " records were left out as corrupt"));
+    console.warn(concat(evaluation.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
     nlohmann::json document = nlohmann::json::parse(object);
     document["run"] = run.url.text();
@@ -125,7 +125,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
 
 Status check(const OptionValues& values) {
   if (!values.has("data"))
-    return Error{Code::kInvalidArgument, "--data is missing: the URL of the data set to evaluate on"};
+    return Error{Code::kInvalidArgument, "--data is missing: the URL of the dataset to evaluate on"};
   return {};
 }
 
@@ -145,10 +145,10 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kEvaluateCommand;
 const Command kEvaluateCommand = {
     .name = "evaluate",
-    .summary = "Measure a trained model on a split of a data set",
+    .summary = "Evaluate a trained model on a split of a dataset",
     .details =
-        "Gives loss, accuracy, precision, recall and F1 of each class, and the confusion matrix. The same "
-        "goes to RUN/evaluations/.\n"
+        "Prints loss, accuracy, precision, recall and F1 of each class, and the confusion matrix, and writes "
+        "them to RUN/evaluations/.\n"
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",

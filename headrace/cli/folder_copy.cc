@@ -20,7 +20,7 @@ std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Loc
   const auto now = std::chrono::system_clock::now();
   auto journal = folder ? TransferJournal::open(*folder, from, to, now) : folder.error();
   if (journal) return *std::move(journal);
-  context.console.warn(concat("what is copied will not be remembered: ", journal.error().message));
+  context.console.warn(concat("copies will not be recorded in the journal: ", journal.error().message));
   return nullptr;
 }
 

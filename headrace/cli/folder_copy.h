@@ -13,25 +13,26 @@ inline constexpr Option kJobsOption = {
     .default_value = "16",
     .unit = "objects",
     .sentence =
-        "How many objects to copy at a time: those of up to 8 MiB. Larger ones, which take 64 MiB of "
-        "memory each and what the store buffers, are copied four at a time at most.",
+        "Objects of up to 8 MiB to copy at a time. Of larger ones, which each take 64 MiB of memory plus the "
+        "store's buffers, at most four are copied at a time.",
     .minimum = 1,
     .maximum = 256};
 inline constexpr Option kVerifyOption = {
     .name = "verify",
     .type = OptionType::kFlag,
-    .sentence = "Read each copy again and compare its CRC32C with what was read of the original."};
+    .sentence = "Read each copy again and compare its CRC32C with that of the original."};
 inline constexpr Option kIncludeOption = {
     .name = "include",
     .type = OptionType::kTextList,
     .unit = "GLOB",
     .sentence =
-        "Only objects whose name below FROM is so (**/*.json), or its last part where GLOB has no '/' "
-        "(*.json)."};
-inline constexpr Option kExcludeOption = {.name = "exclude",
-                                          .type = OptionType::kTextList,
-                                          .unit = "GLOB",
-                                          .sentence = "No such objects, also if they are included."};
+        "Only objects whose name below FROM matches (**/*.json); if GLOB has no '/', only the last part of "
+        "the name has to match (*.json)."};
+inline constexpr Option kExcludeOption = {
+    .name = "exclude",
+    .type = OptionType::kTextList,
+    .unit = "GLOB",
+    .sentence = "Leave out matching objects, even if --include matches them."};
 
 /// What --include and --exclude say of a name; none if they are not given.
 std::function<bool(std::string_view name)> selection_of(const OptionValues& options);

@@ -13,14 +13,16 @@ namespace {
 using std::chrono::seconds;
 
 constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "A folder, an object that was being written, or a whole store."}};
+    {.name = "URL", .sentence = "A folder, an object with an unfinished write, or a whole store."}};
 
 constexpr Option kOptions[] = {
     {.name = "older-than",
      .default_value = "1d",
      .unit = "DURATION",
-     .sentence = "Leave what grew during this time: 90s, 15m, 12h, 7d."},
-    {.name = "dry-run", .type = OptionType::kFlag, .sentence = "Only say what would be removed."},
+     .sentence = "Keep writes that have grown within this time: 90s, 15m, 12h, 7d."},
+    {.name = "dry-run",
+     .type = OptionType::kFlag,
+     .sentence = "Show what would be removed, and remove nothing."},
 };
 
 Result<seconds> older_than(const OptionValues& options) {
@@ -133,7 +135,7 @@ void show(Console& console, const Location& place, bool is_dry_run, const Collec
   if (found.too_young > 0)
     console.note(concat("left ", found.too_young, " that grew since; --older-than sets how long ago"));
   if (found.without_time > 0)
-    console.note(concat("left ", found.without_time, " of which the store does not say how old they are"));
+    console.note(concat("left ", found.without_time, " whose age the store does not report"));
 }
 
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
@@ -155,14 +157,14 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kGcCommand;
 const Command kGcCommand = {
     .name = "gc",
-    .summary = "Remove what killed writers have left unfinished",
+    .summary = "Remove unfinished writes of killed processes",
     .details =
-        "Unfinished writes are no objects, so no listing shows them, yet they take room: multipart\n"
-        "uploads in S3, hidden .headrace-write-… files in folders. A write that still goes on fails if\n"
-        "it is removed, so only those are that did not grow for a while.\n"
+        "Unfinished writes are not objects, so listings do not show them, but they take up space: multipart "
+        "uploads in S3, hidden .headrace-write-… files in folders. If a write that is still going on is "
+        "removed, it fails; so only writes that have not grown for a while are removed.\n"
         "\n"
-        "MinIO lists, of a folder or a store, only uploads begun since its process started; an older one\n"
-        "it lists for the very name of its object, or removes itself after a day.\n"
+        "For a folder or a store, MinIO lists only uploads begun since its process started. For the exact "
+        "key of an object it lists all. It removes uploads itself after a day.\n"
         "\n"
         "  headrace gc s3://datasets/preprocessed-data\n"
         "  headrace gc --older-than 15m --dry-run s3://datasets",

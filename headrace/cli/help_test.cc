@@ -12,7 +12,7 @@ namespace headrace {
 namespace {
 
 constexpr Positional kPositionals[] = {{.name = "FROM", .sentence = "What to read."}};
-constexpr Option kOptions[] = {
+constexpr Option kHelpOptions[] = {
     {.name = "batch-size",
      .type = OptionType::kInteger,
      .default_value = "128",
@@ -26,7 +26,7 @@ const Command kExample = {.name = "example",
                           .summary = "Do nothing",
                           .details = "Does\nnothing.\n\n  headrace example s3://b/a\n  # and so on",
                           .positionals = kPositionals,
-                          .options = kOptions};
+                          .options = kHelpOptions};
 
 TEST(Help, ShowsUsageUnitsDefaultsRangesAndChoices) {
   const std::string text = command_help(kExample);

@@ -11,42 +11,41 @@ namespace {
 
 constexpr Positional kPositionals[] = {
     {.name = "URL",
-     .sentence = "A published folder, a folder that holds some, a TFRecord file, a tar of WebDataset "
-                 "samples, or a folder of those that somebody else wrote."}};
+     .sentence = "A published folder, a folder with published folders, a TFRecord file, a WebDataset tar, or "
+                 "a folder of such files."}};
 
 constexpr Option kOptions[] = {
     {.name = "records",
      .type = OptionType::kInteger,
      .default_value = "3",
      .unit = "records",
-     .sentence = "How many of the first records to show, of each split.",
+     .sentence = "Number of records to show from the start of each split.",
      .minimum = 0,
      .maximum = 1000},
     {.name = "no-checksums",
      .type = OptionType::kFlag,
-     .sentence = "Do not read all parts of something published to compare checksums."},
+     .sentence = "Do not read all published parts to compare checksums."},
     {.name = "max-record",
      .type = OptionType::kSize,
      .default_value = "256MiB",
      .unit = "SIZE",
-     .sentence = "Take larger records for damage.",
+     .sentence = "Treat larger records as damaged.",
      .minimum = 1024,
      .maximum = 2147483648.0},
     {.name = "jobs",
      .type = OptionType::kInteger,
      .default_value = "4",
      .unit = "parts",
-     .sentence = "How many parts to compare at a time; each takes 8 MiB of memory.",
+     .sentence = "Parts to compare at a time; each takes 8 MiB of memory.",
      .minimum = 1,
      .maximum = 64},
     {.name = "html",
      .unit = "FILE",
-     .sentence =
-         "Write a page on the data set there, in any store: statistics of each feature, sample records, "
-         "what was rejected, and what looks odd."},
+     .sentence = "Write an HTML page about the dataset to this URL: statistics of each feature, sample "
+                 "records, rejected rows, and anything odd."},
     {.name = "statistics",
      .type = OptionType::kFlag,
-     .sentence = "Read the records, and tell in short what that page tells; with --json, in full."},
+     .sentence = "Read the records and print a summary of that page; with --json, all of it."},
     {.name = "sample",
      .type = OptionType::kNumber,
      .default_value = "1",
@@ -58,13 +57,13 @@ constexpr Option kOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "1000000",
      .unit = "records",
-     .sentence = "Read at most so many records of each split for --html and --statistics.",
+     .sentence = "Read at most this many records of each split for --html and --statistics.",
      .minimum = 1,
      .maximum = 10'000'000},
     {.name = "parquet",
      .unit = "FILE",
-     .sentence = "Write the data set's report of rows there, in any store, as Parquet, by pyarrow of "
-                 "HEADRACE_PYTHON, else python3."},
+     .sentence = "Write the dataset's report of rows to this URL as Parquet, with the pyarrow of "
+                 "HEADRACE_PYTHON, else of python3."},
 };
 
 // One inspection, or those of all published folders below.
@@ -128,12 +127,12 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kInspectCommand;
 const Command kInspectCommand = {
     .name = "inspect",
-    .summary = "Show what a data set, a model or a TFRecord file holds",
+    .summary = "Show the contents of a dataset, a model or a TFRecord file",
     .details =
-        "Schema, records by split and label, sizes, whether the checksums are right, and the first\n"
-        "records. What has a manifest is shown by it. Other TFRecord files are read one by one, each\n"
-        "with the compression that it really has; a file that differs from the others is warned of.\n"
-        "Of a tar, the records are WebDataset's samples.\n"
+        "Prints the schema, records by split and label, sizes, whether the checksums match, and the first "
+        "records. Published folders are shown by their manifest. Other TFRecord files are read one by one, "
+        "each with its actual compression; there is a warning if a file differs from the others. In a tar, "
+        "the records are WebDataset samples.\n"
         "\n"
         "  headrace inspect s3://datasets/preprocessed-data\n"
         "  headrace inspect s3://datasets/preprocessed-data --html report.html\n"

@@ -108,12 +108,12 @@ Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context,
   HEADRACE_TRY(const auto published, read_published(location, {.call = context.call()}));
   if (published && published->manifest.kind != "dataset")
     return Error{Code::kInvalidArgument, concat(location.describe(), " is a ", published->manifest.kind,
-                                                "; --html, --statistics and --parquet are of data sets")};
+                                                "; --html, --statistics and --parquet need a dataset")};
   if (values.has("parquet")) {
     if (!published)
       return Error{
           Code::kInvalidArgument,
-          concat(location.describe(), " is no data set that headrace prepare made, so it has no report")};
+          concat(location.describe(), " is not a dataset that headrace prepare made, so it has no report")};
     HEADRACE_CHECK(write_report_parquet(context, *published, values.text("parquet")));
   }
   if (!reads_records) return std::optional<RecordStatistics>();

@@ -17,11 +17,11 @@ struct RecordStatistics {
 
 /// What the options --statistics, --html, --sample, --limit and --parquet ask for; none without the first
 /// two. Warnings go to the console.
-/// \error kInvalidArgument  something was published there, and it is not one data set
+/// \error kInvalidArgument  something was published there, and it is not one dataset
 Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context, const Location& location,
                                                         const OptionValues& values);
 
-/// Writes the report of a data set as Parquet to `target`, a URL: a row for each line, with the columns of
+/// Writes the report of a dataset as Parquet to `target`, a URL: a row for each line, with the columns of
 /// docs/formats/plan.md, "Report".
 /// \error kNotFound            there is no report
 /// \error kFailedPrecondition  the interpreter has no pyarrow

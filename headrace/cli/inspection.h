@@ -17,7 +17,7 @@ namespace headrace {
 
 struct Inspection {
   std::string url;
-  std::string kind;  // a manifest's kind; "TFRecord files" or "WebDataset tars" of a foreign data set
+  std::string kind;  // a manifest's kind; "TFRecord files" or "WebDataset tars" of a foreign dataset
   /// Of something published.
   std::uint64_t manifest = 0;
   std::string digest;

@@ -19,9 +19,8 @@ constexpr Option kOptions[] = {
     {.name = "track",
      .type = OptionType::kTextList,
      .unit = "URL",
-     .sentence =
-         "Also read the runs recorded below this folder. Those near URL, and near what its makers read, "
-         "are found without it."},
+     .sentence = "Also read the runs recorded below this folder. Runs near URL, and near the inputs of the "
+                 "runs that made it, are found without this option."},
 };
 
 json to_json(const LineageNode& node, const char* inner_name) {
@@ -93,9 +92,9 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kLineageCommand;
 const Command kLineageCommand = {
     .name = "lineage",
-    .summary = "Show what made something, from what; and what was made from it",
+    .summary = "Show what an object or folder was made from, and what was made from it",
     .details =
-        "Answers from the records of runs alone, as far back and as far forward as they reach.\n"
+        "Reads run records only, and follows them as far back and as far forward as they reach.\n"
         "\n"
         "  headrace lineage s3://datasets/runs/imdb-1\n"
         "  headrace lineage s3://datasets/aclImdb_v1.tar.gz --json",

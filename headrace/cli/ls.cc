@@ -11,16 +11,16 @@ namespace {
 
 constexpr Positional kPositionals[] = {
     {.name = "URL",
-     .sentence = "An object, a folder, a whole store, or a pattern of objects and folders, in quotes."}};
+     .sentence = "An object, a folder, a whole store, or a quoted pattern of objects and folders."}};
 
 constexpr Option kOptions[] = {
     {.name = "recursive",
      .type = OptionType::kFlag,
-     .sentence = "List all objects below, not folders.",
+     .sentence = "List all objects below URL, without folders.",
      .letter = 'r'},
     {.name = "du",
      .type = OptionType::kFlag,
-     .sentence = "Count objects and bytes in each folder, and in all."},
+     .sentence = "Count objects and bytes in each folder, and in total."},
 };
 
 // Prints entries as they come: a listing may be longer than memory.
@@ -128,11 +128,11 @@ const Command kLsCommand = {
     .name = "ls",
     .summary = "List objects and folders",
     .details =
-        "Shows size, time of the last write (UTC) and name of what lies directly below the URL.\n"
+        "Shows size, time of the last write (UTC) and name of the objects and folders directly below URL.\n"
         "\n"
         "  headrace ls s3://datasets/preprocessed-data\n"
-        "  headrace ls --du s3://datasets            how much lies in each folder\n"
-        "  headrace ls -r --du 's3://runs/imdb-*'    every object of those, and how much they are",
+        "  headrace ls --du s3://datasets            the size of each folder\n"
+        "  headrace ls -r --du 's3://runs/imdb-*'    every object of those folders, and their sizes",
     .positionals = kPositionals,
     .options = kOptions,
     .run = run};

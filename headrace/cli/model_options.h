@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options that the commands over data sets and models share.
+/// \file Options that the commands over datasets and models share.
 
 #include <cstdio>
 #include <string>
@@ -11,7 +11,7 @@
 namespace headrace {
 
 inline constexpr Option kSplitOption = {
-    .name = "split", .default_value = "test", .sentence = "Split of the data set."};
+    .name = "split", .default_value = "test", .sentence = "Split of the dataset."};
 inline constexpr Option kOnCorruptOption = {
     .name = "on-corrupt",
     .default_value = "fail",

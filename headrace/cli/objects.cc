@@ -51,7 +51,7 @@ Error nothing_at(const Location& location) {
 }
 
 Error nothing_matches(const Location& pattern) {
-  return {Code::kNotFound, concat("no object is as ", pattern.describe(), " says")};
+  return {Code::kNotFound, concat("no object matches ", pattern.describe())};
 }
 
 std::string format_modified(const ObjectInfo& object) {

@@ -11,12 +11,14 @@ namespace {
 
 constexpr Option kCommonOptions[] = {
     {.name = "json", .type = OptionType::kFlag, .sentence = "Print the result as one JSON document."},
-    {.name = "quiet", .type = OptionType::kFlag, .sentence = "No progress and no remarks.", .letter = 'q'},
+    {.name = "quiet",
+     .type = OptionType::kFlag,
+     .sentence = "Print no progress and no remarks.",
+     .letter = 'q'},
     {.name = "metrics",
      .unit = "URL",
-     .sentence =
-         "Write in the end what was asked of object stores (requests, faults, hedges, bytes) there, in "
-         "Prometheus' text format."},
+     .sentence = "At the end, write counters of store requests (requests, faults, hedges, bytes) to this "
+                 "URL, as Prometheus text."},
     {.name = "help", .type = OptionType::kFlag, .sentence = "Show this text.", .letter = 'h'},
 };
 

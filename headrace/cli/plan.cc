@@ -15,7 +15,7 @@ namespace {
 
 constexpr Positional kPlanPositionals[] = {
     {.name = "FROM", .sentence = "Raw data in any store, as for headrace prepare."},
-    {.name = "TO", .sentence = "Folder that becomes the data set, in a store that all machines reach."},
+    {.name = "TO", .sentence = "Folder for the dataset, in a store that all machines reach."},
 };
 constexpr Positional kSharedPositionals[] = {
     {.name = "TO", .sentence = "The folder for which headrace plan was run."},
@@ -25,27 +25,27 @@ constexpr Option kExecuteOptions[] = {
     {.name = "task",
      .type = OptionType::kTextList,
      .unit = "numbers",
-     .sentence = "Execute this task, or those from the one to the other (3-9), and no more. With --json, a "
-                 "failure is printed with its code."},
+     .sentence = "Execute only this task, or this range of tasks (3-9). With --json, a failure is printed "
+                 "with its code."},
     {.name = "list",
      .type = OptionType::kFlag,
-     .sentence = "Execute nothing; say how many tasks there are, and which of them are not done."},
+     .sentence = "Execute nothing; print the number of tasks, and the tasks that are not done."},
     {.name = "rank",
      .type = OptionType::kInteger,
      .unit = "number",
-     .sentence = "Execute every --world-size-th task, from this one on, and wait for the others'. Without "
-                 "--task and --rank: whatever no other process has a lease of.",
+     .sentence = "Execute every --world-size-th task, starting with this number, and wait for the other "
+                 "ranks. Without --task and --rank: execute all tasks that no other process has a lease for.",
      .minimum = 0},
     {.name = "world-size",
      .type = OptionType::kInteger,
      .unit = "processes",
-     .sentence = "With --rank: how many processes there are.",
+     .sentence = "With --rank: the number of processes.",
      .minimum = 1},
     {.name = "workers",
      .type = OptionType::kInteger,
      .default_value = "1",
      .unit = "threads",
-     .sentence = "Tasks at once in this process.",
+     .sentence = "Number of tasks that this process runs at once.",
      .minimum = 1,
      .maximum = 1024},
     kLeaseOption,
@@ -218,10 +218,10 @@ Status run_publish(CommandContext& context, const std::vector<std::string>& argu
 extern const Command kPlanCommand;
 const Command kPlanCommand = {
     .name = "plan",
-    .summary = "Plan preparing, for several processes or machines to execute",
+    .summary = "Plan the preparation of a dataset by several processes or machines",
     .details =
-        "Looks at FROM as headrace prepare does, and leaves at TO what headrace execute needs: whoever\n"
-        "executes it, and however often, makes the same bytes as headrace prepare.\n"
+        "Reads FROM as headrace prepare does, and writes the plan for headrace execute to TO. Any processes "
+        "may execute it, any number of times; the result has the same bytes as headrace prepare.\n"
         "\n"
         "  headrace plan s3://raw/images.csv s3://datasets/images --schema images.toml\n"
         "  headrace execute s3://datasets/images       # on any number of machines\n"
@@ -236,8 +236,9 @@ const Command kExecuteCommand = {
     .name = "execute",
     .summary = "Execute tasks of a plan, with other processes or alone",
     .details =
-        "Without --task and --rank, processes share the tasks by leases, objects below TO that they renew;\n"
-        "one that is killed loses its leases after a minute, and others go on. Ends when all is done.\n"
+        "Without --task and --rank, processes share the tasks by leases, objects below TO that they renew. "
+        "If a process is killed, its leases expire after a minute, and the others take over. Ends when all "
+        "tasks are done.\n"
         "\n"
         "  headrace execute s3://datasets/images\n"
         "  headrace execute s3://datasets/images --rank $RANK --world-size $WORLD_SIZE\n"
@@ -248,17 +249,16 @@ const Command kExecuteCommand = {
     .check = check_execute_options};
 
 extern const Command kPublishCommand;
-const Command kPublishCommand = {
-    .name = "publish",
-    .summary = "Publish what the tasks of a plan have made",
-    .details =
-        "Compares what was read with what was written, and publishes the data set. Says which task is\n"
-        "missing if one is.\n"
-        "\n"
-        "  headrace publish s3://datasets/images",
-    .positionals = kSharedPositionals,
-    .options = kPublishOptions,
-    .run = run_publish,
-    .check = check_publish_options};
+const Command kPublishCommand = {.name = "publish",
+                                 .summary = "Publish the dataset that the tasks of a plan have written",
+                                 .details =
+                                     "Compares the counts of rows read and written, and publishes the "
+                                     "dataset. If a task is missing, names it.\n"
+                                     "\n"
+                                     "  headrace publish s3://datasets/images",
+                                 .positionals = kSharedPositionals,
+                                 .options = kPublishOptions,
+                                 .run = run_publish,
+                                 .check = check_publish_options};
 
 }  // namespace headrace

@@ -22,16 +22,16 @@ namespace {
 constexpr std::string_view kStandardInput = "-";
 
 constexpr Positional kPositionals[] = {
-    {.name = "RUN", .sentence = "Run of headrace train, or a version of a named model."},
+    {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
 };
 
 constexpr Option kOptions[] = {
     {.name = "text",
      .type = OptionType::kTextList,
-     .sentence = "A text to classify, can be given several times; - takes one text a line from standard "
-                 "input, and answers as they come."},
-    {.name = "data", .unit = "URL", .sentence = "Instead of texts: a data set, whose records to classify."},
-    {.name = "to", .unit = "URL", .sentence = "Folder for the predictions, with --data."},
+     .sentence = "A text to classify; may be repeated. With -, reads one text per line from standard input, "
+                 "and answers them as they come."},
+    {.name = "data", .unit = "URL", .sentence = "Classify the records of this dataset instead of texts."},
+    {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
     kSplitOption,
     kOnCorruptOption,
     kEncoderWeightsOption,
@@ -39,13 +39,13 @@ constexpr Option kOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "threads",
-     .sentence = "Threads that encode texts or work on shards; 0: one for each core. The result does not "
-                 "depend on it.",
+     .sentence =
+         "Threads that encode texts or process shards; 0: one per core. The result does not depend on it.",
      .minimum = 0,
      .maximum = 1024},
     {.name = "overwrite",
      .type = OptionType::kFlag,
-     .sentence = "Remove the predictions that are in the folder and start anew."},
+     .sentence = "Remove the predictions in the folder and start from scratch."},
     kTrackOption,
 };
 
@@ -135,7 +135,7 @@ Status predict_given_texts(CommandContext& context, const Location& run, const O
 void show(Console& console, const Location& output, const PredictResult& result, double seconds) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
-    console.warn(concat(result.corrupt_records, " records were left out as corrupt"));
+    console.warn(concat(result.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
     console.result(nlohmann::json{
         {"url", output.url.text()},
@@ -209,11 +209,11 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kPredictCommand;
 const Command kPredictCommand = {
     .name = "predict",
-    .summary = "Classify texts, or the records of a data set, with a trained model",
+    .summary = "Classify texts, or the records of a dataset, with a trained model",
     .details =
-        "Texts are encoded as the model's training data were, by the encoder that the run names. Answers to "
-        "texts are printed\n"
-        "and not recorded; those to a data set go to JSON Lines objects, in the order of its records.\n"
+        "Texts are encoded by the encoder of the model's training data, which the run names. Answers to "
+        "texts are printed and not recorded. Predictions for a dataset go to JSON Lines objects, in the "
+        "order of its records.\n"
         "\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text \"great acting\" --text \"terrible acting\"\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text - --json < reviews.txt\n"

@@ -20,7 +20,7 @@ constexpr Positional kPositionals[] = {
     {.name = "FROM",
      .sentence =
          "Raw data in any store: a folder, an archive, a table, records; or a pattern of such files."},
-    {.name = "TO", .sentence = "Folder that becomes the data set."},
+    {.name = "TO", .sentence = "Folder for the dataset."},
 };
 
 constexpr auto kOptions = joined(kPrepareOptions, kRunnerOptions);
@@ -105,13 +105,14 @@ const Command kPrepareCommand = {
     .name = "prepare",
     .summary = "Turn raw data into shuffled TFRecord shards",
     .details =
-        "Reads folders of texts or images, archives, tables, lines of JSON, WebDataset tars or records, and\n"
-        "writes shuffled TFRecord shards that a manifest publishes at the end. Killed or stopped, the same\n"
-        "command continues. The bytes depend on the input, the schema and the seed alone, not on workers.\n"
+        "Reads folders of texts or images, archives, tables, JSON Lines, WebDataset tars or records, and "
+        "writes shuffled TFRecord shards, which a manifest publishes at the end. If it is killed or stopped, "
+        "the same command continues. The bytes depend only on the input, the schema and the seed, not on "
+        "workers.\n"
         "\n"
         "  headrace prepare aclImdb_v1.tar.gz s3://datasets/reviews --encoder hash:512\n"
-        "  headrace prepare s3://raw/catsdogs s3://datasets/catsdogs --resize 150x150 \\\n"
-        "      --split train=0.8,validation=0.1,test=0.1\n"
+        "  headrace prepare s3://raw/catsdogs s3://datasets/catsdogs --resize 150x150 \\\n      --split "
+        "train=0.8,validation=0.1,test=0.1\n"
         "  headrace prepare s3://raw/images.csv s3://datasets/images --schema images.toml\n"
         "  headrace prepare s3://raw/images.csv s3://datasets/images --runner store   # on any machines\n"
         "  headrace inspect s3://datasets/reviews",

@@ -89,7 +89,7 @@ constexpr std::string_view kOptionsOfRun[] = {
     "layout",  "print-schema", "workers", "max-rejects", "map-timeout",     "append", "retry-failed",
     "dry-run", "prices",       "memory",  "overwrite",   "encoder-weights", "track"};
 
-// What continues a data set is done as that was.
+// What continues a dataset is done as that was.
 Status check_continuation(const OptionValues& values) {
   std::vector<std::string_view> chosen;
   for (const std::string_view name : {"append", "retry-failed", "overwrite"}) {
@@ -100,7 +100,7 @@ Status check_continuation(const OptionValues& values) {
   for (const Option& option : kPrepareOptions) {
     const bool is_of_plan = std::ranges::find(kOptionsOfRun, option.name) == std::end(kOptionsOfRun);
     if (is_of_plan && values.given(option.name))
-      return wrong(option.name, concat("is not for --", chosen[0], ", which does as was done before"));
+      return wrong(option.name, concat("is not for --", chosen[0], ", which repeats the earlier settings"));
   }
   return {};
 }

@@ -13,105 +13,106 @@ inline constexpr Option kMaxRejectsOption = {
     .name = "max-rejects",
     .default_value = "0",
     .unit = "rows",
-    .sentence = "Fail if more rows than this, a number or a share as 0.1%, have to be rejected."};
+    .sentence = "Fail if more rows than this are rejected: a number, or a share such as 0.1%."};
 
 inline constexpr Option kMapTimeoutOption = {
     .name = "map-timeout",
     .type = OptionType::kInteger,
     .default_value = "60",
     .unit = "seconds",
-    .sentence = "Reject a row for which the function of --map takes longer.",
+    .sentence = "Reject a row if the function of --map takes longer for it.",
     .minimum = 1,
     .maximum = 86'400};
 
-inline constexpr Option kLeaseOption = {
-    .name = "lease",
-    .type = OptionType::kInteger,
-    .default_value = "60",
-    .unit = "seconds",
-    .sentence =
-        "How long a lease must stand still before others take the task over; renewed six times as often.",
-    .minimum = 1,
-    .maximum = 86'400};
+inline constexpr Option kLeaseOption = {.name = "lease",
+                                        .type = OptionType::kInteger,
+                                        .default_value = "60",
+                                        .unit = "seconds",
+                                        .sentence =
+                                            "Time without renewal after which others may take over a lease; "
+                                            "leases are renewed six times as often.",
+                                        .minimum = 1,
+                                        .maximum = 86'400};
 
 inline constexpr Option kPatienceOption = {
     .name = "patience",
     .type = OptionType::kInteger,
     .default_value = "600",
     .unit = "seconds",
-    .sentence = "How long to wait for others of whose tasks none gets done.",
+    .sentence = "How long to wait while no other process finishes a task.",
     .minimum = 1,
     .maximum = 31'536'000};
 
 inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
      .default_value = "auto",
-     .sentence = "What FROM holds; auto: what names tell. Folders are <split>/<label>/ or <label>/.",
+     .sentence = "Format of FROM; auto: recognised by file names. Folders are <split>/<label>/ or <label>/.",
      .choices = "auto|aclimdb|text-folder|image-folder|csv|tsv|jsonl|webdataset|tfrecord"},
     {.name = "schema",
      .unit = "URL",
-     .sentence = "TOML file that says what features records have; without it they are inferred, and shown."},
+     .sentence = "TOML file that defines the features of the records. Default: inferred, and shown."},
     {.name = "print-schema",
      .type = OptionType::kFlag,
-     .sentence = "Show the schema as TOML, to be kept and changed, and do nothing else."},
+     .sentence = "Print the schema as TOML, for keeping and editing, and do nothing else."},
     {.name = "map",
      .unit = "MODULE:FUNCTION",
-     .sentence = "Python function that is given each row, a dict, and gives a dict of features, or None to "
-                 "drop it. Of HEADRACE_PYTHON, else of python3; or FILE.py:FUNCTION."},
+     .sentence = "Python function, or FILE.py:FUNCTION, that gets each row as a dict and returns a dict of "
+                 "features, or None to drop the row. Runs in HEADRACE_PYTHON, else python3."},
     {.name = "map-version",
      .default_value = "1",
-     .sentence = "Stands for what the function does: name another one when that changes."},
+     .sentence = "Version of the function: change it when the function changes."},
     kMapTimeoutOption,
     {.name = "split",
      .unit = "shares",
      .sentence = "Split by hash of the ids: train=0.8,validation=0.1,test=0.1."},
     {.name = "splits-as-they-are",
      .type = OptionType::kFlag,
-     .sentence =
-         "Take names of splits as written (else val is validation, TRAIN is train), and need no train."},
-    {.name = "resize", .unit = "HxW", .sentence = "Resize images to so many pixels, for example 150x150."},
+     .sentence = "Keep the names of splits as written (otherwise val becomes validation, TRAIN becomes "
+                 "train), and do not require train."},
+    {.name = "resize", .unit = "HxW", .sentence = "Resize images to this many pixels, for example 150x150."},
     {.name = "image-format",
      .default_value = "jpeg",
-     .sentence = "With --resize: how images are stored.",
+     .sentence = "With --resize: format of the stored images.",
      .choices = "jpeg|png|raw"},
     {.name = "compat",
      .default_value = "none",
-     .sentence = "Lay records out as another program did; tfrecorder: images as raw pixels in base64, with "
+     .sentence = "Lay out records as another program does. tfrecorder: images as raw pixels in base64, with "
                  "image_name, image_height, image_width, image_channels and split beside them.",
      .choices = "none|tfrecorder"},
     kEncoderOption,
     kEncoderWeightsOption,
     {.name = "no-text",
      .type = OptionType::kFlag,
-     .sentence = "Of text folders: leave the features text and id out of the records."},
+     .sentence = "For text folders: leave the features text and id out of the records."},
     {.name = "sample",
      .type = OptionType::kNumber,
      .default_value = "1",
-     .sentence = "Share of the rows to take, by hash of their ids: a tenth is part of any fifth.",
+     .sentence = "Share of the rows to use, by hash of their ids: a tenth is part of any fifth.",
      .minimum = 0,
      .maximum = 1},
     {.name = "duplicates",
      .default_value = "keep",
-     .sentence = "Rows of equal content: keep them unseen, keep and report them, or drop all but the first.",
+     .sentence = "Rows with equal content: keep them without looking, keep and report them, or drop all but "
+                 "the first.",
      .choices = "keep|report|drop"},
     {.name = "shard-records",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "records",
-     .sentence = "Records in a shard, about; 0: as --shard-size says.",
+     .sentence = "Approximate number of records in a shard; 0: --shard-size decides.",
      .minimum = 0,
      .maximum = 1'000'000'000},
     {.name = "shard-size",
      .type = OptionType::kSize,
      .default_value = "128MiB",
      .unit = "bytes",
-     .sentence = "Bytes of a shard before compression, about; small data sets get up to 8 shards.",
+     .sentence = "Approximate size of a shard before compression; small datasets get up to 8 shards.",
      .minimum = 1024},
     {.name = "slice-size",
      .type = OptionType::kSize,
      .default_value = "64MiB",
      .unit = "bytes",
-     .sentence = "Files that one task reads, about; a larger file is a task of its own.",
+     .sentence = "Approximate size of the files that one task reads; a larger file is a task of its own.",
      .minimum = 1},
     {.name = "compression",
      .default_value = "gzip",
@@ -126,52 +127,51 @@ inline constexpr Option kPrepareOptions[] = {
     {.name = "seed",
      .type = OptionType::kInteger,
      .default_value = "44",
-     .sentence = "Decides order, splits by hash, and sample.",
+     .sentence = "Decides order, splits by hash, and the sample.",
      .minimum = 0},
     {.name = "workers",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "threads",
-     .sentence = "Threads that read and write; 0: one for each core. The result does not depend on it.",
+     .sentence = "Threads that read and write; 0: one per core. The result does not depend on it.",
      .minimum = 0,
      .maximum = 1024},
     {.name = "max-cell",
      .type = OptionType::kSize,
      .default_value = "64MiB",
      .unit = "bytes",
-     .sentence = "Rows with a larger text, image, or other value are rejected.",
+     .sentence = "Reject rows with a larger text, image or other value.",
      .minimum = 1,
      .maximum = 256 << 20},
     kMaxRejectsOption,
     {.name = "report",
      .default_value = "changed",
      .sentence =
-         "Rows that the report names: those rejected, dropped or changed; or all, with images' sizes.",
+         "Rows that the report lists: rejected, dropped or changed ones; or all, with the sizes of images.",
      .choices = "changed|all"},
     {.name = "memory",
      .type = OptionType::kSize,
      .default_value = "256MiB",
      .unit = "bytes",
-     .sentence = "Sorted rows held in memory; what is beyond goes to work objects below TO.",
+     .sentence = "Memory for sorted rows; further rows go to work objects below TO.",
      .minimum = 0},
     {.name = "append",
      .type = OptionType::kFlag,
-     .sentence = "Add what FROM has more than was read for the data set at TO, as its next version. Schema, "
-                 "splits and all that decides bytes are those of TO."},
+     .sentence = "Add input at FROM that the dataset at TO does not have yet, as the dataset's next version. "
+                 "Schema, splits and all settings that decide bytes are those of TO."},
     {.name = "retry-failed",
      .type = OptionType::kFlag,
-     .sentence = "Read once more those rows of FROM that were rejected, and add the good ones to TO."},
+     .sentence = "Read the rejected rows of FROM once more, and add the good ones to TO."},
     {.name = "dry-run",
      .type = OptionType::kFlag,
-     .sentence = "Prepare some rows for a trial, write nothing, and tell what all would take."},
+     .sentence = "Prepare some rows as a trial, write nothing, and estimate the cost of all."},
     {.name = "prices",
      .unit = "money",
-     .sentence =
-         "With --dry-run: what a store charges for 1,000 reading and writing requests, and for a GB that "
-         "leaves it, as get=0.0004,put=0.005,gigabyte=0.09."},
+     .sentence = "With --dry-run: the store's prices for 1,000 read requests, for 1,000 write requests and "
+                 "for a GB of outgoing data, such as get=0.0004,put=0.005,gigabyte=0.09."},
     {.name = "overwrite",
      .type = OptionType::kFlag,
-     .sentence = "Start anew, and remove what Headrace wrote to TO before once FROM has been read."},
+     .sentence = "Start from scratch: remove what Headrace wrote to TO earlier, once FROM has been read."},
     kTrackOption,
 };
 
@@ -207,7 +207,7 @@ LeaseOptions lease_from(const OptionValues& values);
 /// Shows how far tasks are.
 PrepareProgress progress_on(Console& console);
 
-/// What `--json` prints of a published data set, or what people read.
+/// What `--json` prints of a published dataset, or what people read.
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
 
 }  // namespace headrace

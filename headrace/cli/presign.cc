@@ -9,16 +9,17 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "An object at S3, there or yet to be."}};
+constexpr Positional kPositionals[] = {
+    {.name = "URL", .sentence = "An object in S3; it need not exist yet."}};
 
 constexpr Option kOptions[] = {
     {.name = "expires",
      .default_value = "1h",
      .unit = "DURATION",
-     .sentence = "How long the URL is good: 30s, 15m, 1h, 7d. Temporary keys may end it sooner."},
+     .sentence = "How long the URL is valid: 30s, 15m, 1h, 7d. Temporary keys may expire sooner."},
     {.name = "method",
      .default_value = "GET",
-     .sentence = "What it is good for: reading or writing.",
+     .sentence = "What the URL permits: reading or writing.",
      .choices = "GET|PUT"}};
 
 Status check(const OptionValues& options) {
@@ -47,7 +48,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   context.console.result(made.url);
   const bool is_cut = made.usable_until < context.environment.now() + lifetime - std::chrono::minutes(1);
   context.console.note(concat("good until ", end, is_cut ? ", when the keys that signed it expire" : "",
-                              "; whoever has the URL needs no keys"));
+                              "; anyone who has the URL can use it without keys"));
   return {};
 }
 
@@ -58,8 +59,8 @@ const Command kPresignCommand = {
     .name = "presign",
     .summary = "Make a URL that lets others read or write one object for a while",
     .details =
-        "The URL is signed with your keys; no request is made, and whether the object is there is not "
-        "looked at. Treat it as a password until it expires.\n"
+        "The URL is signed with your keys. No request is sent, so it is not checked whether the object "
+        "exists. Treat the URL as a password until it expires.\n"
         "  headrace presign s3://datasets/reviews.tar.gz\n"
         "  curl -T local.bin \"$(headrace presign -q --method PUT --expires 15m s3://inbox/local.bin)\"",
     .positionals = kPositionals,

@@ -24,7 +24,7 @@ Result<std::uint64_t> number_of(const Environment& environment, std::string_view
   const auto text = environment.get(name);
   if (!text)
     return Error{Code::kFailedPrecondition,
-                 concat(needed_by, " is set, but not ", name, ", which says how many processes there are")};
+                 concat(needed_by, " is set, but not ", name, ", which gives the number of processes")};
   if (const auto number = parse_number<std::uint64_t>(*text)) return *number;
   return Error{Code::kInvalidArgument, concat(name, " is \"", printable_line(*text, 40), "\", no number")};
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kKeysAtOnce = 1000;
 constexpr std::size_t kMostKeys = 1'000'000;  // removed by one command, besides manifests
 
 constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "An object; a pattern of objects, in quotes; with -r also folders."}};
+    {.name = "URL", .sentence = "An object, or a quoted pattern of objects; with -r also folders."}};
 
 constexpr Option kOptions[] = {
     {.name = "recursive",
@@ -23,7 +23,7 @@ constexpr Option kOptions[] = {
      .letter = 'r'},
     {.name = "yes",
      .type = OptionType::kFlag,
-     .sentence = "Do not ask. Needed for -r and patterns where nobody can be asked.",
+     .sentence = "Do not ask. Required for -r and patterns without a terminal.",
      .letter = 'y'},
 };
 
@@ -173,9 +173,10 @@ const Command kRmCommand = {
     .name = "rm",
     .summary = "Remove objects, or all objects of a folder",
     .details =
-        "Asks first, on a terminal, and removes what was there then: an object that comes later stays, and\n"
-        "if something is published meanwhile, nothing is removed. Of published folders the manifest goes\n"
-        "first, so that nobody reads half of what was there. More than a million objects take several runs.\n"
+        "On a terminal, asks first. Removes only the objects that were listed then: an object that is "
+        "written later stays, and if something is published meanwhile, nothing is removed. In published "
+        "folders the manifest is removed first, so nobody reads a half-removed folder. More than a million "
+        "objects need several runs.\n"
         "\n"
         "  headrace rm s3://datasets/notes.txt\n"
         "  headrace rm 's3://datasets/reviews/*.tmp'\n"

@@ -35,8 +35,8 @@ Status check_runner_options(const OptionValues& values) {
         "plan --overwrite once, and then these without --overwrite");
   if (is_of_several && values.flag("retry-failed"))
     return wrong(
-        "--retry-failed is not for --runner store and ranks, where one that comes late would retry anew: "
-        "run headrace plan --retry-failed once, then headrace execute and publish");
+        "--retry-failed is not for --runner store and ranks, where a process that starts late would retry "
+        "again: run headrace plan --retry-failed once, then headrace execute and publish");
   if (values.has("print-manifest") && !is_of_several)
     return wrong(concat("--print-manifest is for --runner ranks and store, whose processes share the work; ",
                         "it is ", runner_text(values)));

@@ -15,29 +15,29 @@ inline constexpr Option kRunnerOptions[] = {
     {.name = "runner",
      .default_value = "local",
      .unit = "runner",
-     .sentence = "Who executes: local or local:THREADS; store, any processes that are started with this very "
-                 "command; ranks, those that a scheduler started and numbered; ray or ray://HOST:PORT; beam "
-                 "or beam:RUNNER."},
+     .sentence = "What runs the tasks: local or local:THREADS; store: any processes started with this same "
+                 "command; ranks: processes that a scheduler started and numbered; ray or ray://HOST:PORT; "
+                 "beam or beam:RUNNER."},
     {.name = "runner-option",
      .type = OptionType::kTextList,
      .unit = "key=value",
-     .sentence = "For ray: num_cpus, max_retries, runtime_env.KEY; for beam: an option of its pipelines."},
+     .sentence = "For ray: num_cpus, max_retries, runtime_env.KEY; for beam: any of its pipeline options."},
     kLeaseOption,
     kPatienceOption,
     {.name = "print-manifest",
-     .sentence = "Print what starts this command on many machines, and do nothing else.",
+     .sentence = "Print a manifest that starts this command on many machines, and do nothing else.",
      .choices = "kubernetes|slurm|dockerfile"},
     {.name = "world-size",
      .type = OptionType::kInteger,
      .default_value = "8",
      .unit = "processes",
-     .sentence = "In a manifest: how many processes.",
+     .sentence = "In a manifest: the number of processes.",
      .minimum = 1,
      .maximum = 100'000},
     {.name = "image",
      .default_value = "headrace:latest",
      .unit = "image",
-     .sentence = "In a manifest for Kubernetes: the image that the Dockerfile makes."},
+     .sentence = "In a manifest for Kubernetes: the image that the Dockerfile builds."},
 };
 
 template <std::size_t M, std::size_t N>

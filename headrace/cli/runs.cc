@@ -17,24 +17,24 @@ constexpr std::size_t kMaximumRuns = 100'000;
 
 constexpr Positional kLsPositionals[] = {
     {.name = "URL",
-     .sentence = "Where to look: the runs that wrote to it or below it; of a folder with "
-                 "_headrace/runs/ (a bucket, for instance), all of its runs."}};
+     .sentence = "Shows the runs that wrote to this URL or below it. For a folder with _headrace/runs/ (for "
+                 "example a bucket): all of its runs."}};
 
 constexpr Option kLsOptions[] = {
     {.name = "limit",
      .type = OptionType::kInteger,
      .default_value = "1000",
      .unit = "runs",
-     .sentence = "Look at the newest ones only.",
+     .sentence = "Read only this many of the newest runs.",
      .minimum = 1,
      .maximum = static_cast<double>(kMaximumRuns)},
 };
 
 constexpr Positional kShowPositionals[] = {
-    {.name = "URL", .sentence = "What the run wrote, or a folder above it."},
+    {.name = "URL", .sentence = "The output of the run, or a folder above it."},
     {.name = "RUN",
      .sentence =
-         "Id of a run, or its beginning. Without it: the newest run that wrote to URL, else below it.",
+         "Id of a run, or the beginning of one. Default: the newest run that wrote to URL, else below it.",
      .required = false},
 };
 
@@ -102,7 +102,7 @@ Status show(CommandContext& context, const std::vector<std::string>& arguments, 
 extern const Command kRunsLsCommand;
 const Command kRunsLsCommand = {
     .name = "runs ls",
-    .summary = "List the runs that wrote to a place",
+    .summary = "List the runs that wrote to a folder",
     .details =
         "Shows id, command, status, duration, final metrics and output of each run, oldest first.\n"
         "\n"
@@ -115,7 +115,7 @@ const Command kRunsLsCommand = {
 extern const Command kRunsShowCommand;
 const Command kRunsShowCommand = {
     .name = "runs show",
-    .summary = "Show all that is recorded of a run",
+    .summary = "Show the record of a run",
     .details =
         "  headrace runs show s3://datasets/runs/imdb-1            the newest run that wrote there\n"
         "  headrace runs show s3://datasets 20261121-032600",

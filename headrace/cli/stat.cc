@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "An object, a folder, or a pattern of objects and folders, in quotes."}};
+    {.name = "URL", .sentence = "An object, a folder, or a quoted pattern of objects and folders."}};
 
 json describe_object(const Location& place, const ObjectInfo& object) {
   json out = {{"url", place.url.text()},
@@ -91,14 +91,15 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 }  // namespace
 
 extern const Command kStatCommand;
-const Command kStatCommand = {.name = "stat",
-                              .summary = "Show size, time and version of an object, or what a folder holds",
-                              .details =
-                                  "  headrace stat s3://datasets/aclImdb_v1.tar.gz\n"
-                                  "  headrace stat s3://datasets/preprocessed-data --json\n"
-                                  "  headrace stat 's3://runs/imdb-1/checkpoints/step-*'",
-                              .positionals = kPositionals,
-                              .options = {},
-                              .run = run};
+const Command kStatCommand = {
+    .name = "stat",
+    .summary = "Show size, time and version of an object, or the contents of a folder",
+    .details =
+        "  headrace stat s3://datasets/aclImdb_v1.tar.gz\n"
+        "  headrace stat s3://datasets/preprocessed-data --json\n"
+        "  headrace stat 's3://runs/imdb-1/checkpoints/step-*'",
+    .positionals = kPositionals,
+    .options = {},
+    .run = run};
 
 }  // namespace headrace

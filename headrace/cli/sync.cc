@@ -8,16 +8,16 @@ namespace {
 
 constexpr Positional kPositionals[] = {
     {.name = "FROM", .sentence = "A folder or a whole store."},
-    {.name = "TO", .sentence = "The folder that becomes like it; it need not be there."},
+    {.name = "TO", .sentence = "The folder to update; it need not exist."},
 };
 
 constexpr Option kOptions[] = {
     {.name = "delete",
      .type = OptionType::kFlag,
-     .sentence = "Remove objects below TO that FROM has not, after all is copied."},
+     .sentence = "Remove objects below TO that are not below FROM, after everything is copied."},
     {.name = "yes",
      .type = OptionType::kFlag,
-     .sentence = "Do not ask before that. Needed for --delete where nobody can be asked.",
+     .sentence = "Do not ask before removing. Required for --delete without a terminal.",
      .letter = 'y'},
     {.name = "dry-run",
      .type = OptionType::kFlag,
@@ -25,7 +25,8 @@ constexpr Option kOptions[] = {
      .letter = 'n'},
     {.name = "checksum",
      .type = OptionType::kFlag,
-     .sentence = "Read all objects of the same size on both sides, whatever is known of earlier copies."},
+     .sentence =
+         "Read all objects of equal size on both sides, even if the journal says that they are the same."},
     kIncludeOption,
     kExcludeOption,
     kVerifyOption,
@@ -71,12 +72,12 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kSyncCommand;
 const Command kSyncCommand = {
     .name = "sync",
-    .summary = "Make a folder like another, in any store",
+    .summary = "Update a folder to match another, in any store",
     .details =
-        "Copies what TO lacks, and what differs. An object is the same if it has the same size and this\n"
-        "user's journal of copies knows these versions of it; objects of the same size that the journal\n"
-        "knows nothing of are read on both sides. Times are never compared. What publishes a folder\n"
-        "(manifests, saved_model.pb) is copied last and removed first. A run that was ended goes on where\n"
+        "Copies objects that TO lacks or that differ. Objects are the same if they have the same size and "
+        "this user's journal of copies lists their two versions; objects of the same size that the journal "
+        "does not list are read on both sides. Times are never compared. Objects that publish a folder "
+        "(manifests, saved_model.pb) are copied last and removed first. An interrupted run continues where "
         "it was; a second run copies nothing.\n"
         "\n"
         "  headrace sync s3://datasets/reviews /data/reviews\n"

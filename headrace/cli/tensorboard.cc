@@ -35,17 +35,18 @@ constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The log fold
                                         .required = false,
                                         .repeated = true}};
 
-constexpr Option kOptions[] = {{.name = "port",
-                                .type = OptionType::kInteger,
-                                .default_value = "6006",
-                                .unit = "PORT",
-                                .sentence = "Where TensorBoard listens; 0: any that is free.",
-                                .minimum = 0,
-                                .maximum = 65535},
-                               {.name = "host",
-                                .default_value = "127.0.0.1",
-                                .unit = "ADDRESS",
-                                .sentence = "On which address. Whoever reaches it sees the logs."}};
+constexpr Option kOptions[] = {
+    {.name = "port",
+     .type = OptionType::kInteger,
+     .default_value = "6006",
+     .unit = "PORT",
+     .sentence = "Port on which TensorBoard listens; 0: any free port.",
+     .minimum = 0,
+     .maximum = 65535},
+    {.name = "host",
+     .default_value = "127.0.0.1",
+     .unit = "ADDRESS",
+     .sentence = "Address on which it listens. Anyone who can reach it sees the logs."}};
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
@@ -160,7 +161,7 @@ const Command kTensorboardCommand = {
     .summary = "Show the event files below a URL in TensorBoard",
     .details =
         "Starts a data server that follows the log folder, and the TensorBoard of HEADRACE_PYTHON, else of "
-        "python3, which asks it. Both end together, on SIGINT and SIGTERM.\n"
+        "python3, which queries it. Both end together, on SIGINT and SIGTERM.\n"
         "  headrace tensorboard s3://experiments/logs\n"
         "  headrace tensorboard ./logs --port 7007 -- --window_title Reviews",
     .positionals = kPositionals,

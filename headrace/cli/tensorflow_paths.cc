@@ -48,11 +48,11 @@ Status run_status(CommandContext& context, const std::vector<std::string>&, cons
 extern const Command kTensorflowEnableCommand;
 const Command kTensorflowEnableCommand = {
     .name = "tensorflow enable",
-    .summary = "Let every program of a Python environment use stores' URLs as TensorFlow's paths",
+    .summary = "Let all programs of a Python environment use store URLs as TensorFlow paths",
     .details =
         "Writes headrace-tensorflow.pth beside the environment's packages: whenever TensorFlow is imported "
         "there, it gets a file system for each scheme, as `import headrace.tensorflow` does for one program. "
-        "Nothing is imported before. The environment is that of HEADRACE_PYTHON, else of python3.\n"
+        "Nothing is imported before that. The environment is that of HEADRACE_PYTHON, else of python3.\n"
         "  headrace tensorflow enable\n"
         "  python3 -c 'import tensorflow as tf; print(tf.io.gfile.listdir(\"s3://datasets\"))'",
     .positionals = {},
@@ -64,7 +64,7 @@ const Command kTensorflowDisableCommand = {
     .name = "tensorflow disable",
     .summary = "Undo `headrace tensorflow enable`",
     .details =
-        "Removes headrace-tensorflow.pth. Programs that run keep what they have.\n"
+        "Removes headrace-tensorflow.pth. Running programs keep their file systems.\n"
         "  headrace tensorflow disable",
     .positionals = {},
     .options = {},
@@ -73,9 +73,9 @@ const Command kTensorflowDisableCommand = {
 extern const Command kTensorflowStatusCommand;
 const Command kTensorflowStatusCommand = {
     .name = "tensorflow status",
-    .summary = "Tell whether `headrace tensorflow enable` is in force",
+    .summary = "Show whether `headrace tensorflow enable` is in effect",
     .details =
-        "Names the Python it asked: that of HEADRACE_PYTHON, else python3.\n"
+        "Names the Python that it asked: HEADRACE_PYTHON, else python3.\n"
         "  headrace tensorflow status",
     .positionals = {},
     .options = {},

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
-    {.name = "DATA", .sentence = "Data set that headrace prepare published."},
+    {.name = "DATA", .sentence = "A dataset that headrace prepare published."},
     {.name = "RUN", .sentence = "Folder for the run: checkpoints, events, the exported model."},
 };
 
@@ -29,30 +29,30 @@ constexpr Option kOptions[] = {
      .sentence = "Python function, or FILE.py:FUNCTION, that returns a compiled Keras model."},
     {.name = "loop",
      .default_value = "native",
-     .sentence = "Who makes the steps: Headrace, without Python; or Keras' own fit, with all that a model or "
-                 "callbacks of your own do in it.",
+     .sentence = "What runs the steps: Headrace, without Python; or Keras' own fit, including your model's "
+                 "train_step and your callbacks.",
      .choices = "native|keras"},
     {.name = "callbacks",
      .unit = "MODULE:FUNCTION",
      .sentence =
-         "Python function, or FILE.py:FUNCTION, that returns a list of Keras callbacks; with --loop keras."},
+         "With --loop keras: Python function, or FILE.py:FUNCTION, that returns a list of Keras callbacks."},
     {.name = "epochs",
      .type = OptionType::kInteger,
      .default_value = "10",
      .unit = "epochs",
-     .sentence = "How often to go through the data.",
+     .sentence = "Number of passes over the data.",
      .minimum = 1},
     {.name = "batch-size",
      .type = OptionType::kInteger,
      .default_value = "128",
      .unit = "records",
-     .sentence = "Records in a step.",
+     .sentence = "Records per step.",
      .minimum = 1,
      .maximum = 1'000'000},
     {.name = "validation",
      .type = OptionType::kNumber,
      .default_value = "0.1",
-     .sentence = "Part of the records that is only evaluated on.",
+     .sentence = "Share of the records held out for validation.",
      .minimum = 0,
      .maximum = 0.99},
     {.name = "seed",
@@ -62,26 +62,26 @@ constexpr Option kOptions[] = {
      .minimum = 0},
     {.name = "learning-rate",
      .type = OptionType::kNumber,
-     .sentence = "Instead of the one the model was compiled with.",
+     .sentence = "Replaces the learning rate that the model was compiled with.",
      .minimum = 0},
     {.name = "steps",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "steps",
-     .sentence = "Stop after so many steps in all; 0: after the epochs.",
+     .sentence = "Stop after this many steps in total; 0: after the epochs.",
      .minimum = 0},
     {.name = "early-stop",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "epochs",
-     .sentence =
-         "Stop when the validation loss has not improved for so long, and export the best epoch; 0: never.",
+     .sentence = "Stop when the validation loss has not improved for this many epochs, and export the best "
+                 "epoch; 0: never.",
      .minimum = 0},
     {.name = "init-from",
      .unit = "RUN",
      .sentence = "Begin with the weights of another run's last checkpoint."},
-    {.name = "name", .sentence = "Publish the result as the next version of the named model of this name."},
-    {.name = "split", .default_value = "train", .sentence = "Split of the data set to train on."},
+    {.name = "name", .sentence = "Publish the result as the next version of the named model with this name."},
+    {.name = "split", .default_value = "train", .sentence = "Split of the dataset to train on."},
     {.name = "features", .default_value = "sentence", .sentence = "Feature that the model takes."},
     {.name = "labels", .default_value = "label", .sentence = "Feature with the one-hot labels."},
     kOnCorruptOption,
@@ -95,18 +95,18 @@ constexpr Option kOptions[] = {
      .type = OptionType::kSize,
      .default_value = "256MiB",
      .unit = "bytes",
-     .sentence = "Memory for reading ahead; a quarter of it is for validation, if there is any.",
+     .sentence = "Memory for reading ahead; validation, if any, takes a quarter of it.",
      .minimum = 1'000'000},
     {.name = "loader-threads",
      .type = OptionType::kInteger,
      .default_value = "1",
      .unit = "threads",
-     .sentence = "Threads that read and decode records; 0: as many as it takes.",
+     .sentence = "Threads that read and decode records; 0: as many as needed.",
      .minimum = 0,
      .maximum = 256},
     {.name = "cache",
      .unit = "URL[?max=200GiB]",
-     .sentence = "Folder, on a local disk, that keeps what is read of DATA; processes may share it."},
+     .sentence = "Folder on a local disk that caches DATA; processes may share it."},
     {.name = "intra-op-threads",
      .type = OptionType::kInteger,
      .default_value = "1",
@@ -116,7 +116,7 @@ constexpr Option kOptions[] = {
      .maximum = 1024},
     {.name = "overwrite",
      .type = OptionType::kFlag,
-     .sentence = "Remove what an earlier run left in RUN and start anew."},
+     .sentence = "Remove the results of an earlier run in RUN and start from scratch."},
     kTrackOption,
 };
 
@@ -203,7 +203,7 @@ void show(Console& console, const Location& run, const TrainResult& result, doub
           const std::optional<NamedVersion>& named) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
-    console.warn(concat(result.corrupt_records, " records of each epoch were left out as corrupt"));
+    console.warn(concat(result.corrupt_records, " corrupt records of each epoch were left out"));
   if (console.json()) {
     console.result(result_to_json(run, result, seconds, named).dump());
     return;
@@ -294,16 +294,13 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kTrainCommand;
 const Command kTrainCommand = {
     .name = "train",
-    .summary = "Train a Keras model on a prepared data set",
+    .summary = "Train a Keras model on a prepared dataset",
     .details =
         "Traces the model once with Python and runs it with TensorFlow from native code. Writes a checkpoint "
-        "and\n"
-        "events after each epoch, and at the end a SavedModel in RUN/export. Killed or stopped, the same "
-        "command\n"
-        "continues from the last checkpoint and gives the same weights, bit for bit.\n"
-        "With --loop keras, Keras' own fit runs in a Python process: a train_step, callbacks and schedules "
-        "of\n"
-        "your own count.\n"
+        "and events after each epoch, and at the end a SavedModel in RUN/export. If it is killed or stopped, "
+        "the same command continues from the last checkpoint and ends with the same weights, bit for bit.\n"
+        "With --loop keras, Keras' own fit runs in a Python process, with your own train_step, callbacks and "
+        "schedules.\n"
         "\n"
         "  headrace train s3://datasets/reviews s3://datasets/runs/imdb-1 --epochs 10\n"
         "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop "

@@ -12,14 +12,15 @@ namespace {
 using nlohmann::json;
 
 constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "A published folder, or a folder that holds some, such as a training run."}};
+    {.name = "URL",
+     .sentence = "A published folder, or a folder with published folders, such as a training run."}};
 
 constexpr Option kOptions[] = {
     {.name = "jobs",
      .type = OptionType::kInteger,
      .default_value = "4",
      .unit = "parts",
-     .sentence = "How many parts to read at a time; each takes 8 MiB of memory.",
+     .sentence = "Parts to read at a time; each takes 8 MiB of memory.",
      .minimum = 1,
      .maximum = 64},
 };
@@ -113,11 +114,11 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
 extern const Command kVerifyCommand;
 const Command kVerifyCommand = {
     .name = "verify",
-    .summary = "Compare what is published with the sizes and checksums in its manifest",
+    .summary = "Compare published parts with the sizes and checksums in their manifest",
     .details =
-        "Reads all parts that the latest manifest names, of the folder and of every published folder\n"
-        "below it: a training run's checkpoints and export, for instance. Names each part that is\n"
-        "missing, of another size, or altered; then the exit code is 1.\n"
+        "Reads all parts that the latest manifest names, in the folder and in every published folder below "
+        "it, for example a training run's checkpoints and export. Names each part that is missing, has "
+        "another size, or was altered; the exit code is then 1.\n"
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",

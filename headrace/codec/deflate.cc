@@ -135,7 +135,7 @@ Result<InflatedMember> BufferInflater::member(BytesView compressed, Compression 
       return Error{Code::kResourceExhausted,
                    concat(compression_name(compression), " content is larger than ", out.size(), " bytes")};
     default:
-      return Error{Code::kDataLoss, concat(compression_name(compression), " data are corrupt or cut short")};
+      return Error{Code::kDataLoss, concat(compression_name(compression), " data are corrupt or truncated")};
   }
 }
 

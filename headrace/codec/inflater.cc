@@ -131,7 +131,7 @@ Result<InflateStep> Inflater::step(BytesView input, MutableBytesView output) {
 Status Inflater::finish() const {
   if (!state_->inside_member) return {};
   return Error{Code::kDataLoss, concat(compression_name(state_->compression),
-                                       " data are cut short at offset ", state_->consumed_bytes)};
+                                       " data are truncated at offset ", state_->consumed_bytes)};
 }
 
 std::uint64_t Inflater::members() const { return state_->members; }

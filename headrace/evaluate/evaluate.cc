@@ -63,8 +63,8 @@ class Evaluator {
     const std::span<const float> sums = metrics.values<float>();
     if (loss.values<float>().size() != 1 || sums.size() != sums_.size())
       return Error{Code::kInvalidArgument,
-                   "the model's eval_step gives another loss or other metrics than its "
-                   "manifest says; export it anew"};
+                   "the model's eval_step gives another loss or other metrics than its manifest says; export "
+                   "it again"};
     loss_sum_ += static_cast<double>(loss.values<float>()[0]) * static_cast<double>(records);
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += sums[i];
     return {};

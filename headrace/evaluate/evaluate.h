@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The evaluate stage: an exported model and a split of a data set in, loss, accuracy and the confusion
+/// \file The evaluate stage: an exported model and a split of a dataset in, loss, accuracy and the confusion
 /// matrix out.
 
 #include <cstdint>

@@ -114,7 +114,8 @@ TEST_F(Evaluate, RefusesDataOfAnotherShapeEncoderOrClasses) {
   DatasetAttributes swapped = attributes();
   swapped.labels = {"neg", "pos"};
   publish_data({{tiny_record(0, 0)}}, swapped);
-  EXPECT_THAT(error_of(), HasSubstr("tells apart pos, neg, but the classes of memory://test/data are neg"));
+  EXPECT_THAT(error_of(),
+              HasSubstr("has the classes pos, neg, but the classes of memory://test/data are neg"));
 }
 
 TEST_F(Evaluate, IsStoppedByItsToken) {

@@ -136,7 +136,7 @@ Status check_dataset(const ExportedModel& model, const Dataset& dataset) {
   if (data.labels == wanted.labels) return {};
   return Error{
       Code::kInvalidArgument,
-      concat("the model in ", model.folder.describe(), " tells apart ", join(wanted.labels, ", "),
+      concat("the model in ", model.folder.describe(), " has the classes ", join(wanted.labels, ", "),
              ", but the classes of ", dataset.location().describe(), " are ", join(data.labels, ", "))};
 }
 

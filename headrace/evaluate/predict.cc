@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kKind = "predictions";
 constexpr std::string_view kIdFeature = "id";
 
-// The columns to decode; the record's id where the data set has it.
+// The columns to decode; the record's id where the dataset has it.
 std::vector<Column> columns_of(const ExportAttributes& attributes, const Dataset& dataset) {
   std::vector<Column> columns = {{.name = attributes.features,
                                   .type = FeatureType::kFloat32,

@@ -33,7 +33,7 @@ struct PredictResult {
 };
 
 /// One object for each shard of the split, then the manifest. Interrupted, the same call writes the same
-/// bytes under the same names again. Memory: for each worker a block of the data set and a batch.
+/// bytes under the same names again. Memory: for each worker a block of the dataset and a batch.
 /// \error kFailedPrecondition  `output` was begun with another model, other data or other options: the
 ///                             message names them; kInvalidArgument  it holds something else
 /// \error as `check_dataset`, Dataset::open and Predictor say; kCancelled  stopped

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a run and a data set in a memory store, and an engine whose model is known.
+/// \file For tests: a run and a dataset in a memory store, and an engine whose model is known.
 
 #include <filesystem>
 

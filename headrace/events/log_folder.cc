@@ -184,7 +184,7 @@ Result<Bytes> LogFolder::read_blob(std::string_view key, const CallOptions& call
   if (!read && read.error().code != Code::kOutOfRange) return read.error();
   if (!read || read->bytes_read != out.size() || crc32c(out) != blob.crc32c) {
     return Error{Code::kNotFound, concat(folder_.store->describe(place.object_key), ": the ", out.size(),
-                                         " bytes at offset ", blob.offset_bytes, " are not what they were")};
+                                         " bytes at offset ", blob.offset_bytes, " have changed")};
   }
   return out;
 }

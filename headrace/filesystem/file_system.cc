@@ -80,7 +80,7 @@ class TemporaryFile final : public WritableFile {
     const Bytes* const content = writer_->content();
     if (content == nullptr) {
       return refused(Code::kResourceExhausted, location_,
-                     "too many checkpoints are being written that nobody has renamed yet");
+                     "too many checkpoints that are not renamed yet are being written");
     }
     const auto written = location_.store->write(location_.key, *content, {});
     return written ? Status{} : Status(written.error());

@@ -166,7 +166,7 @@ ConnectAttempt::GoOn ConnectAttempt::begin_tunnel(Time now) {
 ConnectAttempt::GoOn ConnectAttempt::pass_tunnel(bool readable, Time now) {
   switch (tunnel_->advance(readable, now)) {
     case Tunnel::State::kWaiting:
-      if (now >= address_until_) return not_within_time("no answer of the proxy", now);
+      if (now >= address_until_) return not_within_time("no answer from the proxy", now);
       return wait_for(socket_.get(), tunnel_->interest());
     case Tunnel::State::kLost:
       last_ = tunnel_->error();

@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-Bytes message(const std::function<void(WireWriter&)>& write) {
+Bytes encoded(const std::function<void(WireWriter&)>& write) {
   Bytes out;
   WireWriter writer(out);
   write(writer);
@@ -29,7 +29,7 @@ SummaryValue value_of(std::string_view tag, ValueForm form, BytesView content, s
 }
 
 Bytes strings(std::initializer_list<std::uint64_t> sizes, const std::vector<std::string>& elements) {
-  return message([&](WireWriter& tensor) {
+  return encoded([&](WireWriter& tensor) {
     tensor.varint(tensor_field::kDtype, dtype::kString);
     write_shape(tensor, sizes);
     for (const std::string& element : elements) tensor.text(tensor_field::kStringVal, element);
@@ -55,7 +55,7 @@ TEST(EventMigration, ASimpleValueIsAScalar) {
 
 TEST(EventMigration, AHistogramLosesItsEmptyBucketsAtBothEnds) {
   constexpr double kMost = std::numeric_limits<double>::max();
-  const Bytes histogram = message([](WireWriter& out) {
+  const Bytes histogram = encoded([](WireWriter& out) {
     out.fixed64(1, -1.5);
     out.fixed64(2, 4.5);
     for (const double edge : {-2.0, 0.0, 1.0, 3.0, kMost}) out.fixed64(6, edge);
@@ -71,14 +71,14 @@ TEST(EventMigration, AHistogramLosesItsEmptyBucketsAtBothEnds) {
   EXPECT_EQ(tensor->sizes[0], 3);
   const std::vector<float> expected = {-1.5F, 0, 2, 0, 1, 0, 1, 4.5F, 5};
   EXPECT_EQ(as_text(tensor->content), as_text(std::as_bytes(std::span(expected))));
-  const Bytes uneven = message([](WireWriter& uneven_out) { uneven_out.fixed64(7, 1); });
+  const Bytes uneven = encoded([](WireWriter& uneven_out) { uneven_out.fixed64(7, 1); });
   EXPECT_FALSE(migration.migrate(value_of("h", ValueForm::kHistogram, uneven), nullptr, out));
   ASSERT_TRUE(migration.migrate(value_of("h", ValueForm::kHistogram, {}), nullptr, out));
   EXPECT_EQ(parse_tensor(out.tensor)->element_count, 0U);
 }
 
 TEST(EventMigration, ImagesAndClipsAreBlobSequences) {
-  const Bytes image = message([](WireWriter& out) {
+  const Bytes image = encoded([](WireWriter& out) {
     out.varint(1, 20);
     out.varint(2, 30);
     out.text(4, "PNG");
@@ -88,7 +88,7 @@ TEST(EventMigration, ImagesAndClipsAreBlobSequences) {
   ASSERT_TRUE(migration.migrate(value_of("i", ValueForm::kImage, image), nullptr, out));
   EXPECT_EQ(texts(out.blobs), (std::vector<std::string>{"30", "20", "PNG"}));
   EXPECT_EQ(out.metadata.plugin_name, "images");
-  const Bytes clip = message([](WireWriter& clip_out) { clip_out.text(4, "RIFF"); });
+  const Bytes clip = encoded([](WireWriter& clip_out) { clip_out.text(4, "RIFF"); });
   ASSERT_TRUE(migration.migrate(value_of("a", ValueForm::kAudio, clip), nullptr, out));
   EXPECT_EQ(texts(out.blobs), std::vector<std::string>{"RIFF"});
 }

@@ -135,7 +135,7 @@ std::vector<ManifestPart> parts_from_json(const json& from, bool is_plain) {
     for (const ShardBlock& block : parts.back().blocks) {
       if (!is_plain || block.stored_bytes == block.stream_bytes) continue;
       throw std::invalid_argument(concat("the blocks of ", parts.back().key,
-                                         " have another size as stored, but the data set is not compressed"));
+                                         " have another size as stored, but the dataset is not compressed"));
     }
   }
   return parts;
@@ -186,7 +186,7 @@ Result<Manifest> parse_manifest(BytesView data) {
   HEADRACE_CHECK(check_json_depth(as_text(data)));
   const json document = json::parse(as_text(data), nullptr, false);
   if (!document.is_object())
-    return Error{Code::kDataLoss, "the manifest is not a JSON object; it was cut or overwritten"};
+    return Error{Code::kDataLoss, "the manifest is not a JSON object; it was truncated or overwritten"};
   if (document.value("format", json()) != kFormat)
     return Error{Code::kDataLoss, "the object is no headrace.manifest"};
   return parse_guarded<Manifest>("manifest", [&]() -> Result<Manifest> {
@@ -194,13 +194,13 @@ Result<Manifest> parse_manifest(BytesView data) {
     if (version == 0) throw std::invalid_argument("version is 0; the first is 1");
     if (version > kManifestVersion) {
       return Error{Code::kUnimplemented,
-                   concat("the manifest has version ", version, "; this Headrace reads up to ", kManifestVersion,
-                          ": install a newer one")};
+                   concat("the manifest has version ", version, "; this Headrace reads up to ",
+                          kManifestVersion, ": install a newer one")};
     }
     if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,
                    "the manifest's checksum does not match: it was altered or damaged; restore it from a "
-                   "copy, or make the folder anew with --overwrite"};
+                   "copy, or make the folder again with --overwrite"};
     }
     Manifest manifest;
     manifest.kind = document.at("kind").get<std::string>();
@@ -250,7 +250,7 @@ std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {
 }
 
 Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
-  return parse_guarded<DatasetAttributes>("data set's attributes", [&]() -> Result<DatasetAttributes> {
+  return parse_guarded<DatasetAttributes>("dataset's attributes", [&]() -> Result<DatasetAttributes> {
     const json from = json::parse(text);
     DatasetAttributes out;
     out.compression = from.at("compression").get<std::string>();

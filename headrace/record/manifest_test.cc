@@ -147,7 +147,7 @@ TEST(Manifest, APartLiesWithinTheFolder) {
     manifest.parts[1].key = wrong;
     const Error error = error_of(serialize_manifest(manifest));
     EXPECT_EQ(error.code, Code::kDataLoss);
-    EXPECT_THAT(error.message, testing::HasSubstr("is no key")) << wrong;
+    EXPECT_THAT(error.message, testing::HasSubstr("is not a valid key")) << wrong;
     EXPECT_EQ(parse_manifest_part(manifest_part_to_json(manifest.parts[1])).error().code, Code::kDataLoss);
   }
   Manifest manifest = example();

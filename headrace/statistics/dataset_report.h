@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file All that is found out about a data set by reading it, to be shown as a page or as JSON.
+/// \file All that is found out about a dataset by reading it, to be shown as a page or as JSON.
 
 #include <map>
 #include <string>
@@ -33,7 +33,7 @@ struct SplitReport {
 
 struct DatasetReport {
   std::string url;
-  /// Of a published data set; else 0 and empty.
+  /// Of a published dataset; else 0 and empty.
   std::uint64_t manifest = 0;
   std::string plan;
   std::string created_by;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How the page of a data set looks: light or dark, as the reader's system is; on phones, too.
+/// \file How the page of a dataset looks: light or dark, as the reader's system is; on phones, too.
 
 #include <string_view>
 

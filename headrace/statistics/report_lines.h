@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The report of a published data set (docs/formats/plan.md, "Report"): what became of rows that were
+/// \file The report of a published dataset (docs/formats/plan.md, "Report"): what became of rows that were
 /// not simply written.
 
 #include <cstdint>

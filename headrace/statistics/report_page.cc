@@ -53,7 +53,7 @@ std::string coverage(const DatasetReport& report) {
     const std::uint64_t read = statistics.records + statistics.damaged;
     if (read < statistics.published_records)
       out += hint(concat("Of ", name, ", ", grouped(read), " of ", grouped(statistics.published_records),
-                         " records were read; what follows is of those."));
+                         " records were read; the figures below describe those."));
     if (statistics.has_more_features)
       out += hint(concat("Of ", name, ", only ", SplitStatistics::kMaxFeatures, " features are described."));
   }
@@ -217,7 +217,7 @@ std::string reported_card(const DatasetReport& report) {
     }
     content += html_table({"row", "file", "detail"}, lines);
   }
-  return content.empty() ? content : card("Rows that were not simply written", content);
+  return content.empty() ? content : card("Reported rows", content);
 }
 
 std::string origin_card(const DatasetReport& report) {
@@ -237,7 +237,7 @@ std::string origin_card(const DatasetReport& report) {
   if (!reasons.empty()) content += html_table({"noted of rows", "rows"}, reasons);
   if (!attributes.schema.empty())
     content += concat(html_element("h3", "Schema"), html_element("pre", html_escaped(attributes.schema)));
-  return content.empty() ? content : card("Where it comes from", content);
+  return content.empty() ? content : card("Origin", content);
 }
 
 std::vector<std::string> feature_names(const DatasetReport& report) {

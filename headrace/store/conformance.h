@@ -7,9 +7,9 @@
 ///
 /// Built as an object library: from an archive the linker would drop its tests.
 ///
-/// Two variables make it larger, for soaks: HEADRACE_CONFORMANCE_KEYS, how many keys are listed while others
-/// come and go (900 else), and HEADRACE_CONFORMANCE_OBJECT_BYTES, how large the largest object is (20 MB
-/// else).
+/// Two variables make it larger, for soaks: HEADRACE_CONFORMANCE_KEYS, the number of keys that are listed
+/// while others are written and removed (default 900), and HEADRACE_CONFORMANCE_OBJECT_BYTES, the size of the
+/// largest object (default 20 MB).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ struct DriverUnderTest {
   std::string name;
   /// An empty store; called once a test. Null fails the test.
   std::function<std::unique_ptr<Store>()> open_empty;
-  /// False: its server cannot list keys with control characters. That they are written and read still counts.
+  /// False: the driver's server cannot list keys with control characters. They are still written and read.
   bool lists_control_characters = true;
-  /// Longest key that it takes.
+  /// Length of the longest key that the driver accepts.
   std::size_t max_key_bytes = 1024;
 };
 

@@ -59,13 +59,14 @@ bool Examination::writes_and_reads() {
   const std::string text = concat("written by headrace doctor as ", key_, "; may be removed");
   const auto written = write_text(store_, key_, text, writing());
   if (!written) {
-    fails("write", written.error(), "look at what is said above; --no-write leaves writing out");
+    fails("write", written.error(), "see the messages above; --no-write skips writing");
     return false;
   }
   first_ = *written;
   const auto read = read_object(store_, key_, 1 << 20, options_.call);
   if (!read || as_text(read->data) != text) {
-    fails("read", read ? Error{Code::kDataLoss, "other bytes came back than were written"} : read.error());
+    fails("read",
+          read ? Error{Code::kDataLoss, "the bytes read differ from the bytes written"} : read.error());
     return false;
   }
   ok("write and read", concat(store_.describe(key_), ", ", text.size(), " bytes"));
@@ -81,7 +82,7 @@ void Examination::creates_once() {
     return ok(name, "the second of two writers is refused");
   if (!second) return fails(name, second.error());
   first_ = *second;
-  fails(name, {Code::kFailedPrecondition, "an object that was there already was replaced without a word"},
+  fails(name, {Code::kFailedPrecondition, "an existing object was replaced without an error"},
         "two runs that publish here at once can destroy one another's results: use a store that honours "
         "If-None-Match, or one writer at a time");
 }
@@ -98,7 +99,7 @@ void Examination::replaces_only_the_version_named() {
   if (!stale && stale.error().code == Code::kFailedPrecondition)
     return ok(name, "only the version named is replaced");
   if (!stale) return fails(name, stale.error());
-  fails(name, {Code::kFailedPrecondition, "a version that was there no longer was replaced"},
+  fails(name, {Code::kFailedPrecondition, "a version that no longer existed was replaced"},
         "writers can undo one another's work here: use a store that honours If-Match on writes");
 }
 
@@ -111,8 +112,8 @@ void Examination::reads_one_version() {
   if (!read) return fails(name, read.error());
   if (read->object.version == first_.version)
     return ok(name, "a version that was replaced can still be read");
-  fails(name, {Code::kDataLoss, "another version was read than was asked for"},
-        "a long read can mix two versions here: write each object once only");
+  fails(name, {Code::kDataLoss, "the version read is not the one requested"},
+        "a long read can mix two versions here: write each object only once");
 }
 
 void Examination::lists() {
@@ -122,9 +123,9 @@ void Examination::lists() {
     return !is_listed;
   });
   if (!listed) return fails("listing", listed.error());
-  if (is_listed) return ok("listing", "shows what was just written");
+  if (is_listed) return ok("listing", "shows an object that was just written");
   fails("listing", {Code::kDataLoss, "an object that was just written is not listed"},
-        "commands that look into folders may miss new objects here");
+        "commands that list folders may miss new objects here");
 }
 
 std::string speed(std::uint64_t bytes, steady_clock::duration took) {

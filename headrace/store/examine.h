@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Tries out whether a store does what Headrace relies on, and says what to do where it does not.
+/// \file Tests whether a store does what Headrace relies on, and says what to do if it does not.
 
 #include <functional>
 #include <string>
@@ -21,14 +21,14 @@ struct Finding {
 using Report = std::function<void(Finding)>;
 
 struct ExamineOptions {
-  /// Of the object that speed is measured with; 0: none is.
+  /// Size of the object for measuring speed; 0: do not measure.
   std::uint64_t speed_bytes = 64 << 20;
   CallOptions call{};
 };
 
-/// Writes objects of names that nobody else has into `folder`, reads, replaces and lists them, and removes
-/// them. Reports each promise of store.h that Headrace's formats rest on: whole writes, conditional create
-/// and replace, reads of one version, listing, removal, and the speed of both directions.
+/// Writes objects with names that nobody else uses into `folder`, reads, replaces and lists them, and removes
+/// them. Reports each promise of store.h that Headrace's formats rely on: whole writes, conditional create
+/// and replace, reads of one version, listing, removal; and the speed of reading and writing.
 void examine_writes(Store& store, std::string_view folder, const ExamineOptions& options,
                     const Report& report);
 

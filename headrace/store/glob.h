@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Patterns for keys, as shells have them: `*` and `?` stand for any characters but '/', `**` for any
-/// at all, a segment `**` for any number of segments or none, `[a-c]` and `[!a-c]` for one of a set; a
-/// backslash takes a character as it is.
+/// \file Patterns for keys, as in shells: `*` and `?` match any characters except '/', `**` any characters at
+/// all, a segment `**` any number of segments or none, `[a-c]` and `[!a-c]` one character of a set; a
+/// backslash makes the next character literal.
 
 #include <string_view>
 #include <vector>
@@ -14,28 +14,28 @@ namespace headrace {
 /// True if the text holds `*`, `?` or `[`.
 bool is_pattern(std::string_view text);
 
-/// Whether the whole key is as the pattern says. Cost: O(pattern · key) at worst. A `[` without its `]` is a
+/// Whether the pattern matches the whole key. Cost: O(pattern · key) at worst. A `[` without its `]` is a
 /// plain character.
 bool matches_pattern(std::string_view pattern, std::string_view key);
 
 /// The pattern's text before its first special character: all keys that match begin with it.
 std::string_view literal_prefix(std::string_view pattern);
 
-/// The folder that everything which matches lies in: the pattern's segments before the first special one.
+/// The folder that contains all matches: the pattern's segments before the first special one.
 std::string_view literal_folder(std::string_view pattern);
 
 struct MatchOptions {
-  /// Also folders, whose keys end in '/'; not where the pattern holds `**`.
+  /// Also match folders, whose keys end in '/'; not if the pattern holds `**`.
   bool with_folders = false;
   CallOptions call{};
 };
 
 /// Calls `visit` with every object whose key matches, ascending, until it returns false. Lists only folders
-/// whose names match so far, and from a segment with `**` on all that lies below.
+/// whose names match so far, and from a segment with `**` on everything below.
 Status visit_matches(Store& store, std::string_view pattern, const MatchOptions& options,
                      const std::function<bool(const ObjectInfo&)>& visit);
 
-/// Those objects.
+/// All matches, in one list.
 Result<std::vector<ObjectInfo>> find_objects(Store& store, std::string_view pattern, const CallOptions& call);
 
 }  // namespace headrace

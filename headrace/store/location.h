@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A place in a store: what most of Headrace is given instead of a URL.
+/// \file A place in a store: most of Headrace takes this instead of a URL.
 
 #include <memory>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// An object, a folder or the root of a store; `StoreRegistry::open` makes one of a URL. A value: copies share
-/// the store.
+/// An object, a folder or the root of a store; `StoreRegistry::open` makes one from a URL. A value: copies
+/// share the store.
 struct Location {
   std::shared_ptr<Store> store;
   std::string key;  // object or folder; empty: the store's root

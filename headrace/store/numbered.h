@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Create-only objects with numbered names, "<prefix>00000001", "<prefix>00000002" …: how manifests,
-/// alias logs and other histories are kept. Nothing is ever replaced; of two writers of one number exactly
-/// one wins.
+/// \file Create-only objects with numbered names, "<prefix>00000001", "<prefix>00000002" …, for manifests,
+/// alias logs and other histories. Nothing is ever replaced; if several writers create the same number,
+/// exactly one wins.
 
 #include <cstdint>
 #include <optional>

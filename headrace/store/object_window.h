@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Parts of an object, read one after another.
+/// \file Reads parts of an object, one after another.
 
 #include <cstdint>
 
@@ -8,9 +8,8 @@
 
 namespace headrace {
 
-/// For parts that are small, and mostly ascend: reads more than is asked for, so that they cost no request
-/// each, but little of what lies between if that is much. One thread at a time. Memory: 4 MiB, or the largest
-/// part.
+/// For small parts that mostly ascend: reads ahead, so that not every part costs a request, but skips large
+/// gaps between parts. One thread at a time. Memory: 4 MiB, or the largest part.
 class ObjectWindow {
  public:
   /// Borrows the store. Reads only the version that `object` describes.

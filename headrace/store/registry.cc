@@ -29,10 +29,9 @@ Result<Opened> open_s3(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const S3Options options, s3_options_from(environment));
   Opened opened{open_s3_store(url.authority, options)};
   if (!options.tls.verify && (!options.endpoint || options.endpoint->tls)) {
-    opened.warning =
-        concat("s3://", url.authority,
-               ": the server's certificate is not checked (S3_VERIFY_SSL); whoever is in between "
-               "can read and change everything");
+    opened.warning = concat("s3://", url.authority,
+                            ": the server's certificate is not checked (S3_VERIFY_SSL); anyone on the "
+                            "network path can read and change everything");
   }
   return opened;
 }

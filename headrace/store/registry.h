@@ -19,8 +19,8 @@ class StoreRegistry {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  /// `environment` gives credentials and endpoints; it is copied. `warn` is told, by who opens a store for
-  /// the first time, of what makes it unsafe.
+  /// `environment` provides credentials and endpoints; it is copied. `warn` is called, in the thread that
+  /// opens a store for the first time, if something makes the store unsafe.
   explicit StoreRegistry(Environment environment, Warn warn = {});
   ~StoreRegistry();
 
@@ -28,7 +28,7 @@ class StoreRegistry {
   /// \error kInvalidArgument  no URL, or an unknown scheme (the message lists the known ones)
   Result<Location> open(std::string_view url);
 
-  /// What the drivers of all stores that were opened have counted, those of one name added up.
+  /// The counters of all opened stores' drivers; those with the same name are added up.
   std::vector<StoreCounter> counters() const;
 
   /// The schemes of every driver that is built, in the order of registry.cc.

@@ -63,8 +63,8 @@ Status make_private_folder(const fs::path& folder) {
     return {};
   return Error{Code::kPermissionDenied,
                concat(named.string(),
-                      " is not a folder that only this user can write: remove it, or take the "
-                      "right to write from others (chmod go-w), or name another place by TMPDIR")};
+                      " is not a folder that only this user can write to: remove it, remove the write "
+                      "permission of others (chmod go-w), or name another folder in TMPDIR")};
 }
 
 Result<StagedFile> download_object(Store& store, const ObjectInfo& object, const fs::path& path,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Between a store and libraries that know local files only, such as TensorFlow: a temporary folder
+/// \file Between a store and libraries that know only local files, such as TensorFlow: a temporary folder
 /// that does not outlive its process for long, and copying a folder in and out.
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace headrace {
 /// The root for temporary folders: below TMPDIR or /tmp, and this user's own.
 std::string temporary_folder(const Environment& environment);
 
-/// A temporary folder of one process, removed with all it holds on destruction. Movable.
+/// A temporary folder of one process, removed with everything in it on destruction. Movable.
 ///
-/// What a killed process left is removed by the next `create` under the same root, on the same machine: each
-/// folder has a lock file beside it, held for as long as its process lives. Locks are only tried, never
+/// The folder of a killed process is removed by the next `create` under the same root, on the same machine:
+/// each folder has a lock file beside it, held for as long as its process lives. Locks are only tried, never
 /// waited for.
 class StagedFolder {
  public:
@@ -54,7 +54,7 @@ struct StagedFile {
 };
 
 struct DownloadOptions {
-  /// Of all objects together; checked before anything is copied.
+  /// Limit for all objects together; checked before anything is copied.
   std::uint64_t limit_bytes = std::uint64_t{64} << 30;
   /// Objects copied at once. Each takes a buffer of 4 MiB.
   int threads = 4;
@@ -69,11 +69,11 @@ Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view f
                                                 const std::string& folder,
                                                 const DownloadOptions& options = {});
 
-/// Writes every file below `folder` to `folder_key`, in the order of their names; the one named `last`
-/// (relative to `folder`, "" for none) after all others, so that who waits for it finds a whole folder.
-/// Returns them in the order written. Symbolic links and special files are refused.
-/// \error kNotFound         `folder` or `last` is not there
-/// \error kInvalidArgument  a file's name is no key
+/// Writes every file below `folder` to `folder_key`, in the order of their names. The one named `last`
+/// (relative to `folder`, "" for none) comes after all others, so that a reader that waits for it finds a
+/// whole folder. Returns them in the order written. Symbolic links and special files are refused.
+/// \error kNotFound         `folder` or `last` does not exist
+/// \error kInvalidArgument  a file's name is not a valid key
 Result<std::vector<StagedFile>> upload_folder(const std::string& folder, Store& store,
                                               std::string_view folder_key, std::string_view last = {},
                                               const WriteOptions& options = {});

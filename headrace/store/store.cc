@@ -8,9 +8,9 @@
 namespace headrace {
 Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read) {
   if (!object.crc32c || *object.crc32c == of_what_was_read) return {};
-  return Error{Code::kDataLoss,
-               concat(store.describe(object.key), ": what was read has the CRC32C ", hex32(of_what_was_read),
-                      ", and the store keeps ", hex32(*object.crc32c), "; it is damaged")};
+  return Error{Code::kDataLoss, concat(store.describe(object.key), ": the bytes read have the CRC32C ",
+                                       hex32(of_what_was_read), ", and the store keeps ",
+                                       hex32(*object.crc32c), "; it is damaged")};
 }
 
 Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
@@ -28,7 +28,7 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
   if (found.size_bytes > limit_bytes) {
     return Error{Code::kResourceExhausted,
                  concat(store.describe(key), " has ", format_size(found.size_bytes), ", more than the ",
-                        format_size(limit_bytes), " allowed for what it should be")};
+                        format_size(limit_bytes), " allowed for an object of this kind")};
   }
   ReadObject out;
   out.data.resize(found.size_bytes);

@@ -30,7 +30,7 @@ struct Version {
   bool operator==(const Version&) const = default;
 };
 
-/// Every call is bounded in time by `deadline`, without progress; `stop` ends it early with Code::kCancelled.
+/// `deadline` bounds the time without progress of every call; `stop` ends it early with Code::kCancelled.
 struct CallOptions {
   std::chrono::milliseconds deadline{30'000};
   std::stop_token stop{};
@@ -40,8 +40,9 @@ struct ReadOptions {
   std::uint64_t offset_bytes = 0;
   /// Read only this version of the object.
   std::optional<Version> if_version{};
-  /// The whole object is wanted: a driver may compare what it reads with the store's checksum. Of one that
-  /// does not fit into the target it then may read nothing, and only tell its size. Needs the offset 0.
+  /// The caller wants the whole object: a driver may then compare the bytes with the store's checksum. If the
+  /// object does not fit into the target, the driver may read nothing and only return its size. Requires
+  /// offset 0.
   bool is_whole = false;
   CallOptions call{};
 };
@@ -51,24 +52,24 @@ struct WriteOptions {
   bool only_if_absent = false;
   /// Replace only this version.
   std::optional<Version> if_version{};
-  /// False: the object need not outlive a power failure, after which it may be gone, or hold anything. For
-  /// what carries a checksum and can be had anew; drivers that can are faster then.
+  /// False: the object need not survive a power failure; afterwards it may be missing or have any content.
+  /// For data that carry a checksum and can be fetched again; some drivers are faster then.
   bool is_durable = true;
-  /// True: what is written may be large, and is not read soon; drivers that can leave the system's caches to
-  /// other data, which takes half of the CPU.
+  /// True: the object may be large and is not read soon. Drivers that can, leave the system's caches to other
+  /// data, which takes half of the CPU time.
   bool past_caches = false;
-  /// Of `start_upload`: what an earlier such upload of this key from this machine, never finished, has sent
-  /// of the same bytes is not sent again; and if this one ends without `commit`, what it has sent may stay
-  /// for the next, as an unfinished write. Drivers that cannot begin anew.
+  /// For `start_upload`: parts that an earlier such upload of this key from this machine has sent, and never
+  /// finished, are not sent again if they have the same bytes. If this upload ends without `commit`, its
+  /// parts may stay for the next, as an unfinished write. Drivers that cannot do this start from the
+  /// beginning.
   bool resumes = false;
   CallOptions call{};
 };
 
 struct ListOptions {
-  /// Exclusive; resumes a listing.
+  /// List only keys after this one; resumes a listing.
   std::string after{};
-  /// Stop at the next '/' past the prefix: what lies deeper is reported once, as a folder whose key ends in
-  /// '/'.
+  /// Stop at the next '/' past the prefix: deeper keys are reported once, as a folder whose key ends in '/'.
   bool collapse_folders = false;
   CallOptions call{};
 };
@@ -77,9 +78,9 @@ struct ObjectInfo {
   std::string key;
   std::uint64_t size_bytes = 0;
   Version version{};
-  /// Time of the last write, where the store tells.
+  /// Time of the last write, if the store reports it.
   std::optional<std::chrono::system_clock::time_point> modified{};
-  /// CRC32C of the whole content, where the store has kept one; not in listings.
+  /// CRC32C of the whole content, if the store has kept one; not in listings.
   std::optional<std::uint32_t> crc32c{};
 
   bool is_folder() const { return key.ends_with('/'); }
@@ -87,11 +88,11 @@ struct ObjectInfo {
 
 struct ReadResult {
   std::size_t bytes_read = 0;
-  /// The whole object, not the range.
+  /// Describes the whole object, not the range.
   ObjectInfo object{};
 };
 
-/// One range of one object, for `read_many`; `target.size()` bytes are wanted.
+/// One range of one object, for `read_many`; it has `target.size()` bytes.
 struct ReadRequest {
   std::string key;
   std::uint64_t offset_bytes = 0;
@@ -99,15 +100,15 @@ struct ReadRequest {
   std::optional<Version> if_version{};
 };
 
-/// What was sent of an object that is not there yet: it is being written, or its writer was killed.
+/// The sent part of an object that does not exist yet: it is being written, or its writer was killed.
 struct UnfinishedWrite {
-  /// Of the object; where the store does not know it, of what holds the bytes meanwhile.
+  /// Key of the object or, if the store does not know it, of the bytes in the meantime.
   std::string key;
-  /// Tells the unfinished writes of one key apart; empty where `key` does.
+  /// Distinguishes several unfinished writes of one key; empty if `key` does.
   std::string id{};
-  /// When it last grew, or was begun if nothing of it is there yet; none where the store does not tell.
+  /// When it last grew, or was begun if it has no bytes yet; none if the store does not report it.
   std::optional<std::chrono::system_clock::time_point> modified{};
-  /// Where the store tells.
+  /// None if the store does not report it.
   std::optional<std::uint64_t> size_bytes{};
 };
 
@@ -128,8 +129,8 @@ struct StoreCounter {
   std::uint64_t value = 0;
 };
 
-/// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the object
-/// as it was and frees what was sent (but see WriteOptions::resumes).
+/// An object that is being written in pieces. Not thread-safe. Destruction without `commit` leaves the old
+/// object in place and frees the sent bytes (but see WriteOptions::resumes).
 class Upload {
  public:
   virtual ~Upload() = default;
@@ -177,7 +178,7 @@ class Store {
   virtual Result<ObjectInfo> copy(std::string_view from, std::string_view to,
                                   const WriteOptions& options) = 0;
 
-  /// Objects that are not there are not errors.
+  /// Missing objects are not errors.
   virtual Status remove_many(std::span<const std::string> keys, const CallOptions& options) = 0;
 
   /// Calls `visit` in ascending byte order of keys until it returns false.
@@ -186,42 +187,43 @@ class Store {
                       const std::function<bool(const ObjectInfo&)>& visit) = 0;
 
   /// Calls `visit` for unfinished writes whose key has that prefix, in no particular order, until it returns
-  /// false. No listing of objects shows them, yet they take room. A driver may leave something behind that it
-  /// cannot list; its header says what.
+  /// false. Listings of objects do not show them, yet they take room. A driver may leave something behind
+  /// that it cannot list; its header says what.
   virtual Status list_unfinished(std::string_view prefix, const CallOptions& options,
                                  const std::function<bool(const UnfinishedWrite&)>& visit) = 0;
 
-  /// Removes what was sent. If the write still goes on, it fails. One that is not there is no error.
+  /// Removes the sent bytes. If the write still goes on, it fails. A missing write is not an error.
   virtual Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) = 0;
 
   virtual Capabilities capabilities() const = 0;
 
-  /// What a driver counts of its talk with the server; nothing for one that talks to none.
+  /// The driver's counters of its exchange with the server; empty if it has no server.
   virtual std::vector<StoreCounter> counters() const { return {}; }
 
   /// Names a key for people, as in "s3://bucket/a/b"; holds no secret. An empty key names the store's root.
   virtual std::string describe(std::string_view key) const = 0;
 };
 
-// Conveniences, each a few of the calls above.
+// Conveniences, each made of a few of the calls above.
 
 struct ReadObject {
   Bytes data;
   ObjectInfo object;
 };
-/// The whole object, checked against the store's CRC32C where there is one.
+/// The whole object, checked against the store's CRC32C if there is one.
 /// \error kResourceExhausted  it is larger than `limit_bytes`
-/// \error kDataLoss  it ends early, or is not what that CRC32C is of
+/// \error kDataLoss           it ends early, or its bytes do not match the CRC32C
 Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t limit_bytes,
                                const CallOptions& options = {});
-/// \error kDataLoss  `object` has a CRC32C, and what was read of it has another
+/// \error kDataLoss  `object` has a CRC32C, and the bytes read have another
 Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read);
 
-/// Reads an object, the version that `object` describes, front to back in pieces of at most `kPieceBytes`,
-/// and gives each to `visit`; of it `size_bytes` from the offset on, or all of it. All of it is compared in
-/// the end with the CRC32C of `object`, if it has one.
-/// \error kDataLoss  it ends early, or is not what that CRC32C is of; kCancelled once `options.stop` is
-/// stopped; whatever `visit` returns
+/// Reads the version that `object` describes front to back, in pieces of at most `kPieceBytes`, and passes
+/// each to `visit`: `size_bytes` from the offset on, or all of it. If all of it is read and `object` has a
+/// CRC32C, the bytes are compared with it at the end.
+/// \error kDataLoss   it ends early, or its bytes do not match the CRC32C
+/// \error kCancelled  `options.stop` was requested
+/// \error whatever `visit` returns
 inline constexpr std::size_t kPieceBytes = 8 << 20;
 Status read_in_pieces(Store& store, const ObjectInfo& object, std::uint64_t offset_bytes,
                       std::uint64_t size_bytes, const CallOptions& options,

@@ -23,7 +23,7 @@ std::string Url::text() const { return concat(scheme, "://", authority, path.emp
 
 Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
   const auto refuse = [&](std::string_view why) {
-    return Error{Code::kInvalidArgument, concat("\"", text, "\" is no store URL: ", why)};
+    return Error{Code::kInvalidArgument, concat("\"", text, "\" is not a store URL: ", why)};
   };
   if (text.empty()) return refuse("it is empty");
   const std::size_t colon = text.find("://");

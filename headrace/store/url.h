@@ -25,7 +25,7 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder);
 
 /// "a/b" + "c" = "a/b/c"; either may be empty.
 std::string join_key(std::string_view folder, std::string_view name);
-/// What the keys below a folder begin with: "a/b" → "a/b/"; the store's root "" → "".
+/// The prefix of all keys below a folder: "a/b" → "a/b/"; the store's root "" → "".
 std::string folder_prefix(std::string_view key);
 /// "a/b/c" → "a/b"; "" for a key of one segment.
 std::string parent_key(std::string_view key);

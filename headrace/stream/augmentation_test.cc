@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace headrace {
+namespace headrace::augmentation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST(Augmentation, ContrastScalesAroundEachChannelsMean) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::augmentation_test

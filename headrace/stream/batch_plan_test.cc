@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace headrace {
+namespace headrace::batch_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(BatchPlan, HoldsForTenThousandRandomCases) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::batch_plan_test

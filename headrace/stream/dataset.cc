@@ -44,7 +44,7 @@ std::string_view policy_name(CorruptionPolicy policy) {
 Error with_advice(Error error) {
   if (error.code == Code::kDataLoss)
     error.message +=
-        "; restore the shard, prepare the data set anew, or leave such records out with --on-corrupt "
+        "; restore the shard, prepare the dataset again, or leave such records out with --on-corrupt "
         "skip-record";
   return error;
 }
@@ -75,7 +75,7 @@ class DatasetOpener {
     if (!manifest) return std::move(manifest).error().in(name);
     if (manifest->kind != "dataset") {
       return Error{Code::kInvalidArgument,
-                   concat(dataset_->location().describe(), " is a ", manifest->kind, ", not a data set")};
+                   concat(dataset_->location().describe(), " is a ", manifest->kind, ", not a dataset")};
     }
     auto attributes = parse_dataset_attributes(manifest->attributes_json);
     if (!attributes) return std::move(attributes).error().in(name);
@@ -92,7 +92,7 @@ class DatasetOpener {
       if (part.blocks.empty() && part.records.value_or(0) > 0) {
         return Error{Code::kDataLoss,
                      concat(name, " does not say where the blocks of ", part.key,
-                            " lie: an older Headrace made it; prepare the data set anew with --overwrite")};
+                            " lie: an older Headrace made it; prepare the dataset again with --overwrite")};
       }
       add_shard(part, index->second);
     }
@@ -151,10 +151,9 @@ class DatasetOpener {
 
   Status lose(DatasetShard& shard, std::string why) {
     if (options_.on_corrupt != CorruptionPolicy::kSkipShard) {
-      return Error{Code::kFailedPrecondition,
-                   concat(why,
-                          ": restore it, prepare the data set anew, or leave its records out with "
-                          "--on-corrupt skip-shard")};
+      return Error{Code::kFailedPrecondition, concat(why,
+                                                     ": restore it, prepare the dataset again, or leave its "
+                                                     "records out with --on-corrupt skip-shard")};
     }
     shard.lost = true;
     dataset_->remarks_.push_back(std::move(why) + "; its records are left out");
@@ -258,11 +257,11 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
   if (is_of_use) return index;
   auto anew = index_published_shard(shard.location, shard.part, call);
   if (anew) {
-    remark = concat(index.error().message, "; the index was made anew from the shard");
+    remark = concat(index.error().message, "; the index was made again from the shard");
     return anew;
   }
-  return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made anew: ",
-                                       anew.error().message, "; restore it, or prepare the data set anew")};
+  return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made again: ",
+                                       anew.error().message, "; restore it, or prepare the dataset again")};
 }
 
 std::string Dataset::describe_shard(std::uint32_t shard) const { return shards_[shard].location.describe(); }

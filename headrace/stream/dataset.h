@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A data set of TFRecord shards, opened: what is in it, and the blocks that its order is made of.
+/// \file A dataset of TFRecord shards, opened: what is in it, and the blocks that its order is made of.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ std::string_view policy_name(CorruptionPolicy policy);
 /// The error of a corrupt record under kFail, with what can be done about it.
 Error with_advice(Error error);
 
-/// One shard, at the version that was found when the data set was opened.
+/// One shard, at the version that was found when the dataset was opened.
 struct DatasetShard {
   Location location;
   Version version;
@@ -60,7 +60,7 @@ struct DatasetBlock {
 };
 
 struct DatasetOptions {
-  std::string split = "train";  // of a published data set; foreign ones have no splits
+  std::string split = "train";  // of a published dataset; foreign ones have no splits
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   /// Where the indexes of foreign files are kept, so that each is made once: `<key>/<digest>.index`.
   std::optional<Location> index_cache{};
@@ -87,9 +87,9 @@ class Dataset {
   const Location& location() const { return locations_.front(); }
   /// For people: the place, and how many more there are.
   std::string describe() const;
-  /// Of a published data set.
+  /// Of a published dataset.
   const std::optional<DatasetAttributes>& attributes() const { return attributes_; }
-  /// SHA-256 (hex) of the manifest; of a foreign data set: of its objects' keys, sizes and versions.
+  /// SHA-256 (hex) of the manifest; of a foreign dataset: of its objects' keys, sizes and versions.
   const std::string& digest() const { return digest_; }
   const std::string& split() const { return split_; }
   std::uint64_t record_count() const { return record_count_; }

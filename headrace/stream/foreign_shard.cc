@@ -94,13 +94,12 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   if (std::ranges::any_of(below, is_manifest)) {
     return Error{Code::kInvalidArgument,
                  concat(location.describe(),
-                        " is a published data set: it is opened alone, by its URL; several "
-                        "make a mixture")};
+                        " is a published dataset: it is opened alone, by its URL; several make a mixture")};
   }
   if (!below.empty() || !is_pattern(location.key)) {
     const std::vector<ForeignObject> objects = visible_objects(location, below, folder.size());
     if (!objects.empty()) return objects;
-    return Error{Code::kNotFound, concat("there is no data set at ", location.describe(),
+    return Error{Code::kNotFound, concat("there is no dataset at ", location.describe(),
                                          ": neither a manifest nor TFRecord files or tars")};
   }
   HEADRACE_TRY(const std::vector<ObjectInfo> found, find_objects(*location.store, location.key, call));
@@ -108,7 +107,7 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   const std::vector<ForeignObject> objects =
       visible_objects(location, found, folder_end == std::string_view::npos ? 0 : folder_end + 1);
   if (!objects.empty()) return objects;
-  return Error{Code::kNotFound, concat("no object is as ", location.describe(), " says")};
+  return Error{Code::kNotFound, concat("no object matches ", location.describe())};
 }
 
 ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index) {

@@ -18,7 +18,7 @@ struct ForeignObject {
 /// The object at the location, the objects below it, or those that match it as a pattern (store/glob.h); of
 /// several, not those under "_headrace/", nor names that begin with '.' or '_'. Ascending by key.
 /// \error kNotFound         there are none
-/// \error kInvalidArgument  it is a published data set, of which all splits would be read
+/// \error kInvalidArgument  it is a published dataset, of which all splits would be read
 Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call);
 
 struct ForeignShard {

@@ -59,7 +59,7 @@ TEST_F(ForeignShardTest, APublishedDataSetAmongOthersIsRefused) {
   ASSERT_TRUE(store->write("raw/a", make_shard(0, 20, 6).data, {}));
   const auto both = Dataset::open({at("raw"), at("data")}, {});
   ASSERT_FALSE(both) << "its splits would be read as one";
-  EXPECT_THAT(both.error().message, HasSubstr("memory://test/data is a published data set"));
+  EXPECT_THAT(both.error().message, HasSubstr("memory://test/data is a published dataset"));
 }
 
 TEST_F(ForeignShardTest, TheMembersOfAFileAreFound) {

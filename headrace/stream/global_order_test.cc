@@ -10,10 +10,10 @@
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/order.h"
 
-namespace headrace {
+namespace headrace::global_order_test {
 namespace {
 
-// A record by its source, that source's epoch, and its number in the data set.
+// A record by its source, that source's epoch, and its number in the dataset.
 struct Row {
   std::size_t source = 0;
   std::uint64_t epoch = 0;
@@ -154,7 +154,7 @@ void expect_every_record_once(const Case& with, const std::vector<Rows>& batches
   }
 }
 
-// 10,000 of data sets and their shards, batches, windows, orders and mixtures, each at several world sizes.
+// 10,000 of datasets and their shards, batches, windows, orders and mixtures, each at several world sizes.
 TEST(GlobalOrder, HasEveryRecordOnceAnEpochWhateverTheWorldSize) {
   constexpr int kRounds = 10'000;
   std::mt19937_64 random(44);
@@ -172,4 +172,4 @@ TEST(GlobalOrder, HasEveryRecordOnceAnEpochWhateverTheWorldSize) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::global_order_test

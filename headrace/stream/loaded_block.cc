@@ -189,7 +189,7 @@ Status BlockLoader::salvage(const DatasetBlock& block, const CallOptions& call, 
   }
   if (!loaded.holes_.empty()) return {};
   return Error{Code::kInternal,
-               concat(dataset_.describe_shard(block.shard), ": damage that no record shows")};
+               concat(dataset_.describe_shard(block.shard), ": damaged, but no record in it is")};
 }
 
 void BlockLoader::salvage_records(const DatasetBlock& block, const ShardIndex& index, BytesView stored,

@@ -55,14 +55,14 @@ struct BlockLoadStats {
 /// One thread at a time; each thread has its own.
 class BlockLoader {
  public:
-  /// Borrows the data set. Buffers come from `pool`: while a compressed block is loaded, one for it as
+  /// Borrows the dataset. Buffers come from `pool`: while a compressed block is loaded, one for it as
   /// stored. `columns`: of a tar's samples only these become features; none: all do.
   BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool,
               std::vector<Column> columns = {})
       : dataset_(dataset), policy_(policy), pool_(std::move(pool)), converter_(std::move(columns)) {}
 
   /// \error kDataLoss            damage, under CorruptionPolicy::kFail; names object, record and offset
-  /// \error kFailedPrecondition  the shard was replaced since the data set was opened
+  /// \error kFailedPrecondition  the shard was replaced since the dataset was opened
   /// \error                      what the store returns
   Result<LoadedBlock> load(const DatasetBlock& block, const CallOptions& call);
 

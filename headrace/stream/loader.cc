@@ -64,7 +64,7 @@ Status check_lost_shards(const Dataset& dataset, CorruptionPolicy policy) {
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
     if (!dataset.shards()[i].lost) continue;
     return Error{Code::kFailedPrecondition,
-                 concat(dataset.describe_shard(i), " is missing or altered: the data set was opened to skip ",
+                 concat(dataset.describe_shard(i), " is missing or altered: the dataset was opened to skip ",
                         "such shards, but is to be read with ", policy_name(policy), "; read it with ",
                         policy_name(CorruptionPolicy::kSkipShard), ", too")};
   }
@@ -99,7 +99,7 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
       const std::string& split = source.dataset->split();
       return Error{Code::kFailedPrecondition,
                    concat(source.dataset->describe(), " has no records", split.empty() ? "" : " in split ",
-                          split, source.range ? ", or in the range that is wanted of it" : "")};
+                          split, source.range ? ", or in the requested range" : "")};
     }
   }
   return check_index_memory(sources, options);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Batches of data sets, in the order of docs/formats/order.md, read and decoded in the background.
+/// \file Batches of datasets, in the order of docs/formats/order.md, read and decoded in the background.
 /// How: docs/data-loader.md.
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct LoaderSource {
   std::shared_ptr<const Dataset> dataset;
   /// Of the mixture's records, over the sum of all sources'.
   double weight = 1;
-  /// None: the whole data set.
+  /// None: the whole dataset.
   std::optional<RecordRange> range{};
 };
 
@@ -89,7 +89,7 @@ struct LoaderStats {
 /// Where a record lies.
 struct RecordPlace {
   std::size_t source = 0;
-  std::uint32_t shard = 0;   // of its data set
+  std::uint32_t shard = 0;   // of its dataset
   std::uint64_t record = 0;  // within the shard
   std::string object;        // as the store describes it
 };
@@ -132,7 +132,7 @@ class BatchLoader {
   /// The records of this rank's part of a batch, computed, not remembered; RecordFinder reads them.
   virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
 
-  /// The order of a data set, as the loader has it. REQUIRES: i < number of sources
+  /// The order of a dataset, as the loader has it. REQUIRES: i < number of sources
   virtual const Source& source(std::size_t i) const = 0;
 
   /// docs/formats/order.md, "State": what continues after batch `next_batch` − 1 of `epoch`; less than 1 kB.

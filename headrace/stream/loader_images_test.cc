@@ -8,7 +8,7 @@
 #include "headrace/stream/small_dataset_test.h"
 #include "headrace/stream/small_images_test.h"
 
-namespace headrace {
+namespace headrace::loader_images_test {
 namespace {
 
 using testing::HasSubstr;
@@ -214,7 +214,7 @@ TEST_F(LoaderImagesTest, BadImagesAreHolesWhereRecordsAreSkipped) {
   while (*(*loader)->next()) continue;
   EXPECT_EQ((*loader)->stats().corrupt_records, 4U);
   ASSERT_EQ((*loader)->remarks().size(), 4U);
-  EXPECT_THAT((*loader)->remarks()[1], HasSubstr("it is no image"));
+  EXPECT_THAT((*loader)->remarks()[1], HasSubstr("it is not an image"));
 }
 
 TEST_F(LoaderImagesTest, ABatchWithoutAGoodImageIsZeros) {
@@ -247,8 +247,8 @@ TEST_F(LoaderImagesTest, ThePublishedSchemaSaysWhatMayBeAnImage) {
   with.columns[0].name = "text";
   with.images.columns = {{"text", {.size = kSize}}};
   EXPECT_THAT(error_of(with),
-              HasSubstr("record 0, at byte 0 uncompressed, of memory://test/data/train-00000: "
-                        "feature \"text\": it is no image"));
+              HasSubstr("record 0, at byte 0 uncompressed, of memory://test/data/train-00000: feature "
+                        "\"text\": it is not an image"));
 }
 
 TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
@@ -283,4 +283,4 @@ TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::loader_images_test

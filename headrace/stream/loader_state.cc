@@ -59,7 +59,7 @@ Error other_data(const json& stored, const std::vector<LoaderSource>& sources) {
   std::string what = there.is_string() ? there.get<std::string>() : "others";
   what = what == here ? concat(here, ", which were replaced or altered since")
                       : concat(what, " there, ", here, " here");
-  return {Code::kFailedPrecondition, concat("the loader's state is of another data set or range: ", what,
+  return {Code::kFailedPrecondition, concat("the loader's state is of another dataset or range: ", what,
                                             "; give the data it was taken on, or begin without a state")};
 }
 

@@ -11,7 +11,7 @@
 #include "headrace/stream/record_finder.h"
 #include "headrace/stream/small_dataset_test.h"
 
-namespace headrace {
+namespace headrace::loader_tar_test {
 namespace {
 
 using testing::HasSubstr;
@@ -223,8 +223,7 @@ TEST_F(LoaderTarTest, TheIndexOfATarWithLinksIsKeptWithWhatIsToldOfThem) {
   write("data/a.tar", tar.finish());
   const auto first = Dataset::open(location, {.index_cache = cache});
   ASSERT_TRUE(first);
-  EXPECT_THAT((*first)->remarks(),
-              testing::ElementsAre(HasSubstr("1 links or special files are passed over")));
+  EXPECT_THAT((*first)->remarks(), testing::ElementsAre(HasSubstr("1 links or special files are skipped")));
   const auto kept = list_all(*store, "cache/");
   ASSERT_EQ(kept->size(), 2U);
   const auto again = Dataset::open(location, {.index_cache = cache});
@@ -360,9 +359,8 @@ TEST_F(LoaderTarTest, LinksAreRemarkedAndSparseFilesAreHoles) {
   write("data/a.tar", tar.finish());
   const auto dataset = open();
   ASSERT_NE(dataset, nullptr);
-  EXPECT_THAT(
-      dataset->remarks(),
-      testing::ElementsAre(HasSubstr("2 links or special files are passed over, the first is a.cls")));
+  EXPECT_THAT(dataset->remarks(),
+              testing::ElementsAre(HasSubstr("2 links or special files are skipped; the first is a.cls")));
   tar = TarBuilder();
   tar.pax("GNU.sparse.major", "1").file("a.text", "1").file("b.text", "2").file("b.cls", "3");
   write("data/a.tar", tar.finish());
@@ -409,4 +407,4 @@ TEST_F(LoaderTarTest, AColumnThatASampleLacksIsNamed) {
 }
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::loader_tar_test

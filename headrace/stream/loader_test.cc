@@ -175,7 +175,7 @@ TEST_F(LoaderTest, AFailureComesAfterTheSameBatchesEveryTime) {
   EXPECT_GT(ends.begin()->first, 0U);
 }
 
-// The blocks of a data set that one window holds are used again in the next epoch, damaged or not.
+// The blocks of a dataset that one window holds are used again in the next epoch, damaged or not.
 TEST_F(LoaderTest, AFailureStaysOneWhenBlocksAreUsedAgain) {
   publish({20, 20}, 0);
   auto object = read_object(*store, "data/train-00001", 1 << 20);
@@ -274,7 +274,7 @@ TEST_F(LoaderTest, AnIndexOfNoUseIsMadeAnewWhereItIsNeeded) {
       EXPECT_EQ(drain(**loader), expected);
       ASSERT_EQ((*loader)->remarks().size(), 1U);
       EXPECT_THAT((*loader)->remarks()[0], HasSubstr("memory://test/data/train-00000.index"));
-      EXPECT_THAT((*loader)->remarks()[0], HasSubstr("made anew"));
+      EXPECT_THAT((*loader)->remarks()[0], HasSubstr("made again"));
     }
   }
 }
@@ -330,7 +330,7 @@ TEST_F(LoaderTest, SeveralPlacesAndPatternsAreOneDataSet) {
   with.shuffle = ShuffleMode::kNone;
   EXPECT_EQ(batches_of(*places, with).front().front(), 40);
   EXPECT_THAT(Dataset::open(at("data/x-*"), {}).error().message,
-              HasSubstr("no object is as memory://test/data/x-*"));
+              HasSubstr("no object matches memory://test/data/x-*"));
   EXPECT_EQ(Dataset::open(std::vector<Location>{}, {}).error().code, Code::kInvalidArgument);
 }
 
@@ -348,7 +348,7 @@ TEST_F(LoaderTest, TheIndexOfAForeignFileIsMadeOnce) {
     const Bytes other = ShardIndex::parse(read_object(*store, kept->back().key, 1 << 20)->data)->serialize();
     ASSERT_TRUE(write_text(*store, kept->back().key, "damaged"));
     EXPECT_TRUE(Dataset::open(location, {.index_cache = cache}));
-    EXPECT_EQ(read_object(*store, kept->back().key, 1 << 20)->data, other) << "it is made anew";
+    EXPECT_EQ(read_object(*store, kept->back().key, 1 << 20)->data, other) << "it is made again";
     ASSERT_TRUE(remove_object(*store, kept->back().key));
   }
 }
@@ -479,9 +479,9 @@ TEST_F(LoaderTest, AStateOfAnotherDataSetIsRefused) {
   const auto position = parse_loader_state(state, {{.dataset = open()}}, options());
   ASSERT_FALSE(position);
   EXPECT_EQ(position.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(position.error().message, HasSubstr("another data set or range: 50 records of "
-                                                  "memory://test/data there, 51 records of "
-                                                  "memory://test/data here"));
+  EXPECT_THAT(position.error().message,
+              HasSubstr("another dataset or range: 50 records of memory://test/data there, 51 records of "
+                        "memory://test/data here"));
   const std::string beyond = (*make_loader(before, options()))->state(0, 3);
   EXPECT_TRUE(parse_loader_state(beyond, {{.dataset = before}}, options()));
   std::string damaged = beyond;

@@ -444,11 +444,11 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
     if (std::exchange(settled, settled_) != settled_) moved = now;
     if (now - free_since >= options_.hold_patience) {
       return Error{Code::kResourceExhausted,
-                   concat("the caller holds ", batches_->outstanding(), " batches of together ",
+                   concat("the caller holds ", batches_->outstanding(), " batches, together ",
                           format_size(batches_->outstanding_bytes()), ", and the memory budget of ",
                           format_size(options_.memory_budget_bytes),
-                          " has no room for another: let go of some, copy what is to be kept, or raise the "
-                          "budget")};
+                          " has no room for another: release some, copy the data that you want to keep, or "
+                          "raise the budget")};
     }
     if (now - moved >= options_.patience) {
       return Error{Code::kDeadlineExceeded,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Single records of a data set, by number.
+/// \file Single records of a dataset, by number.
 
 #include <cstdint>
 #include <memory>

@@ -13,7 +13,7 @@ struct ShuffleQuality {
   /// How far records move: the mean distance, as a share of the epoch, between a record's place in the data
   /// set and in the epoch, over that of a perfect shuffle, which is one third.
   double displacement = 0;
-  /// How far a batch reaches: the mean distance in the data set of two neighbours in the epoch, over the
+  /// How far a batch reaches: the mean distance in the dataset of two neighbours in the epoch, over the
   /// same.
   double spread = 0;
 };

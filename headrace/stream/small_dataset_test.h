@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests of this folder: small data sets in a memory store, and loaders of them.
+/// \file For tests of this folder: small datasets in a memory store, and loaders of them.
 
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ namespace headrace {
 
 inline constexpr std::uint32_t kWidth = 8;
 
-// Record i of a data set: `x` = {i, i+0.5, …}, `y` = {i, -i}, `text`, and of any length: i % 5 `tokens`, i %
+// Record i of a dataset: `x` = {i, i+0.5, …}, `y` = {i, -i}, `text`, and of any length: i % 5 `tokens`, i %
 // 3 `scores`, i % 4 `words`; `even`, which odd records lack.
 inline Bytes example(std::uint64_t i) {
   std::vector<float> x(kWidth);
@@ -85,7 +85,7 @@ inline std::vector<ShardBlock> blocks_of(const ShardIndex& index, bool small) {
   return blocks;
 }
 
-/// Publishes data sets at memory://test/data.
+/// Publishes datasets at memory://test/data.
 class LoaderTest : public testing::Test {
  protected:
   LoaderTest() : store(make_memory_store("test")), location{store, "data", Url{"memory", "test", "data"}} {}

@@ -60,7 +60,7 @@ Status Window::keep(std::size_t i, const LoadedBlock& block) {
         kept_->data.bytes().subspan(kept_->offsets[rank], kept_->offsets[rank + 1] - kept_->offsets[rank]);
     if (record && record->size() != target.size())
       return Error{Code::kDataLoss, concat("a record has ", record->size(), " bytes, but by its index ",
-                                           target.size(), "; prepare the data set anew")};
+                                           target.size(), "; prepare the dataset again")};
     if (record) {
       std::ranges::copy(*record, target.begin());
     } else {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A source: a data set, or a part of it, with the order of its records and the windows in which they
+/// \file A source: a dataset, or a part of it, with the order of its records and the windows in which they
 /// are read. What is in memory of a window, and where each of its positions lies there.
 
 #include <cstdint>
@@ -95,7 +95,7 @@ struct SourceOptions {
 class Source {
  public:
   /// Reads the shards' indexes where the order is exact. Remarks about them go to `remarks`.
-  /// \error kInvalidArgument  the range is not in the data set
+  /// \error kInvalidArgument  the range is not in the dataset
   static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
                                                 const SourceOptions& options, const CallOptions& call,
                                                 std::vector<std::string>& remarks);
@@ -130,9 +130,9 @@ class Source {
   double mean_record_bytes() const;
 
  private:
-  // A block of the data set, trimmed to the range.
+  // A block of the dataset, trimmed to the range.
   struct Slice {
-    std::uint64_t block = 0;  // of the data set
+    std::uint64_t block = 0;  // of the dataset
     std::uint64_t skipped = 0;
     std::uint64_t record_count = 0;
     std::uint64_t first = 0;  // its first record's number in the range

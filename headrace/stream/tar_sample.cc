@@ -151,7 +151,7 @@ Status TarSampleConverter::read_samples(const TarPart& part, std::vector<std::ui
   }
   if (part.is_end) {
     HEADRACE_TRY(const bool is_whole, walker.ends_in_zeros());
-    if (!is_whole) return Error{Code::kDataLoss, "the tar has no end mark: it was cut"};
+    if (!is_whole) return Error{Code::kDataLoss, "the tar has no end mark: it was truncated"};
   }
   if (files_.empty()) return Error{Code::kDataLoss, "no sample"};
   return flush(part.bytes.size());

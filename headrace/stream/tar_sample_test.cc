@@ -115,7 +115,7 @@ TEST(TarSampleConverter, NoEndIsAnErrorWhereThereMustBeOne) {
   const Bytes tar = TarBuilder().file("a.x", "1").file("b.x", "2").finish();
   const Bytes open(tar.begin(), tar.begin() + 2048);
   EXPECT_EQ(convert(open, {}, false), (Lines{"__key__=a x=1 ", "__key__=b x=2 "}));
-  EXPECT_EQ(convert(open), (Lines{"sample b: the tar has no end mark: it was cut"}));
+  EXPECT_EQ(convert(open), (Lines{"sample b: the tar has no end mark: it was truncated"}));
   const Bytes cut(tar.begin(), tar.begin() + 1536);
   EXPECT_EQ(convert(cut, {}, false), (Lines{"sample a: the tar is cut within b.x at byte 1536"}));
 }

@@ -42,9 +42,9 @@ class SampleFinder {
       HEADRACE_TRY(goes_on, walker_.pass_over_damage());
     }
     HEADRACE_TRY(const bool is_whole, walker_.ends_in_zeros());
-    if (goes_on && !is_whole) HEADRACE_CHECK(damage("the tar has no end mark: it was cut"));
+    if (goes_on && !is_whole) HEADRACE_CHECK(damage("the tar has no end mark: it was truncated"));
     if (ignored_ > 0)
-      notes_.push_back(concat(name_, ": ", ignored_, " links or special files are passed over, the first is ",
+      notes_.push_back(concat(name_, ": ", ignored_, " links or special files are skipped; the first is ",
                               first_ignored_));
     return {};
   }
@@ -121,11 +121,10 @@ Result<bool> is_tar_shard(const ForeignObject& object, const CallOptions& call) 
   Bytes front(kTarBlockBytes);
   const auto step = inflater.step(head, front);
   if (!step || !looks_like_tar(BytesView(front).first(step->produced_bytes))) return false;
-  return Error{
-      Code::kInvalidArgument,
-      concat(object.location.describe(),
-             " is a tar in gzip, of which nothing can be read at random: store it without compression "
-             "(gunzip), which costs little for images, audio and video")};
+  return Error{Code::kInvalidArgument,
+               concat(object.location.describe(),
+                      " is a gzip-compressed tar, which does not allow random access: store it without "
+                      "compression (gunzip), which costs little for images, audio and video")};
 }
 
 Result<ForeignShard> index_tar_shard(const ForeignObject& object, CorruptionPolicy policy,

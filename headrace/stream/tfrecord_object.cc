@@ -80,7 +80,7 @@ class RecordCutter {
 
   void report() {
     if (summary_.remarks.size() < kObjectRemarks) {
-      summary_.remarks.push_back(concat(damage_->message, "; ", lost_bytes_, " bytes are passed over"));
+      summary_.remarks.push_back(concat(damage_->message, "; ", lost_bytes_, " bytes are skipped"));
     }
     // Less than that has no place.
     if (lost_bytes_ >= kRecordFramingBytes) {

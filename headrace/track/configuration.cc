@@ -43,7 +43,7 @@ Result<Configuration> read_configuration(const Location& object) {
   const std::string_view text = as_text(read.data);
   const json document = check_json_depth(text) ? json::parse(text, nullptr, false) : json();
   if (!document.is_object())
-    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start anew with --overwrite")};
+    return Error{Code::kDataLoss, concat(object.describe(), " is damaged: start over with --overwrite")};
   Configuration configuration;
   for (const auto& [name, value] : document.items())
     configuration[name] = value.is_string() ? value.get<std::string>() : value.dump();
@@ -57,7 +57,7 @@ Status check_configuration(const Location& object, const Configuration& configur
       Code::kFailedPrecondition,
       concat(object.describe(),
              " was started with another configuration: ", differences(previous, configuration),
-             ". Give the same options to continue, another URL to keep both, or --overwrite to start anew")};
+             ". Give the same options to continue, another URL to keep both, or --overwrite to start over")};
 }
 
 Status replace_configuration(const Location& object, const Configuration& configuration) {

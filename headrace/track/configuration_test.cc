@@ -1,4 +1,5 @@
 #include "headrace/track/configuration.h"
+#include "headrace/store/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/store/registry.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {

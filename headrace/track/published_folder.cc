@@ -20,7 +20,7 @@ Status download_part(const Location& object, const ManifestPart& part, const std
   const auto found = object.store->stat(object.key, {});
   if (!found && found.error().code == Code::kNotFound)
     return Error{Code::kDataLoss, concat(object.describe(), " is missing, although a manifest names it",
-                                         "; restore it, or start the run anew with --overwrite")};
+                                         "; restore it, or start the run over with --overwrite")};
   if (!found) return found.error();
   std::uint32_t crc = 0;
   std::uint64_t size_bytes = 0;
@@ -39,7 +39,7 @@ Status download_part(const Location& object, const ManifestPart& part, const std
   return Error{Code::kDataLoss,
                concat(object.describe(), " was altered since it was published (", size_bytes,
                       " bytes, checksum ", hex32(crc), "; published with ", part.size_bytes, " and ",
-                      hex32(part.crc32c), "); restore it, or start the run anew with --overwrite")};
+                      hex32(part.crc32c), "); restore it, or start the run over with --overwrite")};
 }
 
 Error published_twice(const PublishedFolder& other, std::string_view what_to_do) {
@@ -125,7 +125,7 @@ Result<std::string> publish_folder(const std::string& source, const Location& fo
   HEADRACE_TRY(const std::string digest, same_plan(*other, manifest));
   // Both wrote the same names.
   if (parts_text(other->manifest) == parts_text(manifest)) return digest;
-  return published_twice(*other, ", and its files are not the same; start the run anew with --overwrite");
+  return published_twice(*other, ", and its files are not the same; start the run over with --overwrite");
 }
 
 }  // namespace headrace

@@ -1,4 +1,5 @@
 #include "headrace/track/published_folder.h"
+#include "headrace/store/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"
+#include "headrace/store/registry.h"
 #include "headrace/track/runs.h"
 
 namespace headrace {

@@ -36,7 +36,7 @@ Result<json> unseal(BytesView data, std::string_view format) {
   HEADRACE_CHECK(check_json_depth(as_text(data)));
   json document = json::parse(as_text(data), nullptr, false);
   if (!document.is_object() || document.value("format", json()) != format)
-    return Error{Code::kDataLoss, concat("the object is no ", format, "; it was cut or overwritten")};
+    return Error{Code::kDataLoss, concat("the object is no ", format, "; it was truncated or overwritten")};
   const json version = document.value("version", json());
   if (version.is_number_integer() && version > kVersion) {
     return Error{Code::kUnimplemented,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "headrace/record/manifest.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

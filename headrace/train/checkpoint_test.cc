@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

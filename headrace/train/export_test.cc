@@ -6,6 +6,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/store/numbered.h"
+#include "headrace/store/registry.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {

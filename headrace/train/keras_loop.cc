@@ -69,7 +69,7 @@ class KerasLoop {
     if (!checkpoint || !model) {
       return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
                                            model ? "checkpoints are" : "model/ is",
-                                           " gone; restore that, or start anew with --overwrite")};
+                                           " gone; restore that, or start over with --overwrite")};
     }
     result_.model = model->model;
     try {
@@ -79,7 +79,8 @@ class KerasLoop {
                    concat("the checkpoint's manifest in ", run_.run.at("checkpoints").describe(),
                           " is not as docs/formats/keras-checkpoint.md says: ", exception.what())};
     }
-    if (result_.history.empty()) return Error{Code::kDataLoss, "the run's last checkpoint is of no epoch"};
+    if (result_.history.empty())
+      return Error{Code::kDataLoss, "the run's last checkpoint does not belong to an epoch"};
     const EpochMetrics& last = result_.history.back();
     result_.steps = last.step;
     result_.exported_epoch = options_.early_stop == 0 ? last.epoch : best_epoch(result_.history);
@@ -169,7 +170,7 @@ class KerasLoop {
   }
 
   static Error not_understood(std::string_view why) {
-    return {Code::kInternal, concat("the Python process that trains said what is not understood: ", why)};
+    return {Code::kInternal, concat("the training process sent a message that cannot be understood: ", why)};
   }
 
   // Throws json::exception where a member is missing, or of another type.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The train stage: a published data set and a traced model in, checkpoints, events and a SavedModel
+/// \file The train stage: a published dataset and a traced model in, checkpoints, events and a SavedModel
 /// out. The layout of what it writes is docs/formats/run-layout.md.
 
 #include <cstdint>

@@ -58,7 +58,7 @@ Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::str
   std::vector<std::string> names;
   for (const auto& [name, schema] : attributes.features) names.push_back(concat(name, " ", shown(schema)));
   return Error{Code::kInvalidArgument,
-               concat(option, " ", feature, ": it needs ", needs, "; the data set has ", join(names, ", "))};
+               concat(option, " ", feature, ": it needs ", needs, "; the dataset has ", join(names, ", "))};
 }
 
 Status open_data(TrainRun& run) {

@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tools")]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: left out of `./dev test --quick`")
+    config.addinivalue_line("markers", "exhaustive: only in `./dev test --all`")
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
 
 
@@ -86,7 +87,7 @@ def probe(build):
 
 @pytest.fixture(scope="session")
 def real_reviews(tmp_path_factory, headrace) -> pathlib.Path:
-    """A published data set of real reviews: its folder."""
+    """A published dataset of real reviews: its folder."""
     import reviews
 
     folder = tmp_path_factory.mktemp("reviews")

@@ -13,8 +13,6 @@ def examples(folder: pathlib.Path, split: str) -> list[dict]:
 
     out = []
     for shard in sorted(folder.glob(f"{split}-*.tfrecord*")):
-        if shard.name.endswith(".index"):
-            continue
         compression = "GZIP" if shard.name.endswith(".gz") else ""
         for record in tf.data.TFRecordDataset(str(shard), compression_type=compression):
             features = tf.train.Example.FromString(record.numpy()).features.feature
@@ -29,7 +27,7 @@ def examples(folder: pathlib.Path, split: str) -> list[dict]:
 
 def report(folder: pathlib.Path) -> list[dict]:
     lines = []
-    for part in sorted(folder.glob("report-*.jsonl.gz")):
+    for part in sorted(folder.glob("_headrace/report/*.jsonl.gz")):
         lines += [json.loads(line) for line in gzip.decompress(part.read_bytes()).splitlines()]
     return lines
 

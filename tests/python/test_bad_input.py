@@ -81,7 +81,7 @@ def test_a_file_that_is_no_archive(fails, tmp_path):
         tmp_path / "raw.tar.gz",
         tmp_path / "out",
         *ENCODER,
-        words=["no tar or zip", "fetch the archive"],
+        words=["not a tar or zip", "fetch the archive"],
     )
 
 

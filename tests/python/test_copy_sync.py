@@ -161,7 +161,7 @@ def test_resume_copies_what_was_changed_and_kept_size_and_time(
 def test_without_a_cache_copies_are_compared_by_reading(headrace, source, place, tmp_path):
     (tmp_path / "cache").write_text("in the way")
     done = headrace("cp", "-r", source, place.url, "--json")
-    assert "what is copied will not be remembered" in done.stderr
+    assert "copies will not be recorded in the journal" in done.stderr
     assert counts(headrace("sync", source, place.url, "--json")) == (0, 3, 0)
 
 
@@ -371,7 +371,7 @@ def test_ls_takes_patterns(headrace, tree):
         f"{tree}/run-2/deep/a.txt",
     ]
     done = headrace("ls", f"{tree}/*.tfrecord", check=False)
-    assert done.returncode == 1 and "no object is as" in done.stderr
+    assert done.returncode == 1 and "no object matches" in done.stderr
     assert headrace("ls", f"{tree}/run-*/deep/*").stdout.split()[-1] == "run-2/deep/a.txt"
 
 
@@ -406,7 +406,7 @@ def test_cp_takes_patterns_and_keeps_names_below_their_folder(headrace, tree, tm
         "run-2/deep/a.txt",
     }
     done = headrace("cp", f"{tree}/*.none", tmp_path / "nothing", check=False)
-    assert done.returncode == 1 and "no object is as" in done.stderr
+    assert done.returncode == 1 and "no object matches" in done.stderr
 
 
 def test_rm_takes_patterns_and_asks(headrace, tree, place):

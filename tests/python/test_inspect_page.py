@@ -1,4 +1,4 @@
-"""`headrace inspect --html`, `--statistics` and `--parquet`: what is said of a data set that was prepared."""
+"""`headrace inspect --html`, `--statistics` and `--parquet`: what is said of a dataset that was prepared."""
 
 import html.parser
 import io

@@ -217,7 +217,7 @@ def test_a_state_continues_at_any_step_on_any_number_of_ranks(data):
 def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
     other = hr.open(tfrecords.write_numbered(tmp_path / "other", 100))
     state = other.loader(batch_size=10, columns=COLUMNS).state()
-    with pytest.raises(hr.errors.FailedPreconditionError, match="another data set"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="another dataset"):
         data.loader(batch_size=10, columns=COLUMNS, state=state)
     with pytest.raises(hr.errors.FailedPreconditionError, match="seed: 0 there, 1 here"):
         other.loader(batch_size=10, columns=COLUMNS, seed=1, state=state)
@@ -226,7 +226,7 @@ def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
 
 
 def test_the_window_decides_what_is_mixed_with_what(data):
-    """A shard of this data set is one block, so in the smallest window one shard follows the other."""
+    """A shard of this dataset is one block, so in the smallest window one shard follows the other."""
 
     def loader(window, mix=False, **options):
         options = {"batch_size": 250, "seed": 9, "window": window, "columns": COLUMNS, **options}
@@ -326,7 +326,7 @@ def test_a_mixture_keeps_its_shares_and_resumes(tmp_path):
 
 @pytest.fixture
 def published(tmp_path, headrace):
-    """A published data set of several shards, of which some may be damaged: its folder."""
+    """A published dataset of several shards, of which some may be damaged: its folder."""
     archive = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(200))
     options = ("--encoder", "hash:8", "--compression", "none", "--shard-records", "40")
     headrace("prepare", archive, tmp_path / "data", *options)
@@ -432,7 +432,7 @@ def test_a_feature_of_another_type_is_named_with_what_was_found(data):
 
 
 def test_what_is_not_there_is_said(tmp_path, folder):
-    with pytest.raises(hr.errors.NotFoundError, match="there is no data set at"):
+    with pytest.raises(hr.errors.NotFoundError, match="there is no dataset at"):
         hr.open(tmp_path / "nothing")
     with pytest.raises(hr.errors.InvalidArgumentError, match="file, memory, s3"):
         hr.open("gopher://bucket/data")
@@ -486,7 +486,7 @@ def test_parts_of_a_data_set_are_its_records(data, shuffle):
 
 def test_a_part_has_a_state_of_its_own_and_has_to_lie_in_the_data(data):
     state = data.part(0, 700).loader(batch_size=64, columns=["number"]).state()
-    with pytest.raises(hr.errors.FailedPreconditionError, match="data set or range"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="dataset or range"):
         data.part(0, 701).loader(batch_size=64, columns=["number"], state=state)
     for begin, end in ((0, RECORDS + 1), (RECORDS, None), (10, 10), (RECORDS + 1, None)):
         with pytest.raises(hr.errors.InvalidArgumentError, match="records 0 to 1000"):
@@ -510,7 +510,7 @@ def test_a_part_is_of_the_data_set_as_it_was_opened(tmp_path):
     ]
     assert numbers == [list(range(40)), list(range(40, 50)), list(range(15, 30))]
     for begin, end in ((-51, None), (0, -51), (0, 51)):
-        with pytest.raises(hr.errors.InvalidArgumentError, match="the data set has records 0 to 50"):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="the dataset has records 0 to 50"):
             data.part(begin, end)
 
 

@@ -291,7 +291,7 @@ def test_a_mixture_draws_by_its_own_positions(data):
 
 GOOD = file_of(1)
 BAD = {
-    "cut": (GOOD[:-30], hr.errors.DataLossError, "damaged or cut"),
+    "cut": (GOOD[:-30], hr.errors.DataLossError, "damaged or truncated"),
     "damaged": (GOOD[:300] + bytes(200) + GOOD[500:], hr.errors.DataLossError, "damaged"),
     "empty": (b"", hr.errors.DataLossError, "zero|no bytes|empty"),
     "lying": (
@@ -299,7 +299,7 @@ BAD = {
         hr.errors.ResourceExhaustedError,
         "65280 × 65280 pixels; the limit is 100000000",
     ),
-    "a text": (b"no image at all", hr.errors.InvalidArgumentError, "it is no image"),
+    "a text": (b"no image at all", hr.errors.InvalidArgumentError, "it is not an image"),
     "a GIF": (encoded(photo(1), "GIF"), hr.errors.UnimplementedError, "GIF"),
 }
 

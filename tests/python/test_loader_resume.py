@@ -417,7 +417,7 @@ def test_a_checkpoint_of_something_else_is_refused(data, uninterrupted, tmp_path
     loader = hr.open(tfrecords.write_numbered(tmp_path / "other", 100)).loader(
         batch_size=20, seed=5, columns={"vector": hr.float32[3], "number": hr.int64}
     )
-    with pytest.raises(hr.errors.FailedPreconditionError, match="another data set"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="another dataset"):
         build().fit(
             loader.as_tf_dataset("vector", "number").map(scaled),
             callbacks=[hr.keras.Resume(uninterrupted.url, loader)],

@@ -228,7 +228,7 @@ def test_a_tar_in_gzip_is_refused_with_advice(folder, tmp_path, headrace):
     path = tmp_path / "a.tgz"
     with tarfile.open(path, "w:gz") as tar:
         tar.add(folder / "train-000000.tar", "x.jpg")
-    with pytest.raises(hr.errors.InvalidArgumentError, match=r"a\.tgz is a tar in gzip.*gunzip"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match=r"a\.tgz is a gzip-compressed tar.*gunzip"):
         hr.open(path)
     assert "gunzip" in headrace("inspect", path, check=False).stderr
 

@@ -1,4 +1,4 @@
-"""prepare: tables, images and records of every kind become data sets that TensorFlow reads."""
+"""prepare: tables, images and records of every kind become datasets that TensorFlow reads."""
 
 import csv
 import gzip

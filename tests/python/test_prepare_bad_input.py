@@ -323,8 +323,8 @@ def test_what_is_no_sound_image_is_named_with_what_it_is(rejects, image_table, m
     png_bytes, jpeg = noise()
     frames = [PIL.Image.new("P", (8, 8), n) for n in (0, 1)]
     bad = {
-        "cut.png": (png_bytes[: len(png_bytes) // 2], "damaged image", "the PNG is damaged or cut"),
-        "cut.jpg": (jpeg[: len(jpeg) // 2], "damaged image", "the JPEG is damaged or cut"),
+        "cut.png": (png_bytes[: len(png_bytes) // 2], "damaged image", "the PNG is damaged or truncated"),
+        "cut.jpg": (jpeg[: len(jpeg) // 2], "damaged image", "the JPEG is damaged or truncated"),
         "flipped.png": (png_bytes[:300] + b"\0\1\2" + png_bytes[303:], "damaged image", "the PNG is damaged"),
         "zero.png": (b"", "damaged image", "an image of zero bytes"),
         "lie.jpg": (lying_jpeg(jpeg), "image with too many pixels", "65535 × 65535"),
@@ -470,7 +470,7 @@ def test_a_tar_that_is_cut_within_a_member_is_named(fails, tmp_path, mode):
                 tar.addfile(entry, io.BytesIO(data))
     packed = out.getvalue()
     tar = written(tmp_path / f"samples.tar{mode[1:].replace(':', '.')}", packed[: len(packed) * 2 // 3])
-    words = ["damaged or cut", "after entry sample", "fetch the archive again"]
+    words = ["damaged or truncated", "after entry sample", "fetch the archive again"]
     fails(tar, "--layout", "webdataset", "--max-rejects", "100%", words=words)
 
 

@@ -1,4 +1,4 @@
-"""prepare --append and --retry-failed: the next version of a data set, of what is new or was rejected."""
+"""prepare --append and --retry-failed: the next version of a dataset, of what is new or was rejected."""
 
 import collections
 import gzip
@@ -274,17 +274,17 @@ def execute_without_records(headrace, data: pathlib.Path, tmp_path: pathlib.Path
     publishes."""
     aside = tmp_path / "aside"
     aside.mkdir()
-    records = [*data.glob("inputs-*"), *data.glob("report-*")]
+    records = [*data.glob("_headrace/inputs/*"), *data.glob("_headrace/report/*")]
     assert records
     for path in records:
-        path.rename(aside / path.name)
+        path.rename(aside / f"{path.parent.name}-{path.name}")
     for left in ("unread", "undone"):
         tasks = json.loads(headrace("execute", data, "--list", "--json").stdout)[left]
         assert tasks
         for task in tasks:
             headrace("execute", data, "--task", task)
     for path in records:
-        (aside / path.name).rename(path)
+        (aside / f"{path.parent.name}-{path.name}").rename(path)
     aside.rmdir()
     return json.loads(headrace("publish", data, "--json").stdout)
 
@@ -329,5 +329,5 @@ def test_killed_while_appending(headrace, build, run, tmp_path):
     made = run("--append", "--memory", "0")
     assert made["counts"]["written"] == 60 + 28 * 2000 and made["manifest"] == 2
     assert len(rows(tmp_path / "data", "train")) == 60 + 28 * 2000
-    lines = [gzip.decompress(part.read_bytes()) for part in (tmp_path / "data").glob("inputs-*")]
+    lines = [gzip.decompress(part.read_bytes()) for part in (tmp_path / "data").glob("_headrace/inputs/*")]
     assert sum(part.count(b"\n") for part in lines) == 29

@@ -1,4 +1,4 @@
-"""headrace.prepare: rows of Python, in whatever they come, become data sets that TensorFlow reads."""
+"""headrace.prepare: rows of Python, in whatever they come, become datasets that TensorFlow reads."""
 
 import datetime
 import decimal
@@ -69,7 +69,7 @@ def shards(tmp_path_factory, monkeypatch, build):
 
 @pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.slow)])
 def to(request, file_url) -> str:
-    """Where a data set may be prepared."""
+    """Where a dataset may be prepared."""
     return f"{request.getfixturevalue('s3_url') if request.param == 's3' else file_url}/data"
 
 

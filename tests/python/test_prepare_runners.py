@@ -48,7 +48,7 @@ def expected(headrace, tables, tmp_path_factory) -> dict[str, str]:
     headrace("prepare", tables, folder, *OPTIONS, "--runner", "local:1")
     out = digests(folder)
     assert sum(name.endswith(".tfrecord.gz") for name in out) > 20
-    assert sum(name.startswith("report-") for name in out) > 20
+    assert sum(name.startswith("_headrace/report/") for name in out) > 20
     return out
 
 

@@ -44,3 +44,10 @@ def test_half_written_results_count_as_a_failure(root, tmp_path):
 
 def test_no_test_at_all_is_not_success(root, tmp_path):
     assert totals(root, tmp_path) == (1, ["0 passed, 0 failed"])
+
+
+def test_cases_of_five_seconds_and_more_are_listed_slowest_first(root, tmp_path):
+    times = {"a": 4.9, "b": 5.2, "c": 61.4}
+    cases = "".join(f'<testcase classname="t" name="{name}" time="{s}"/>' for name, s in times.items())
+    (tmp_path / "pytest.xml").write_text(f"<testsuite>{cases}</testsuite>")
+    assert totals(root, tmp_path) == (0, ["61 s  pytest: t.c", "5 s  pytest: t.b", "3 passed, 0 failed"])

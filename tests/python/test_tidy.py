@@ -72,7 +72,10 @@ BAD = {
         "header",
         {"headrace/net/a.h": "#pragma once\n#include <zlib.h>\n"},
     ),
-    "a test library in a header": ("header", {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"}),
+    "a test library in a header": (
+        "header",
+        {"headrace/net/a.h": "#pragma once\n#include <gtest/gtest.h>\n"},
+    ),
     "a header without a guard": ("header", {"headrace/base/a.h": "int x;\n"}),
     "two types of one name": (
         "name",

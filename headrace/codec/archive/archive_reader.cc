@@ -22,7 +22,7 @@ class LibarchiveReader final : public ArchiveReader {
 
   Status open() {
     if (input_.object().size_bytes == 0)
-      return Error{Code::kInvalidArgument, concat(name_, " is empty: no archive")};
+      return Error{Code::kInvalidArgument, concat(name_, " is empty, so it is not an archive")};
     HEADRACE_CHECK(input_.open());
     archive_read_support_filter_bzip2(archive_);
     archive_read_support_filter_xz(archive_);
@@ -38,7 +38,7 @@ class LibarchiveReader final : public ArchiveReader {
       archive_read_set_skip_callback(archive_, &LibarchiveReader::skip_callback);
     }
     if (archive_read_open1(archive_) != ARCHIVE_OK)
-      return failure(Code::kInvalidArgument, "it is no tar or zip archive, or damaged at its start");
+      return failure(Code::kInvalidArgument, "it is not a tar or zip archive, or its start is damaged");
     return {};
   }
 
@@ -51,8 +51,8 @@ class LibarchiveReader final : public ArchiveReader {
     if (code == ARCHIVE_FATAL || code == ARCHIVE_RETRY) {
       const bool at_start = last_path_.empty();
       return failure(at_start ? Code::kInvalidArgument : Code::kDataLoss,
-                     at_start ? "it is no tar or zip archive, or damaged at its start"
-                              : "the archive is damaged or cut");
+                     at_start ? "it is not a tar or zip archive, or its start is damaged"
+                              : "the archive is damaged or truncated");
     }
     ArchiveEntry entry;
     const char* path = archive_entry_pathname(current_);
@@ -75,7 +75,7 @@ class LibarchiveReader final : public ArchiveReader {
       const int code = archive_read_data_block(archive_, &block, &size, &offset);
       if (code == ARCHIVE_EOF) return true;
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
-        return failure(Code::kDataLoss, "the archive is damaged or cut");
+        return failure(Code::kDataLoss, "the archive is damaged or truncated");
       // Blocks come in order; a gap is a hole of a sparse file.
       const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
       if (end > limit_bytes) return false;
@@ -109,8 +109,8 @@ class LibarchiveReader final : public ArchiveReader {
   // Damage is the archive's; any other failure is the store's, which says itself what it was doing.
   Error describe(const Error& error) const {
     if (error.code != Code::kDataLoss) return error;
-    return {error.code, concat("reading ", name_, ": the archive is damaged or cut (", error.message, after(),
-                               "); fetch the archive again and compare its checksum")};
+    return {error.code, concat("reading ", name_, ": the archive is damaged or truncated (", error.message,
+                               after(), "); fetch the archive again and compare its checksum")};
   }
 
   // libarchive takes the end of input for the end of a tar; its two closing zero blocks tell a cut one.
@@ -123,7 +123,7 @@ class LibarchiveReader final : public ArchiveReader {
     if (has_end_mark) return {};
     return Error{Code::kDataLoss,
                  concat("reading ", name_, ": the archive has no end mark after entry ",
-                        replace_invalid_utf8(last_path_).text, ": it was cut; fetch it again")};
+                        replace_invalid_utf8(last_path_).text, ": it was truncated; fetch it again")};
   }
 
   static la_ssize_t read_callback(archive* handle, void* self, const void** block) {

@@ -60,7 +60,7 @@ Result<ImageFormat> recognize(BytesView encoded) {
                    concat("it is ", other.name, ", which is not read here; convert it to PNG or JPEG")};
     }
   }
-  return Error{Code::kInvalidArgument, "it is no image: neither JPEG nor PNG"};
+  return Error{Code::kInvalidArgument, "it is not an image: neither JPEG nor PNG"};
 }
 
 // ---- JPEG --------------------------------------------------------------------------------------------
@@ -222,9 +222,9 @@ Status check_declared_size(const ImageHeader& header, std::uint64_t encoded_byte
   const std::uint64_t least_bytes =
       header.format == ImageFormat::kJpeg ? pixels / 2048 : (pixels / 8 * header.bits + height) / 1032;
   if (encoded_bytes >= least_bytes) return {};
-  return Error{Code::kDataLoss,
-               concat("the ", image_format_name(header.format), " declares ", width, " × ", height,
-                      " pixels, which its ", encoded_bytes, " bytes cannot hold: it is damaged or cut")};
+  return Error{Code::kDataLoss, concat("the ", image_format_name(header.format), " declares ", width, " × ",
+                                       height, " pixels, which its ", encoded_bytes,
+                                       " bytes cannot hold: it is damaged or truncated")};
 }
 
 }  // namespace headrace

@@ -14,21 +14,21 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr ImageSize kSize = {20, 10};
+constexpr ImageSize kHeaderSize = {20, 10};
 
 Bytes small_jpeg(std::uint32_t channels = 3) {
   Bytes out;
-  EXPECT_TRUE(encode_jpeg(smooth_image(kSize, channels).view(), {}, out));
+  EXPECT_TRUE(encode_jpeg(smooth_image(kHeaderSize, channels).view(), {}, out));
   return out;
 }
 
 Bytes small_png(std::uint32_t channels) {
   Bytes out;
-  EXPECT_TRUE(encode_png(smooth_image(kSize, channels).view(), 6, out));
+  EXPECT_TRUE(encode_png(smooth_image(kHeaderSize, channels).view(), 6, out));
   return out;
 }
 
-Error error_of(BytesView encoded) {
+Error header_error(BytesView encoded) {
   const auto header = read_image_header(encoded);
   if (header) return {Code::kUnknown, "no error"};
   return header.error();
@@ -39,7 +39,7 @@ TEST(ImageHeader, SaysSizeAndChannels) {
     const auto header = read_image_header(small_jpeg(channels));
     ASSERT_TRUE(header) << header.error().message;
     EXPECT_EQ(header->format, ImageFormat::kJpeg);
-    EXPECT_EQ(header->size, kSize);
+    EXPECT_EQ(header->size, kHeaderSize);
     EXPECT_EQ(header->channels, channels);
     EXPECT_EQ(header->orientation, 1U);
   }
@@ -47,19 +47,19 @@ TEST(ImageHeader, SaysSizeAndChannels) {
     const auto header = read_image_header(small_png(channels));
     ASSERT_TRUE(header) << header.error().message;
     EXPECT_EQ(header->format, ImageFormat::kPng);
-    EXPECT_EQ(header->size, kSize);
+    EXPECT_EQ(header->size, kHeaderSize);
     EXPECT_EQ(header->channels, channels);
     EXPECT_EQ(header->bits, 8U);
   }
 }
 
 TEST(ImageHeader, SaysWhatTakesMoreMemoryToDecode) {
-  const Image picture = smooth_image(kSize, 3);
+  const Image picture = smooth_image(kHeaderSize, 3);
   EXPECT_FALSE(read_image_header(make_jpeg(picture.view(), {}))->has_several_scans);
   for (const JpegScans scans : {JpegScans::kOneForEachComponent, JpegScans::kProgressive})
     EXPECT_TRUE(read_image_header(make_jpeg(picture.view(), {.scans = scans}))->has_several_scans);
   const auto cmyk =
-      read_image_header(make_jpeg(smooth_image(kSize, 4).view(), {.colors = JpegColors::kCmyk}));
+      read_image_header(make_jpeg(smooth_image(kHeaderSize, 4).view(), {.colors = JpegColors::kCmyk}));
   EXPECT_TRUE(cmyk->is_cmyk);
   EXPECT_FALSE(cmyk->has_several_scans);
   EXPECT_FALSE(read_image_header(small_jpeg(1))->has_several_scans);
@@ -102,7 +102,7 @@ TEST(ImageHeader, EveryBeginningThatIsTooShortIsAnError) {
     for (std::size_t size = 0; size <= whole.size(); ++size) {
       const auto header = read_image_header(BytesView(whole).first(size));
       if (header) {
-        EXPECT_EQ(header->size, kSize);
+        EXPECT_EQ(header->size, kHeaderSize);
         is_long_enough = true;
       } else {
         EXPECT_FALSE(is_long_enough) << size;
@@ -122,12 +122,12 @@ TEST(ImageHeader, WhatIsNotReadIsNamed) {
       {std::string("\0\0\0 ftypavif....", 16), "an AVIF"},
       {std::string("\0\0\0 ftypheic....", 16), "a HEIF"}};
   for (const auto& [bytes, name] : others) {
-    const Error error = error_of(as_bytes(bytes));
+    const Error error = header_error(as_bytes(bytes));
     EXPECT_EQ(error.code, Code::kUnimplemented);
     EXPECT_THAT(error.message, HasSubstr(concat(name, ", which is not read here; convert it")));
   }
-  EXPECT_EQ(error_of(as_bytes("a text")).code, Code::kInvalidArgument);
-  EXPECT_EQ(error_of({}).code, Code::kDataLoss);
+  EXPECT_EQ(header_error(as_bytes("a text")).code, Code::kInvalidArgument);
+  EXPECT_EQ(header_error({}).code, Code::kDataLoss);
 }
 
 TEST(ImageHeader, KindsOfJpegThatAreNotReadAreNamed) {
@@ -137,7 +137,7 @@ TEST(ImageHeader, KindsOfJpegThatAreNotReadAreNamed) {
     jpeg[frame + 1] = marker;
     jpeg[frame + 4] = bits;
     jpeg[frame + 9] = components;
-    return error_of(as_bytes(jpeg));
+    return header_error(as_bytes(jpeg));
   };
   EXPECT_THAT(with_frame('\xc3', 8, 3).message, HasSubstr("lossless"));
   EXPECT_THAT(with_frame('\xc9', 8, 3).message, HasSubstr("arithmetic"));
@@ -146,8 +146,8 @@ TEST(ImageHeader, KindsOfJpegThatAreNotReadAreNamed) {
 }
 
 TEST(ImageHeader, NoPixelsAreDamage) {
-  EXPECT_THAT(error_of(make_png({{0, 7}}, "x")).message, HasSubstr("declares no pixels"));
-  EXPECT_EQ(error_of(make_png({{7, 7}, 3, 0}, "x")).code, Code::kDataLoss);
+  EXPECT_THAT(header_error(make_png({{0, 7}}, "x")).message, HasSubstr("declares no pixels"));
+  EXPECT_EQ(header_error(make_png({{7, 7}, 3, 0}, "x")).code, Code::kDataLoss);
 }
 
 TEST(ImageHeader, ADeclaredSizeIsComparedWithTheLimitAndTheFile) {

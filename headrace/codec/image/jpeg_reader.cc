@@ -129,7 +129,7 @@ Error describe(int code, const char* message) {
   if (code == JERR_OUT_OF_MEMORY) return {Code::kResourceExhausted, "no memory to decode a JPEG"};
   if (code == JERR_SOF_UNSUPPORTED || code == JERR_NOT_COMPILED || code == JERR_CONVERSION_NOTIMPL)
     return {Code::kUnimplemented, concat("a JPEG of a kind that is not read here: ", message)};
-  return {Code::kDataLoss, concat("the JPEG is damaged or cut: ", message)};
+  return {Code::kDataLoss, concat("the JPEG is damaged or truncated: ", message)};
 }
 
 }  // namespace

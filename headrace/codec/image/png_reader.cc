@@ -73,7 +73,7 @@ bool read_rows(PngReading& reading, MutablePixelsView out) {
 Error describe(const PngReading& reading) {
   if (reading.png == nullptr || reading.info == nullptr)
     return {Code::kResourceExhausted, "no memory to decode a PNG"};
-  return {Code::kDataLoss, concat("the PNG is damaged or cut: ", std::string_view(reading.message))};
+  return {Code::kDataLoss, concat("the PNG is damaged or truncated: ", std::string_view(reading.message))};
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without
   }
   const auto refuse = [&](std::string_view why) {
     return Error{Code::kInvalidArgument,
-                 concat("\"", text, "\" is no endpoint (http://host:port or https://host): ", why)};
+                 concat("\"", text, "\" is not an endpoint (http://host:port or https://host): ", why)};
   };
   std::string_view rest = text;
   if (const std::size_t colon = text.find("://"); colon != std::string_view::npos) {
@@ -101,13 +101,13 @@ Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without
   const std::string_view allowed =
       is_address ? "0123456789abcdef:." : "0123456789abcdefghijklmnopqrstuvwxyz-._";
   if (endpoint.host.find_first_not_of(allowed) != std::string::npos) {
-    return refuse(is_address ? "between the brackets stands no IPv6 address"
+    return refuse(is_address ? "there is no IPv6 address between the brackets"
                              : "the host has other characters than letters, digits, '-', '.' and '_'");
   }
   endpoint.port = endpoint.tls ? 443 : 80;
   if (!port.empty()) {
     const auto number = port[0] == ':' ? parse_number<std::uint16_t>(port.substr(1)) : std::nullopt;
-    if (!number || *number == 0) return refuse("after the host stands no port from 1 to 65535");
+    if (!number || *number == 0) return refuse("the host is not followed by a port from 1 to 65535");
     endpoint.port = *number;
   }
   return endpoint;

@@ -165,12 +165,12 @@ Status HttpResponseParser::take_header_line(const std::string& line) {
   if (name == "content-length") {
     const bool digits = value.find_first_not_of("0123456789") == std::string_view::npos;
     const auto length = digits ? parse_number<std::uint64_t>(value) : std::nullopt;
-    if (!length || *length > (std::uint64_t{1} << 62)) return malformed("Content-Length is no length");
+    if (!length || *length > (std::uint64_t{1} << 62)) return malformed("Content-Length is not a number");
     if (content_length_) return malformed("Content-Length is given twice");
     content_length_ = length;
   } else if (name == "transfer-encoding") {
     if (chunked_ || to_lower(value) != "chunked" || is_version_1_0_) {
-      return malformed("Transfer-Encoding is something else than \"chunked\"");
+      return malformed("Transfer-Encoding is not \"chunked\"");
     }
     chunked_ = true;
   }
@@ -218,7 +218,7 @@ Status HttpResponseParser::take_chunk_size(const std::string& line) {
     section_bytes_ = 0;
     return {};
   }
-  return malformed("something else than an extension follows the size of a chunk");
+  return malformed("the size of a chunk is followed by something other than an extension");
 }
 
 Status HttpResponseParser::at_end_of_input() {

@@ -24,8 +24,9 @@ std::optional<Variable> find(const Environment& environment, std::string_view up
 }
 
 Error refuse(const Variable& variable, std::string_view why) {
-  return {Code::kInvalidArgument,
-          concat(variable.name, " is no proxy (http://host:port or http://name:password@host:port): ", why)};
+  return {
+      Code::kInvalidArgument,
+      concat(variable.name, " is not a proxy (http://host:port or http://name:password@host:port): ", why)};
 }
 
 Result<std::optional<HttpProxy>> proxy_from(const Environment& environment, std::string_view name) {

@@ -113,7 +113,7 @@ TEST(HttpProxies, WhoWantsAPasswordSaysSo) {
     const auto refused = client.perform({.endpoint = endpoint_of(store)});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kUnauthenticated);
-    EXPECT_THAT(refused.error().message, HasSubstr("wants a name and a password"));
+    EXPECT_THAT(refused.error().message, HasSubstr("requires a name and a password"));
   }
 }
 

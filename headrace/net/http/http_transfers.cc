@@ -138,7 +138,7 @@ class HttpTransfers::Loop {
         leave_queue();
         checked = Error{Code::kDeadlineExceeded,
                         concat("all ", connections_.governor(request.endpoint).counters().limit,
-                               " requests that the server gets at once were busy for ",
+                               " concurrent requests to the server were busy for ",
                                request.stall_timeout.count(), " ms")};
       }
       const Waiting begun = std::move(waiting_.front());

@@ -68,7 +68,7 @@ std::unique_ptr<Tunnel> open_http_tunnel(FileDescriptor socket, const HttpProxy&
 Error refused_by_proxy(const HttpProxy& proxy, int status) {
   const std::string who = concat("the proxy ", proxy.endpoint.text(), " (", proxy.source, ")");
   if (status == 407) {
-    return {Code::kUnauthenticated, concat(who, " wants a name and a password: ", proxy.source,
+    return {Code::kUnauthenticated, concat(who, " requires a name and a password: ", proxy.source,
                                            "=http://NAME:PASSWORD@host:port, percent-encoded")};
   }
   return {Code::kUnavailable, concat(who, " answered with status ", status)};

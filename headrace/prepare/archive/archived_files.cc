@@ -58,7 +58,7 @@ class PlainTarReader final : public ArchivedFiles::Reader {
     if (!entry) return failure(entry.error());
     if (!*entry) {
       HEADRACE_TRY(const bool is_whole, walker_.ends_in_zeros());
-      if (!is_whole) return failure({Code::kDataLoss, "the tar has no end mark: it was cut"});
+      if (!is_whole) return failure({Code::kDataLoss, "the tar has no end mark: it was truncated"});
       return std::optional<ArchivedFile>();
     }
     current_ = *std::move(*entry);
@@ -91,7 +91,7 @@ class PlainTarReader final : public ArchivedFiles::Reader {
     if (error.code != Code::kDataLoss) return error;
     const std::string after =
         current_.path.empty() ? "" : concat(", after entry ", replace_invalid_utf8(current_.path).text);
-    return {error.code, concat("reading ", location_.describe(), ": the archive is damaged or cut (",
+    return {error.code, concat("reading ", location_.describe(), ": the archive is damaged or truncated (",
                                error.message, after, "); fetch the archive again and compare its checksum")};
   }
 

@@ -98,7 +98,7 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
 
 Error damaged_receipt(std::size_t slice, std::string_view what) {
   return {Code::kDataLoss, concat("the receipt of slice ", slice, " is not what was written: ", what,
-                                  "; start anew with --overwrite")};
+                                  "; start over with --overwrite")};
 }
 
 bool may_repeat_ids(const Schema& schema) {

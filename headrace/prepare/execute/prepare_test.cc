@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <set>
 #include <string>
@@ -71,11 +73,11 @@ class WatchedStore final : public ForwardingStore {
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
-    names.emplace(key.substr(key.rfind('/') + 1));
+    keys.emplace(key);
     return inner().read_into(key, target, options);
   }
 
-  std::set<std::string> names;
+  std::set<std::string> keys;
 };
 
 class Prepare : public testing::Test {
@@ -219,7 +221,11 @@ TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
   const std::vector<std::string> others = {"faiss.index", "report-final.pdf", "mine.tfrecord",
                                            "_headrace/runs/1/start"};
   for (const std::string& name : others) put("data/" + name, "not of this stage");
-  put("data/train-0123abcd-00000-of-00001.tfrecord.index", "of an older plan");
+  for (const char* name : {"train-0123abcd-00000-of-00001.tfrecord", "report-0123abcd-train-00000.jsonl.gz",
+                           "train-0123abcd-00000-of-00001.tfrecord.index",
+                           "_headrace/index/train-0123abcd-00000-of-00001.tfrecord.index",
+                           "_headrace/report/0123abcd-train-00000.jsonl.gz"})
+    put(concat("data/", name), "of an older plan");
   wish.seed = 45;
   options.overwrite = true;
   const auto result = run("data", options);
@@ -356,13 +362,15 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
     ASSERT_TRUE(done) << done.error().message;
-    std::erase_if(watched->names, [](const std::string& name) {
-      return !name.starts_with("past-") && !name.starts_with("inputs-") && !name.starts_with("report-");
+    std::erase_if(watched->keys, [](const std::string& key) {
+      return std::ranges::none_of(std::array{"/past-", "/inputs", "/report"},
+                                  [&](const char* part) { return key.find(part) != std::string::npos; });
     });
     if (task < slices)
-      EXPECT_THAT(watched->names, ElementsAre(concat("past-0000", task)));
+      EXPECT_THAT(watched->keys,
+                  ElementsAre(work_folder(at("data"), digest).at(concat("past-0000", task)).key));
     else
-      EXPECT_THAT(watched->names, IsEmpty());
+      EXPECT_THAT(watched->keys, IsEmpty());
   }
   RunStore runs(work_folder(at("data"), digest), 0);
   const auto shared = read_shared_plan(at("data"));

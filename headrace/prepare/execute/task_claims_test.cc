@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "headrace/store/registry.h"
+
 namespace headrace {
 namespace {
 

@@ -56,7 +56,7 @@ Status RowBatch::add(const OrderedRow& row, std::uint32_t slice) {
   if (row.cells.size() != places_.column_count) {
     return Error{Code::kDataLoss,
                  concat("the sorted row ", row.id, " has ", row.cells.size(), " cells, and the schema ",
-                        places_.column_count, " columns; start anew with --overwrite")};
+                        places_.column_count, " columns; start over with --overwrite")};
   }
   const std::size_t count = places_.column_count + places_.uri_columns.size();
   auto* const cells = static_cast<Cell*>(memory_.allocate(count * sizeof(Cell), alignof(Cell)));

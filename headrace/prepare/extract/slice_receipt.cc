@@ -61,7 +61,7 @@ Result<SliceReceipt> parse_slice_receipt(std::string_view text) {
     return receipt;
   } catch (const std::exception& exception) {
     return Error{Code::kDataLoss, concat("the receipt of a slice is damaged (", exception.what(),
-                                         "); start anew with --overwrite")};
+                                         "); start over with --overwrite")};
   }
 }
 

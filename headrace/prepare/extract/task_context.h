@@ -32,7 +32,6 @@ struct TaskContext {
   /// Of a trial, which takes the first rows of each slice: how many.
   std::optional<std::uint64_t> trial_rows{};
 
-  std::string short_digest() const { return plan_digest.substr(0, 8); }
   Location work_folder() const { return headrace::work_folder(output, plan_digest); }
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kStage = "prepare 4";
+constexpr std::string_view kStage = "prepare 5";
 constexpr std::string_view kEncoderKey = "encoder ";
 
 std::string_view duplicates_name(Duplicates duplicates) {
@@ -94,7 +94,7 @@ Configuration plan_configuration(const PreparePlan& plan) {
 namespace {
 
 Error damaged_plan(std::string_view what) {
-  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start anew with --overwrite")};
+  return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start over with --overwrite")};
 }
 
 // But for what it continues.
@@ -208,7 +208,7 @@ Result<std::vector<Slice>> parse_slices(std::string_view text) {
     return slices;
   } catch (const std::exception& exception) {
     return Error{Code::kDataLoss, concat("the plan's slices are damaged (", exception.what(),
-                                         "); start anew with --overwrite")};
+                                         "); start over with --overwrite")};
   }
 }
 

@@ -67,10 +67,10 @@ Status find_schema(const PlanRequest& request, const PlanningContext& context, P
 // What the function gives is UTF-8, whatever the input is.
 Status check_encoding(const Schema& schema) {
   if (text_encoding_from_name(schema.encoding) == TextEncoding::kUtf8) return {};
-  return Error{Code::kInvalidArgument,
-               concat("a schema with the encoding ", schema.encoding,
-                      " does not go with --map, whose function is given what is not UTF-8 as bytes, and "
-                      "decodes it")};
+  return Error{
+      Code::kInvalidArgument,
+      concat("a schema with the encoding ", schema.encoding,
+             " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
 }
 
 Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,

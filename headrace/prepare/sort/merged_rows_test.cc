@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kMost = ~std::uint64_t{0};
+constexpr std::uint64_t kLastOrder = ~std::uint64_t{0};
 
 // Rows cut into runs, each made at random.
 struct Cut {
@@ -53,7 +53,7 @@ Cut cut_at_random(std::vector<OwnedRow> rows, std::size_t run_count, std::mt1993
   return cut;
 }
 
-std::vector<OwnedRow> within(const std::vector<OwnedRow>& rows, OrderRange range) {
+std::vector<OwnedRow> cut_to(const std::vector<OwnedRow>& rows, OrderRange range) {
   std::vector<OwnedRow> out;
   for (const OwnedRow& row : rows) {
     if (row.order >= range.first && row.order <= range.last) out.push_back(row);
@@ -65,7 +65,7 @@ void expect_merged(const Cut& cut, const MergeOptions& options) {
   MergedRows rows(cut.runs, "train", options);
   const Result<std::vector<OwnedRow>> merged = take_all(rows);
   ASSERT_TRUE(merged) << merged.error().message;
-  ASSERT_EQ(*merged, within(cut.rows, options.range));
+  ASSERT_EQ(*merged, cut_to(cut.rows, options.range));
   const auto after = rows.next();
   EXPECT_TRUE(after && !*after);
 }
@@ -88,7 +88,7 @@ TEST(MergedRows, OfRowsCutAnyhowAreAllOfThemInOrder) {
     if (cut.rows.empty()) continue;
     const std::uint64_t order = cut.rows[below(random, cut.rows.size())].order;
     expect_merged(cut, {.range = {order, order}, .hold_bytes = 1});
-    expect_merged(cut, {.range = {order, kMost}, .hold_bytes = 1000});
+    expect_merged(cut, {.range = {order, kLastOrder}, .hold_bytes = 1000});
     expect_merged(cut, {.range = {0, order}, .hold_bytes = 1000});
   }
 }
@@ -153,7 +153,7 @@ TEST(MergedRows, OfNoRunsOfAnotherSplitOrOfAnEmptyRangeAreNone) {
   expect_none(MergedRows({}, "train"));
   expect_none(MergedRows(runs, "test"));
   expect_none(MergedRows(runs, "train", {.range = {6, 4}}));
-  expect_none(MergedRows(runs, "train", {.range = {6, kMost}}));
+  expect_none(MergedRows(runs, "train", {.range = {6, kLastOrder}}));
 }
 
 TEST(MergedRows, HoldNearTheLimitAndReadEachByteOnceWithOneReadForEachStore) {

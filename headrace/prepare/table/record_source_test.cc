@@ -19,12 +19,14 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-std::vector<std::string> read(const FilesInMemory& input, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
+std::vector<std::string> read_records(const FilesInMemory& input,
+                                      std::uint64_t cell_limit_bytes = kCellLimitBytes) {
   return all_rows(*open_records(input.files, cell_limit_bytes));
 }
 
-std::vector<std::string> read(std::string_view content, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
-  return read(FilesInMemory().add("a", content), cell_limit_bytes);
+std::vector<std::string> read_records(std::string_view content,
+                                      std::uint64_t cell_limit_bytes = kCellLimitBytes) {
+  return read_records(FilesInMemory().add("a", content), cell_limit_bytes);
 }
 
 std::string framed(BytesView record) {
@@ -82,11 +84,13 @@ std::string zlib_wrapped(const std::string& content) {
 
 TEST(RecordSource, StagedRowsAreCountedOverAllParts) {
   const std::string part = "rows-000000000100-0123456789abcdef0123456789abcdef.tfrecord";
-  EXPECT_THAT(read(FilesInMemory().add(part, example(1) + example(2))),
+  EXPECT_THAT(read_records(FilesInMemory().add(part, example(1) + example(2))),
               ElementsAre("0:1 rows@101 n=i[1]", "0:2 rows@102 n=i[2]"));
-  EXPECT_THAT(read(FilesInMemory().add("stored-" + part, example(1))), ElementsAre("0:1 rows@101 n=i[1]"));
+  EXPECT_THAT(read_records(FilesInMemory().add("stored-" + part, example(1))),
+              ElementsAre("0:1 rows@101 n=i[1]"));
   for (const std::string& name : {std::string("rows-1.tfrecord"), "a/" + part, part + ".gz"})
-    EXPECT_THAT(read(FilesInMemory().add(name, example(1))), ElementsAre("0:1 " + name + "@1 n=i[1]"));
+    EXPECT_THAT(read_records(FilesInMemory().add(name, example(1))),
+                ElementsAre("0:1 " + name + "@1 n=i[1]"));
 }
 
 TEST(RecordSource, EachKindOfFeatureHasItsKindOfCell) {
@@ -103,13 +107,14 @@ TEST(RecordSource, EachKindOfFeatureHasItsKindOfCell) {
   builder.add_bytes_list("several", several);
   Bytes record;
   builder.append_to(record);
-  EXPECT_THAT(read(framed(record)),
+  EXPECT_THAT(read_records(framed(record)),
               ElementsAre("0:1 a@1 b='text' empty='' f=f[1.5 -2] g=f[] i=i[-1 1099511627776] none=b[] "
                           "several=b['x' '' 'yz']"));
 }
 
 TEST(RecordSource, AFeatureOfNoKindIsMissingAndAnEmptyRecordARowWithoutCells) {
-  EXPECT_THAT(read(framed(example_of({{"a", {}}})) + framed({})), ElementsAre("0:1 a@1 a=-", "0:2 a@2"));
+  EXPECT_THAT(read_records(framed(example_of({{"a", {}}})) + framed({})),
+              ElementsAre("0:1 a@1 a=-", "0:2 a@2"));
 }
 
 TEST(RecordSource, NumbersMayBeUnpackedAndInSeveralRuns) {
@@ -122,7 +127,7 @@ TEST(RecordSource, NumbersMayBeUnpackedAndInSeveralRuns) {
   Bytes int64s;
   WireWriter(int64s).varint(1, 7);
   WireWriter(int64s).varint(1, 8);
-  EXPECT_THAT(read(framed(example_of({{"f", feature_of(2, floats)}, {"i", feature_of(3, int64s)}}))),
+  EXPECT_THAT(read_records(framed(example_of({{"f", feature_of(2, floats)}, {"i", feature_of(3, int64s)}}))),
               ElementsAre("0:1 a@1 f=f[1 2 3] i=i[7 8]"));
 }
 
@@ -130,17 +135,18 @@ TEST(RecordSource, OfFeaturesOfOneNameTheLastCounts) {
   Bytes one, two;
   WireWriter(one).varint(1, 1);
   WireWriter(two).varint(1, 2);
-  EXPECT_THAT(read(framed(example_of({{"b", {}}, {"a", feature_of(3, one)}, {"a", feature_of(3, two)}}))),
-              ElementsAre("0:1 a@1 a=i[2] b=-"));
+  EXPECT_THAT(
+      read_records(framed(example_of({{"b", {}}, {"a", feature_of(3, one)}, {"a", feature_of(3, two)}}))),
+      ElementsAre("0:1 a@1 a=i[2] b=-"));
 }
 
 TEST(RecordSource, FilesFollowOneAnotherInAnyWrapping) {
   EXPECT_THAT(
-      read(FilesInMemory()
-               .add("a", example(1) + example(2))
-               .add("none", "")
-               .add("b", gzipped(example(3)) + gzipped(example(4)))
-               .add("c", zlib_wrapped(example(5)))),
+      read_records(FilesInMemory()
+                       .add("a", example(1) + example(2))
+                       .add("none", "")
+                       .add("b", gzipped(example(3)) + gzipped(example(4)))
+                       .add("c", zlib_wrapped(example(5)))),
       ElementsAre("0:1 a@1 n=i[1]", "0:2 a@2 n=i[2]", "2:1 b@1 n=i[3]", "2:2 b@2 n=i[4]", "3:1 c@1 n=i[5]"));
 }
 
@@ -152,7 +158,7 @@ TEST(RecordSource, ARecordWhoseLengthLooksLikeGzipIsPlain) {
   builder.append_to(record);
   Bytes padded = record;
   padded.resize(0x8b1f, std::byte{0});
-  const auto rows = read(framed(padded) + example(1));
+  const auto rows = read_records(framed(padded) + example(1));
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[1], "0:2 a@2 n=i[1]");
 }
@@ -163,8 +169,8 @@ TEST(RecordSource, EachByteStringOfAListTakesFourBytesMoreThanItHas) {
   builder.add_bytes_list("b", values);
   Bytes record;
   builder.append_to(record);
-  EXPECT_THAT(read(framed(record), 100), ElementsAre(StartsWith("0:1 a@1 b=b['x' 'x'")));
-  EXPECT_THAT(read(framed(record), 99),
+  EXPECT_THAT(read_records(framed(record), 100), ElementsAre(StartsWith("0:1 a@1 b=b['x' 'x'")));
+  EXPECT_THAT(read_records(framed(record), 99),
               ElementsAre("0:1 a@1 rejected: cell larger than the limit: record 1: feature \"b\""));
 }
 
@@ -174,12 +180,12 @@ TEST(RecordSource, AListOfByteStringsMayBeInSeveralRuns) {
   WireWriter(second).text(1, "y");
   Bytes feature = feature_of(1, first);
   append(feature, feature_of(1, second));
-  EXPECT_THAT(read(framed(example_of({{"b", feature}}))), ElementsAre("0:1 a@1 b=b['x' 'y']"));
+  EXPECT_THAT(read_records(framed(example_of({{"b", feature}}))), ElementsAre("0:1 a@1 b=b['x' 'y']"));
 }
 
 TEST(RecordSource, WhatIsNoExampleIsRejectedAndTheNextIsRead) {
   const Bytes odd = feature_of(2, feature_of(1, as_bytes("\x01\x02\x03")));  // three bytes of a float
-  EXPECT_THAT(read(framed(as_bytes("no Example")) + framed(example_of({{"f", odd}})) + example(1)),
+  EXPECT_THAT(read_records(framed(as_bytes("no Example")) + framed(example_of({{"f", odd}})) + example(1)),
               ElementsAre("0:1 a@1 rejected: not a tf.Example: record 1: malformed message",
                           "0:2 a@2 rejected: not a tf.Example: record 2: feature \"f\": malformed message",
                           "0:3 a@3 n=i[1]"));
@@ -188,19 +194,19 @@ TEST(RecordSource, WhatIsNoExampleIsRejectedAndTheNextIsRead) {
 TEST(RecordSource, WhatIsTooLargeIsRejectedAndTheNextIsRead) {
   const std::string large = framed(to_bytes(std::string(3'000'000, 'x')));
   EXPECT_THAT(
-      read(example(1) + large + example(2), 100),
+      read_records(example(1) + large + example(2), 100),
       ElementsAre("0:1 a@1 n=i[1]",
                   HasSubstr("0:2 a@2 rejected: record larger than the limit: record 2: 3000000 bytes at"),
                   "0:3 a@3 n=i[2]"));
   // A byte each in the record, eight as cells.
   const Bytes numbers = feature_of(1, to_bytes(std::string(50, '\1')));
-  EXPECT_THAT(read(framed(example_of({{"i", Bytes(feature_of(3, numbers))}})), 400),
+  EXPECT_THAT(read_records(framed(example_of({{"i", Bytes(feature_of(3, numbers))}})), 400),
               ElementsAre(HasSubstr("i=i[1 1")));
-  EXPECT_THAT(read(framed(example_of({{"i", Bytes(feature_of(3, numbers))}})), 399),
+  EXPECT_THAT(read_records(framed(example_of({{"i", Bytes(feature_of(3, numbers))}})), 399),
               ElementsAre("0:1 a@1 rejected: cell larger than the limit: record 1: feature \"i\""));
   std::vector<std::pair<std::string, Bytes>> many;
   for (const std::string name : {"a", "b", "c", "d", "e"}) many.emplace_back(name, feature_of(3, numbers));
-  EXPECT_THAT(read(framed(example_of(many)), 410),
+  EXPECT_THAT(read_records(framed(example_of(many)), 410),
               ElementsAre("0:1 a@1 rejected: row larger than the limit: record 1: feature \"e\""));
 }
 
@@ -211,16 +217,16 @@ TEST(RecordSource, ALengthNearTheLargestNumberEndsTheFile) {
     append_little_endian(file, length);
     append_little_endian(file, masked_crc32c(crc32c(BytesView(file).subspan(begin))));
     append(file, as_bytes(example(2)));
-    EXPECT_THAT(read(as_text(file)),
+    EXPECT_THAT(read_records(as_text(file)),
                 ElementsAre("0:1 a@1 n=i[1]", HasSubstr("record larger than the limit")));
   }
 }
 
 TEST(RecordSource, TooManyFeaturesAreRejected) {
   std::vector<std::pair<std::string, Bytes>> features(kMaxColumns, {"x", {}});
-  EXPECT_THAT(read(framed(example_of(features))), ElementsAre("0:1 a@1 x=-"));
+  EXPECT_THAT(read_records(framed(example_of(features))), ElementsAre("0:1 a@1 x=-"));
   features.push_back({"x", {}});
-  EXPECT_THAT(read(framed(example_of(features))),
+  EXPECT_THAT(read_records(framed(example_of(features))),
               ElementsAre("0:1 a@1 rejected: too many columns: record 1: more than 10000"));
 }
 
@@ -228,7 +234,7 @@ TEST(RecordSource, AfterDamageReadingGoesOnAtTheNextRecord) {
   const std::string one = example(1), whole = one + example(2) + example(3);
   std::string data = whole;
   data[one.size() + kRecordHeaderBytes] ^= 1;
-  EXPECT_THAT(read(data),
+  EXPECT_THAT(read_records(data),
               ElementsAre("0:1 a@1 n=i[1]",
                           AllOf(StartsWith("0:2 a@2 rejected: record data with a wrong checksum: "),
                                 HasSubstr(concat("at offset ", one.size(), "; what lies in the ", one.size(),
@@ -236,16 +242,18 @@ TEST(RecordSource, AfterDamageReadingGoesOnAtTheNextRecord) {
                           "0:3 a@3 n=i[3]"));
   std::string length = whole;
   length[one.size()] ^= 1;
-  EXPECT_THAT(read(length), ElementsAre("0:1 a@1 n=i[1]", HasSubstr("record length with a wrong checksum"),
-                                        "0:3 a@3 n=i[3]"));
+  EXPECT_THAT(
+      read_records(length),
+      ElementsAre("0:1 a@1 n=i[1]", HasSubstr("record length with a wrong checksum"), "0:3 a@3 n=i[3]"));
   const std::string hole = one + whole.substr(one.size() + 5);
-  EXPECT_THAT(read(hole), ElementsAre("0:1 a@1 n=i[1]", HasSubstr("2 a@2 rejected"), "0:3 a@3 n=i[3]"));
+  EXPECT_THAT(read_records(hole),
+              ElementsAre("0:1 a@1 n=i[1]", HasSubstr("2 a@2 rejected"), "0:3 a@3 n=i[3]"));
 }
 
 TEST(RecordSource, DamageMayBeLongerThanAPiece) {
   std::string junk;
   for (std::uint32_t i = 0; i < 1'000'000; ++i) junk += concat(i * 2654435761U, ",");
-  EXPECT_THAT(read(example(1) + junk + example(2)),
+  EXPECT_THAT(read_records(example(1) + junk + example(2)),
               ElementsAre("0:1 a@1 n=i[1]",
                           HasSubstr(concat("what lies in the ", junk.size(), " bytes from there on is lost")),
                           "0:3 a@3 n=i[2]"));
@@ -255,28 +263,28 @@ TEST(RecordSource, AFileThatEndsInsideARecordHasOneRejectedRow) {
   const std::string one = example(1), two = one + example(2);
   for (std::size_t size = one.size() + 1; size < two.size(); ++size) {
     EXPECT_THAT(
-        read(two.substr(0, size)),
+        read_records(two.substr(0, size)),
         ElementsAre("0:1 a@1 n=i[1]", StartsWith("0:2 a@2 rejected: truncated record: record 2: at offset ")))
         << size;
   }
-  EXPECT_THAT(read(FilesInMemory().add("a", two.substr(0, two.size() - 1)).add("b", one)).back(),
+  EXPECT_THAT(read_records(FilesInMemory().add("a", two.substr(0, two.size() - 1)).add("b", one)).back(),
               "1:1 b@1 n=i[1]");
 }
 
 TEST(RecordSource, AnyTextIsRejectedNotRead) {
-  EXPECT_THAT(read("this is no TFRecord file at all"),
+  EXPECT_THAT(read_records("this is no TFRecord file at all"),
               ElementsAre(HasSubstr("record length with a wrong checksum")));
-  EXPECT_THAT(read("short"), ElementsAre(HasSubstr("truncated record")));
+  EXPECT_THAT(read_records("short"), ElementsAre(HasSubstr("truncated record")));
 }
 
 TEST(RecordSource, AFileThatIsCutInItsCompressionOrChangedIsAnError) {
   const std::string whole = gzipped(example(1));
-  EXPECT_THAT(read(whole.substr(0, whole.size() - 1)).back(),
+  EXPECT_THAT(read_records(whole.substr(0, whole.size() - 1)).back(),
               StartsWith("DATA_LOSS reading memory://test/input/a"));
   FilesInMemory input;
   input.add("a", example(1));
   ASSERT_TRUE(write_text(*input.store, "input/a", example(2)));
-  EXPECT_THAT(read(input), ElementsAre(StartsWith("FAILED_PRECONDITION")));
+  EXPECT_THAT(read_records(input), ElementsAre(StartsWith("FAILED_PRECONDITION")));
 }
 
 TEST(RecordSource, RowsAreTheSameHoweverTheBytesAreCut) {

@@ -15,36 +15,38 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-std::vector<std::string> read(const FilesInMemory& input, const TableOptions& options = {}) {
+std::vector<std::string> read_table(const FilesInMemory& input, const TableOptions& options = {}) {
   return all_rows(*open_table(input.files, options));
 }
 
-std::vector<std::string> read(std::string_view content, const TableOptions& options = {}) {
-  return read(FilesInMemory().add("a.csv", content), options);
+std::vector<std::string> read_table(std::string_view content, const TableOptions& options = {}) {
+  return read_table(FilesInMemory().add("a.csv", content), options);
 }
 
 TEST(TableSource, CellsAreNamedByTheHeading) {
-  EXPECT_THAT(read("a, b \n1,x y\n2,\n"), ElementsAre("0:2 a.csv@6 a='1' b='x y'", "0:3 a.csv@12 a='2' b=-"));
-  EXPECT_THAT(read("a\tb\n1\t2,3\n", {.delimiter = '\t'}), ElementsAre("0:2 a.csv@4 a='1' b='2,3'"));
+  EXPECT_THAT(read_table("a, b \n1,x y\n2,\n"),
+              ElementsAre("0:2 a.csv@6 a='1' b='x y'", "0:3 a.csv@12 a='2' b=-"));
+  EXPECT_THAT(read_table("a\tb\n1\t2,3\n", {.delimiter = '\t'}), ElementsAre("0:2 a.csv@4 a='1' b='2,3'"));
 }
 
 TEST(TableSource, ACellWithoutACharacterIsMissingQuotedOrNot) {
-  EXPECT_THAT(read("a,b,c\n,\"\",\" \"\n"), ElementsAre("0:2 a.csv@6 a=- b=- c=' '"));
+  EXPECT_THAT(read_table("a,b,c\n,\"\",\" \"\n"), ElementsAre("0:2 a.csv@6 a=- b=- c=' '"));
 }
 
 TEST(TableSource, CellsAreBytesOfAnyEncoding) {
-  EXPECT_THAT(read(std::string("a\n\xE9\0\n", 5)), ElementsAre(std::string("0:2 a.csv@2 a='\xE9\0'", 18)));
+  EXPECT_THAT(read_table(std::string("a\n\xE9\0\n", 5)),
+              ElementsAre(std::string("0:2 a.csv@2 a='\xE9\0'", 18)));
 }
 
 TEST(TableSource, QuotesAndLineEndsWithinThemAreText) {
-  EXPECT_THAT(read("a,b\r\n\"1\n\"\"2\"\"\",x\r\ny,z\r\n"),
+  EXPECT_THAT(read_table("a,b\r\n\"1\n\"\"2\"\"\",x\r\ny,z\r\n"),
               ElementsAre("0:2 a.csv@5 a='1\n\"2\"' b='x'", "0:3 a.csv@18 a='y' b='z'"));
 }
 
 TEST(TableSource, AByteOrderMarkIsPassedOverButCountsInOffsets) {
-  EXPECT_THAT(read("\xEF\xBB\xBF\"a\"\n1\n"), ElementsAre("0:2 a.csv@7 a='1'"));
-  EXPECT_THAT(read("\xEF\xBB"
-                   "a\n1\n"),
+  EXPECT_THAT(read_table("\xEF\xBB\xBF\"a\"\n1\n"), ElementsAre("0:2 a.csv@7 a='1'"));
+  EXPECT_THAT(read_table("\xEF\xBB"
+                         "a\n1\n"),
               ElementsAre("0:2 a.csv@4 \xEF\xBB"
                           "a='1'"));
 }
@@ -55,8 +57,8 @@ TEST(TableSource, FilesFollowOneAnotherInTheColumnsOfTheFirst) {
       .add("sub/b.csv", "y,x\n3,4\n")
       .add("c.csv", "x,y\n")
       .add("d.csv", "x,y\n5,6");
-  EXPECT_THAT(read(input), ElementsAre("0:2 a.csv@4 x='1' y='2'", "1:2 sub/b.csv@4 x='4' y='3'",
-                                       "3:2 d.csv@4 x='5' y='6'"));
+  EXPECT_THAT(read_table(input), ElementsAre("0:2 a.csv@4 x='1' y='2'", "1:2 sub/b.csv@4 x='4' y='3'",
+                                             "3:2 d.csv@4 x='5' y='6'"));
 }
 
 TEST(TableSource, AFileOfOtherColumnsIsAnErrorThatNamesThem) {
@@ -64,7 +66,7 @@ TEST(TableSource, AFileOfOtherColumnsIsAnErrorThatNamesThem) {
            {"x\n1\n", "memory://test/input/b.csv has no column \"y\""},
            {"x,y,z\n1,2,3\n", "memory://test/input/b.csv has a column 3, \"z\""},
            {"x,a\n1,2\n", "memory://test/input/b.csv has a column 2, \"a\""}}) {
-    const auto rows = read(FilesInMemory().add("a.csv", "x,y\n1,2\n").add("b.csv", heading));
+    const auto rows = read_table(FilesInMemory().add("a.csv", "x,y\n1,2\n").add("b.csv", heading));
     ASSERT_THAT(rows, SizeIs(2));
     EXPECT_THAT(rows[1], StartsWith("INVALID_ARGUMENT " + message));
   }
@@ -87,21 +89,22 @@ TEST(TableSource, AHeadingThatIsNoneIsAnError) {
            {"a\r1\r2\r", "lines that end with CR alone"},
            {"a,\"b", "quote that is not closed: row 1 (line 1), column 2"},
            {std::string(kMaxColumns, ',') + "\n", "more than 10000 columns"}}) {
-    EXPECT_THAT(read(content), ElementsAre(AllOf(StartsWith("INVALID_ARGUMENT memory://test/input/a.csv"),
-                                                 HasSubstr(message))))
+    EXPECT_THAT(
+        read_table(content),
+        ElementsAre(AllOf(StartsWith("INVALID_ARGUMENT memory://test/input/a.csv"), HasSubstr(message))))
         << content.substr(0, 20);
   }
 }
 
 TEST(TableSource, RowsOfAnotherNumberOfCellsAreRejected) {
-  EXPECT_THAT(read("a,b\n1\n\n1,2,3\n1,2\n"),
+  EXPECT_THAT(read_table("a,b\n1\n\n1,2,3\n1,2\n"),
               ElementsAre("0:2 a.csv@4 rejected: wrong number of cells: row 2 (line 2): 1 cells, where the "
                           "heading has 2",
                           "0:3 a.csv@7 rejected: wrong number of cells: row 3 (line 4): 3 cells, where the "
                           "heading has 2",
                           "0:4 a.csv@13 a='1' b='2'"));
   EXPECT_THAT(
-      read("a\n" + std::string(kMaxColumns, ',') + "\n1\n"),
+      read_table("a\n" + std::string(kMaxColumns, ',') + "\n1\n"),
       ElementsAre("0:2 a.csv@2 rejected: wrong number of cells: row 2 (line 2): more than 10000 cells, "
                   "where the heading has 1",
                   "0:3 a.csv@10003 a='1'"));
@@ -109,7 +112,7 @@ TEST(TableSource, RowsOfAnotherNumberOfCellsAreRejected) {
 
 TEST(TableSource, QuotesOutOfPlaceRejectTheirRow) {
   EXPECT_THAT(
-      read("a,b\nx,\"y\"z\n1,2\n3,\"4\n5,6\n"),
+      read_table("a,b\nx,\"y\"z\n1,2\n3,\"4\n5,6\n"),
       ElementsAre("0:2 a.csv@4 rejected: text after a closing quote: row 2 (line 2), column 2 (\"b\")",
                   "0:3 a.csv@11 a='1' b='2'",
                   "0:4 a.csv@15 rejected: quote that is not closed: row 4 (line 4), column 2 (\"b\"): the "
@@ -118,7 +121,7 @@ TEST(TableSource, QuotesOutOfPlaceRejectTheirRow) {
 
 TEST(TableSource, ACellOrRowThatIsTooLargeIsRejectedAndTheNextIsRead) {
   EXPECT_THAT(
-      read("a,b\n1,12345\n" + std::string(4'000'000, 'x') + ",2\n1,1234\n", {.cell_limit_bytes = 4}),
+      read_table("a,b\n1,12345\n" + std::string(4'000'000, 'x') + ",2\n1,1234\n", {.cell_limit_bytes = 4}),
       ElementsAre("0:2 a.csv@4 rejected: cell larger than the limit: row 2 (line 2), column 2 (\"b\"): 5 "
                   "bytes, at most 4 are read",
                   "0:3 a.csv@12 rejected: row larger than the limit: row 3 (line 3): "
@@ -127,7 +130,7 @@ TEST(TableSource, ACellOrRowThatIsTooLargeIsRejectedAndTheNextIsRead) {
 }
 
 TEST(TableSource, GzipIsTakenOff) {
-  EXPECT_THAT(read(gzipped("a\n1\n") + gzipped("2\n")),
+  EXPECT_THAT(read_table(gzipped("a\n1\n") + gzipped("2\n")),
               ElementsAre("0:2 a.csv@2 a='1'", "0:3 a.csv@4 a='2'"));
 }
 
@@ -135,14 +138,14 @@ TEST(TableSource, RowsBeforeDamagedCompressionAreReadAndThenItIsAnError) {
   std::string content = "a\n";
   for (int i = 0; i < 1'000'000; ++i) content += concat(i, "\n");
   const std::string whole = gzipped(content);
-  const auto cut = read(whole.substr(0, whole.size() - 20));
+  const auto cut = read_table(whole.substr(0, whole.size() - 20));
   EXPECT_THAT(cut.back(),
               AllOf(StartsWith("DATA_LOSS reading memory://test/input/a.csv"), HasSubstr("offset")));
   EXPECT_GT(cut.size(), 500'000U);
   std::string altered = whole;
   altered[altered.size() - 8] ^= 1;  // the checksum
-  EXPECT_THAT(read(altered).back(), StartsWith("DATA_LOSS reading memory://test/input/a.csv"));
-  EXPECT_THAT(read(gzipped("a\n1\n").substr(0, 12)),
+  EXPECT_THAT(read_table(altered).back(), StartsWith("DATA_LOSS reading memory://test/input/a.csv"));
+  EXPECT_THAT(read_table(gzipped("a\n1\n").substr(0, 12)),
               ElementsAre(StartsWith("DATA_LOSS reading memory://test/input/a.csv")));
 }
 
@@ -158,7 +161,7 @@ TEST(TableSource, AFileThatChangedSinceItWasListedIsAnError) {
   FilesInMemory removed;
   removed.add("a.csv", "a\n1\n");
   ASSERT_TRUE(remove_object(*removed.store, "input/a.csv"));
-  EXPECT_THAT(read(removed),
+  EXPECT_THAT(read_table(removed),
               ElementsAre(StartsWith("FAILED_PRECONDITION memory://test/input/a.csv was removed")));
 }
 

@@ -5,6 +5,7 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/encoder.h"
+#include "headrace/prepare/write/part_keys.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/published_folder.h"
 
@@ -129,8 +130,7 @@ Result<std::vector<ManifestPart>> take_slice_parts(const TaskContext& context,
   for (ManifestPart part : parts) {
     const std::string from = context.work_folder().at(part.key).key;
     // "report-00003.jsonl.gz": arrange has compared it.
-    const std::size_t dash = part.key.find('-');
-    part.key = concat(part.key.substr(0, dash), "-", context.short_digest(), part.key.substr(dash));
+    part.key = lines_key(part.role, context.plan_digest, part.key.substr(part.key.find('-') + 1));
     HEADRACE_CHECK(output.store->copy(from, output.at(part.key).key, {}));
     out.push_back(std::move(part));
   }
@@ -190,10 +190,16 @@ Result<PrepareResult> describe_published(const TaskContext& context, const Manif
 
 StageOutput prepare_output() {
   StageOutput out{.stage = "prepare", .claim = kPlanKey, .folders = {{"", kKind}}};
-  // Splits have any name: what tells the stage's objects is the plan's digest in them.
-  for (const char* ending : {".tfrecord", ".tfrecord.index", ".tfrecord.gz", ".tfrecord.gz.index"})
-    out.names.push_back(concat("*-%%%%%%%%-#####-of-#####", ending));
-  for (const char* name : {"inputs", "report"}) out.names.push_back(concat(name, "-%%%%%%%%-*.jsonl.gz"));
+  // Splits have any name: what tells the stage's objects is the plan's digest in them. Until plan 4, all lay
+  // beside the shards.
+  for (const char* ending : {".tfrecord", ".tfrecord.gz"}) {
+    const std::string shard = concat("*-%%%%%%%%-#####-of-#####", ending);
+    out.names.insert(out.names.end(), {shard, index_key(shard), shard + ".index"});
+  }
+  for (const char* role : {"inputs", "report"}) {
+    out.names.push_back(lines_key(role, "%%%%%%%%", "*.jsonl.gz"));
+    out.names.push_back(concat(role, "-%%%%%%%%-*.jsonl.gz"));
+  }
   return out;
 }
 

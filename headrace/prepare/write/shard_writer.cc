@@ -15,6 +15,7 @@
 #include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/sort/merged_rows.h"
 #include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/write/part_keys.h"
 #include "headrace/prepare/write/shard_body.h"
 
 namespace headrace {
@@ -60,7 +61,7 @@ Result<ShardReceipt> parse_receipt(std::string_view text) {
                         .labels = document.at("labels"),
                         .first_rejection = document.at("first_rejection")};
   } catch (const std::exception& exception) {
-    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start anew with --overwrite")};
+    return Error{Code::kDataLoss, concat("damaged (", exception.what(), "); start over with --overwrite")};
   }
 }
 
@@ -163,7 +164,7 @@ class ShardTaskRun {
     const std::vector<InputFile>& files = context_.plan.input.slices[row.slice].files;
     if (files.empty() || row.row.place.file < files.size()) return {};
     return Error{Code::kDataLoss, concat("the sorted row ", row.row.id, " is of file ", row.row.place.file,
-                                         " of a slice of ", files.size(), "; start anew with --overwrite")};
+                                         " of a slice of ", files.size(), "; start over with --overwrite")};
   }
 
   void tell() {
@@ -259,7 +260,7 @@ class ShardTaskRun {
   Status finish_shard(const std::string& name, ShardBody& body) {
     HEADRACE_TRY(const ShardIndex index, body.finish());
     const Bytes index_bytes = index.serialize();
-    receipt_.index = ManifestPart{.key = name + ".index",
+    receipt_.index = ManifestPart{.key = index_key(name),
                                   .size_bytes = index_bytes.size(),
                                   .crc32c = crc32c(index_bytes),
                                   .role = "index",
@@ -278,9 +279,11 @@ class ShardTaskRun {
   }
 
   Status finish_receipt() {
-    HEADRACE_TRY(receipt_.report,
-                 report_.write(context_.output, concat("report-", context_.short_digest(), "-", task_.split,
-                                                       "-", zero_padded(task_.number, 5), ".jsonl.gz")));
+    HEADRACE_TRY(
+        receipt_.report,
+        report_.write(context_.output,
+                      lines_key("report", context_.plan_digest,
+                                concat(task_.split, "-", zero_padded(task_.number, 5), ".jsonl.gz"))));
     for (std::size_t i = 0; i < label_features_.size(); ++i) {
       const std::vector<std::string>& names = arrangement_.vocabularies.at(label_features_[i]->name);
       for (std::size_t id = 0; id < names.size(); ++id) {
@@ -344,10 +347,10 @@ Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const
   const std::string name = shard_name(task, context.plan_digest, context.plan.compression);
   const bool is_of_task =
       receipt->split == task.split && receipt->shard.has_value() == receipt->index.has_value() &&
-      (!receipt->shard || (receipt->shard->key == name && receipt->index->key == name + ".index"));
+      (!receipt->shard || (receipt->shard->key == name && receipt->index->key == index_key(name)));
   if (!is_of_task) {
     return Error{Code::kDataLoss,
-                 concat(place.describe(), " is not what was written; start anew with --overwrite")};
+                 concat(place.describe(), " is not what was written; start over with --overwrite")};
   }
   HEADRACE_TRY(const bool holds, is_there(context.output, *receipt));
   if (!holds) return std::optional<ShardReceipt>();

@@ -11,18 +11,19 @@
 
 namespace headrace {
 
-/// Past the page cache, what comes behind the first MiB goes to the disk directly (O_DIRECT), from an aligned
-/// buffer of 4 MiB: no page of the cache is filled for it, which costs more than the write itself, nor taken
-/// from other files, and fsync has nothing left to wait for; who reads the file at once, on the other hand,
-/// waits for the disk. Where the file system cannot, all goes through the cache. Not thread-safe.
+/// Past the page cache, everything after the first MiB goes to the disk directly (O_DIRECT), from an aligned
+/// buffer of 4 MiB. No page of the cache is filled, which would cost more than the write itself, or taken
+/// from other files, and fsync has nothing left to wait for. But a program that reads the file at once waits
+/// for the disk. If the file system does not support this, everything goes through the cache. Not
+/// thread-safe.
 class SequentialWriter {
  public:
   /// `file` is empty and must outlive it.
   SequentialWriter(const FileDescriptor& file, bool past_cache) : file_(file), may_be_direct_(past_cache) {}
 
-  /// False, with errno: so is all that follows.
+  /// False, with errno, on failure; all later calls then fail, too.
   bool append(BytesView data);
-  /// Writes what is still in the buffer. False, with errno.
+  /// Writes the rest of the buffer. False, with errno, on failure.
   bool finish();
 
  private:

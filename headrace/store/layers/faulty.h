@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A store that fails on purpose: for tests of what uses a store.
+/// \file A store that fails on purpose, for testing code that uses a store.
 
 #include <chrono>
 #include <cstdint>
@@ -23,16 +23,16 @@ enum class Fault : std::uint8_t {
 };
 
 struct FaultOptions {
-  /// Part of the calls that a fault befalls, one of `faults` each.
+  /// Share of the calls that meet a fault, chosen from `faults`.
   double rate = 0;
-  /// The one call that it befalls, counted from 1; then `rate` is not looked at.
+  /// The only call that meets a fault, counted from 1; `rate` is then ignored.
   std::optional<std::uint64_t> only_call{};
   std::vector<Fault> faults = {Fault::kRefuse};
   Code code = Code::kUnavailable;  // of the errors
   std::chrono::milliseconds stall{10'000};
-  /// Leave alone what `make_retrying` would not repeat.
+  /// Leave alone calls that `make_retrying` would not repeat.
   bool only_repeatable = false;
-  /// Which calls, which fault and which bit are a function of this and of the number of the call.
+  /// The choice of calls, faults and bits is a function of this seed and the number of the call.
   std::uint64_t seed = 0;
 };
 
@@ -44,7 +44,7 @@ struct InjectedFault {
   Fault fault;
 };
 
-/// What was done to a store. Thread-safe.
+/// The faults that a store has met. Thread-safe.
 class FaultAccount {
  public:
   void add(InjectedFault fault);
@@ -56,8 +56,8 @@ class FaultAccount {
   std::vector<InjectedFault> faults_;
 };
 
-/// A view of `store` whose calls meet faults. Calls are numbered in the order in which they begin, those to
-/// which nothing may be done included. A fault of reading befalls reads only: of other calls it is kRefuse.
+/// A view of `store` whose calls meet faults. Calls are numbered in the order in which they begin, including
+/// those that are left alone. A fault of reading meets only reads; for other calls it becomes kRefuse.
 std::unique_ptr<Store> make_faulty(std::shared_ptr<Store> store, const FaultOptions& options,
                                    std::shared_ptr<FaultAccount> account);
 

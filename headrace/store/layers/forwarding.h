@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a layer that concerns a few calls inherits for the rest.
+/// \file Base class for a layer that changes only a few calls.
 
 #include <memory>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Hands every call on to another store, as it is. As thread-safe as that.
+/// Forwards every call to another store, unchanged. As thread-safe as that store.
 class ForwardingStore : public Store {
  public:
   explicit ForwardingStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}

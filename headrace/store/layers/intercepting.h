@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a layer inherits that does the same around every call of a store.
+/// \file Base class for a layer that does the same around every call of a store.
 
 #include <cstdint>
 #include <functional>
@@ -30,22 +30,23 @@ inline constexpr std::size_t kStoreOperations = 12;
 /// "read_many"
 std::string_view operation_name(StoreOperation operation);
 
-/// One call on its way to the store below. Borrows all that it holds.
+/// One call on its way to the store below. Borrows everything that it holds.
 struct StoreCall {
   StoreOperation operation;
   std::string_view key;  // of several, the first; of a listing, the prefix
   const CallOptions& options;
-  /// Twice has the effect of once: reads, removals, writes without a condition; not pieces of an upload.
+  /// Making the call twice has the effect of once: reads, removals, writes without a condition; not the
+  /// pieces of an upload.
   bool is_repeatable = true;
-  /// What is to be read, of a read.
+  /// The ranges of a read.
   std::span<const ReadRequest> reads{};
-  /// How much it will move at most: of a read, what its targets hold.
+  /// The most that the call can move: for a read, the size of its targets.
   std::uint64_t asked_bytes = 0;
-  /// How much it moved, once it is over.
+  /// The bytes that it moved, once it has ended.
   std::uint64_t moved_bytes = 0;
 };
 
-/// Hands every call on, through `around`. As thread-safe as that and the store below. An upload must not
+/// Forwards every call through `around`. As thread-safe as that and the store below. An upload must not
 /// outlive the store that started it.
 class InterceptingStore : public ForwardingStore {
  public:
@@ -66,8 +67,9 @@ class InterceptingStore : public ForwardingStore {
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override;
 
  protected:
-  /// Does what the layer is for, and calls `go_on`, which makes the call below: once, or again where the call
-  /// is repeatable, or not at all; then it must return an error. An error that it returns is the call's.
+  /// Does the work of the layer and calls `go_on`, which makes the call below: once, several times if the
+  /// call is repeatable, or not at all; in that case it must return an error. Its error is the error of the
+  /// call.
   virtual Status around(StoreCall& call, const std::function<Status()>& go_on) = 0;
 
  private:

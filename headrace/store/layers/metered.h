@@ -20,7 +20,7 @@ namespace headrace {
 inline constexpr std::array<double, 12> kLatencyBounds = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05,
                                                           0.1,    0.5,    1,     5,     10,   60};
 
-/// What became of the calls of one operation.
+/// Counts for the calls of one operation.
 struct OperationMetrics {
   std::uint64_t calls = 0;
   std::map<Code, std::uint64_t> errors{};
@@ -36,8 +36,8 @@ class StoreMetrics {
            std::chrono::steady_clock::duration time);
   OperationMetrics of(StoreOperation operation) const;
   /// Prometheus' text exposition format, version 0.0.4: headrace_store_call_seconds (a histogram),
-  /// headrace_store_errors_total and headrace_store_bytes_total, of each operation that was called.
-  /// `labels` stand at every sample; their names are the caller's to choose rightly, any value will do.
+  /// headrace_store_errors_total and headrace_store_bytes_total, for each operation that was called. `labels`
+  /// are added to every sample; their names must be valid label names, their values may be any text.
   /// https://prometheus.io/docs/instrumenting/exposition_formats/
   std::string prometheus(const std::map<std::string, std::string>& labels = {}) const;
 
@@ -46,7 +46,7 @@ class StoreMetrics {
   std::array<OperationMetrics, kStoreOperations> operations_{};
 };
 
-/// The same of what a driver counts: headrace_store_requests_total and so on.
+/// The same for a driver's counters: headrace_store_requests_total and so on.
 std::string prometheus_of(const std::vector<StoreCounter>& counters,
                           const std::map<std::string, std::string>& labels = {});
 

@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-/// The store whose keys are those below `folder`, without that prefix. Nothing outside is seen or touched:
-/// a key with ".." breaks the grammar. Error messages and `describe` name objects by their whole place. A key
-/// may be as much shorter than 1,024 bytes as the folder's is long. An upload must not outlive the store that
+/// The store whose keys are those below `folder`, without that prefix. Nothing outside is seen or touched: a
+/// key with ".." breaks the grammar. Error messages and `describe` give the full place of objects. Keys are
+/// limited to 1,024 bytes minus the length of the folder's key. An upload must not outlive the store that
 /// started it.
 std::unique_ptr<Store> make_prefixed(Location folder);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A store in this process's memory: for tests, and as the model that a new driver is written after.
+/// \file A store in this process's memory: for tests, and as the model for new drivers.
 
 #include <memory>
 #include <string>

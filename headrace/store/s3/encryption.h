@@ -14,14 +14,14 @@
 
 namespace headrace {
 
-/// As the bucket says.
+/// The bucket's default.
 struct NoEncryption {};
 /// With keys that the server keeps: SSE-S3, SSE-KMS, DSSE-KMS.
 struct ServerKeyEncryption {
   std::string algorithm;     // "AES256", "aws:kms", "aws:kms:dsse"
   std::string kms_key_id{};  // empty: the account's own
 };
-/// With a key that the server is given in each request and forgets: SSE-C. Nothing prints it.
+/// With a key that is sent to the server in each request and that it forgets: SSE-C. Never printed.
 struct CustomerKeyEncryption {
   std::string key_base64;
   std::string key_md5_base64;
@@ -37,13 +37,13 @@ Result<S3Encryption> customer_key_encryption(BytesView key);
 /// \error kInvalidArgument  names the variable, never the key
 Result<S3Encryption> encryption_from(const Environment& environment);
 
-/// A key of ours goes over TLS to a server whose certificate is checked, or not beyond this machine. No
-/// endpoint: AWS, over TLS.
+/// Checks that a customer key is sent only over TLS to a server whose certificate is checked, or within this
+/// machine. No endpoint: AWS, over TLS.
 /// \error kInvalidArgument
 Status check_encryption(const S3Encryption& encryption, const std::optional<HttpEndpoint>& endpoint,
                         const TlsOptions& tls);
 
-/// What a request is, as far as encryption is concerned.
+/// Kinds of request, as far as encryption is concerned.
 enum class S3Operation {
   kOther,           // removes, lists, drops
   kReads,           // GET, HEAD of an object

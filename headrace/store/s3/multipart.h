@@ -18,8 +18,8 @@
 
 namespace headrace {
 
-/// What makes a write recognisable, if an answer gets lost, by looking at the object: a random number in its
-/// metadata. ETags do not serve for this, since two writers of equal bytes have equal ETags.
+/// Makes a write recognisable by its object if an answer gets lost: a random number in the object's metadata.
+/// ETags cannot do this, because writers of equal bytes get equal ETags.
 struct WriteMark {
   WriteMark();
   explicit WriteMark(std::string of_another) : value(std::move(of_another)) {}
@@ -30,12 +30,12 @@ struct WriteMark {
 /// "If-None-Match: *" or "If-Match", as the options ask.
 HttpHeaders conditions_of(const WriteOptions& options);
 
-/// The object, if it is there and carries that mark.
+/// The object, if it exists and carries that mark.
 /// \error kUnavailable  that cannot be found out
 Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view key, const WriteMark& mark,
                                               const CallOptions& call);
 
-/// The error of a write that was refused; 412 and the like become what WriteOptions promise.
+/// The error of a refused write; 412 and the like become the errors that WriteOptions promise.
 Error write_error(const S3Client& client, const S3Request& request, const S3Answer& answer,
                   const WriteOptions& options);
 
@@ -43,25 +43,25 @@ class MultipartUpload {
  public:
   static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
                                                         const WriteOptions& options, bool with_checksums);
-  /// Goes on with the upload of that key that an earlier run on this machine has left, if the options allow
-  /// it (WriteOptions::resumes), there is one, and it has just this first part; else starts one.
-  /// \error those of S3Client::perform: what was left could not be looked at
+  /// Continues the upload of that key that an earlier run on this machine has left, if the options allow it
+  /// (WriteOptions::resumes), there is one, and it has exactly this first part; otherwise starts one.
+  /// \error those of S3Client::perform, if the earlier upload could not be looked at
   static Result<std::unique_ptr<MultipartUpload>> resume_or_start(S3Client& client, std::string_view key,
                                                                   const WriteOptions& options,
                                                                   bool with_checksums, BytesView first_part);
-  /// Removes what was sent, unless it was completed or is to be resumed. Tries for some seconds, and fetches
-  /// no keys for it.
+  /// Removes the sent parts, unless the upload was completed or is to be resumed. Tries for some seconds, and
+  /// fetches no keys for it.
   ~MultipartUpload();
 
-  /// Sends nothing if the server has just that part already. Thread-safe. `part` counts from 0.
+  /// Sends nothing if the server already has exactly that part. Thread-safe. `part` counts from 0.
   Status send_part(std::size_t part, BytesView data);
   /// All of them, from the first on, many at once on this thread.
   Status send_parts(std::span<const BytesView> parts);
   Status copy_part(std::size_t part, const ObjectInfo& source, std::uint64_t offset_bytes,
                    std::uint64_t size_bytes);
 
-  /// Makes the object from the parts, all of which must be there. Where they were sent with checksums, the
-  /// server compares that of the whole, and keeps it.
+  /// Makes the object from the parts, all of which must have been sent. If they were sent with checksums, the
+  /// server checks the checksum of the whole, and keeps it.
   Result<ObjectInfo> complete();
 
  private:

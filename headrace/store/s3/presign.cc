@@ -14,9 +14,9 @@ Result<PresignedUrl> presign(std::string_view bucket, std::string_view key, cons
   const std::string what = concat("presigning s3://", bucket, '/', key);
   HEADRACE_CHECK(check_key(key));
   if (presign.lifetime < std::chrono::seconds(1) || presign.lifetime > kLongestPresigned)
-    return Error{Code::kInvalidArgument, concat(what, ": it can be good for 1 second to 7 days")};
+    return Error{Code::kInvalidArgument, concat(what, ": a URL can be valid for 1 second to 7 days")};
   if (!options.credentials)
-    return Error{Code::kFailedPrecondition, concat(what, ": there are no keys to sign with")};
+    return Error{Code::kFailedPrecondition, concat(what, ": there are no keys for signing")};
   if (std::holds_alternative<CustomerKeyEncryption>(options.encryption)) {
     return Error{Code::kFailedPrecondition,
                  concat(what, ": a URL cannot carry the key that HEADRACE_S3_SSE=customer encrypts with")};

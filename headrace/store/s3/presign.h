@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file URLs that let whoever has them read or write one object for a while, without keys.
+/// \file URLs that let anyone who has them read or write one object for a while, without keys.
 
 #include <chrono>
 #include <stop_token>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// What AWS allows.
+/// AWS's limit.
 inline constexpr std::chrono::hours kLongestPresigned{7 * 24};
 
 struct PresignOptions {
@@ -26,11 +26,11 @@ struct PresignedUrl {
   std::chrono::system_clock::time_point usable_until;
 };
 
-/// Asks the server nothing, but may have to fetch keys first (docs/credentials.md). The bucket must be in
-/// options.region.
+/// Sends no request to the server, but may have to fetch keys first (docs/credentials.md). The bucket must be
+/// in options.region.
 /// \error kInvalidArgument     a lifetime below a second or above kLongestPresigned, or no key
-/// \error kFailedPrecondition  anonymous; or a customer's key encrypts, which no URL can carry; or PUT with
-///                             an encryption of the server's asked for, which takes a header field
+/// \error kFailedPrecondition  anonymous; or a customer key encrypts, which no URL can carry; or PUT with
+///                             encryption by the server, which needs a header field
 Result<PresignedUrl> presign(std::string_view bucket, std::string_view key, const S3Options& options,
                              const PresignOptions& presign, const std::stop_token& stop = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Where a bucket is asked for. Internal to the driver.
+/// \file Host and path of a bucket. Internal to the driver.
 
 #include <string>
 #include <string_view>

@@ -317,7 +317,7 @@ std::vector<StoreCounter> S3Client::counters() const {
           {"faults_total", "Attempts that got no answer, or one to be asked for again.", faults_},
           {"resent_total", "Requests sent again since a kept connection was closed.", http.resent},
           {"overloads_total", "Answers with status 429 or 503.", http.overloads},
-          {"hedges_total", "Second requests for what was late.", http.hedges},
+          {"hedges_total", "Second requests for late answers.", http.hedges},
           {"hedges_won_total", "Second requests that were answered first.", http.hedges_won},
           {"moved_bytes_total", "Bytes of bodies, both ways.", http.moved_bytes}};
 }

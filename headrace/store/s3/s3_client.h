@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file One bucket's requests: addressed, signed, sent, repeated where that may help. Internal to the
+/// \file One bucket's requests: addressed, signed, sent, and repeated if that may help. Internal to the
 /// driver.
 
 #include <atomic>
@@ -18,13 +18,15 @@
 
 namespace headrace {
 
-/// What the server answered in the end.
+/// The server's final answer.
 struct S3Answer {
   HttpResponse http{};
-  /// Empty on success. Else the <Code> of the error, or a name made from the status where there was no body.
+  /// Empty on success; otherwise the <Code> of the error, or a name made from the status if there was no
+  /// body.
   std::string error_code{};
   std::string error_message{};
-  /// An earlier attempt of this request may have had its effect: it got lost, or failed inside the server.
+  /// An earlier attempt of this request may have taken effect: its answer got lost, or it failed inside the
+  /// server.
   bool maybe_done_before = false;
 
   bool ok() const { return error_code.empty(); }
@@ -40,12 +42,11 @@ struct S3Request {
   bool with_crc32c = false;         // of what goes into `target_memory`
   bool leaves_longer_body = false;  // than `target_memory`
   CallOptions call{};
-  /// Repeat after 409 ConditionalRequestConflict; not for completing an upload, which S3 then has dropped.
+  /// Repeat after 409 ConditionalRequestConflict; false for completing an upload, which S3 has then dropped.
   bool repeat_conflicts = true;
-  /// For who cleans up behind a failure: all attempts together end about then, and no keys are fetched for
-  /// them.
+  /// For cleaning up after a failure: all attempts together end about then, and no keys are fetched for them.
   std::optional<std::chrono::steady_clock::time_point> give_up_at{};
-  /// What a success has to be like, else kDataLoss: then it counts as an answer that did not arrive.
+  /// Checks a success. Its error, kDataLoss, counts like an answer that did not arrive.
   std::function<Status(const S3Answer&)> check{};
 };
 
@@ -56,29 +57,29 @@ class S3Client {
 
   /// Sends the request until there is an answer that repeating would not change: success, or an error that
   /// the caller understands (404, 412, …). Repeats, with backoff, after lost connections, 500, 502, 503, 504,
-  /// 429 and the like; follows a bucket to its region; corrects a wrong clock; has refused keys renewed
-  /// once. call.deadline bounds the time without progress: each attempt that ends otherwise than by silence
-  /// starts it anew, and S3Options::max_attempts bounds those, or, of a server that has answered before, the
-  /// deadline since the first that failed. A 200 with an error in its body counts as that
-  /// error. So every request here must be safe to repeat, given `maybe_done_before`.
-  /// \error as HttpClient::perform, naming the object, the endpoint and where that was configured; as
-  ///        CredentialsProvider::get, for which this may block beyond the deadline (docs/credentials.md)
+  /// 429 and the like; follows a bucket to its region; corrects a wrong clock; has refused keys renewed once.
+  /// call.deadline bounds the time without progress. Each attempt that ends otherwise than by silence
+  /// restarts it; such attempts are bounded by S3Options::max_attempts or, for a server that has answered
+  /// before, by the deadline counted from the first that failed. A 200 with an error in its body counts as
+  /// that error. Every request must therefore be safe to repeat, given `maybe_done_before`.
+  /// \error as HttpClient::perform, naming the object, the endpoint and the source of the endpoint's setting;
+  /// as CredentialsProvider::get, for which this may block beyond the deadline (docs/credentials.md)
   Result<S3Answer> perform(const S3Request& request);
 
-  /// The same without waiting: `transfers.run()` calls `done` in the end. All of one `transfers` may be
-  /// started at once; what the request borrows stays until then.
+  /// The same without waiting: `transfers.run()` calls `done` at the end. All requests of one `transfers` may
+  /// be started at once; everything that a request borrows must live until then.
   using Done = std::function<void(Result<S3Answer>)>;
   void start(HttpTransfers& transfers, S3Request request, Done done);
   HttpTransfers transfers(const CallOptions& call) { return HttpTransfers(http_, call.stop); }
 
-  /// `count` requests, at most `S3Options::requests_at_once` on their way. `make` gives a request when its
-  /// turn comes; `take` gets its answer and says whether to begin further ones: those that have begun come to
-  /// their end in any case. Both are called on this thread.
+  /// `count` requests, at most `S3Options::requests_at_once` on their way. `make` returns a request when its
+  /// turn comes; `take` gets its answer and says whether to begin further ones; requests that have begun
+  /// always end. Both are called on this thread.
   void perform_many(std::size_t count, const CallOptions& call,
                     const std::function<S3Request(std::size_t)>& make,
                     const std::function<bool(std::size_t, Result<S3Answer>)>& take);
 
-  /// The error that an answer stands for, in words that say what to do.
+  /// The error for an answer, with what to do.
   Error explain(const S3Request& request, const S3Answer& answer) const;
 
   /// "s3://bucket/key"
@@ -87,11 +88,11 @@ class S3Client {
   std::string copy_source(std::string_view key) const;
   const S3Options& options() const { return options_; }
   std::vector<StoreCounter> counters() const;
-  /// Of the bucket, as far as is known.
+  /// Region of the bucket, as far as known.
   std::string region() const { return assumptions().region; }
-  /// Some answer has shown that the bucket exists.
+  /// True if some answer has shown that the bucket exists.
   bool bucket_was_seen() const { return bucket_was_seen_; }
-  /// Some answer has shown that the server honours If-None-Match, and If-Match, on writes.
+  /// True if some answer has shown that the server honours If-None-Match, or If-Match, on writes.
   std::atomic<bool> honours_absent{false}, honours_version{false};
 
  private:

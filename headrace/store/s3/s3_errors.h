@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What S3's error codes mean for the caller, and what to do about them. Internal to the driver.
+/// \file The meaning of S3's error codes for the caller, and what to do about them. Internal to the driver.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 
 #include <string>
@@ -21,10 +21,10 @@ struct S3ErrorContext {
 /// `message` is the server's own, already cleaned.
 Error s3_error(int status, std::string_view code, std::string_view message, const S3ErrorContext& context);
 
-/// For answers without a body, as those to HEAD: "NotFound", "PreconditionFailed", "HttpStatus418".
+/// For answers without a body, such as those to HEAD: "NotFound", "PreconditionFailed", "HttpStatus418".
 std::string s3_code_of_status(int status);
 
-/// The server asks to try again, whatever the status says.
+/// True if the server asks for a retry, whatever the status says.
 bool is_transient_s3_code(std::string_view code);
 
 }  // namespace headrace

@@ -96,7 +96,7 @@ bool S3Examination::finds_keys() {
       warns(name, text, "renew them");
     }
   } else if (!(*keys)->session_token.empty() && !can_be_renewed) {
-    warns(name, concat(from, "; temporary, and nobody knows for how long"),
+    warns(name, concat(from, "; temporary, and their lifetime is unknown"),
           "a run that outlives them fails: for long runs use a profile or a role, which can be renewed");
   } else {
     ok(name, from);
@@ -135,8 +135,7 @@ bool S3Examination::connects() {
     fails("connection", answer.error().message, connection_advice(answer.error(), options_, proxy));
     return false;
   }
-  const std::string server =
-      printable_line(answer->header("Server").value_or("it does not say what it is"), 60);
+  const std::string server = printable_line(answer->header("Server").value_or("it does not name itself"), 60);
   ok("connection",
      concat("answers in ", std::chrono::ceil<std::chrono::milliseconds>(took).count(), " ms (", server, ")",
             proxy != nullptr ? concat(", through the proxy in ", proxy->source) : ""));
@@ -149,7 +148,7 @@ void S3Examination::judges_tls(const HttpEndpoint& endpoint, const HttpResponse&
   const std::string name = "TLS", version(answer.tls_version);
   if (!endpoint.tls && endpoint.is_loopback()) return ok(name, "none, within this machine");
   if (!endpoint.tls) {
-    return warns(name, "none: whoever is on the way can read everything",
+    return warns(name, "none: anyone on the network path can read everything",
                  concat("let ", options_.endpoint_source, " begin with https://"));
   }
   if (!options_.tls.verify) {
@@ -164,14 +163,14 @@ void S3Examination::judges_tls(const HttpEndpoint& endpoint, const HttpResponse&
 void S3Examination::judges_clock(const HttpResponse& answer, system_clock::time_point now) {
   const std::string name = "clock";
   const auto theirs = parse_http_date(answer.header("Date").value_or(""));
-  if (!theirs) return ok(name, "the server does not say what time it has");
+  if (!theirs) return ok(name, "the server does not report its time");
   const auto skew = std::chrono::duration_cast<seconds>(now - *theirs);
   const std::string text = concat(minutes_text(std::chrono::abs(skew)),
                                   skew < seconds(0) ? " behind" : " ahead of", " the server's");
   if (std::chrono::abs(skew) <= kMostSkew) return ok(name, text);
   const std::string refused = "; signatures of this time are refused, and repeated with the server's";
   warns(name, concat(text, std::chrono::abs(skew) > kSkewThatIsRefused ? refused : ""),
-        "set this machine's clock, or have it set by NTP");
+        "set this machine's clock, or let NTP set it");
 }
 
 bool S3Examination::lists() {
@@ -180,7 +179,7 @@ bool S3Examination::lists() {
   const auto answer = client.perform(request);
   const std::string name = "access";
   if (!answer) {
-    fails(name, answer.error().message, "the server was there a moment ago: try again");
+    fails(name, answer.error().message, "the server answered a moment ago: try again");
     return false;
   }
   judges_region(client.region());
@@ -190,12 +189,12 @@ bool S3Examination::lists() {
   }
   const Error error = client.explain(request, *answer);
   if (error.code == Code::kPermissionDenied) {
-    warns(name, error.message, "commands that look into folders need the right to list the bucket");
+    warns(name, error.message, "commands that list folders need the right to list the bucket");
     return true;
   }
   fails(name, error.message,
-        error.code == Code::kUnauthenticated ? "put the right keys where the credentials come from, above"
-                                             : "make what is asked for, or correct the URL or the endpoint");
+        error.code == Code::kUnauthenticated ? "put the right keys into the source of the credentials, above"
+                                             : "create it, or correct the URL or the endpoint");
   return false;
 }
 
@@ -241,8 +240,8 @@ void examine_s3_checksums(std::string_view bucket, std::string_view folder, cons
   if (refuses_checksum(*answer)) return report({name, Outcome::kOk, "a damaged object is refused (CRC32C)"});
   if (!answer->ok())
     return report({name, Outcome::kWarning, concat("the server answers ", answer->error_code, ": unknown")});
-  report({name, Outcome::kWarning, "the server takes objects whose CRC32C is wrong",
-          "what is damaged on the way to it is noticed when it is read, not when it is written"});
+  report({name, Outcome::kWarning, "the server accepts objects with a wrong CRC32C",
+          "damage on the way to the server is noticed when an object is read, not when it is written"});
 }
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What stands between this machine and a bucket, found out step by step.
+/// \file Finds out, step by step, what prevents this machine from using a bucket.
 
 #include <string_view>
 
@@ -9,13 +9,13 @@
 
 namespace headrace {
 
-/// Reports where the settings come from, whether there are keys, whether the server answers, over which TLS,
-/// how far apart the clocks are, and whether the bucket lets itself be listed and in which region it lies.
-/// False: the bucket cannot be used.
+/// Reports the source of the settings, whether there are keys, whether the server answers, over which TLS,
+/// how far apart the clocks are, whether the bucket can be listed, and its region. False: the bucket cannot
+/// be used.
 bool examine_s3(std::string_view bucket, const S3Options& options, const CallOptions& call,
                 const Report& report);
 
-/// Sends an object with a wrong checksum under a name that nobody else has below `folder`.
+/// Sends an object with a wrong checksum under a name below `folder` that nobody else uses.
 void examine_s3_checksums(std::string_view bucket, std::string_view folder, const S3Options& options,
                           const CallOptions& call, const Report& report);
 

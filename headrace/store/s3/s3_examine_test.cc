@@ -80,7 +80,7 @@ TEST(S3Examine, WarnsOfKeysThatExpireSoonAndCannotBeRenewed) {
   EXPECT_EQ(soon.outcome, Outcome::kWarning);
   EXPECT_THAT(soon.text, HasSubstr("5 min"));
   options.credentials = fixed_credentials({"id", "s", "t"});
-  EXPECT_THAT(examine(options).findings["credentials"].text, HasSubstr("nobody knows for how long"));
+  EXPECT_THAT(examine(options).findings["credentials"].text, HasSubstr("their lifetime is unknown"));
 }
 
 TEST(S3Examine, ABucketThatCannotBeListedMayStillServe) {

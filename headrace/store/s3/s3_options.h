@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How to reach an S3 store, and with whose rights.
+/// \file How to reach an S3 store, and with which credentials.
 
 #include <chrono>
 #include <functional>
@@ -33,25 +33,25 @@ struct S3Options {
   HttpProxies proxies{};
   /// Null: requests are not signed.
   std::shared_ptr<CredentialsProvider> credentials{};
-  /// Where the two come from, for messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
+  /// The source of the endpoint's setting, for messages: "AWS_ENDPOINT_URL_S3", "profile \"x\" in /home/…".
   std::string endpoint_source = "the default";
   std::string region_source = "the default";
-  /// How the server is to encrypt what is written, and can decrypt what is read.
+  /// How the server encrypts written objects and can decrypt them when they are read.
   S3Encryption encryption = NoEncryption();
-  /// Whoever asks pays, not the bucket's owner.
+  /// The sender of a request pays, not the bucket's owner.
   bool requester_pays = false;
 
-  /// Whether the signature covers the body, which costs a SHA-256 of it. None: only where the body would
-  /// travel over a network in the clear. Under TLS, and on this machine, nobody can change it on the way, and
-  /// accidents are caught by the checksum.
+  /// Whether the signature covers the body, which costs a SHA-256 of it. None: only if the body would travel
+  /// over a network without TLS. Under TLS, and within this machine, nobody can change it on the way, and the
+  /// checksum catches accidents.
   std::optional<bool> sign_payload{};
   /// Send a CRC32C with every object and part, which the server checks and keeps. Turn off for servers that
   /// refuse the header.
   bool send_checksums = true;
-  /// After the first write under a condition that succeeds, find out whether the server looks at conditions.
+  /// After the first successful conditional write, find out whether the server honours conditions.
   bool probe_conditions = true;
 
-  /// Of this machine, where uploads that another run may go on with are remembered; empty: nowhere.
+  /// Folder of this machine with notes of uploads that another run may continue; empty: none are kept.
   std::string uploads_folder{};
 
   std::size_t part_bytes = 8 << 20;  // of an upload; at least 5 MiB, which S3 demands
@@ -61,7 +61,7 @@ struct S3Options {
   int requests_at_once = 64;          // of one call; the HTTP client decides how many are in flight
   std::size_t max_connections = 64;   // of the store
   int max_attempts = 8;               // for one request
-  /// A server that has answered before is asked more often, for as long as the call may be without progress.
+  /// Retry a server that has answered before for as long as the call may be without progress.
   bool outlasts_outages = true;
   BackoffOptions backoff{};
   /// Wall clock, for signatures.

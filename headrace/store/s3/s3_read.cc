@@ -53,8 +53,8 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
   if (result.bytes_read != expected)
     return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
   if (range.is_whole && result.object.crc32c && answer.http.body_crc32c != result.object.crc32c) {
-    return wrong(concat("what came has the CRC32C ", hex32(answer.http.body_crc32c), ", and the store keeps ",
-                        hex32(*result.object.crc32c)));
+    return wrong(concat("the received bytes have the CRC32C ", hex32(answer.http.body_crc32c),
+                        ", and the store keeps ", hex32(*result.object.crc32c)));
   }
   return result;
 }

@@ -12,29 +12,29 @@
 
 namespace headrace {
 
-/// One range to be read with one request, and in the end what the server answered.
+/// One range to be read with one request, and finally the server's answer.
 struct S3Range {
   std::string key;
   std::uint64_t offset_bytes = 0;
   MutableBytesView target{};  // not empty
   std::optional<Version> if_version{};
-  /// Asked for without a range, or the server would not tell the checksum. What does not fit into the target
-  /// is not read at all.
+  /// Ask for it without a Range field, because the server would not send the checksum otherwise. Bytes that
+  /// do not fit into the target are not read at all.
   bool is_whole = false;
   std::optional<Result<S3Answer>> answer{};
 };
 
-/// Requests them, the first ones first. After one that fails no further ones are begun: those have no answer.
-/// `with_crc32c`: the answers tell that of what was read.
+/// Requests the ranges, the first ones first. After one fails no further ones are begun; those have no
+/// answer. `with_crc32c`: the answers have the CRC32C of the bytes read.
 void read_ranges(S3Client& client, std::span<S3Range> ranges, const CallOptions& call,
                  bool with_crc32c = false);
 
-/// What the answer to a range says, checked: this range, whole, and of the version asked for. None:
-/// the range begins at or past the end, and the server does not say where that is.
+/// Checks the answer to a range: exactly this range, complete, and of the requested version. None: the range
+/// begins at or past the end, and the server does not say where that is.
 /// \error kNotFound, kFailedPrecondition, kDataLoss, …
 Result<std::optional<ReadResult>> check_range(const S3Client& client, const S3Range& range);
 
-/// Of a target that is read with one request.
+/// Size of the largest target that is read with one request.
 constexpr std::size_t most_in_one_range(std::size_t range_bytes) { return range_bytes + range_bytes / 2; }
 
 /// Splits a target into ranges of `S3Options::range_bytes`, the last one up to half as large again.
@@ -45,10 +45,10 @@ std::vector<S3Range> split_into_ranges(std::string_view key, MutableBytesView ta
 /// The condition that pins a request to a version; none without one.
 HttpHeaders if_match(const std::optional<Version>& version);
 
-/// What S3 says of an object in the header of an answer.
+/// The facts about an object in the header of S3's answer.
 ObjectInfo object_info_of(std::string_view key, std::uint64_t size_bytes, const HttpResponse& http);
 
-/// The error of a read that was refused.
+/// The error of a refused read.
 Error read_error(const S3Client& client, const S3Request& request, const S3Answer& answer);
 
 }  // namespace headrace

@@ -303,7 +303,7 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
       if (entry.key <= options.after || entry.key == last) continue;
       if (entry.key < last || !entry.key.starts_with(prefix)) {
         return Error{Code::kDataLoss, concat(describe(entry.key), ": listing ", prefix,
-                                             ": the server's list is out of order or of another prefix")};
+                                             ": the server's list is out of order or has another prefix")};
       }
       last = entry.key;
       if (!visit(entry)) return {};

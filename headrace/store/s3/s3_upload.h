@@ -16,21 +16,21 @@ namespace headrace {
 Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView data,
                               const WriteOptions& options);
 
-/// In parts, sent from where they lie.
+/// In parts, sent without a copy.
 Result<ObjectInfo> put_object_in_parts(S3Client& client, std::string_view key, BytesView data,
                                        const WriteOptions& options);
 
 /// In parts, several at once, once there is more than one part's worth of data. Borrows `client`.
 std::unique_ptr<Upload> make_s3_upload(S3Client& client, std::string_view key, const WriteOptions& options);
 
-/// `source_key`'s version of that ETag, in one request if it is small and nothing is asked of the target,
-/// else as a multipart upload whose parts the server copies, since only its completion knows conditions
-/// everywhere.
+/// Copies the version of `source` with that ETag: in one request if it is small and the target has no
+/// condition, otherwise as a multipart upload whose parts the server copies, because only the completion of
+/// an upload supports conditions on all servers.
 Result<ObjectInfo> copy_object(S3Client& client, const ObjectInfo& source, std::string_view to,
                                const WriteOptions& options);
 
-/// Size of the part with that number (from 0): `first_bytes` for 4,000 parts, which some servers demand to be
-/// equal, then doubled with every 1,000, so that 10,000 parts of 8 MiB at first hold 1 TB.
+/// Size of the part with that number (from 0): `first_bytes` for the first 4,000 parts, because some servers
+/// require equal parts, then doubled with every 1,000, so that 10,000 parts of 8 MiB at first hold 1 TB.
 std::size_t part_bytes_of(std::size_t part, std::size_t first_bytes);
 
 }  // namespace headrace

@@ -139,7 +139,7 @@ TEST(S3Write, ARefusalAtTheFirstAttemptIsFinal) {
 
 const TestHttpReply kUploadStarted = test_reply(
     200, "<InitiateMultipartUploadResult><UploadId>id&amp;1</UploadId></InitiateMultipartUploadResult>");
-const TestHttpReply kCompleted = test_reply(
+const TestHttpReply kCompletedUpload = test_reply(
     200, "<CompleteMultipartUploadResult><ETag>&quot;etag-2&quot;</ETag></CompleteMultipartUploadResult>");
 
 // Uploads two parts, one request at a time, so that the order of requests is settled: start, part, part,
@@ -155,7 +155,7 @@ const S3Options kOneByOne{.part_bytes = 5 << 20, .parallel_parts = 1};
 TEST(S3Upload, OvercomesAFailureOfEveryStep) {
   const TestHttpReply busy = test_reply(503, error_xml("SlowDown"));
   Script script({busy, kUploadStarted, busy, kOk, kDropped, kOk, test_reply(200, error_xml("InternalError")),
-                 kCompleted},
+                 kCompletedUpload},
                 kOneByOne);
   const auto committed = upload_two_parts(script);
   ASSERT_TRUE(committed) << committed.error().message;
@@ -216,7 +216,7 @@ TEST(S3Upload, APartThatFailsFailsTheUpload) {
 }
 
 TEST(S3Upload, WithoutFurtherThreadsTheCallersOwnSendsTheParts) {
-  Script script({kOk, kUploadStarted, kOk, kOk, kCompleted}, kOneByOne);
+  Script script({kOk, kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne);
   ASSERT_TRUE(write_text(*script.store, "first", "so that the server has its thread for the connection"));
   const ThreadRefusal refusal;
   const auto committed = upload_two_parts(script);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The XML bodies of the S3 protocol, read and written. Internal to the driver. What is read comes from
-/// a server that is not trusted: bodies are bounded by the HTTP client, nothing is looked up outside of them.
+/// \file Reads and writes the XML bodies of the S3 protocol. Internal to the driver. Bodies come from a
+/// server that is not trusted: the HTTP client bounds them, and nothing outside of them is looked up.
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct S3ErrorBody {
   std::string message;
   std::string region;
 };
-/// None if the body is no S3 error.
+/// None if the body is not an S3 error.
 std::optional<S3ErrorBody> parse_s3_error(BytesView body);
 
 struct S3ListPage {
@@ -50,21 +50,21 @@ struct S3UploadsPage {
 /// \error kDataLoss  not what ListMultipartUploads answers
 Result<S3UploadsPage> parse_uploads_page(BytesView body);
 
-/// Of one upload.
+/// Limit for one upload.
 inline constexpr std::size_t kMaxParts = 10'000;
 
-/// One of those that the server has of an upload.
+/// A part that the server has of an upload.
 struct S3SentPart {
   std::uint64_t number = 0;  // from 1
   std::string etag;          // without quotes
   std::uint64_t size_bytes = 0;
 };
-/// Some of the parts that were sent of an upload.
+/// A page of the parts that were sent for an upload.
 struct S3PartsPage {
   std::vector<S3SentPart> parts;
-  /// When the latest of them was sent.
+  /// When the latest part of the page was sent.
   std::optional<std::chrono::system_clock::time_point> modified{};
-  /// Of the upload; empty where the server does not tell.
+  /// The upload's checksum algorithm; empty if the server does not report it.
   std::string checksum_algorithm;
   bool truncated = false;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What this machine remembers of a multipart upload that was begun, so that another run can go on with
-/// it; docs/formats/upload-note.md. Internal to the driver.
+/// \file This machine's note of a multipart upload that was begun, so that another run can continue it;
+/// docs/formats/upload-note.md. Internal to the driver.
 
 #include <memory>
 #include <optional>
@@ -19,19 +19,20 @@ struct BegunUpload {
   bool operator==(const BegunUpload&) const = default;
 };
 
-/// The one note of an object; held, so that no other process, or thread, goes on with the same upload. Not
+/// The only note of an object, held so that no other process or thread continues the same upload. Not
 /// thread-safe.
 class UploadNote {
  public:
-  /// `names_object` says which object of which store it is, and how it is written. None: another has it, or
-  /// there can be none, as where `folder` cannot be made. Removes notes that nobody has used for a month.
+  /// `names_object` identifies the object, its store, and how it is written. None: another process has the
+  /// note, or there can be none, for example because `folder` cannot be made. Removes notes that nobody has
+  /// used for a month.
   static std::unique_ptr<UploadNote> take(const std::string& folder, std::string_view names_object);
 
-  /// What it says; none if it is new, or damaged.
+  /// The note's content; none if it is new, or damaged.
   std::optional<BegunUpload> read() const;
-  /// False if it cannot be kept.
+  /// False if the note cannot be written.
   bool write(const BegunUpload& begun);
-  /// To be called when that upload is over.
+  /// To be called when that upload has ended.
   void remove();
 
  private:

@@ -68,9 +68,8 @@ Status check_absent(const Location& from, std::string_view name) {
     if (S_ISLNK(status.st_mode)) {
       return Error{Code::kFailedPrecondition,
                    concat(path,
-                          " is a symbolic link, which is not followed, so that what lies behind it "
-                          "would be removed from the copy; put the folder there itself, or leave it out "
-                          "by a pattern")};
+                          " is a symbolic link, which is not followed, so everything behind it would be "
+                          "removed from the copy; put the folder there itself, or --exclude it")};
     }
   }
   return {};

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file What only the file system tells of two folders to be copied: links and mounts, which no key shows.
+/// \file Facts about two folders to be copied that only the file system knows: links and mounts, which no key
+/// shows.
 
 #include <string_view>
 
@@ -8,15 +9,16 @@
 
 namespace headrace {
 
-/// Does `inner` lie in `outer`, or is it that folder, by whatever names? Of folders of this machine only;
-/// `inner` need not be there. A mount of a folder inside `outer` at another place is not seen.
-/// \error what the system says, where it cannot be found out
+/// Whether `inner` lies in `outer`, or is the same folder, under any names. For folders of this machine only;
+/// `inner` need not exist. A folder inside `outer` that is also mounted elsewhere is not noticed.
+/// \error the system's error, if it cannot be found out
 Result<bool> lies_in(const Location& inner, const Location& outer);
 
-/// Whether `from`, a listing of which has not shown `name`, has no such object: not if a part of that name
-/// is a symbolic link, since what lies behind one that leads to a folder, or nowhere just now, is not listed.
-/// For a folder that is none of this machine there is nothing to ask.
-/// \error kFailedPrecondition  it names the link; what the system says, where it cannot be found out
+/// Checks that `from`, whose listing has not shown `name`, really has no such object. It may have one if a
+/// part of that name is a symbolic link, because links to folders, and broken links, are not listed. A folder
+/// that is not on this machine needs no check.
+/// \error kFailedPrecondition  there is such a link; the message names it
+/// \error the system's error, if it cannot be found out
 Status check_absent(const Location& from, std::string_view name);
 
 }  // namespace headrace

@@ -9,6 +9,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {

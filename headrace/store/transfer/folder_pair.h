@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Two folders side by side: the names that either has.
+/// \file Two folders side by side: the names in either of them.
 
 #include <functional>
 #include <optional>
@@ -17,20 +17,21 @@ struct ObjectPair {
 };
 
 struct FolderPairOptions {
-  /// Names that begin with this text; not a folder.
+  /// Only names that begin with this text; not a folder.
   std::string name_prefix{};
-  /// Without: no object of `to` is listed.
+  /// False: no object of `to` is listed.
   bool lists_to = true;
   CallOptions call{};
 };
 
-/// Calls `visit` with every name, in ascending byte order, until it returns false. What `visit` writes under
-/// the names that it was given is not met again. Memory: some 100,000 entries, however many there are.
+/// Calls `visit` with every name, in ascending byte order, until it returns false. Objects that `visit`
+/// writes under the names that it was given are not visited again. Memory: about 100,000 entries, for any
+/// number of objects.
 /// \error those of `list`; kCancelled once `call.stop` is stopped
 Status list_folder_pair(const Location& from, const Location& to, const FolderPairOptions& options,
                         const std::function<bool(ObjectPair&&)>& visit);
 
-/// Does anything lie below? One listing that ends at the first object.
+/// Whether anything lies below. One listing that ends at the first object.
 Result<bool> is_folder(const Location& location, const CallOptions& call);
 
 }  // namespace headrace

@@ -220,15 +220,16 @@ Status check_overlap(const Location& from, const Location& to, const FolderTrans
   }
   if (!from_prefix.starts_with(to_prefix)) return check_overlap_on_disk(from, to);
   if (options.removes_others) {
-    return Error{Code::kInvalidArgument, concat(from.describe(), " lies in ", to.describe(),
-                                                ", of which all else would be removed; choose another TO")};
+    return Error{Code::kInvalidArgument,
+                 concat(from.describe(), " lies in ", to.describe(),
+                        ", where everything else would be removed; choose another TO")};
   }
   // From a/b to a: a/b/b/c would become a/b/c.
   const Location replacing = from.at(from.key.substr(to_prefix.size()));
   HEADRACE_TRY(const bool overlap, is_folder(replacing, options.call));
   if (!overlap) return {};
   return Error{Code::kInvalidArgument, concat("copying ", from.describe(), " to ", to.describe(),
-                                              " would replace objects of the former by those below ",
+                                              " would replace objects of the source by those below ",
                                               replacing.describe(), "; copy to another folder first")};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A folder of objects from any store to any store: copying it, and making one like another.
+/// \file Copies a folder of objects from any store to any store, or makes one like another.
 
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-/// Which objects are the same on both sides already, and so are not copied. Other than kNone: of an object
-/// that an earlier run was writing, what is the same is not sent again (WriteOptions::resumes).
+/// How to recognise objects that are already the same on both sides, which are not copied. Except with kNone,
+/// the parts of an object that an earlier run has already sent are not sent again (WriteOptions::resumes).
 enum class SameObjects {
   kNone,      // all are copied
   kKnown,     // of one size, and the same by the journal; what it knows nothing of is read on both sides
@@ -22,7 +22,7 @@ enum class SameObjects {
 
 enum class TransferStep { kCopied, kSame, kRemoved };
 
-/// What was done with one object; in a dry run: would be.
+/// The result for one object; in a dry run, what the result would be.
 struct TransferredObject {
   TransferStep step = TransferStep::kCopied;
   std::string name{};
@@ -48,18 +48,18 @@ struct TransferTotals {
 
 struct FolderTransferOptions {
   SameObjects same = SameObjects::kNone;
-  /// Fail where an object is to be replaced.
+  /// Fail if an object would be replaced.
   bool only_if_absent = false;
   /// Read each copy again and compare.
   bool verify = false;
-  /// Remove what lies in `to` and not in `from`, once all is copied.
+  /// Remove objects that lie in `to` and not in `from`, once everything is copied.
   bool removes_others = false;
   /// Read and report only; `to` stays as it is.
   bool is_dry_run = false;
-  /// Objects copied at once: those of up to kPieceBytes; larger ones, which take 64 MiB each and what the
-  /// stores buffer, four at most.
+  /// Objects of up to kPieceBytes that are copied at once. Of larger ones, which take 64 MiB each plus the
+  /// stores' buffers, at most four are copied at once.
   int jobs = 16;
-  /// Only names that begin so, and of these those it says yes to; both sides. Empty: all.
+  /// Only names on either side that begin with this prefix and that the selection accepts. Empty: all.
   std::string name_prefix{};
   std::function<bool(std::string_view name)> selects{};
   /// Order of appearance: objects of a higher rank (1, 2) are copied after all of lower rank, and removed
@@ -75,14 +75,14 @@ struct FolderTransferOptions {
   std::function<Status(const TransferCount&)> confirm_removal{};
 };
 
-/// Copies what lies below `from` to the same names below `to`; each object is one version, whole, at its
-/// target or is not there. Reports as it goes. A run that was ended by anything goes on where it was if it is
-/// started again with the same journal and `same`; an object that was being copied too, where the store can.
-/// \error kNotFound            nothing lies below `from`, by that prefix and selection
+/// Copies the objects below `from` to the same names below `to`; each object appears at its target as one
+/// version, whole, or not at all. Reports as it goes. If it is started again with the same journal and
+/// `same`, an interrupted run continues where it was, even within an object if the store supports that.
+/// \error kNotFound            nothing below `from` has that prefix and is selected
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
-/// \error kFailedPrecondition  what would be removed may lie behind a symbolic link in `from`
+/// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`
 /// \error kResourceExhausted   more than a million objects would be removed
-/// \error those of transfer_object, whichever comes first; what is being copied then is finished
+/// \error those of transfer_object; the first error ends the transfer, after the copies under way
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
                                        const FolderTransferOptions& options);
 

@@ -12,6 +12,7 @@
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/registry.h"
 #include "headrace/store/transfer/folder_pair.h"
 
 namespace headrace {

@@ -190,10 +190,9 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
     HEADRACE_TRY(ObjectInfo now, from.store->stat(from.key, options.write.call));
     if (now.version == source.version) return done;  // not the source has changed
     if (restarts == kMostRestarts) {
-      return Error{Code::kFailedPrecondition,
-                   concat(from.describe(),
-                          " is changed again and again while it is copied; copy it when "
-                          "nobody writes it")};
+      return Error{
+          Code::kFailedPrecondition,
+          concat(from.describe(), " keeps changing while it is copied; copy it when nobody writes to it")};
     }
     source = std::move(now);
   }

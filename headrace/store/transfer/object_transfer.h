@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file One object from any store to any store, and whether two objects are the same.
+/// \file Copies one object from any store to any store, and tells whether two objects are the same.
 
 #include <cstdint>
 #include <functional>
@@ -13,37 +13,38 @@
 namespace headrace {
 
 struct ObjectTransferOptions {
-  /// Of the target; its `call` bounds the reads as well.
+  /// Options for writing the target; its `call` bounds the reads as well.
   WriteOptions write{};
   /// Objects of more than kPieceBytes take two buffers of this size: one is filled while the other is
   /// written.
   std::size_t piece_bytes = 32 << 20;
   /// Where buffers come from; share it among transfers.
   std::shared_ptr<BufferPool> buffers = BufferPool::create();
-  /// Read the copy again, and compare its CRC32C with what was read of the source.
+  /// Read the copy again, and compare its CRC32C with that of the source's bytes.
   bool verify = false;
-  /// Bytes that were copied, or found to be the same; negative where that begins again. From any thread; may
-  /// be empty.
+  /// Called with the number of bytes that were copied, or found to be the same; negative if the copy starts
+  /// again. From any thread; may be empty.
   std::function<void(std::int64_t)> advance{};
 };
 
 struct ObjectTransfer {
-  /// The version that was copied. None: the store copied it itself, and the object changed about then, so it
-  /// is one version, but not known which.
+  /// The version that was copied. None: the store copied it itself, and the object changed at about that
+  /// time; the copy is one version, but it is not known which.
   std::optional<ObjectInfo> source{};
   ObjectInfo target{};
-  /// Of what was read, which is what was written. None: the store copied it itself.
+  /// CRC32C of the bytes that were read and written. None: the store copied the object itself.
   std::optional<std::uint32_t> crc32c{};
 };
 
-/// Copies one version, whole: the one that `object` describes, or, if the object was replaced since, a later
-/// one. Within one store that can (Capabilities::server_side_copy) no data pass through this process. What
-/// was read is compared, before the target is there, with the checksum that the source's store keeps, if
-/// `object` has it or `stat` tells it; of objects of up to `kPieceBytes`, without `verify`, as the store does
-/// (ReadOptions::is_whole).
-/// \error kFailedPrecondition  the object is changed again and again while it is read
-/// \error kNotFound            it is no longer there
-/// \error kDataLoss            what was read is not what the store keeps; or `verify`, and the copy differs
+/// Copies one version, whole: the one that `object` describes or, if the object was replaced since, a later
+/// one. Within one store that supports it (Capabilities::server_side_copy) no data pass through this process.
+/// Before the target appears, the bytes read are compared with the checksum that the source's store keeps, if
+/// `object` has it or `stat` returns it. For objects of up to `kPieceBytes`, without `verify`, the store
+/// compares them (ReadOptions::is_whole).
+/// \error kFailedPrecondition  the object keeps changing while it is read
+/// \error kNotFound            it no longer exists
+/// \error kDataLoss            the bytes read do not match the store's checksum; or `verify`, and the copy
+///                             differs
 /// \error those of the target's `write`
 Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& object, const Location& to,
                                        const ObjectTransferOptions& options);
@@ -53,7 +54,7 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
 Result<bool> have_same_content(const Location& a, const ObjectInfo& of_a, const Location& b,
                                const ObjectInfo& of_b, const ObjectTransferOptions& options);
 
-/// Do both lie in the same store?
+/// Whether both lie in the same store.
 bool is_same_store(const Location& a, const Location& b);
 
 }  // namespace headrace

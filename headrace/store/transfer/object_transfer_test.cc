@@ -169,7 +169,7 @@ TEST(ObjectTransfer, WhatIsNotAsTheStoreKeepsItIsNotWritten) {
       const auto done = transfer_object(from, *object, to, {.verify = is_listed && size == kMegabyte});
       ASSERT_FALSE(done) << size << ' ' << is_listed;
       EXPECT_EQ(done.error().code, Code::kDataLoss);
-      EXPECT_THAT(done.error().message, HasSubstr("memory://a/x: what was read has the CRC32C"));
+      EXPECT_THAT(done.error().message, HasSubstr("memory://a/x: the bytes read have the CRC32C"));
       EXPECT_FALSE(to.store->stat(to.key, {}));
     }
   }

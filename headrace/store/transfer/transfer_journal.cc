@@ -69,8 +69,9 @@ Status remove_unused(const Location& cache, TransferJournal::Time now) {
 Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& cache, const Location& from,
                                                                const Location& to, Time now) {
   if (cache.url.scheme != "file") {
-    return Error{Code::kInvalidArgument,
-                 concat(cache.describe(), " is no folder of this machine, as a journal of transfers needs")};
+    return Error{
+        Code::kInvalidArgument,
+        concat(cache.describe(), " is not a folder of this machine, which a transfer journal needs")};
   }
   Location file =
       cache.at(digest_of(concat("headrace transfers 1", '\0', from.url.text(), '\0', to.url.text())));

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What is known of two folders: which versions of objects hold the same bytes, so that they need not
-/// be copied or compared again. Format: docs/formats/transfer-journal.md.
+/// \file The known facts about two folders: which versions of objects hold the same bytes, so that they need
+/// not be copied or compared again. Format: docs/formats/transfer-journal.md.
 
 #include <array>
 #include <chrono>
@@ -22,24 +22,24 @@ class TransferJournal {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  /// Reads the journal of these two folders in `cache`, a folder of this machine, which is made. Journals
-  /// there that were not opened for 90 days before `now` are removed.
-  /// \error kInvalidArgument  `cache` is in another store; or what the system says, where the journal cannot
-  ///                          be written
+  /// Reads the journal of these two folders in `cache`, a folder of this machine, which is made if missing.
+  /// Removes journals there that were not opened for 90 days before `now`.
+  /// \error kInvalidArgument  `cache` is in another store
+  /// \error the system's error, if the journal cannot be written
   static Result<std::unique_ptr<TransferJournal>> open(const Location& cache, const Location& from,
                                                        const Location& to, Time now);
 
-  /// Are these versions of `name` known to hold the same bytes? As of when the journal was opened.
+  /// Whether these versions of `name` were known to hold the same bytes when the journal was opened.
   bool knows(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
 
-  /// They do: whoever opens the journal from now on knows it. Left out are a line that cannot be written, and
-  /// files that were written less than three seconds before the journal was opened, or later: another write
-  /// within the tick of the clock that their times are taken from would give the same version.
+  /// Records that they do; the next reader of the journal knows it. Not recorded: a line that cannot be
+  /// written, and files that were written less than three seconds before the journal was opened, or later,
+  /// because another write within the same tick of the clock would give the same version.
   void add(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
-  /// The same of `at_to` that the caller has just written, a copy of `at_from`, whatever its time.
+  /// The same for `at_to` that the caller has just written as a copy of `at_from`, whatever its time.
   void add_copy(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
 
-  /// Forgets what neither `knows` nor `add` was asked about, if that is most of it.
+  /// Forgets all entries that neither `knows` nor `add` was called for, if they are the majority.
   /// \error those of writing a file
   Status forget_unseen();
 

@@ -1,4 +1,4 @@
-"""Data sets: opening one, what is in it, and the loaders over it."""
+"""Datasets: opening one, what is in it, and the loaders over it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Shard(NamedTuple):
-    """One object of a data set: its URL, and the records in it."""
+    """One object of a dataset: its URL, and the records in it."""
 
     url: str
     records: int
@@ -36,7 +36,7 @@ def open(
     on_corrupt: str = "fail",
     cache: str | os.PathLike | None = None,
 ) -> Dataset:
-    """Opens a data set of TFRecord shards, or of tars in the way of WebDataset.
+    """Opens a dataset of TFRecord shards, or of tars in the way of WebDataset.
 
     Args:
         url: a folder that `headrace prepare` published; or, where there is no manifest, TFRecord files or
@@ -46,10 +46,10 @@ def open(
             read once, to find its records; what was found is kept in ~/.cache/headrace/indexes for the next
             time. A record of a tar is a sample: a byte string for each of its files, named by the extension
             ("jpg"), and its key, "__key__".
-        split: "train", "test", …; None: "train" of a published data set. Other files have no splits: give
+        split: "train", "test", …; None: "train" of a published dataset. Other files have no splits: give
             each split a folder or a pattern of its own.
         on_corrupt: "fail"; "skip-record" or "skip-shard": damage found on opening is left out, and told in
-            `Dataset.remarks` and to the logger "headrace". Loaders of the data set skip the same, unless they
+            `Dataset.remarks` and to the logger "headrace". Loaders of the dataset skip the same, unless they
             are told otherwise.
         cache: folder on a local disk that keeps what is read of the data, and how large it may become:
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
@@ -85,29 +85,29 @@ def mix(
     columns: Mapping[str, Column] | list[str] | None = None,
     **options: Unpack[LoaderOptions],
 ) -> Loader:
-    """Batches of several data sets in fixed shares: `hr.mix({news: 0.7, reviews: 0.3}, batch_size=128)`.
+    """Batches of several datasets in fixed shares: `hr.mix({news: 0.7, reviews: 0.3}, batch_size=128)`.
 
-    After any number of records each data set has given its share, to within a few records, and each goes
+    After any number of records each dataset has given its share, to within a few records, and each goes
     through its own records again and again as often as that needs. So an epoch is a count: as many batches as
     all records fill.
 
     Args:
         datasets: the share of each; shares are relative to their sum. In a list, one may be there twice.
-        columns: as for `Dataset.loader`; None: those that all of the data sets have, with the same shape.
-        options: those of `Dataset.loader`; the data sets share the `window`, as they do the records;
+        columns: as for `Dataset.loader`; None: those that all of the datasets have, with the same shape.
+        options: those of `Dataset.loader`; the datasets share the `window`, as they do the records;
             `on_corrupt` must be there if they were opened with different ones.
 
     Raises:
-        InvalidArgumentError: a share that is not above 0, columns that a data set lacks; and so on.
+        InvalidArgumentError: a share that is not above 0, columns that a dataset lacks; and so on.
     """
     shares = list(datasets.items()) if isinstance(datasets, Mapping) else list(datasets)
     if not shares:
-        raise InvalidArgumentError("a mixture needs at least one data set")
+        raise InvalidArgumentError("a mixture needs at least one dataset")
     for share in shares:
         is_share = isinstance(share, tuple) and len(share) == 2 and isinstance(share[0], Dataset)
         if not is_share or not isinstance(share[1], numbers.Real):
             raise InvalidArgumentError(
-                f"{share!r} is no data set with its share: write {{news: 0.7, reviews: 0.3}}"
+                f"{share!r} is no dataset with its share: write {{news: 0.7, reviews: 0.3}}"
             )
     for name in options:
         if name not in LoaderOptions.__annotations__:
@@ -123,7 +123,7 @@ def mix(
 
 
 class Dataset:
-    """An opened data set. Immutable; threads may share it. Get one from `headrace.open`.
+    """An opened dataset. Immutable; threads may share it. Get one from `headrace.open`.
 
     `len(data)` is its number of records. Pickles as its URL: another process opens it again.
     """
@@ -151,7 +151,7 @@ class Dataset:
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of what the data set consists of: equal digests are equal data. Of a part,
+        """SHA-256, in hexadecimal, of what the dataset consists of: equal digests are equal data. Of a part,
         that of the whole."""
         return self._native.digest
 
@@ -181,9 +181,9 @@ class Dataset:
         return end - begin
 
     def part(self, begin: int = 0, end: int | None = None) -> Dataset:
-        """Records `begin` to `end`, in this data set's order, as one of their own; nothing is opened anew.
+        """Records `begin` to `end`, in this dataset's order, as one of their own; nothing is opened anew.
 
-        Data sets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample:
+        Datasets that `headrace prepare` publishes are shuffled already, so a part of one is a random sample:
         `data.part(0, 900)` to train on, `data.part(900)` to validate on.
 
         Args:
@@ -196,7 +196,7 @@ class Dataset:
         size = len(self)
         first, last = slice(begin, end).indices(size)[:2]
         if first >= last or not -size <= begin <= size or (end is not None and not -size <= end <= size):
-            raise InvalidArgumentError(f"part({begin}, {end}): the data set has records 0 to {size}")
+            raise InvalidArgumentError(f"part({begin}, {end}): the dataset has records 0 to {size}")
         offset = self._range[0] if self._range else 0
         part = object.__new__(Dataset)  # copying would open it anew, as another process does
         part.__dict__.update(self.__dict__)
@@ -227,7 +227,7 @@ class Dataset:
         trace: bool = False,
         state: bytes | None = None,
     ) -> Loader:
-        """Batches of this data set, in an order that is a function of `seed`, read ahead by native threads.
+        """Batches of this dataset, in an order that is a function of `seed`, read ahead by native threads.
 
         Args:
             batch_size: rows of a global batch; rank r of W gets rows r·B/W to (r+1)·B/W of it.
@@ -235,7 +235,7 @@ class Dataset:
             augment: what is done to images at random, one after the other: `[hr.flip(), hr.crop(128, 128)]`.
             seed: decides the order, with the epoch and nothing else.
             shuffle: True: blocks of 8 MiB, then the records of a window of blocks; False: as stored; "exact":
-                all records of the data set, where single records can be read.
+                all records of the dataset, where single records can be read.
             window: bytes ("64MiB") of blocks whose records are mixed with one another. A larger one mixes
                 better, and takes memory twice. Part of the order: a state of another window is refused.
             epochs: passes over the data; None: without end.
@@ -244,7 +244,7 @@ class Dataset:
             rank, world_size: this process among those that share the global batches.
             memory_budget: bytes ("1GiB") that reading ahead and batches may take; checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 stands in for a damaged record; "skip-shard":
-                for the rest of its block; None: as the data set was opened. The logger "headrace" is told.
+                for the rest of its block; None: as the dataset was opened. The logger "headrace" is told.
             weights: key of the rows' weights (float32, 1 or 0), which are in a batch where a row may have
                 weight 0: with drop_remainder="pad", or an `on_corrupt` other than "fail".
             threads: that read and decode; 0: as many as are of use. trace: keep what `Loader.trace` tells.
@@ -254,7 +254,7 @@ class Dataset:
         Raises:
             InvalidArgumentError: a column that is not in the data, or not so; rank ≥ world_size; and so on.
             ResourceExhaustedError: the budget is too small; the message says what is needed.
-            FailedPreconditionError: no records, or the state is of another data set or other options.
+            FailedPreconditionError: no records, or the state is of another dataset or other options.
         """
         return make_loader(
             [self._source(1.0)],
@@ -319,7 +319,7 @@ def _policy_of(datasets: list[Dataset]) -> str:
     policies = sorted({dataset.on_corrupt for dataset in datasets})
     if len(policies) > 1:
         raise InvalidArgumentError(
-            f"the data sets were opened with on_corrupt {' and '.join(policies)}: say which, with on_corrupt="
+            f"the datasets were opened with on_corrupt {' and '.join(policies)}: say which, with on_corrupt="
         )
     return policies[0]
 
@@ -341,7 +341,7 @@ def _columns_of(
         if not any(map(len, datasets)):
             raise FailedPreconditionError(f"{first.url} has no records")
         if not common:
-            raise InvalidArgumentError("the data sets have no feature in common; name the columns")
+            raise InvalidArgumentError("the datasets have no feature in common; name the columns")
         return common
     chosen = {}
     for name in columns:

@@ -1,4 +1,4 @@
-"""`headrace demo`: prepare, stream and train on a small data set that it makes, without a network.
+"""`headrace demo`: prepare, stream and train on a small dataset that it makes, without a network.
 
 The texts are made of a few words: a check that everything is in place, not a measure of any model.
 """

@@ -46,12 +46,12 @@ class Place(NamedTuple):
 
 
 class ShuffleQuality(NamedTuple):
-    """Both are 1 for a perfect shuffle, to within chance, and about 0 for the order of the data set."""
+    """Both are 1 for a perfect shuffle, to within chance, and about 0 for the order of the dataset."""
 
     displacement: float
-    """How far records move: from their place in the data set to that in the epoch."""
+    """How far records move: from their place in the dataset to that in the epoch."""
     spread: float
-    """How far a batch reaches: the distance in the data set between neighbours in the epoch."""
+    """How far a batch reaches: the distance in the dataset between neighbours in the epoch."""
 
 
 _logger = logging.getLogger("headrace")
@@ -343,10 +343,10 @@ class Loader:
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """How well the order mixes, from 10,000 of its places; nothing is read, but for "exact" the indexes.
 
-        A larger `window` mixes better, where blocks of the data set differ from one another.
+        A larger `window` mixes better, where blocks of the dataset differ from one another.
 
         Args:
-            source: which data set of a mixture, counted from 0.
+            source: which dataset of a mixture, counted from 0.
         """
         places = checked.integer("source", source), checked.integer("epoch", epoch, most=_ENDLESS)
         return ShuffleQuality(*self._engine.shuffle_quality(*places))

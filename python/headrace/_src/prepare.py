@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """A published data set, and what became of the rows."""
+    """A published dataset, and what became of the rows."""
 
     url: str
     counts: Mapping[str, int]
@@ -72,7 +72,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
     Args:
         source: URL or path of what the command takes, or of Parquet, Feather or Arrow files; or rows: a frame
             of pandas or polars, a table or stream of Arrow, `headrace.query(…)`, an iterable of mappings.
-        to: folder that becomes the data set.
+        to: folder that becomes the dataset.
         schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
         layout: what the source holds, if names do not tell.
         map: a function of a module, or "module:function": a row in, a dict of features out, None to drop it.
@@ -94,7 +94,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
 
     Raises:
         InvalidArgumentError: the source, the schema or an option is not fit, or too many rows are rejected:
-            the first is named. FailedPreconditionError: another data set was begun or published there.
+            the first is named. FailedPreconditionError: another dataset was begun or published there.
             NotFoundError: there is no source. CancelledError: it was stopped. What a store raises.
     """
     batches = _batches(source)

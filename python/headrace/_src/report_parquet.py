@@ -1,4 +1,4 @@
-"""Writes the report of a data set as Parquet, for `headrace inspect --parquet`.
+"""Writes the report of a dataset as Parquet, for `headrace inspect --parquet`.
 
     python report_parquet.py report.jsonl report.parquet
 

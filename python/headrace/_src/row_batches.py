@@ -40,7 +40,7 @@ def query(connection: Any, sql: str, parameters: Any = ()) -> Query:
 
     Args:
         connection: of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.
-        sql: one statement; ORDER BY makes the rows the same, and so the data set, each time.
+        sql: one statement; ORDER BY makes the rows the same, and so the dataset, each time.
         parameters: for the statement's places, in the driver's style.
     """
     if not hasattr(connection, "cursor"):

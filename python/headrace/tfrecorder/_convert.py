@@ -1,4 +1,4 @@
-"""`convert`: a table of images, or any other, becomes a data set in the old layout."""
+"""`convert`: a table of images, or any other, becomes a dataset in the old layout."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def convert(
     compression: str | None = "gzip",
     num_shards: int = 0,
 ) -> dict[str, Any]:
-    """Writes TFRecord files of what `source` holds to a new folder below `output_dir`: a data set.
+    """Writes TFRecord files of what `source` holds to a new folder below `output_dir`: a dataset.
 
     Args:
         source: a frame; the path or URL of a .csv; or of a folder of images, `<split>/<label>/<file>`.

@@ -47,7 +47,7 @@ def check_tfrecords(
     num_records: int = 1,
     output_dir: str | os.PathLike[str] = "output",
 ) -> str:
-    """`inspect` of the files that a pattern names, as `…/train*.tfrecord.gz`, of one data set.
+    """`inspect` of the files that a pattern names, as `…/train*.tfrecord.gz`, of one dataset.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no such file.

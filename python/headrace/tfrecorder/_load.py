@@ -1,4 +1,4 @@
-"""`load`: data sets as TensorFlow's."""
+"""`load`: datasets as TensorFlow's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def load(tfrecord_dir: str | os.PathLike[str]) -> dict[str, tensorflow.data.Data
     """Parsed records of each split that is there, "train", "validation" and "test": dicts of tensors.
 
     Args:
-        tfrecord_dir: path or URL of what `convert` made, or of any data set of Headrace.
+        tfrecord_dir: path or URL of what `convert` made, or of any dataset of Headrace.
 
     Raises:
-        NotFoundError (a FileNotFoundError): there is no data set.
+        NotFoundError (a FileNotFoundError): there is no dataset.
     """
     datasets, missing = {}, None
     for split in _SPLITS:

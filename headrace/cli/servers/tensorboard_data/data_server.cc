@@ -39,7 +39,7 @@ Result<SeriesQuery> query_of(const Request& request, DataClass data_class) {
 template <typename Request>
 Result<std::size_t> points_of(const Request& request) {
   if (!request.has_downsample() || request.downsample().num_points() < 0) {
-    return Error{Code::kInvalidArgument, "how many points are wanted is missing: downsample.num_points"};
+    return Error{Code::kInvalidArgument, "the number of points is missing: downsample.num_points"};
   }
   return static_cast<std::size_t>(request.downsample().num_points());
 }

@@ -29,7 +29,7 @@ void follow(LogFolder& folder, const std::function<void(const std::string&)>& te
     if (stop.stop_requested()) return;
     ++polls;
     if (!outcome && !is_unreachable) {
-      tell(concat(outcome.error().message, "; what was read before is shown until this ends"));
+      tell(concat(outcome.error().message, "; the data read so far stay visible until this ends"));
     }
     if (outcome && is_unreachable) tell(concat(folder.describe(), " can be read again"));
     is_unreachable = !outcome;

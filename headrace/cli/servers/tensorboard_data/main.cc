@@ -26,20 +26,22 @@ constexpr Option kOptions[] = {
     {.name = "host",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
-     .sentence = "Where to listen. Whoever reaches it sees the logs: nobody is asked who he is."},
+     .sentence =
+         "Address on which to listen. Anyone who can reach it sees the logs: there is no authentication."},
     {.name = "port",
      .type = OptionType::kInteger,
      .default_value = "6806",
      .unit = "PORT",
-     .sentence = "0: any that is free.",
+     .sentence = "Port on which to listen; 0: any free port.",
      .minimum = 0,
      .maximum = 65535},
     {.name = "port-file",
      .unit = "FILE",
-     .sentence = "Gets the port, in decimal, when the server listens on it."},
+     .sentence = "File that gets the port, in decimal, when the server listens on it."},
     {.name = "die-after-stdin",
      .type = OptionType::kFlag,
-     .sentence = "End when standard input ends, so that the server does not outlive who started it."}};
+     .sentence =
+         "End when standard input ends, so that the server does not outlive the process that started it."}};
 
 Status write_port(const std::string& path, int port) {
   if (path.empty()) return {};
@@ -92,7 +94,7 @@ const Command kServeCommand = {
     .name = "tensorboard-data",
     .summary = "Serve a log folder in any store to TensorBoard",
     .details =
-        "Follows the event files below a URL, and answers TensorBoard's questions about them:\n"
+        "Follows the event files below a URL and answers TensorBoard's requests:\n"
         "  headrace-tensorboard-data --log-folder s3://experiments/logs --port 6806\n"
         "  tensorboard --grpc_data_provider=127.0.0.1:6806\n"
         "`headrace tensorboard URL` starts both.",

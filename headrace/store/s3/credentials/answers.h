@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What programs, containers, instances and STS say when asked for keys, read. None of them is trusted,
-/// and no error quotes what was read.
+/// \file Parses the answers of programs, containers, instances and STS to a request for keys. None of them is
+/// trusted, and no error quotes the answer.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// More than any of them has to say.
+/// Larger than any valid answer.
 inline constexpr std::size_t kMaxAnswerBytes = 256 << 10;
 
 enum class CredentialsForm {
@@ -26,7 +26,8 @@ Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsF
 /// \error kUnauthenticated  another document
 Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_view action);
 
-/// "AccessDenied: may not assume the role", from STS' <ErrorResponse>; empty if it is none. Printable.
+/// "AccessDenied: may not assume the role", from STS' <ErrorResponse>; empty if the text is not one.
+/// Printable.
 std::string parse_sts_error(std::string_view xml);
 
 }  // namespace headrace

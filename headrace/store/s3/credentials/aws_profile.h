@@ -26,10 +26,10 @@ struct AwsProfile {
 std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section(std::string_view text,
                                                                                  std::string_view section);
 
-/// What AWS_PROFILE names, else "default".
+/// The profile that AWS_PROFILE names, else "default".
 std::string selected_aws_profile(const Environment& environment);
 
-/// That profile, from both files; what the credentials file says wins. Files that are not there are empty; at
+/// That profile, from both files; the credentials file takes precedence. Missing files count as empty; at
 /// most 1 MiB of each is read.
 AwsProfile read_aws_profile(const Environment& environment, const std::string& name);
 

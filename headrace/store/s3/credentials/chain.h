@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which source of keys counts: docs/credentials.md, "Order".
+/// \file Decides which source of keys is used: docs/credentials.md, "Order".
 
 #include "headrace/base/environment.h"
 #include "headrace/net/http/http_proxy.h"
@@ -8,17 +8,17 @@
 
 namespace headrace {
 
-/// What all sources may need.
+/// Settings that any source may need.
 struct CredentialsContext {
   Environment environment;
   std::string region;  // STS is asked there
-  /// As TlsOptions has it. Who gives keys is always verified.
+  /// As in TlsOptions. The certificates of services that issue keys are always verified.
   std::string ca_file{};
   HttpProxies proxies{};  // to STS; containers and instances are asked directly
 };
 
-/// Reads variables and files; no request is made and no program is started yet. None: requests are not to be
-/// signed (HEADRACE_S3_ANONYMOUS).
+/// Reads variables and files; sends no request and starts no program. Null: requests are not to be signed
+/// (HEADRACE_S3_ANONYMOUS).
 /// \error kUnauthenticated   no credentials, or incomplete ones; the message says what to set
 /// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
 Result<std::shared_ptr<CredentialsProvider>> find_credentials(const CredentialsContext& context);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Keys for S3, and where they can be had. docs/credentials.md has the order and the rules.
+/// \file Keys for S3, and their sources. docs/credentials.md has the order and the rules.
 
 #include <chrono>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Nothing prints this; no error message holds any of it.
+/// Never printed; no error message holds any of it.
 struct S3Credentials {
   std::string access_key_id;
   std::string secret_access_key;
@@ -21,7 +21,7 @@ struct S3Credentials {
 };
 
 struct FetchLimits {
-  /// Of each request without progress, and of a program.
+  /// Longest time without progress, for each request and for a program.
   std::chrono::milliseconds patience{30'000};
   std::stop_token stop{};
 };
@@ -31,7 +31,7 @@ struct CredentialsSource {
   std::string name;
   /// Blocks. Called by one thread at a time.
   std::function<Result<S3Credentials>(const FetchLimits&)> fetch;
-  /// Another fetch may bring other keys.
+  /// Another fetch may return other keys.
   bool is_renewable = true;
 };
 

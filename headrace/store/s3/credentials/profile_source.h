@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Keys from a profile of AWS's files, and from those that it names. Internal to this folder.
+/// \file Keys from a profile of AWS's files, and from the profiles that it names. Internal to this folder.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// None where the profile is not there or says nothing about keys.
+/// None if the profile does not exist or says nothing about keys.
 /// \error kUnauthenticated   half of a pair of keys
 /// \error kInvalidArgument   a chain of profiles without an end, or a setting that cannot be understood
 Result<std::optional<CredentialsSource>> profile_source(const CredentialsContext& context,
@@ -23,7 +23,7 @@ Result<CredentialsSource> web_identity_source(const CredentialsContext& context,
 /// `role_session_name`, else AWS_ROLE_SESSION_NAME, else a random one.
 std::string role_session_name(const Environment& environment, const std::optional<std::string>& in_profile);
 
-/// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. None where neither is set.
+/// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. None if neither is set.
 /// \error kUnauthenticated  one without the other
 Result<std::optional<CredentialsSource>> environment_source(const Environment& environment);
 

@@ -51,7 +51,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::get(const std::stop_to
 Result<CredentialsProvider::Current> CredentialsProvider::at_hand() {
   const std::scoped_lock lock(mutex_);
   if (has_good(now_())) return current_;
-  return Error{Code::kUnauthenticated, concat("s3: the keys from ", source_.name, " are no longer good")};
+  return Error{Code::kUnauthenticated, concat("s3: the keys from ", source_.name, " are no longer valid")};
 }
 
 Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock<std::mutex>& lock,

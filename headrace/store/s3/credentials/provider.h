@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Keeps a source's keys until they must be had anew.
+/// \file Keeps a source's keys until they have to be fetched again.
 
 #include <condition_variable>
 #include <memory>
@@ -18,21 +18,23 @@ class CredentialsProvider {
 
   CredentialsProvider(CredentialsSource source, Clock now);
 
-  /// The keys to sign with now. The first call fetches them, and so does one that finds them about to expire
-  /// or refused; others that need them wait for that one. A renewal that fails is no error while the old ones
-  /// are good.
-  /// \error kCancelled  `stop` was requested; else as the source's, saying which source
+  /// The keys to sign with now. The first call fetches them, and so does a call that finds them about to
+  /// expire or refused; other threads that need keys wait for that one. A failed renewal is not an error
+  /// while the old keys are valid.
+  /// \error kCancelled  `stop` was requested
+  /// \error as the source's, naming the source
   Result<Current> get(const std::stop_token& stop);
 
-  /// Whether `get` would fetch, or wait for who does.
+  /// Whether `get` would fetch, or wait for a thread that fetches.
   bool may_wait();
 
-  /// The keys had last, without fetching or waiting.
-  /// \error kUnauthenticated  there are none that are good
+  /// The last keys, without fetching or waiting.
+  /// \error kUnauthenticated  there are no valid ones
   Result<Current> at_hand();
 
-  /// The server does not accept these. True: `get` may bring others. Keys fetched less than 30 s ago are not
-  /// fetched anew, so that a server that refuses all of them does not have their source asked without end.
+  /// To be called when the server refuses these keys. True: `get` may return others. Keys fetched less than
+  /// 30 s ago are not fetched again, so that a server that refuses all keys does not cause endless requests
+  /// to their source.
   bool refuse(const Current& refused);
 
   const std::string& source() const { return source_.name; }

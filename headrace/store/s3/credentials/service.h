@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file One request to a service that gives keys. Internal to this folder.
+/// \file One request to a service that issues keys. Internal to this folder.
 
 #include "headrace/net/http/http_client.h"
 #include "headrace/store/s3/credentials/credentials.h"
@@ -15,14 +15,14 @@ struct ServiceUrl {
 /// \error kInvalidArgument  no http or https URL
 Result<ServiceUrl> parse_service_url(std::string_view url);
 
-/// What goes there and comes back, tokens and keys, is not to be read on the way: TLS, or this machine.
+/// Whether the tokens and keys that travel cannot be read on the way: over TLS, or within this machine.
 bool is_confidential(const HttpEndpoint& endpoint);
 
-/// 429, 5xx, or what STS says with 400 when it is overloaded or cannot reach an identity provider.
+/// 429, 5xx, or STS' answers with 400 when it is overloaded or cannot reach an identity provider.
 bool asks_to_come_again(const HttpResponse& answer);
 
-/// The answer, whatever its status. Repeated twice where there is none, or one that asks to come again. The
-/// server's certificate is verified; `ca_file` as in TlsOptions.
+/// The answer, whatever its status. The request is repeated twice if there is no answer, or one that asks for
+/// a retry. The server's certificate is verified; `ca_file` as in TlsOptions.
 /// \error as HttpClient::perform
 Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,
                                  const FetchLimits& limits);

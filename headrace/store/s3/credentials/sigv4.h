@@ -20,7 +20,7 @@ namespace headrace {
 /// Names and values, not encoded.
 using QueryParameters = std::vector<std::pair<std::string, std::string>>;
 
-/// Sorted and percent-encoded, "a=b&c=": what is signed, and also what is sent.
+/// Sorted and percent-encoded, "a=b&c=": the form that is signed and sent.
 std::string canonical_query(const QueryParameters& parameters);
 
 struct SignedParts {
@@ -41,14 +41,14 @@ class SigV4Signer {
  public:
   explicit SigV4Signer(std::string service = "s3") : service_(std::move(service)) {}
 
-  /// Value of the Authorization header field. `amz_date` as in the field of that name. What else such a
-  /// request needs, X-Amz-Security-Token too, is already among `parts`.
+  /// Value of the Authorization header field. `amz_date` as in the field of that name. Everything else that
+  /// the request needs, including X-Amz-Security-Token, is already in `parts`.
   std::string authorization(const S3Credentials& credentials, const SignedParts& parts,
                             std::string_view region, std::string_view amz_date);
 
-  /// The query of a URL that may be used, by anyone, for `lifetime` from `amz_date` on: `query` with what the
-  /// signature needs, the token included. Of a request with the header fields `headers`, Host among them, and
-  /// any body.
+  /// The query of a URL that anyone may use for `lifetime` from `amz_date` on: `query` plus the signature's
+  /// parameters, including the token. It is for requests with the header fields `headers`, Host among them,
+  /// and any body.
   std::string presigned_query(const S3Credentials& credentials, std::string_view method,
                               std::string_view path, QueryParameters query, const HttpHeaders& headers,
                               std::chrono::seconds lifetime, std::string_view region,

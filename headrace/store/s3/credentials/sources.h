@@ -1,23 +1,23 @@
 #pragma once
 
-/// \file Keys from what a container, an instance or a program says. Internal to this folder; chain.h decides
-/// which of them is asked.
+/// \file Keys from a container, an instance or a program. Internal to this folder; chain.h decides which of
+/// them is asked.
 
 #include "headrace/base/environment.h"
 #include "headrace/store/s3/credentials/credentials.h"
 
 namespace headrace {
 
-/// Of a container at ECS, EKS and the like, as AWS_CONTAINER_* say. None where neither URI is set.
+/// Keys of a container on ECS, EKS and the like, as AWS_CONTAINER_* say. None if neither URI is set.
 /// \error kInvalidArgument  the URI is none, or keys would travel in the clear
 Result<std::optional<CredentialsSource>> container_source(const Environment& environment,
                                                           const std::string& ca_file);
 
-/// Of the instance's role, from its metadata service, version 2.
+/// Keys of the instance's role, from its metadata service, version 2.
 /// \error kInvalidArgument  AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL
 Result<CredentialsSource> instance_source(const Environment& environment);
 
-/// What the shell command prints. `name` for messages.
+/// Keys that the shell command prints. `name` for messages.
 CredentialsSource process_source(std::string command, const Environment& environment, std::string name);
 
 }  // namespace headrace

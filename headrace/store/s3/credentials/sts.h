@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Roles, assumed at AWS' Security Token Service or what speaks its protocol (MinIO does).
+/// \file Assumes roles at AWS' Security Token Service or a service that speaks its protocol (MinIO does).
 /// https://docs.aws.amazon.com/STS/latest/APIReference/
 
 #include "headrace/net/http/http_message.h"
@@ -25,13 +25,13 @@ struct Role {
   std::optional<unsigned> duration_s{};
 };
 
-/// With keys that have the right to: AssumeRole.
+/// AssumeRole, with keys that have the permission.
 /// \error kUnauthenticated  refused; the message has STS' reason
 /// \error kUnavailable      overloaded or failing, also after repeats
 Result<S3Credentials> assume_role(const StsService& sts, const Role& role, const S3Credentials& by,
                                   const FetchLimits& limits);
 
-/// With a token of another identity provider: AssumeRoleWithWebIdentity, which is not signed.
+/// AssumeRoleWithWebIdentity, with a token of another identity provider; the request is not signed.
 /// \error as assume_role
 Result<S3Credentials> assume_role_with_web_identity(const StsService& sts, const Role& role,
                                                     const std::string& token, const FetchLimits& limits);
