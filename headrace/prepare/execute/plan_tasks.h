@@ -1,7 +1,8 @@
 #pragma once
 
 /// \file The tasks of a plan, as one process executes them, alone or beside others. Tasks have numbers: first
-/// those that read a slice, then those that write a shard; how many of these is known once all slices are read.
+/// those that read a slice, then those that write a shard; how many of these is known once all slices are
+/// read.
 
 #include <atomic>
 #include <cstdint>

@@ -31,8 +31,8 @@ struct PrepareState {
 /// Calls do not overlap.
 using PrepareProgress = std::function<void(const PrepareState&)>;
 
-/// Executes what it may claim, and waits for what others have claimed; returns once every task is done, or the
-/// data set is published. REQUIRES: if the process is alone, it may claim all
+/// Executes what it may claim, and waits for what others have claimed; returns once every task is done, or
+/// the dataset is published. REQUIRES: if the process is alone, it may claim all
 /// \error kDeadlineExceeded  others have done nothing for `patience`: names the first task that is left
 /// \error kCancelled, and what a task returns
 Status run_tasks(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
