@@ -2,9 +2,9 @@
 
 /// \file Text tables: bytes to rows of cells.
 ///
-/// Source of the format: RFC 4180; what it leaves open is as most readers have it. A row ends with LF, with
-/// or without CR before it. A cell that begins with a quote goes on to the next quote, delimiters and line
-/// ends included, two quotes being one; any other quote is a character. Lines without a byte are passed over.
+/// Source of the format: RFC 4180; where it is open, as most readers do it. A row ends with LF, with or
+/// without CR before it. A cell that begins with a quote continues to the next quote, including delimiters
+/// and line ends; two quotes stand for one; any other quote is a character. Empty lines are skipped.
 
 #include <cstdint>
 #include <optional>
@@ -46,14 +46,14 @@ struct CsvRow {
 ///   while (more) { reader.feed(piece); while (auto row = reader.next()) use(*row); }
 ///   reader.finish(); while (auto row = reader.next()) use(*row);
 ///
-/// A row with a problem ends where it would without, so that those after it are read. Memory: a piece and the
-/// largest row. One thread at a time.
+/// A row with a problem ends where it would end without it, so the rows after it are read. Memory: a piece
+/// and the largest row. One thread at a time.
 class CsvReader {
  public:
   explicit CsvReader(const CsvOptions& options) : options_(options) {}
 
   void feed(BytesView piece);
-  /// There is nothing more.
+  /// Call when there is no more input.
   void finish() { is_finished_ = true; }
   /// The next row, valid until the next call of anything; none if more has to be fed, or at the end.
   std::optional<CsvRow> next();

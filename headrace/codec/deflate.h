@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Deflate (RFC 1951) in gzip (RFC 1952) and zlib (RFC 1950) wrapping: what TFRecord files are
-/// compressed with. Whole buffers go through libdeflate, streams of unknown size through zlib.
+/// \file Deflate (RFC 1951) in gzip (RFC 1952) and zlib (RFC 1950) wrapping, the compressions of TFRecord
+/// files. Whole buffers go through libdeflate, streams of unknown size through zlib.
 ///
 /// A gzip file is a sequence of **members**, each complete in itself; all readers, TensorFlow's included,
 /// take their contents as one. Headrace starts a new member every few MiB, so that a shard can be read from
@@ -23,8 +23,8 @@ enum class Compression : std::uint8_t { kNone, kGzip, kZlib };
 /// "none", "gzip", "zlib": the names that manifests and options use.
 std::string_view compression_name(Compression compression);
 
-/// What the first bytes of a TFRecord file (12 are enough) say about its wrapping. A plain file is told from
-/// a zlib one by the checksum of its first length; whatever is neither gzip nor zlib counts as plain.
+/// Recognises the wrapping of a TFRecord file by its first bytes (12 are enough). The checksum of the first
+/// length distinguishes a plain file from a zlib one; anything that is neither gzip nor zlib counts as plain.
 Compression sniff_compression(BytesView head);
 
 /// Levels as libdeflate numbers them: 1 (fast) to 12 (small); 6 is its default.
@@ -32,9 +32,9 @@ inline constexpr int kMinDeflateLevel = 1;
 inline constexpr int kMaxDeflateLevel = 12;
 
 /// Compresses gzip members. The same data, level and library version give the same bytes: no time or name is
-/// put in. Data that would shrink by less than an eighth, as vectors of floats do, are stored as they are (in
-/// stored blocks of deflate): they are then read three times as fast. Holds about 0.5 MB (levels 1–9) and is
-/// reused from member to member. One thread at a time.
+/// included. Data that would shrink by less than an eighth, for example vectors of floats, are stored
+/// uncompressed (in stored blocks of deflate), which makes them three times as fast to read. Holds about 0.5
+/// MB (levels 1–9) and is reused from member to member. One thread at a time.
 class GzipCompressor {
  public:
   /// \error kInvalidArgument  the level is out of range
@@ -56,8 +56,8 @@ class GzipCompressor {
 /// \error kInvalidArgument  the level is out of range
 Result<Bytes> gzip_compress(BytesView data, int level);
 
-/// What the bytes of a compressed shard depend on besides data and level: "libdeflate 1.14, stored
-/// from 7/8". Part of a plan.
+/// Names everything that the bytes of a compressed shard depend on besides data and level: "libdeflate 1.14,
+/// stored from 7/8". Part of a plan.
 std::string deflate_fingerprint();
 
 /// Where one member (or zlib stream) ended.
@@ -97,7 +97,7 @@ struct MemberStart {
   std::uint64_t uncompressed_offset = 0;
 };
 
-/// What one call of `Inflater::step` did.
+/// The result of one call of `Inflater::step`.
 struct InflateStep {
   std::size_t consumed_bytes = 0;
   std::size_t produced_bytes = 0;
@@ -114,7 +114,7 @@ struct InflateStep {
 ///   HEADRACE_CHECK(inflater.finish());
 class Inflater {
  public:
-  /// `limit_bytes` bounds the sum of what is produced. `compression` kNone copies.
+  /// `limit_bytes` bounds the total output. `compression` kNone copies.
   explicit Inflater(Compression compression, std::uint64_t limit_bytes = ~std::uint64_t{0});
   Inflater(Inflater&&) noexcept;
   Inflater& operator=(Inflater&&) noexcept;
@@ -132,8 +132,8 @@ class Inflater {
   /// Members that have ended so far.
   std::uint64_t members() const;
 
-  /// Where those begin that have begun so far, but none of less content than this: it counts with the one
-  /// before, and so do zero bytes between members. So memory stays below the content's, whatever comes.
+  /// Where the members begin that have begun so far. A member with less content than this counts with the one
+  /// before, and so do zero bytes between members, so memory stays below the content's size for any input.
   static constexpr std::uint64_t kLeastMemberBytes = 4096;
   const std::vector<MemberStart>& member_starts() const;
 

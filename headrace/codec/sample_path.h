@@ -14,7 +14,7 @@ namespace headrace {
 /// The feature that holds a sample's key.
 inline constexpr std::string_view kSampleKeyFeature = "__key__";
 
-/// More in one sample is damage.
+/// A sample with more files is damaged.
 inline constexpr std::size_t kMaxSampleFiles = 1000;
 
 /// Files that follow one another and have the same key are a sample.
@@ -22,8 +22,8 @@ struct SampleFileName {
   std::string_view key;    // up to the first '.' of the path's last segment, without "./" in front
   std::string_view field;  // behind it, as written
 };
-/// None for what webdataset passes over: a name without '.', or below a first segment like "__this__". And
-/// for names that begin with '.', which are leavings of file systems. Views `path`.
+/// None for names that webdataset skips: names without '.', or below a first segment like "__this__"; and for
+/// names that begin with '.', which file systems leave behind. Views `path`.
 std::optional<SampleFileName> split_sample_path(std::string_view path);
 
 /// Whether webdataset decodes the field, in lower case, as a number: "cls", "cls2", "index", "inx", "id",

@@ -19,8 +19,8 @@ namespace headrace {
 /// Headers and data begin at multiples of this.
 inline constexpr std::size_t kTarBlockBytes = 512;
 
-/// Whether an object that begins so is a tar of POSIX or GNU: "ustar" at byte 257. Of those older than 1988
-/// nothing tells.
+/// Whether an object with these first bytes is a POSIX or GNU tar: "ustar" at byte 257. Tars older than 1988
+/// cannot be recognised.
 bool looks_like_tar(BytesView head);
 
 enum class TarEntryKind : std::uint8_t {
@@ -31,7 +31,7 @@ enum class TarEntryKind : std::uint8_t {
 };
 
 struct TarEntry {
-  /// As written: any bytes, perhaps absolute or with "..". From a pax or GNU header where there is one.
+  /// As written: any bytes, possibly absolute or with "..". From a pax or GNU header if there is one.
   std::string path;
   TarEntryKind kind = TarEntryKind::kFile;
   /// Of the first of its headers; those for long names come before the one that all entries have.
@@ -40,20 +40,20 @@ struct TarEntry {
   std::uint64_t data_bytes = 0;
 };
 
-/// One thread at a time. Reads headers alone. Memory: a path; each of the headers for long names may have
-/// 1 MiB, and 32 of them may follow one another: more is damage.
+/// One thread at a time. Reads only headers. Memory: a path; each header for a long name may have 1 MiB, and
+/// 32 of them may follow one another: more is damage.
 ///
-/// A header has a checksum, file data have none: what is damaged there cannot be told. Blocks of zeros are
-/// passed over wherever they are, so tars that were put one after another are read as one.
+/// Headers have a checksum, file data have none, so damage in file data cannot be detected. Blocks of zeros
+/// are skipped wherever they are, so concatenated tars are read as one.
 class TarWalker {
  public:
-  /// Gives the bytes from `offset` on: `size` of them, which is at most 1 MiB, and the tar has them. Valid
-  /// until the next call.
+  /// Returns the bytes from `offset` on: `size` of them, at most 1 MiB, which the tar has. Valid until the
+  /// next call.
   using Read = std::function<Result<BytesView>(std::uint64_t offset, std::size_t size)>;
 
   TarWalker(std::uint64_t size_bytes, Read read) : end_bytes_(size_bytes), read_(std::move(read)) {}
-  /// Of a part in memory, which must outlive the walker, and begins with a header. All offsets are the tar's;
-  /// the part begins at `offset_bytes` of it.
+  /// For a part in memory, which must outlive the walker and begin with a header. All offsets are the tar's;
+  /// the part begins at its `offset_bytes`.
   explicit TarWalker(BytesView part, std::uint64_t offset_bytes = 0);
 
   /// The next entry, whose data are all there; none at the end.
@@ -61,9 +61,9 @@ class TarWalker {
   /// \error            what `read` returns
   Result<std::optional<TarEntry>> next();
 
-  /// After kDataLoss: goes to the next header that is sound, so that `next` gives that; false if there is
-  /// none. What lies between is lost, and nothing says what it was; of a damaged file that itself holds tars,
-  /// those' files may be found. Cost: a checksum for each 512 bytes between.
+  /// After kDataLoss: goes to the next sound header, so that `next` returns that entry; false if there is
+  /// none. The bytes in between are lost, and nothing says what they were; if the damaged file itself holds
+  /// tars, their files may be found. Cost: a checksum for each 512 bytes in between.
   Result<bool> pass_over_damage();
 
   /// At the end: whether the last block is zero, as every whole tar's is.

@@ -19,12 +19,12 @@ class TextEncoder {
   virtual ~TextEncoder() = default;
   /// As in `--encoder` and in the manifest.
   virtual std::string name() const = 0;
-  /// SHA-256 (hex) of what the result depends on beside the text: weights and vocabulary. Recorded in
-  /// manifests and exported runs, so that training and serving use the same encoder.
+  /// SHA-256 (hex) of everything that the result depends on besides the text: weights and vocabulary.
+  /// Recorded in manifests and exported runs, so that training and serving use the same encoder.
   virtual std::string weights_digest() const = 0;
   virtual int dimension() const = 0;
   /// Writes the vector of texts[i] to out[i·dimension …]. Texts are UTF-8; invalid bytes count as U+FFFD. A
-  /// text's vector is the same to the last bit whatever else is in the call and whatever the processor.
+  /// text's vector is the same to the last bit, whatever other texts are in the call and on any processor.
   /// REQUIRES: out.size() == texts.size() · dimension()
   virtual Status encode(std::span<const std::string_view> texts, std::span<float> out) const = 0;
 };

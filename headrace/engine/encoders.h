@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-/// Where encoders find what they need. Borrowed pointers must outlive the encoder.
+/// Where encoders find their weights and models. Borrowed pointers must outlive the encoder.
 struct EncoderSources {
-  /// Weights of the encoder asked for; empty: `encoders_folder`/<name>.
+  /// Weights of the requested encoder; empty: `encoders_folder`/<name>.
   std::string weights_folder{};
   std::string encoders_folder{};
   /// For saved_model:URL.

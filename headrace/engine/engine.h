@@ -1,13 +1,13 @@
 #pragma once
 
-/// \file What computes: loads a saved model, lists its signatures, runs them, saves and restores its state.
+/// \file Loads a saved model, lists its signatures, runs them, saves and restores its state.
 ///
 ///   HEADRACE_TRY(auto model, engine.load("/models/imdb", {.intra_op_threads = 1}));
 ///   HEADRACE_TRY(auto step, model->prepare("train_step", {"features", "labels", "weights"}, {"loss"}));
 ///   Tensor loss;
 ///   HEADRACE_CHECK(step->run(std::array{features, labels, weights}, {&loss, 1}));
 ///
-/// Engines work on local folders only; store/staging.h brings them from a store and back.
+/// Engines work on local folders only; store/staging.h copies models from a store and back.
 
 #include <chrono>
 #include <map>
@@ -26,7 +26,7 @@ namespace headrace {
 /// One input or output of a signature.
 struct TensorInfo {
   DataType type = DataType::kFloat32;
-  /// None where the model leaves even the rank open.
+  /// None if the model leaves even the rank open.
   std::optional<Shape> shape{};
 };
 
@@ -36,7 +36,7 @@ struct Signature {
   std::map<std::string, TensorInfo, std::less<>> outputs;
 };
 
-/// A signature whose names are resolved: what a loop runs once a step. Not thread-safe, but several calls of
+/// A signature whose names are resolved, which a loop runs once a step. Not thread-safe, but several calls of
 /// one model may run at the same time, as far as the model's own state allows. May outlive its model.
 class Call {
  public:
@@ -49,16 +49,16 @@ class Call {
   virtual Status run(std::span<const TensorView> inputs, std::span<Tensor> outputs) = 0;
 };
 
-/// A loaded model: signatures, and variables that some of them change. Thread-safe but for its state: `run`s
-/// that change it, `save_state` and `restore_state` are the caller's to order.
+/// A loaded model: signatures, and variables that some of them change. Thread-safe except for its state: the
+/// caller orders `run`s that change it, `save_state` and `restore_state`.
 class Model {
  public:
   virtual ~Model() = default;
   /// The folder it was loaded from.
   virtual const std::string& folder() const = 0;
   virtual const std::map<std::string, Signature, std::less<>>& signatures() const = 0;
-  /// \error kNotFound  no such signature, input or output; the message lists those that exist. Every input of
-  ///                   the signature must be named; outputs that are not wanted are left out
+  /// Every input of the signature must be named; outputs that are not needed may be left out.
+  /// \error kNotFound  no such signature, input or output; the message lists those that exist
   virtual Result<std::unique_ptr<Call>> prepare(std::string_view signature, std::vector<std::string> inputs,
                                                 std::vector<std::string> outputs) = 0;
   /// Writes every variable as a checkpoint: <prefix>.index, <prefix>.data-?????-of-?????. Makes the parent
@@ -69,11 +69,11 @@ class Model {
 };
 
 struct ModelOptions {
-  /// Threads of this model alone. Results depend on them as little as the engine's kernels do; record them
-  /// with whatever must be repeatable to the last bit.
+  /// Threads of this model alone. Results depend on them as little as the engine's kernels do; record them if
+  /// a result must be repeatable to the last bit.
   int intra_op_threads = 1;
   int inter_op_threads = 1;
-  /// Bound of one `run`, `save_state` or `restore_state`.
+  /// Time limit for one `run`, `save_state` or `restore_state`.
   std::chrono::milliseconds call_deadline{600'000};
 };
 

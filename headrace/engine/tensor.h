@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Tensors as an engine takes and gives them: views of the caller's memory in, owned results out. The
-/// layout is DLPack's (https://dmlc.github.io/dlpack, dense, row-major, on the CPU), without its types.
+/// \file Tensors of an engine: views of the caller's memory as inputs, owned results as outputs. The layout
+/// is DLPack's (https://dmlc.github.io/dlpack, dense, row-major, on the CPU), without its types.
 
 #include <array>
 #include <cstddef>
@@ -69,7 +69,7 @@ class Shape {
 /// Memory with this alignment is used in place; other memory is copied by the engine.
 inline constexpr std::size_t kTensorAlignment = 64;
 
-/// A tensor in memory that belongs to someone else, who keeps it unchanged while an engine reads it.
+/// A tensor in memory of someone else, who keeps it unchanged while an engine reads it.
 struct TensorView {
   DataType type = DataType::kFloat32;
   Shape shape{};
@@ -86,8 +86,7 @@ struct TensorView {
   }
 };
 
-/// A result. Owns its memory, whichever engine it came from; movable, not copyable. Safe to read from many
-/// threads.
+/// A result. Owns its memory, from any engine; movable, not copyable. Many threads may read it.
 class Tensor {
  public:
   Tensor() = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Counts of right and wrong answers of a classifier, and what is computed from them.
+/// \file Counts of a classifier's right and wrong answers, and scores computed from them.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ class ConfusionMatrix {
   std::vector<std::uint64_t> counts_;
 };
 
-/// Index of the highest score, of equal ones the first; none if there is no score or one is not finite.
+/// Index of the highest score, in a tie the first; none if there is no score or one is not finite.
 std::optional<std::size_t> highest(std::span<const float> scores);
 
 /// The class of a one-hot row: one value is 1, the others are 0; none if it is not so.

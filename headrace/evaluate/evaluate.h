@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The evaluate stage: an exported model and a split of a dataset in, loss, accuracy and the confusion
-/// matrix out.
+/// \file The evaluate stage: takes an exported model and a split of a dataset; returns loss, accuracy and the
+/// confusion matrix.
 
 #include <cstdint>
 #include <functional>
@@ -24,10 +24,11 @@ struct EvaluateOptions {
 /// Records done, and their total.
 using OnRecords = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Runs the model's eval_step over every record of the split once, in data-set order; the batches' own
-/// buffers are fed. The loss is the mean of the batches' means, weighted by their records.
-/// \error as `check_dataset`, Dataset::open and BatchLoader say; kInvalidArgument  a label that is not
-///        one-hot, or a model that gives something else than one score a class; kCancelled  stopped
+/// Runs the model's eval_step over every record of the split once, in dataset order, on the batches' own
+/// buffers. The loss is the mean of the batches' means, weighted by their records.
+/// \error kInvalidArgument  a label that is not one-hot, or a model that does not return one score per class
+/// \error kCancelled        stopped
+/// \error those of `check_dataset`, Dataset::open and BatchLoader
 Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,
                             const OnRecords& on_records, const std::stop_token& stop);
 

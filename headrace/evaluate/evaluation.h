@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What an evaluation found. Format of the object: docs/formats/evaluation.md.
+/// \file The result of an evaluation. Format of the object: docs/formats/evaluation.md.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The model that a training run exported, loaded, with what its manifest says about it.
+/// \file The model that a training run exported, loaded, with its manifest's attributes.
 
 #include <cstdint>
 #include <memory>
@@ -39,18 +39,19 @@ struct ExportedModel {
   std::unique_ptr<Model> model;
 };
 
-/// Opens RUN/export, or `run` itself where that is an export, such as a version of a named model. Every file
-/// is compared with its checksum. Cost: a copy of the export in `temporary_folder`.
-/// \error kFailedPrecondition  the run has not finished training; kNotFound  there is no run
+/// Opens RUN/export, or `run` itself if that is an export, such as a version of a named model. Every file is
+/// compared with its checksum. Cost: a copy of the export in `temporary_folder`.
+/// \error kFailedPrecondition  the run has not finished training
+/// \error kNotFound            there is no run
 /// \error kDataLoss            a file of the export is missing or altered
 Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
                                           const std::string& temporary_folder);
 
-/// \error kFailedPrecondition  not the encoder that the model was trained with: both are named
+/// \error kFailedPrecondition  it is not the encoder that the model was trained with: both are named
 Status check_encoder(const ExportAttributes& attributes, const TextEncoder& encoder);
 
-/// Are the records of `dataset` what the model was trained on: the feature's type and width, the encoder that
-/// made it, the class names? Data without a manifest pass: what is wrong with them shows at the first record.
+/// Checks that the records of `dataset` fit the model: the feature's type and width, the encoder that made
+/// it, the class names. Data without a manifest pass; the first record shows what is wrong with them.
 /// \error kInvalidArgument     another shape, or other classes
 /// \error kFailedPrecondition  another encoder
 Status check_dataset(const ExportedModel& model, const Dataset& dataset);

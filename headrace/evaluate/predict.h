@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The predict stage: an exported model's answers to every record of a split, as objects in a store.
-/// Format of what it writes: docs/formats/predictions.md.
+/// Output format: docs/formats/predictions.md.
 
 #include <cstdint>
 #include <stop_token>
@@ -32,11 +32,14 @@ struct PredictResult {
   bool was_published = false;         // by an earlier process: nothing was done
 };
 
-/// One object for each shard of the split, then the manifest. Interrupted, the same call writes the same
-/// bytes under the same names again. Memory: for each worker a block of the dataset and a batch.
+/// Writes one object for each shard of the split, then the manifest. After an interruption, the same call
+/// writes the same bytes under the same names again. Memory: for each worker a block of the dataset and a
+/// batch.
 /// \error kFailedPrecondition  `output` was begun with another model, other data or other options: the
-///                             message names them; kInvalidArgument  it holds something else
-/// \error as `check_dataset`, Dataset::open and Predictor say; kCancelled  stopped
+///                             message names them
+/// \error kInvalidArgument     `output` holds something else
+/// \error kCancelled           stopped
+/// \error those of `check_dataset`, Dataset::open and Predictor
 Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
                               const PredictOptions& options, std::string_view run_id,
                               const OnRecords& on_records, const std::stop_token& stop);

@@ -23,7 +23,7 @@ class PredictionShard {
 
   /// `line` without a newline.
   Status add(std::string_view line);
-  /// Makes the object visible; gives what the manifest says of it. Call once.
+  /// Makes the object visible; returns its part for the manifest. Call once.
   Result<ManifestPart> finish();
 
  private:

@@ -19,12 +19,13 @@ namespace headrace {
 /// \error kInvalidArgument  not `rows` × `classes` of float32, or a value in it is not finite
 Status check_predictions(const Tensor& predictions, std::uint64_t rows, std::size_t classes);
 
-/// Calls the model's `predict`. Not thread-safe, but several of one model may run at the same time.
+/// Calls the model's `predict`. Not thread-safe, but several predictors of one model may run at the same
+/// time.
 class Predictor {
  public:
   static Result<Predictor> create(const ExportedModel& model);
-  /// `rows` rows of the model's features → `rows` rows of one score a class. Features aligned to
-  /// kTensorAlignment are not copied.
+  /// Takes `rows` rows of the model's features; returns `rows` rows of one score per class. Features aligned
+  /// to kTensorAlignment are not copied.
   /// \error kInvalidArgument  as `check_predictions`
   Result<Tensor> run(const float* features, std::uint64_t rows);
 

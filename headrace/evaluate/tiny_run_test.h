@@ -68,7 +68,7 @@ class TinyModel final : public Model {
   };
 
   const std::string folder_;
-  const std::map<std::string, Signature, std::less<>> signatures_;
+  const std::map<std::string, Signature, std::less<>> signatures_{};
 };
 
 /// Loads a TinyModel from any folder that has a saved_model.pb.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Keys of blobs: docs/tensorboard.md, "Answers". A key says where its blob lies, and only who has the
-/// secret can make one.
+/// \file Keys of blobs: docs/tensorboard.md, "Answers". A key says where its blob lies, and only a process
+/// that has the secret can make one.
 
 #include <string>
 #include <string_view>

@@ -17,7 +17,7 @@ namespace headrace {
 struct EventWriterOptions {
   /// Of the program, as in "headrace 0.1.0".
   std::string writer;
-  /// So long after an event at most, it is on its way into the store.
+  /// Longest time, in seconds, from an event until it is on its way into the store.
   double flush_seconds = 30;
   /// Tests pass their own, for LogFile.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
@@ -27,16 +27,17 @@ struct EventWriterOptions {
 class EventWriter : public std::enable_shared_from_this<EventWriter> {
  public:
   /// Writes nothing yet. `location` is the file, whose name contains "tfevents".
-  /// \error kInvalidArgument  flush_seconds is less than 0, or no number
+  /// \error kInvalidArgument  flush_seconds is negative, or not a number
   static Result<std::shared_ptr<EventWriter>> open(Location location, double wall_time_s,
                                                    EventWriterOptions options, Background& background);
-  /// Closes it, and drops the error.
+  /// Closes the writer, and drops the error.
   ~EventWriter();
 
-  /// `encode` appends events to the buffer, which is handed on now and then. Never waits for the store.
-  /// \error kResourceExhausted  the store takes nothing, and too much waits for it: this event is left out;
-  /// kFailedPrecondition: it is closed; once, what the store has answered to a flush in the background: this
-  /// event is kept, and so are those before it
+  /// `encode` appends events to the buffer, which is passed on now and then. Never waits for the store.
+  /// \error kResourceExhausted   the store accepts nothing, and too much waits for it: this event is dropped
+  /// \error kFailedPrecondition  the writer is closed
+  /// \error once, the store's error of a flush in the background: this event is kept, and so are those before
+  /// it
   template <typename Encode>
   Status add(Encode&& encode) {
     const std::scoped_lock lock(mutex_);
@@ -49,13 +50,13 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
     return std::exchange(untold_, Status());
   }
 
-  /// The store takes events, but more slowly.
+  /// The store accepts events, but too slowly.
   bool is_full() const { return is_full_; }
-  /// Waits for the store where that is so. \error of the store; the events are kept
+  /// Waits for the store if `is_full`. \error of the store; the events are kept
   Status make_room();
-  /// What was added is in the store within a second; \error as LogFile::flush
+  /// All added events are in the store within a second; \error as LogFile::flush
   Status flush();
-  /// All is in the store. May be repeated after an error.
+  /// All events are in the store. May be repeated after an error.
   Status close();
   std::string describe() const { return log_->location().describe(); }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Follows a folder of event files in any store, and answers what is in it: docs/tensorboard.md.
+/// \file Follows a folder of event files in any store, and answers queries about it: docs/tensorboard.md.
 
 #include <chrono>
 #include <functional>
@@ -22,18 +22,18 @@
 namespace headrace {
 
 struct LogFolderOptions {
-  /// Runs that are read at once; each takes LogReader::kPieceBytes meanwhile.
+  /// Runs that are read at once; each takes LogReader::kPieceBytes while it is read.
   int load_threads = 8;
-  /// Makes blob keys; secret, and another for each process.
+  /// Key for making blob keys; secret, and different for each process.
   HashKey blob_secret{};
-  /// So long a poll reads live runs, and then the others, or four times as long as it took to list, before
-  /// the folder has to be listed again. One piece at least of each thread.
+  /// How long a poll reads live runs, and then the others, before the folder has to be listed again; or four
+  /// times as long as the listing took. Each thread reads at least one piece.
   std::chrono::milliseconds reading_time{500};
-  /// Told of damage in event files, from any thread.
+  /// Called for damage in event files, from any thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
-/// Which series are wanted. Without runs or tags, those of all.
+/// Selects series. Without runs or tags: those of all.
 struct SeriesQuery {
   std::string plugin;
   DataClass data_class = DataClass::kScalar;
@@ -51,14 +51,14 @@ struct PollOutcome {
   bool has_more = false;
 };
 
-/// `poll` by one thread at a time; all else by any thread, also meanwhile.
+/// `poll` may be called by one thread at a time; all other functions by any thread, also meanwhile.
 class LogFolder {
  public:
   LogFolder(Location folder, LogFolderOptions options);
 
-  /// Lists the folder and reads what is new, of live runs first: those of which everything had been read.
-  /// Runs are shown as soon as they are found, and grow by pieces.
-  /// \error of the store; what was read stays, and the next poll goes on
+  /// Lists the folder and reads what is new: first live runs, that is those that had been read to their end.
+  /// Runs are shown as soon as they are found, and grow piece by piece.
+  /// \error of the store; the data read so far stay, and the next poll continues
   Result<PollOutcome> poll(const CallOptions& call);
 
   std::string describe() const { return folder_.describe(); }
@@ -69,7 +69,7 @@ class LogFolder {
   };
   /// By name.
   std::vector<RunInfo> runs() const;
-  /// Every plugin that a series is of.
+  /// Names of all plugins that have a series.
   std::set<std::string> plugins() const;
 
   /// Calls `visit` by run and tag, ascending. The series does not change until it returns.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads one log from its objects, and reads on where they grow: the table in docs/tensorboard.md,
+/// \file Reads one log from its objects, and continues as they grow: the table in docs/tensorboard.md,
 /// "Following".
 
 #include <functional>
@@ -28,7 +28,7 @@ struct LogReading {
 class LogReader {
  public:
   static constexpr std::size_t kPieceBytes = 8 << 20;
-  /// So much of what was read last is compared before reading on.
+  /// Number of the last bytes read that are compared before reading continues.
   static constexpr std::size_t kTailBytes = 64;
 
   LogReader(LogId id, std::string name) : id_(id), name_(std::move(name)) {}
@@ -36,9 +36,9 @@ class LogReader {
   /// Whether a listing that shows these segments has news for `advance`.
   bool is_behind(const LogSegments& segments) const;
 
-  /// Brings `run` to what the segments hold, or, where it has to pause, nearer to it. An object that vanished
-  /// or shrank since it was listed is no error: the next listing tells. One that is archived is left out.
-  /// After an error or a pause, calling again goes on where it stopped.
+  /// Brings `run` up to date with the segments or, if it has to pause, nearer to that. An object that
+  /// vanished or shrank since it was listed is not an error: the next listing shows it. An archived object is
+  /// left out. After an error or a pause, the next call continues where this one stopped.
   Status advance(const LogReading& reading, const LogSegments& segments);
 
   LogId id() const { return id_; }

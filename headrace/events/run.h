@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What was read of one run.
+/// \file The data read of one run.
 
 #include <functional>
 #include <memory>
@@ -22,14 +22,14 @@ struct EventSource {
   /// Orders the logs of a run.
   std::string_view log_name;
   std::shared_ptr<const std::string> object_key;
-  /// Told what was left out, and why.
+  /// Called with everything that was left out, and why.
   std::function<void(const Error&)> problem;
 };
 
-/// Thread-safe: one thread reads into it, any number look at it meanwhile.
+/// Thread-safe: one thread reads into it, any number of others look at it meanwhile.
 class Run {
  public:
-  /// Takes every whole event out of `stream`. Returns kWait, or kBroken if nothing more can come of it.
+  /// Takes every complete event out of `stream`. Returns kWait, or kBroken if no more can be read from it.
   StreamOutcome take(EventStream& stream, const EventSource& source);
   void drop_log(LogId log, std::string_view log_name);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The values of one tag in one log, as they are written: steps ascend, since a step that goes back
-/// removes what it repeats.
+/// \file The values of one tag in one log, in the order written: steps ascend, because a step that goes back
+/// removes the points that it repeats.
 
 #include <algorithm>
 #include <cstddef>
@@ -49,8 +49,8 @@ struct Sample {
   std::uint64_t ordinal = 0;
 };
 
-/// Samples within bounds. When there are too many, every second is left out, and from then on every second
-/// that comes: what is kept is evenly spaced, has the first and the last, and depends on the log alone.
+/// Samples within bounds. When there are too many, every second one is dropped, and from then on every second
+/// new one: the kept samples are evenly spaced, include the first and the last, and depend on the log alone.
 template <typename T>
 class SampleList {
  public:

@@ -60,7 +60,7 @@ class Series {
   void add_scalar(LogId log, std::int64_t step, double wall_time_s, float value);
   void add_tensor(LogId log, std::int64_t step, double wall_time_s, BytesView tensor);
   void add_blobs(LogId log, std::int64_t step, double wall_time_s, BlobSequence blobs);
-  /// Forgets what came from that log; true if nothing is left.
+  /// Forgets the points of that log; true if nothing is left.
   bool drop_log(LogId log);
 
   // What is shown: of several logs, without what a later one repeats (docs/tensorboard.md, "Steps that go

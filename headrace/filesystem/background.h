@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Threads that work ahead of those that will want the result.
+/// \file Threads that compute results ahead of the threads that will need them.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,11 +13,11 @@
 
 namespace headrace {
 
-/// Runs tasks on a bounded number of threads, which are started as they are needed; those that are due come
-/// before the others. Thread-safe. Destruction waits for tasks that run, and drops the others.
+/// Runs tasks on a bounded number of threads, which are started when needed; tasks that are due come before
+/// the others. Thread-safe. Destruction waits for running tasks, and drops the others.
 ///
-/// Where the system refuses a thread, tasks may wait for ever: whoever needs a result must be able to do it
-/// himself, as FetchedRange can.
+/// If the system refuses a thread, tasks may wait for ever: a thread that needs a result must be able to
+/// compute it itself, as with FetchedRange.
 class Background {
  public:
   using Clock = std::chrono::steady_clock;

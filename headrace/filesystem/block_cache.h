@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Small blocks of objects that were read at random, for all files together.
+/// \file A cache of small blocks of objects that are read at random, for all files together.
 
 #include <list>
 #include <map>
@@ -15,16 +15,16 @@ namespace headrace {
 
 inline constexpr std::size_t kBlockBytes = 64 << 10;
 
-/// Blocks are aligned to kBlockBytes; the last one of an object is shorter. The least recently used go first.
-/// Thread-safe.
+/// Blocks are aligned to kBlockBytes; the last one of an object is shorter. The least recently used are
+/// dropped first. Thread-safe.
 class BlockCache {
  public:
   explicit BlockCache(std::size_t most_blocks) : most_blocks_(most_blocks) {}
 
-  /// The block that begins at `number` · kBlockBytes, which may not be fetched yet: wait for it.
+  /// The block that begins at `number` · kBlockBytes. It may not have been fetched yet: wait for it.
   std::shared_ptr<FetchedRange> block(const Location& location, const ObjectInfo& object,
                                       std::uint64_t number);
-  /// Puts one there that was read otherwise.
+  /// Inserts a block that was read in another way.
   void put(const Location& location, const ObjectInfo& object, std::uint64_t number, BytesView data);
   void clear();
 

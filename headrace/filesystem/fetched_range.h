@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A range of an object that is being fetched, or has been: what readers share, and wait for.
+/// \file A range of an object that is being fetched, or has been: readers share it, and wait for it.
 
 #include <condition_variable>
 #include <memory>
@@ -31,7 +31,7 @@ class MemoryBudget {
     MemoryBudget* budget_ = nullptr;
     std::uint64_t bytes_ = 0;
   };
-  /// Nothing if so much is not left. The budget outlives it.
+  /// None if that much is not left. The budget must outlive it.
   Share take(std::uint64_t bytes);
 
  private:
@@ -39,10 +39,10 @@ class MemoryBudget {
   std::uint64_t left_;
 };
 
-/// Is fetched once, by whoever comes first: a background thread, or the first that waits for it. Thread-safe.
+/// Fetched once, by the first that comes: a background thread, or a thread that waits for it. Thread-safe.
 class FetchedRange {
  public:
-  /// Of that version of the object, which has these bytes. Takes memory from the pool.
+  /// A range of that version of the object, which must have these bytes. Takes memory from the pool.
   FetchedRange(Location object, Version version, std::uint64_t offset_bytes, std::size_t size_bytes,
                BufferPool& pool, MemoryBudget::Share share);
   /// Is there already.
@@ -51,7 +51,7 @@ class FetchedRange {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return begin_ + buffer_.size(); }
 
-  /// Fetches it, unless that has begun. `stop` ends it early: then it has failed.
+  /// Fetches it, unless that has begun. `stop` ends it early, as a failure.
   void fetch(const std::stop_token& stop);
   /// Waits until it is there, fetching it if nobody has begun.
   Result<BytesView> wait(const std::stop_token& stop);

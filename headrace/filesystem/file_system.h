@@ -26,33 +26,33 @@ struct FileInfo {
 };
 
 struct FileSystemOptions {
-  /// Where a URL lies.
+  /// Opens the location of a URL.
   std::function<Result<Location>(std::string_view url)> open;
-  /// Of each segment of an event file but the first.
+  /// The beginning of each segment of an event file except the first.
   std::function<Bytes()> segment_header;
 };
 
-/// All stores of a process. Thread-safe. What it opens must not outlive it.
+/// All stores of a process. Thread-safe. Files that it opens must not outlive it.
 ///
-/// Paths are URLs. Consecutive slashes count as one, segments "." as nothing.
-/// \error kInvalidArgument  of every method: no URL, or "..", or no key; nothing is asked of a store
+/// Paths are URLs. Consecutive slashes count as one, segments "." are ignored.
+/// \error kInvalidArgument  from every method: not a URL, or "..", or not a valid key; no store is asked
 class FileSystem {
  public:
   explicit FileSystem(FileSystemOptions options) : options_(std::move(options)) {}
 
-  /// The path as the other methods understand it.
+  /// The normalised path, as the other methods use it.
   static std::string clean(std::string_view path);
 
   /// \error kNotFound
   Result<std::unique_ptr<ReadableFile>> open_for_reading(std::string_view path);
-  /// \error kFailedPrecondition  this process has created a folder there. (One that others have made is not
-  /// looked for: a request more for each file.)
+  /// \error kFailedPrecondition  this process has created a folder there. (A folder that others have made is
+  ///                             not looked for: that would cost one more request for each file.)
   Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
   Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
 
   /// \error kNotFound
   Result<FileInfo> stat(std::string_view path);
-  /// Names, ascending, of folders without a slash.
+  /// Names, ascending; those of folders without a slash.
   /// \error kNotFound, kFailedPrecondition (it is a file)
   Result<std::vector<std::string>> children(std::string_view folder);
   /// Paths of files and folders, ascending; patterns as in store/glob.h.
@@ -60,21 +60,21 @@ class FileSystem {
 
   /// \error kAlreadyExists; kNotFound (its parent is not there); kFailedPrecondition (its parent is a file)
   Status create_folder(std::string_view folder);
-  /// With all folders above it. One that is there is no error.
+  /// Also creates all folders above it. An existing folder is not an error.
   Status create_folders(std::string_view folder);
   /// \error kNotFound; kFailedPrecondition (it is a folder)
   Status remove_file(std::string_view path);
   /// \error kNotFound; kFailedPrecondition (it is a file, or not empty)
   Status remove_folder(std::string_view folder);
-  /// With all that lies in it. \error kNotFound
+  /// Removes a folder with everything in it. \error kNotFound
   Status remove_all(std::string_view path);
 
-  /// Replaces a file that is there.
+  /// Replaces an existing file.
   /// \error kNotFound; kFailedPrecondition (a folder is there)
   Status rename(std::string_view from, std::string_view to);
   Status copy(std::string_view from, std::string_view to);
 
-  /// What was read is not taken from memory any more.
+  /// Drops all blocks that were read.
   void forget_reads() { reads_.blocks.clear(); }
 
  private:

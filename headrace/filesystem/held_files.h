@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files of temporary names that are written but not visible yet, until they are renamed; and logs that
+/// \file Files with temporary names that are written but not visible until they are renamed; and logs that
 /// are being written.
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace headrace {
 
-/// By path. Thread-safe.
+/// Keyed by path. Thread-safe.
 class HeldFiles {
  public:
   /// A save has a handful at a time. Each may take ObjectWriter::kMemoryBytes, or an unfinished upload.
   static constexpr std::size_t kMost = 64;
 
-  /// Replaces one of that path. If too many are held, the file is given back.
+  /// Holds a file, replacing one with the same path. If too many are held, returns the file.
   std::unique_ptr<ObjectWriter> hold(const std::string& path, std::unique_ptr<ObjectWriter> file);
-  /// One that was held before, under this or another path.
+  /// Holds again a file that was held before, under this or another path.
   void hold_anyway(const std::string& path, std::unique_ptr<ObjectWriter> file);
   std::optional<std::uint64_t> size_bytes(const std::string& path) const;
-  /// Its content, of one that is in memory; none if it is not held.
+  /// The content of a held file that is in memory; none if it is not held.
   /// \error kFailedPrecondition  it is being sent already
   Result<std::optional<Bytes>> content(const std::string& path) const;
-  /// Takes it out; nothing if it is not held.
+  /// Takes a file out; null if it is not held.
   std::unique_ptr<ObjectWriter> take(const std::string& path);
 
  private:

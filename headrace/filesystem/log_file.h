@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A log of events that grows as a sequence of objects which never change: the segments of
+/// \file A log of events that grows as a sequence of objects that never change: the segments of
 /// docs/tensorflow-file-systems.md, "Event files".
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace headrace {
 
 struct LogFileOptions {
-  /// What every segment after the first begins with: the `file_version` record of an event file.
+  /// The beginning of every segment after the first: the `file_version` record of an event file.
   Bytes segment_header;
   /// Tests pass their own.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
@@ -22,40 +22,40 @@ struct LogFileOptions {
 
 /// Thread-safe. `background` must outlive it.
 ///
-/// What the store does not take, because it cannot be reached, is kept and offered again by later flushes, up
-/// to kMostHeldBytes, so that an outage of the store does not end a training.
+/// If the store cannot be reached, data are kept and offered again by later flushes, up to kMostHeldBytes, so
+/// that an outage of the store does not end training.
 class LogFile : public std::enable_shared_from_this<LogFile> {
  public:
-  /// How soon after opening, or after a segment, the next is written, however often it is flushed.
+  /// Shortest time from opening, or from a segment, to the next segment, however often the log is flushed.
   static constexpr std::chrono::seconds kLeastInterval{1};
-  /// The same after one that failed.
+  /// The same after a failed segment.
   static constexpr std::chrono::seconds kRetryInterval{10};
-  /// So much is written without a flush, in the background.
+  /// This much is written without a flush, in the background.
   static constexpr std::size_t kMostSegmentBytes = 8 << 20;
-  /// Who has appended so much that waits should `make_room`.
+  /// When this much is waiting, the thread that appends should call `make_room`.
   static constexpr std::size_t kFullBytes = 4 * kMostSegmentBytes;
   static constexpr std::size_t kMostHeldBytes = 64 << 20;
 
-  /// Writes nothing yet. `goes_on`: the log is appended to, after what is there.
+  /// Writes nothing yet. `goes_on`: append to the existing log.
   static Result<std::shared_ptr<LogFile>> open(Location location, bool goes_on, LogFileOptions options,
                                                Background& background);
-  /// Writes what is left. Call `close` before to have the error.
+  /// Writes the rest. Call `close` first to get the error.
   ~LogFile();
 
   /// Never waits for the store.
-  /// \error kResourceExhausted  the store has failed, and more than kMostHeldBytes wait for it: what was
-  /// appended of this record is dropped, too
+  /// \error kResourceExhausted  the store has failed, and more than kMostHeldBytes wait for it: the bytes
+  ///                            already appended of this record are dropped, too
   Status append(BytesView data);
-  /// The store takes what is appended, but more slowly.
+  /// The store accepts the appended data, but too slowly.
   bool is_full() const;
-  /// Waits for the store where the log is full. \error of the store; what was appended is kept
+  /// Waits for the store if the log is full. \error of the store; the appended data are kept
   Status make_room();
-  /// What was appended, up to the last whole record, is in the store within kLeastInterval, or, after a write
-  /// that failed, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
+  /// The appended data, up to the last complete record, are in the store within kLeastInterval or, after a
+  /// failed write, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
   Status flush();
-  /// All is in the store. May be repeated after an error.
+  /// All data are in the store. May be repeated after an error.
   Status close();
-  /// With what was there before.
+  /// Size including the log that was there before.
   std::uint64_t size_bytes() const;
   const Location& location() const { return location_; }
 

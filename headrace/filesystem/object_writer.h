@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file An object that is being written from front to back: in memory while small, else sent meanwhile.
+/// \file An object that is written from front to back: kept in memory while it is small, otherwise sent
+/// meanwhile.
 
 #include <memory>
 
@@ -11,20 +12,20 @@ namespace headrace {
 /// Not thread-safe. Without `commit`, the object stays as it was.
 class ObjectWriter {
  public:
-  /// Nothing is asked of the store before there is more than kMemoryBytes, or `commit`.
+  /// Sends no request before there is more than kMemoryBytes, or `commit`.
   explicit ObjectWriter(Location location) : location_(std::move(location)) {}
 
   static constexpr std::size_t kMemoryBytes = 16 << 20;
 
-  /// After an error, every further call gives that error.
+  /// After an error, every further call returns that error.
   Status append(BytesView data);
   Status status() const { return status_; }
-  /// Makes the object visible, whole. Once.
+  /// Makes the object visible, whole. Call once.
   Status commit();
 
   const Location& location() const { return location_; }
   std::uint64_t size_bytes() const { return size_bytes_; }
-  /// All of it, while it is in memory.
+  /// The whole content, while it is in memory.
   const Bytes* content() const { return upload_ ? nullptr : &buffer_; }
 
  private:

@@ -14,7 +14,8 @@
 
 namespace headrace {
 
-/// What all files of a file system share. `read_ahead` is how much may be fetched ahead, of all files.
+/// Resources that all files of a file system share. `read_ahead` limits the data fetched ahead, for all
+/// files.
 struct ReadResources {
   explicit ReadResources(std::uint64_t read_ahead_bytes = std::uint64_t{256} << 20, int threads = 16,
                          std::size_t most_blocks = 1'024)
@@ -32,7 +33,7 @@ class ReadableFile {
   /// Fetches its first block.
   /// \error kNotFound
   static Result<std::unique_ptr<ReadableFile>> open(Location location, ReadResources& resources);
-  /// What is in memory already, and in no store.
+  /// A file whose data are in memory, and in no store.
   static std::unique_ptr<ReadableFile> of_memory(Location location, Bytes data, ReadResources& resources);
   ~ReadableFile();
 
@@ -42,8 +43,8 @@ class ReadableFile {
   /// \error kFailedPrecondition  the object was replaced
   Result<std::size_t> read(std::uint64_t offset_bytes, MutableBytesView target);
 
-  /// Reads at least one byte, unless the offset is at the end or past it, and as many as are quickly had. For
-  /// one who will read on where this ends: the rest of the target's size is fetched meanwhile.
+  /// Reads at least one byte, unless the offset is at or past the end, and as many as are quickly available.
+  /// For callers that will continue where this read ends: the rest of the target's size is fetched meanwhile.
   /// \error kFailedPrecondition  the object was replaced
   Result<std::size_t> read_some(std::uint64_t offset_bytes, MutableBytesView target);
 

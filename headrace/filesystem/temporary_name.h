@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-/// The name that a file of this temporary name is to have in the end: "P.index" of "P.index.tempstate1234",
-/// "P.data-00000-of-00001" of "P.part-00000-of-00001.data-00000-of-00001". The index of a checkpoint's only
-/// part has none but its own. None if the name is no temporary one.
+/// The final name of a file with this temporary name: "P.index" for "P.index.tempstate1234",
+/// "P.data-00000-of-00001" for "P.part-00000-of-00001.data-00000-of-00001". The index of a checkpoint's only
+/// part has no other name. None if the name is not a temporary one.
 std::optional<std::string> final_name(std::string_view name);
 
 }  // namespace headrace

@@ -12,9 +12,10 @@ class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual Status append(BytesView data) = 0;
-  /// Of an event file: what was appended is in the store, soon. Else: whether all went well so far.
+  /// For an event file: the appended data are in the store soon. For others: whether everything has succeeded
+  /// so far.
   virtual Status flush() = 0;
-  /// It is visible, whole. Further calls give the same answer, and append nothing.
+  /// Makes the file visible, whole. Further calls return the same result, and append nothing.
   virtual Status close() = 0;
   virtual std::uint64_t size_bytes() const = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A sample that does not depend on the order in which values come: those of the least hashes.
+/// \file A sample that does not depend on the order of the values: those with the smallest hashes.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// Spreads numbers that follow one another over 64 bits. Source: the finalizer of SplitMix64 (Steele, Lea and
-/// Flood, 2014).
+/// Spreads consecutive numbers over 64 bits. Source: the finalizer of SplitMix64 (Steele, Lea and Flood,
+/// 2014).
 inline std::uint64_t spread(std::uint64_t number) {
   number += 0x9e3779b97f4a7c15;
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
@@ -18,8 +18,8 @@ inline std::uint64_t spread(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
-/// Keeps at most `limit` of the values that are added, each with a hash of where it was found. Of the same
-/// values, added or merged in any order, the same are kept. Memory: the limit. One thread at a time.
+/// Keeps at most `limit` of the added values, each with a hash of where it was found. The same values, added
+/// or merged in any order, leave the same sample. Memory: the limit. One thread at a time.
 template <typename Value>
 class BottomSample {
  public:

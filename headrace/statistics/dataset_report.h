@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file All that is found out about a dataset by reading it, to be shown as a page or as JSON.
+/// \file Everything that reading a dataset finds out about it, for a page or for JSON.
 
 #include <map>
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace headrace {
 
-/// How differently a feature is distributed in two splits, from 0 to 1: of values, the greatest difference of
-/// a value's shares (TensorFlow Data Validation's L-infinity distance); of numbers, that of the cumulative
-/// shares (the statistic of Kolmogorov and Smirnov), by their samples.
+/// How differently a feature is distributed in two splits, from 0 to 1. For values, the greatest difference
+/// between the shares of a value (TensorFlow Data Validation's L-infinity distance); for numbers, between the
+/// cumulative shares (the Kolmogorov–Smirnov statistic), computed from their samples.
 struct SplitDistance {
   std::string feature;
   std::string from;
@@ -46,9 +46,9 @@ struct DatasetReport {
   std::vector<std::string> warnings;
 };
 
-/// Compares splits, each with "train" (or the first), and says what is odd: duplicates, also between splits;
-/// labels that are missing or rare; features that are constant, not finite, or differ between splits; rows
-/// that were rejected; damage. Pure.
+/// Compares splits, each with "train" (or the first), and reports oddities: duplicates, also between splits;
+/// labels that are missing or rare; features that are constant, not finite, or differ between splits;
+/// rejected rows; damage. Pure.
 void judge(DatasetReport& report);
 
 /// The statistics, warnings and distances; no samples. Whole numbers of records; NaN does not occur.

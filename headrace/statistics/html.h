@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Words and pictures of HTML. Whatever is given as text is escaped; only `Html` is not.
+/// \file Builds HTML. Text arguments are escaped; only `Html` is not.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Many numbers in little memory: moments exactly, quantiles and histograms by a sample.
+/// \file Summarises many numbers in little memory: moments exactly, quantiles and histograms from a sample.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,8 @@ namespace headrace {
 /// Memory: 32 KiB. The same numbers merged in the same order give the same bits. One thread at a time.
 class NumberSketch {
  public:
-  /// Quantiles of up to so many numbers are exact; of more, their rank is off by 2 % at most, nearly always.
+  /// Quantiles of up to this many numbers are exact; of more, their rank is off by at most 2 %, nearly
+  /// always.
   static constexpr std::size_t kSampleSize = 2048;
 
   NumberSketch() : sample_(kSampleSize) {}
@@ -24,7 +25,7 @@ class NumberSketch {
   std::uint64_t count() const { return count_; }  // of finite numbers
   std::uint64_t zeros() const { return zeros_; }
   std::uint64_t not_finite() const { return not_finite_; }
-  /// Without numbers: 0, as are those below.
+  /// 0 without numbers; so are those below.
   double minimum() const { return minimum_; }
   double maximum() const { return maximum_; }
   double mean() const { return mean_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads the records of a split for its statistics, and some of them to be shown.
+/// \file Reads the records of a split for its statistics, and some of them for display.
 
 #include <cstdint>
 #include <functional>
@@ -23,9 +23,9 @@ struct ReadSplitOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress = [](std::uint64_t, std::uint64_t) {};
 };
 
-/// The statistics are a function of data, share and limit, whatever the threads. What is no tf.Example, or
-/// fails its checksum, is counted and passed over. Memory: for each thread a block (8 MiB and more), as
-/// stored and inflated, and the statistics of one; and those of the split.
+/// The statistics are a function of data, share and limit, for any number of threads. Records that are not
+/// tf.Examples, or fail their checksum, are counted and skipped. Memory: for each thread a block (8 MiB and
+/// more), stored and inflated, and its statistics; and those of the split.
 /// \error as the store returns; kFailedPrecondition if a shard was replaced meanwhile; kCancelled
 Result<SplitStatistics> read_split(const Dataset& dataset, const Vocabularies& vocabularies,
                                    const ReadSplitOptions& options);

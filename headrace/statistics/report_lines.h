@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The report of a published dataset (docs/formats/plan.md, "Report"): what became of rows that were
-/// not simply written.
+/// \file The report of a published dataset (docs/formats/plan.md, "Report"): the rows that were rejected,
+/// dropped or changed.
 
 #include <cstdint>
 #include <functional>
@@ -15,9 +15,10 @@
 
 namespace headrace {
 
-/// Gives each line of all reports, without its end, in the manifest's order. Memory: 9 MiB, and a line of at
-/// most 1 MiB.
-/// \error kDataLoss  a report is damaged or has a longer line; as the store returns; what `visit` returns
+/// Passes each line of all reports, without its end, to `visit`, in the manifest's order. Memory: 9 MiB, and
+/// a line of at most 1 MiB.
+/// \error kDataLoss  a report is damaged or has a longer line
+/// \error as the store or `visit` returns
 Status visit_report_lines(const PublishedFolder& published, const CallOptions& call,
                           const std::function<Status(std::string_view)>& visit);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the records of a split are like: one pass, bounded memory, mergeable.
+/// \file Statistics of a split's records: one pass, bounded memory, mergeable.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ namespace headrace {
 /// Label feature → its values in the order of their ids.
 using Vocabularies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-/// The label that a feature says, as an id or one-hot; none if its name is not in the vocabularies, or it
-/// says none of their values.
+/// The label in a feature, as an id or one-hot; none if the feature's name is not in the vocabularies, or its
+/// value is none of theirs.
 std::optional<std::string_view> label_of(const Vocabularies& vocabularies, const Feature& feature);
 
 struct ImageStatistics {

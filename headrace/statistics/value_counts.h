@@ -14,13 +14,13 @@ namespace headrace {
 /// Memory: kMaxValues values of at most kMaxValueBytes. One thread at a time.
 class ValueCounts {
  public:
-  /// Beyond either, counting ends: what would be left is no count of anything.
+  /// Beyond either limit counting ends, because partial counts would be meaningless.
   static constexpr std::size_t kMaxValues = 1000;
   static constexpr std::size_t kMaxValueBytes = 100;
 
   void add(std::string_view value, std::uint64_t times = 1);
   void merge(const ValueCounts& other);
-  /// There are too many values, or too long ones.
+  /// Call when there are too many values, or too long ones.
   void give_up();
 
   /// Whether all values were counted; else there are no counts.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Random changes of images. What is drawn is a pure function of seed, epoch and position, and a
+/// \file Random changes of images. The random values are a pure function of seed, epoch and position, and a
 /// format: docs/formats/augmentation.md defines it; tests/python/test_loader_images.py is an independent
 /// implementation.
 
@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Left and right change places, in half of all draws.
+/// Flips half of the images left to right.
 struct Flip {};
 
 /// A part of this size, anywhere inside.
@@ -25,7 +25,7 @@ struct Brightness {
   float delta = 0;  // 0 to 1
 };
 
-/// Multiplies the distance of all samples to their channel's mean, by a factor drawn in between.
+/// Multiplies the distance of all samples from their channel's mean by a random factor in this range.
 struct Contrast {
   float lower = 1;  // 0 or above
   float upper = 1;  // lower or above
@@ -33,17 +33,17 @@ struct Contrast {
 
 using Augmentation = std::variant<Flip, Crop, Brightness, Contrast>;
 
-/// For which record something is drawn: its epoch, and its position within that, of all ranks.
+/// The record that random values are for: its epoch, and its position within the epoch, over all ranks.
 struct DrawPosition {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;
 };
 
-/// What the augmentation of that number, counted from 0, draws.
+/// The random value of the augmentation with that number, counted from 0.
 std::uint64_t augmentation_draw(std::uint64_t seed, const DrawPosition& at, std::uint64_t number);
 
-/// Applies one after the other to pixels of 0 to 255, in place; a crop makes `pixels` a part of what it was.
-/// Alpha is flipped and cropped, and else left as it is. REQUIRES: every crop fits
+/// Applies the augmentations one after the other to pixels of 0 to 255, in place; a crop makes `pixels` a
+/// part of the former image. Alpha is flipped and cropped, but keeps its values. REQUIRES: every crop fits
 void augment(std::span<const Augmentation> augmentations, std::uint64_t seed, const DrawPosition& at,
              MutablePixelsView& pixels);
 void augment(std::span<const Augmentation> augmentations, std::uint64_t seed, const DrawPosition& at,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Batches: columns in aligned buffers that are used again.
+/// \file Batches: columns in aligned buffers that are reused.
 
 #include <cstdint>
 #include <functional>
@@ -20,23 +20,23 @@ namespace headrace {
 /// Every fixed column of a batch starts at a multiple of this.
 inline constexpr std::size_t kBatchAlignmentBytes = 64;
 
-/// What a column of a batch consists of.
+/// Type of a column's elements in a batch.
 enum class ElementType : std::uint8_t { kFloat32, kInt64, kUint8, kBytes };
 
 /// A column of a batch: the values of a feature, or the samples of an image's pixels.
 struct BatchColumn {
   ElementType type = ElementType::kFloat32;
-  /// Values of a row; none: any number.
+  /// Number of values in a row; none: any number.
   std::optional<std::uint32_t> length{};
 };
 
-/// Of a feature whose values are taken as they are.
+/// The column of a feature whose values are taken as they are.
 BatchColumn batch_column(const Column& feature);
 
-/// Fixed: so many numbers in every row. All other columns vary in size from row to row.
+/// Whether every row has the same number of numbers. All other columns vary in size from row to row.
 bool is_fixed(const BatchColumn& column);
 
-/// Bytes of one row of a fixed column; 0 of any other.
+/// Bytes of one row of a fixed column; 0 for any other.
 std::uint64_t row_bytes(const BatchColumn& column);
 
 /// Where one column of a batch lies.
@@ -56,7 +56,7 @@ struct ColumnData {
   std::span<const std::int64_t> byte_offsets{};
 };
 
-/// Bytes that are all written anew when there are others: growing copies and clears nothing.
+/// Bytes that are all overwritten when the size changes: growing copies and clears nothing.
 class GatheredBytes {
  public:
   std::byte* data() const { return memory_.get(); }
@@ -87,10 +87,9 @@ struct VariableColumn {
 
 class BatchPool;
 
-/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a place that repeats another
-/// record because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which
-/// goes back to its pool when the last of them goes. Copies may be used from several threads; writing is the
-/// maker's alone.
+/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a row that repeats another record
+/// because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which returns to
+/// its pool when the last copy is destroyed. Several threads may read copies; only the maker may write.
 class Batch {
  public:
   std::uint64_t epoch = 0;
@@ -100,12 +99,12 @@ class Batch {
 
   /// REQUIRES: i < number of columns
   ColumnData data(std::size_t i) const;
-  /// Of all columns' values and offsets.
+  /// Size of all columns' values and offsets.
   std::uint64_t content_bytes() const;
   /// The values of a fixed column. REQUIRES: it is one
   std::byte* column(std::size_t i) const;
   float* weights() const;
-  /// Of a column that is not fixed: where to gather it. For the batch's maker.
+  /// Where to gather a column that is not fixed. For the batch's maker.
   VariableColumn& variable(std::size_t i) const;
 
  private:
@@ -125,16 +124,17 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
   const std::vector<BatchColumn>& columns() const { return columns_; }
   std::uint64_t rows() const { return rows_; }
-  /// Of the fixed columns and the weights of one batch.
+  /// Size of the fixed columns and the weights of one batch.
   std::uint64_t fixed_bytes() const { return fixed_bytes_; }
-  /// Batches that are not back, and their memory, as far as it has been measured.
+  /// Batches that have not been returned, and their memory, as far as it has been measured.
   std::uint64_t outstanding() const;
   std::uint64_t outstanding_bytes() const;
-  /// Counts what the batch's other columns have come to.
+  /// Adds the present size of the batch's other columns.
   void measure(const Batch& batch);
-  /// `called`, by any thread, when a batch has come back; it must not use the pool. Null ends that.
+  /// `called` is called, by any thread, when a batch has been returned; it must not use the pool. Null ends
+  /// that.
   void on_return(std::function<void()> called);
-  /// Frees what is not in use and, from now on, what comes back.
+  /// Frees unused memory and, from now on, memory that is returned.
   void keep_none();
 
  private:

@@ -17,16 +17,17 @@ namespace headrace {
 /// One thread at a time; each thread has its own.
 class BatchMaker {
  public:
-  /// Borrows `pictures`. Of the options: columns, images, seed, batch size and what becomes of bad records.
+  /// Borrows `pictures`. Uses these options: columns, images, seed, batch size and the policy for bad
+  /// records.
   /// REQUIRES: check_images
   /// \error kInvalidArgument  two columns of one name
   static Result<BatchMaker> create(const LoaderOptions& options, PictureMemory& pictures);
 
-  /// What a batch is to be made of. Where records are counted, it is from the batch's first, of all ranks.
+  /// The records to make a batch from. Numbers of records count from the batch's first, over all ranks.
   struct Records {
-    /// Of this rank's rows; fewer where the rest is padding.
+    /// Places of this rank's rows; fewer than rows if the rest is padding.
     std::span<const Window::Place> places;
-    /// The number of the first of them.
+    /// The number of the first of these records.
     std::uint64_t first = 0;
     /// Any record of the batch; none beyond the last.
     std::function<std::optional<Window::Place>(std::uint64_t number)> find;
@@ -34,15 +35,16 @@ class BatchMaker {
     std::function<std::string(std::size_t row)> describe;
     std::stop_token stop{};
   };
-  /// Fills the batch, whose epoch and number are set: row i from `places[i]`. Rows beyond, and those of
-  /// records that cannot be had or decoded, get weight 0 and the first good record of the batch, with what
-  /// was drawn for that; without one, zeros and empty rows. Throws std::bad_alloc.
-  /// \error kDataLoss, kInvalidArgument  a record that cannot be decoded, under CorruptionPolicy::kFail; and
-  ///                                     what ImageReader says of an image
-  /// \error kCancelled                   `stop`
+  /// Fills the batch, whose epoch and number are set: row i from `places[i]`. Rows beyond the places, and
+  /// rows whose records are missing or cannot be decoded, get weight 0 and repeat the first good record of
+  /// the batch, with its random values; without a good record, they get zeros and empty rows. Throws
+  /// std::bad_alloc.
+  /// \error kDataLoss, kInvalidArgument  a record cannot be decoded, under CorruptionPolicy::kFail; also the
+  /// errors of ImageReader
+  /// \error kCancelled                   `stop` was requested
   Status make(const Records& records, Batch& batch);
 
-  /// Rows that were holes since the last call, and remarks about them, the first hundred.
+  /// Number of holes since the last call, and remarks about them, the first hundred.
   std::uint64_t take_corrupt_records() { return std::exchange(corrupt_records_, 0); }
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
 

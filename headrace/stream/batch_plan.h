@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Which record each row of a batch is: sources, epochs, ranks and mixtures put together. Pure
-/// functions; docs/formats/order.md, "Mixtures" and "Batches and ranks".
+/// \file Which record each row of a batch is, from sources, epochs, ranks and mixtures. Pure functions;
+/// docs/formats/order.md, "Mixtures" and "Batches and ranks".
 
 #include <cstdint>
 #include <optional>
@@ -31,9 +31,9 @@ class BatchPlan {
   BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool drop_remainder, std::uint64_t rank,
             std::uint64_t world_size);
 
-  /// Of a mixture: never 0. Of one source with drop_remainder: 0 if it has fewer records than a batch.
+  /// For a mixture never 0; for one source with drop_remainder 0 if it has fewer records than a batch.
   std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
-  /// Records that an epoch of all ranks goes through.
+  /// Number of records in an epoch, over all ranks.
   std::uint64_t records_per_epoch() const { return records_per_epoch_; }
   std::uint64_t batch_size() const { return batch_size_; }
   /// The first of this rank's part of every batch, among the rows of all ranks.
@@ -44,13 +44,13 @@ class BatchPlan {
   std::uint64_t weight(std::size_t source) const { return mixture_.weight(source); }
   std::uint64_t total_weight() const { return mixture_.total_weight(); }
 
-  /// A record of the batch, counted over all ranks; none where the rest is padding. REQUIRES: i < batch_size
+  /// Record i of the batch, counted over all ranks; none if row i is padding. REQUIRES: i < batch_size
   std::optional<SourcePosition> record(std::uint64_t sequence, std::uint64_t i) const;
-  /// The records of this rank's part, in the order of rows; fewer than `row_count` where the rest is padding.
+  /// The records of this rank's part, in the order of rows; fewer than `row_count` if the rest is padding.
   std::vector<SourcePosition> rows(std::uint64_t sequence) const;
 
-  /// What a batch takes of a source, on all ranks, lies in [begin_of, end_of). Here positions are counted
-  /// over the source's epochs: epoch · record_count + position. Both ascend with `sequence`.
+  /// The records that a batch takes from a source, over all ranks, lie in [begin_of, end_of). Positions are
+  /// counted here over the source's epochs: epoch · record_count + position. Both ascend with `sequence`.
   std::uint64_t begin_of(std::size_t source, std::uint64_t sequence) const;
   std::uint64_t end_of(std::size_t source, std::uint64_t sequence) const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A dataset of TFRecord shards, opened: what is in it, and the blocks that its order is made of.
+/// \file An opened dataset of TFRecord shards: its contents, and the blocks of its order.
 
 #include <cstdint>
 #include <memory>
@@ -37,13 +37,13 @@ struct DatasetShard {
   std::uint64_t size_bytes = 0;
   std::uint64_t record_count = 0;
   ShardEncoding encoding = ShardEncoding::kPlain;
-  /// Of a published shard: its part of the manifest. Of a foreign one: empty, and `index` is there.
+  /// For a published shard its part of the manifest. For a foreign one empty; `index` is then set.
   ManifestPart part{};
   std::uint64_t index_bytes = 0;  // size of the published index
   Bytes index{};                  // serialized
   /// Missing or altered, and to be skipped: all its records are holes.
   bool lost = false;
-  /// A foreign file that is damaged after its last indexed record: it is inflated only so far.
+  /// A foreign file that is damaged after its last indexed record: it is inflated only up to there.
   bool cut = false;
 };
 
@@ -62,24 +62,24 @@ struct DatasetBlock {
 struct DatasetOptions {
   std::string split = "train";  // of a published dataset; foreign ones have no splits
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
-  /// Where the indexes of foreign files are kept, so that each is made once: `<key>/<digest>.index`.
+  /// Where the indexes of foreign files are kept, so that each is made only once: `<key>/<digest>.index`.
   std::optional<Location> index_cache{};
   CallOptions call{};
 };
 
-/// Immutable once opened, hence thread-safe. Memory: 56 bytes a block of 8 MiB, some 300 a shard; of foreign
-/// files also their indexes, one to three bytes a record.
+/// Immutable once opened, hence thread-safe. Memory: 56 bytes per block of 8 MiB, about 300 per shard; for
+/// foreign files also their indexes, one to three bytes per record.
 class Dataset {
  public:
-  /// Opens what the latest manifest at `location` publishes; or, where there is none, the objects below it,
-  /// the one object, or those whose keys match it as a pattern (store/glob.h) as foreign TFRecord files, each
-  /// sniffed for its compression and read once for its index.
-  /// \error kNotFound            nothing there, or no such split; the message lists those that are
-  /// \error kFailedPrecondition  a shard is missing or altered since it was published (skipped with
+  /// Opens the dataset that the latest manifest at `location` publishes. Without a manifest, opens foreign
+  /// TFRecord files: the objects below `location`, the one object, or the objects whose keys match it as a
+  /// pattern (store/glob.h). Each foreign file is sniffed for its compression and read once for its index.
+  /// \error kNotFound            nothing is there, or no such split; the message lists the existing splits
+  /// \error kFailedPrecondition  a shard is missing or was altered since it was published (skipped with
   ///                             kSkipShard)
   static Result<std::shared_ptr<const Dataset>> open(const Location& location, const DatasetOptions& options);
-  /// The same of several places, in their order: foreign files of all of them. One alone: as above.
-  /// \error kInvalidArgument  none is given
+  /// Opens the foreign files of several places, in their order. A single place: as above.
+  /// \error kInvalidArgument  no place is given
   static Result<std::shared_ptr<const Dataset>> open(const std::vector<Location>& locations,
                                                      const DatasetOptions& options);
 
@@ -87,24 +87,25 @@ class Dataset {
   const Location& location() const { return locations_.front(); }
   /// For people: the place, and how many more there are.
   std::string describe() const;
-  /// Of a published dataset.
+  /// The attributes of a published dataset.
   const std::optional<DatasetAttributes>& attributes() const { return attributes_; }
-  /// SHA-256 (hex) of the manifest; of a foreign dataset: of its objects' keys, sizes and versions.
+  /// SHA-256 (hex) of the manifest; for a foreign dataset, of its objects' keys, sizes and versions.
   const std::string& digest() const { return digest_; }
   const std::string& split() const { return split_; }
   std::uint64_t record_count() const { return record_count_; }
   const std::vector<DatasetShard>& shards() const { return shards_; }
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
 
-  /// Where each record of a shard lies. Of a published shard: read from the store, and where that is of no
-  /// use, made anew from the shard; then `remark` says so. Cost: one request; memory: 8 bytes a record.
-  /// \error kDataLoss  neither can be had
+  /// Where each record of a shard lies. The index of a published shard is read from the store; if it is
+  /// unusable, it is made again from the shard, and `remark` says so. Cost: one request; memory: 8 bytes per
+  /// record.
+  /// \error kDataLoss  the index is unusable and cannot be made again
   Result<ShardIndex> shard_index(std::uint32_t shard, const CallOptions& call, std::string& remark) const;
 
   /// The shard's name for people.
   std::string describe_shard(std::uint32_t shard) const;
 
-  /// What was skipped or looks odd while it was opened; for people.
+  /// Messages for people about anything that was skipped or looks odd when it was opened.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What becomes of columns that hold encoded images.
+/// \file Options for columns that hold encoded images.
 
 #include <cstdint>
 #include <map>
@@ -20,31 +20,31 @@ struct ImageColumn {
   ImageSize size;
   std::uint32_t channels = 3;  // as DecodeOptions has them; 1 to 4
   ResizeMethod method = ResizeMethod::kBilinear;
-  /// Floats of 0 to 255, as `tf.image.resize` gives them; else they are rounded to 8 bits.
+  /// Floats of 0 to 255, as `tf.image.resize` gives them; otherwise they are rounded to 8 bits.
   bool is_float = false;
-  /// JPEGs are decoded at the least scale that is not below `size`: faster, and other pixels.
+  /// Decode JPEGs at the smallest scale that is not below `size`: faster, but different pixels.
   bool is_scaled = false;
   std::optional<RgbColor> background{};
-  /// Of a picture as stored; one that declares more counts as damaged.
+  /// Limit for the picture as stored; one that declares more counts as damaged.
   std::uint64_t max_pixels = DecodeOptions().max_pixels;
 };
 
 struct ImageOptions {
-  /// By name: columns of one byte string each, of which a batch holds the pixels.
+  /// Columns by name, each of one byte string; a batch holds their pixels.
   std::map<std::string, ImageColumn> columns{};
-  /// Done to the resized image one after the other, in all of these columns alike.
+  /// Applied to the resized image one after the other, in all of these columns alike.
   std::vector<Augmentation> augmentations{};
 };
 
-/// \error kInvalidArgument  an image that is not among `columns` as one byte string without a default; sizes
-///                          or augmentations that there are not; a crop that is larger than what it is of;
+/// \error kInvalidArgument  an image column that is not among `columns` as one byte string without a default;
+///                          an invalid size or augmentation; a crop that is larger than its image;
 ///                          augmentations without an image
 Status check_images(const ImageOptions& images, const std::vector<Column>& columns);
 
-/// Of an image as it is in a batch: cropped.
+/// Size of the image in a batch: after cropping.
 ImageSize size_in_batch(const ImageColumn& column, const std::vector<Augmentation>& augmentations);
 
-/// What a batch holds of each column. REQUIRES: check_images
+/// The columns of a batch. REQUIRES: check_images
 std::vector<BatchColumn> batch_columns(const std::vector<Column>& columns, const ImageOptions& images);
 
 }  // namespace headrace

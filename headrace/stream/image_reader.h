@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Encoded images to rows of a batch.
+/// \file Decodes images into rows of a batch.
 
 #include <condition_variable>
 #include <cstdint>
@@ -14,20 +14,19 @@ namespace headrace {
 /// A picture of up to this many pixels is decoded in memory that its thread keeps.
 inline constexpr std::uint64_t kSmallPicturePixels = 1 << 20;
 
-/// At most what an ImageReader keeps, and takes for small pictures, for columns like these.
+/// The most memory that an ImageReader keeps, and takes for small pictures, for columns like these.
 std::uint64_t image_reader_bytes(const ImageOptions& images);
 
-/// Memory that threads share for large pictures while they decode them, one after the other if need be.
-/// Thread-safe.
+/// Memory that threads share for decoding large pictures; they take turns if necessary. Thread-safe.
 class PictureMemory {
  public:
   explicit PictureMemory(std::uint64_t bytes) : all_(bytes), free_(bytes) {}
 
-  /// So many bytes, from when it is made until it goes.
+  /// That many bytes, from construction to destruction.
   class Share {
    public:
-    /// Waits until others have decoded what takes too much; what takes more than there is waits for all of
-    /// them, and is then decoded alone.
+    /// Waits until other threads have released enough. A share that is larger than the whole waits for all
+    /// others, and is then alone.
     Share(PictureMemory& memory, std::uint64_t bytes);
     ~Share();
     Share(const Share&) = delete;
@@ -54,8 +53,9 @@ class ImageReader {
 
   /// Writes the pixels to `row`, which has room for those of the column in a batch, and is aligned for them.
   /// On errors they are unspecified. Throws std::bad_alloc.
-  /// \error kDataLoss, kInvalidArgument, kUnimplemented  see ImageDecoder: it is no image that can be read
-  /// \error kResourceExhausted  it declares more than the column's `max_pixels`
+  /// \error kDataLoss, kInvalidArgument, kUnimplemented  see ImageDecoder: it is not an image that can be
+  /// read
+  /// \error kResourceExhausted  it declares more pixels than the column's `max_pixels`
   Status read(BytesView encoded, const ImageColumn& column, const DrawPosition& at, std::byte* row);
 
  private:

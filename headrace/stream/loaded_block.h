@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Blocks in memory: fetched, inflated, both checksums of every record checked; or of a tar, its
-/// samples made records.
+/// \file Blocks in memory: fetched, inflated, both checksums of every record checked; for a tar, its samples
+/// converted to records.
 
 #include <cstdint>
 #include <memory>
@@ -16,12 +16,12 @@
 namespace headrace {
 
 /// The records of one block. Immutable once loaded, hence thread-safe. Memory: the uncompressed block, or
-/// that part of a tar, and eight bytes a record.
+/// that part of a tar, and eight bytes per record.
 class LoadedBlock {
  public:
   std::uint64_t record_count() const { return offsets_.empty() ? hole_records_ : offsets_.size() - 1; }
 
-  /// The record's bytes, which live as long as the block; or, of a hole, why there are none.
+  /// The record's bytes, which live as long as the block; or the error that made it a hole.
   /// REQUIRES: record < record_count()
   Result<BytesView> record(std::uint64_t record) const;
   const Error* hole(std::uint64_t record) const;
@@ -30,7 +30,7 @@ class LoadedBlock {
 
  private:
   friend class BlockLoader;
-  // Records first … end − 1 cannot be had.
+  // Records first … end − 1 are unavailable.
   struct Hole {
     std::uint64_t first = 0;
     std::uint64_t end = 0;
@@ -55,8 +55,8 @@ struct BlockLoadStats {
 /// One thread at a time; each thread has its own.
 class BlockLoader {
  public:
-  /// Borrows the dataset. Buffers come from `pool`: while a compressed block is loaded, one for it as
-  /// stored. `columns`: of a tar's samples only these become features; none: all do.
+  /// Borrows the dataset. Buffers come from `pool`, including one for the stored bytes while a compressed
+  /// block is loaded. `columns`: only these fields of a tar's samples become features; none: all do.
   BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool,
               std::vector<Column> columns = {})
       : dataset_(dataset), policy_(policy), pool_(std::move(pool)), converter_(std::move(columns)) {}
@@ -67,11 +67,11 @@ class BlockLoader {
   Result<LoadedBlock> load(const DatasetBlock& block, const CallOptions& call);
 
   const BlockLoadStats& stats() const { return stats_; }
-  /// What was remarked since the last call; for people.
+  /// Remarks since the last call; for people.
   std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
 
  private:
-  // A part of the uncompressed stream that could not be had.
+  // A part of the uncompressed stream that is unavailable.
   struct Damage {
     std::uint64_t begin_bytes = 0;
     std::uint64_t end_bytes = 0;

@@ -19,10 +19,10 @@
 
 namespace headrace {
 
-/// What to read, of several: in which share.
+/// A dataset to read and, in a mixture, its share.
 struct LoaderSource {
   std::shared_ptr<const Dataset> dataset;
-  /// Of the mixture's records, over the sum of all sources'.
+  /// Share of the mixture's records: this weight over the sum of all sources' weights.
   double weight = 1;
   /// None: the whole dataset.
   std::optional<RecordRange> range{};
@@ -35,8 +35,8 @@ struct LoaderOptions {
   ShuffleMode shuffle = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
-  /// Without it, the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches
-  /// are always full.
+  /// False: the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches are
+  /// always full.
   bool drop_remainder = false;
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
@@ -48,25 +48,26 @@ struct LoaderOptions {
   /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store,
   /// within the budget.
   int threads = 0;
-  /// Bounds windows, batches (those the caller holds, too) and what is read for them. Checked when the loader
-  /// is made.
+  /// Bounds windows, batches (including those that the caller holds) and the data read for them. Checked when
+  /// the loader is made.
   std::uint64_t memory_budget_bytes = 256 << 20;
   /// Bound of one wait in `next` without progress.
   std::chrono::milliseconds patience{300'000};
   /// Bound of one wait for batches that the caller holds.
   std::chrono::milliseconds hold_patience{30'000};
-  /// Told, by the caller of `next`, who waits for what: after each `report_after` of one wait. What it throws
-  /// goes on to that caller; `next` may be called again, and gives the batch that was waited for.
+  /// Called, by the caller of `next`, with a text about who waits for what, after each `report_after` of one
+  /// wait. Its exceptions pass through `next`; `next` may be called again, and returns the batch that was
+  /// waited for.
   std::function<void(const std::string&)> report{};
   std::chrono::milliseconds report_after{30'000};
-  /// Gives the first batch again and again: what the rest could do if reading cost nothing.
+  /// Returns the first batch again and again: shows how fast the rest could be if reading cost nothing.
   bool headspace = false;
-  /// Keeps what `trace_json` tells, at most some 64,000 events.
+  /// Keeps the events for `trace_json`, at most about 64,000.
   bool trace = false;
   std::stop_token stop{};
 };
 
-/// Since the loader was made. Seconds are of all threads together, but for `wait_seconds`.
+/// Counts since the loader was made. Seconds are of all threads together, except `wait_seconds`.
 struct LoaderStats {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
@@ -94,13 +95,14 @@ struct RecordPlace {
   std::string object;        // as the store describes it
 };
 
-/// One consumer at a time; its threads end when it goes, within the time of one read from the store.
+/// One consumer at a time; its threads end when it is destroyed, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument     a column that the schema lacks or has otherwise (both are named), images
-  ///                             that check_images refuses, rank ≥ world size, a weight that is not above 0
-  /// \error kResourceExhausted   the budget is smaller than what must be held at once; the message says how
-  ///                             much that is
+  /// \error kInvalidArgument     a column that the schema lacks or has with another type (both are named),
+  ///                             images that check_images refuses, rank ≥ world size, a weight that is not
+  ///                             above 0
+  /// \error kResourceExhausted   the budget is smaller than the memory that must be held at once; the message
+  ///                             says how much that is
   /// \error kFailedPrecondition  no records
   static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources,
                                                      LoaderOptions options);
@@ -112,30 +114,31 @@ class BatchLoader {
   /// \error kDeadlineExceeded   no progress for `patience`
   virtual Result<std::optional<Batch>> next() = 0;
 
-  /// Ends the threads, within the time of one read from the store, and frees what was read ahead. Batches
-  /// that were handed out stay; `next` fails with kFailedPrecondition, also where another thread waits in it;
-  /// the rest answers as before.
+  /// Ends the threads, within the time of one read from the store, and frees the data read ahead. Batches
+  /// that were handed out stay. `next` fails with kFailedPrecondition, also if another thread is waiting in
+  /// it; all other calls answer as before.
   virtual void close() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
-  /// Records of an epoch, on all ranks.
+  /// Number of records in an epoch, over all ranks.
   virtual std::uint64_t record_count() const = 0;
   virtual const LoaderOptions& options() const = 0;
   virtual LoaderStats stats() const = 0;
-  /// Messages about what was skipped, the first hundred; one a record, however many epochs met it.
+  /// Messages about skipped records and files, the first hundred; one per record, however many epochs met it.
   virtual std::vector<std::string> remarks() const = 0;
-  /// Who waits for what, a line each; for people.
+  /// Who waits for what, one line each; for people.
   virtual std::string activity() const = 0;
-  /// Chrome's trace format: what each thread did when.
+  /// The work of each thread over time, in Chrome's trace format.
   virtual std::string trace_json() const = 0;
 
   /// The records of this rank's part of a batch, computed, not remembered; RecordFinder reads them.
   virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
 
-  /// The order of a dataset, as the loader has it. REQUIRES: i < number of sources
+  /// The order of a dataset in this loader. REQUIRES: i < number of sources
   virtual const Source& source(std::size_t i) const = 0;
 
-  /// docs/formats/order.md, "State": what continues after batch `next_batch` − 1 of `epoch`; less than 1 kB.
+  /// docs/formats/order.md, "State": the state that continues after batch `next_batch` − 1 of `epoch`; less
+  /// than 1 kB.
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;
 };
 

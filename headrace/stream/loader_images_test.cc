@@ -178,9 +178,8 @@ TEST_F(LoaderImagesTest, AllImagesOfARecordAreChangedAlike) {
 TEST_F(LoaderImagesTest, ABadImageIsAnErrorThatNamesTheRecord) {
   const Bytes jpeg = encoded_image(1);
   Bytes lying = jpeg;
-  const auto frame = std::ranges::search(lying, std::string("\xff\xc0"), {}, [](std::byte b) {
-                       return static_cast<char>(b);
-                     }).begin();
+  const Bytes mark = {std::byte{0xff}, std::byte{0xc0}};
+  const auto frame = std::search(lying.begin(), lying.end(), mark.begin(), mark.end());
   frame[5] = frame[7] = std::byte{0xff};  // 65,000 × 65,000
   const std::map<std::string, Bytes> bad = {{"cut", Bytes(jpeg.begin(), jpeg.end() - 20)},
                                             {"no image", to_bytes("text")},

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a loader's memory budget is divided into: docs/data-loader.md, "Memory".
+/// \file Divides a loader's memory budget: docs/data-loader.md, "Memory".
 
 #include <memory>
 #include <vector>
@@ -11,13 +11,14 @@
 
 namespace headrace {
 
-/// Threads and batches ahead, as many as the budget has room for.
-/// \error kResourceExhausted  it is smaller than what must be held at once; the message says how much that is
+/// Number of threads and of batches ahead that the budget has room for.
+/// \error kResourceExhausted  the budget is smaller than the memory that must be held at once; the message
+///                            says how much that is
 Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>& sources,
                                       const BatchPlan& plan, const LoaderOptions& options);
 
-/// Exact order needs to know where each record lies; to be checked before that is read.
-/// \error kResourceExhausted  that alone is more than the budget
+/// Exact order needs the place of each record in memory; call this before the places are read.
+/// \error kResourceExhausted  the places alone take more than the budget
 Status check_index_memory(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What the order of a loader's batches depends on, and its state as text: docs/formats/order.md,
-/// "State".
+/// \file The parameters that the order of a loader's batches depends on, and its state as text:
+/// docs/formats/order.md, "State".
 
 #include <cstdint>
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace headrace {
 
-/// Records of an epoch of the source.
+/// Number of records in an epoch of the source.
 std::uint64_t count_of(const LoaderSource& source);
-/// As `mixture_weights` gives them.
+/// The weights in the form of `mixture_weights`.
 std::vector<std::uint64_t> integer_weights(const std::vector<LoaderSource>& sources);
 /// REQUIRES: at least one source, none without records; rank < world_size <= batch_size
 BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
@@ -28,9 +28,9 @@ struct LoaderPosition {
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
                          const LoaderPosition& position);
 
-/// The position in a state; the state must be of these sources and options.
-/// \error kFailedPrecondition  it is of others: the message says what differs.
-/// \error kDataLoss            it is damaged, or of a batch that an epoch does not have
+/// The position in a state, which must belong to these sources and options.
+/// \error kFailedPrecondition  it belongs to others; the message says what differs
+/// \error kDataLoss            it is damaged, or names a batch that an epoch does not have
 Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vector<LoaderSource>& sources,
                                           const LoaderOptions& options);
 

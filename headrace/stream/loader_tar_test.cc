@@ -88,7 +88,7 @@ class LoaderTarTest : public LoaderTest {
   }
   Rows read(std::shared_ptr<const Dataset> dataset) { return read({{.dataset = std::move(dataset)}}); }
 
-  // In data-set order, without what fills the last batch.
+  // In dataset order, without what fills the last batch.
   Rows read_in_order(CorruptionPolicy policy = CorruptionPolicy::kFail) {
     with.shuffle = ShuffleMode::kNone;
     with.on_corrupt = policy;

@@ -1,25 +1,25 @@
 #pragma once
 
-/// \file How many blocks a loader asks the store for at once: as many as make it faster. A far store answers
-/// more in the same time; a near one shares the machine's cores, and more only cost.
+/// \file Decides how many blocks a loader requests from the store at once: as many as make it faster. A far
+/// store answers more in the same time; a near one shares the machine's cores, so more requests only cost.
 
 #include <cstdint>
 
 namespace headrace {
 
-/// Tries twice as many, and half as many, and keeps the least number that doubling makes hardly faster; looks
-/// again after a while. Counts only the time in which the caller waits: that is when everything waits for
-/// loading. Not thread-safe.
+/// Tries twice as many, and half as many, and keeps the smallest number beyond which doubling hardly helps;
+/// tries again after a while. Counts only the time in which the caller waits, because then everything waits
+/// for loading. Not thread-safe.
 class LoadsAtOnce {
  public:
-  /// \param begin  until anything is known
-  /// \param least  that are worth trying, when it is known that threads mostly wait for the store
+  /// \param begin  the number until anything is known
+  /// \param least  the smallest number worth trying once threads are known to wait mostly for the store
   LoadsAtOnce(int begin, int least, int most) : limit_(begin), least_(least), most_(most) {}
 
   int limit() const { return limit_; }
 
-  /// Threads mostly wait for the store. The caller has waited for `seconds`, and meanwhile `blocks` of
-  /// together `bytes` were loaded.
+  /// To be called when threads mostly wait for the store. The caller has waited for `seconds`, in which
+  /// `blocks` blocks of `bytes` in total were loaded.
   void add(double seconds, std::uint64_t blocks, std::uint64_t bytes);
 
  private:

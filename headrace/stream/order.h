@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// The version of docs/formats/order.md that this is.
+/// Version of docs/formats/order.md that this implements.
 inline constexpr int kOrderVersion = 1;
 
 /// Key for one use, from the seed: "Keys" in the format.
@@ -23,7 +23,7 @@ HashKey derive_order_key(std::uint64_t seed, std::string_view label, std::uint64
 std::uint64_t permute(const HashKey& key, std::uint64_t n, std::uint64_t i);
 
 enum class ShuffleMode : std::uint8_t {
-  kNone,    // data-set order
+  kNone,    // dataset order
   kWindow,  // blocks, then the records of a window of blocks
   kExact,   // records; needs random access
 };
@@ -54,7 +54,7 @@ class EpochOrder {
   EpochOrder(std::uint64_t seed, std::uint64_t epoch, std::span<const OrderBlock> blocks, ShuffleMode mode,
              std::uint64_t window_bytes = kDefaultWindowBytes);
 
-  /// Blocks that must be held together to give out a run of positions.
+  /// Blocks that must be held together to yield a run of positions.
   struct Window {
     std::uint64_t first_position = 0;
     std::uint64_t record_count = 0;
@@ -72,8 +72,8 @@ class EpochOrder {
   /// The window that holds a position. O(log windows). REQUIRES: position < record_count()
   std::uint64_t window_at(std::uint64_t position) const;
 
-  /// The key of a window's permutation, and with it the record at position `first_position + i` of the
-  /// window, records being numbered through its blocks in their permuted order: what `at` does, for many
+  /// The key of a window's permutation, which gives the record at position `first_position + i` of the
+  /// window; records are numbered through its blocks in their permuted order. Does the work of `at` for many
   /// positions of a window. REQUIRES: mode is not kExact
   HashKey window_key(std::uint64_t window) const;
   std::uint64_t record_in_window(const HashKey& key, std::uint64_t record_count, std::uint64_t i) const;

@@ -1,14 +1,14 @@
 #pragma once
 
-/// \file The loader's background: threads that load blocks and make batches of them. docs/data-loader.md says
-/// how; this is the part with the threads.
+/// \file The loader's background threads, which load blocks and make batches from them. docs/data-loader.md
+/// explains how.
 ///
-/// Concurrency. One mutex guards everything but the content of windows, blocks and batches. A thread claims a
-/// task under it, works without it, and settles under it. A window is made by the one thread that claimed
-/// that, and a block of it loaded by the one that claimed the block; both are read by batch tasks only, which
-/// are claimed after all blocks of their windows have been settled.
+/// Concurrency. One mutex guards everything except the content of windows, blocks and batches. A thread
+/// claims a task under it, works without it, and settles under it. The thread that claimed a window makes it,
+/// and the thread that claimed a block loads it; both are read only by batch tasks, which are claimed after
+/// all blocks of their windows have been settled.
 ///
-/// Failures. What fails at a batch ends the order there: the batches before it are made and given first, so
+/// Failures. A failure at a batch ends the order there: the batches before it are made and returned first, so
 /// the caller always gets the same ones.
 
 #include <atomic>
@@ -29,11 +29,11 @@ namespace headrace {
 
 class Pipeline {
  public:
-  /// Borrows all but the sizes; starts the threads.
-  /// \param depth  batches that are made ahead of the caller
-  /// \param batch_budget_bytes  of batches that are not back; one may always be made
-  /// \param ahead_bytes  of a source: of the windows that are held beyond two
-  /// \param picture_bytes  of large pictures that are being decoded; one may always be
+  /// Borrows everything except the sizes; starts the threads.
+  /// \param depth  number of batches that are made ahead of the caller
+  /// \param batch_budget_bytes  memory of batches that have not been returned; one may always be made
+  /// \param ahead_bytes  per source: memory of the windows that are held beyond two
+  /// \param picture_bytes  memory of large pictures that are being decoded; one may always be decoded
   struct Sizes {
     std::uint64_t depth = 4;
     std::uint64_t batch_budget_bytes = 0;
@@ -47,7 +47,7 @@ class Pipeline {
   ~Pipeline();
 
   Result<std::optional<Batch>> next();
-  /// See BatchLoader. For any thread; ends a wait in `next`, too.
+  /// See BatchLoader. May be called by any thread; ends a wait in `next`, too.
   void close();
   LoaderStats stats() const;
   std::vector<std::string> remarks() const;

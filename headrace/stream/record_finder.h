@@ -19,8 +19,8 @@ class RecordFinder {
   /// \error kOutOfRange  the shard has no such record
   Result<std::uint64_t> offset(const Dataset& dataset, std::uint32_t shard, std::uint64_t record,
                                const CallOptions& call);
-  /// The record, without its frame, its checksums checked. Cost: besides, one read: of the record, or of the
-  /// member that holds it.
+  /// The record without its frame, after checking its checksums. Cost: in addition one read, of the record or
+  /// of the member that holds it.
   Result<Bytes> read(const Dataset& dataset, std::uint32_t shard, std::uint64_t record,
                      const CallOptions& call);
 
@@ -37,7 +37,7 @@ class RecordFinder {
   std::vector<Known> known_;  // the last asked about comes last
 };
 
-/// What has to be read to have one record: the record itself, or the members that hold it.
+/// The range to read for one record: the record itself, or the members that hold it.
 /// REQUIRES: the index is the shard's, and has the record
 DatasetBlock block_around(const ShardIndex& index, std::uint32_t shard, std::uint64_t record);
 

@@ -153,7 +153,7 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
 std::shared_ptr<const EpochOrder> Source::order(std::uint64_t epoch) const {
   const std::lock_guard lock(mutex_);
   if (last_order_ == nullptr || last_epoch_ != epoch) {
-    // In data-set order, a window is a block: nothing is gained by waiting for more.
+    // In dataset order, a window is a block: nothing is gained by waiting for more.
     const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
     last_order_ =
         std::make_shared<const EpochOrder>(options_.seed, epoch, order_blocks_, options_.mode, window_bytes);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file A source: a dataset, or a part of it, with the order of its records and the windows in which they
-/// are read. What is in memory of a window, and where each of its positions lies there.
+/// are read; and the place of each position of a window in memory.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// Records first … first + count − 1 in data-set order.
+/// Records first … first + count − 1 in dataset order.
 struct RecordRange {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -31,29 +31,29 @@ struct SourceRecord {
 };
 
 /// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them.
-/// Made by Source::window; its blocks are loaded by threads, each once, and its records read when all are
-/// there.
+/// Made by Source::window. Threads load its blocks, each once; its records are read when all blocks are
+/// loaded.
 class Window {
  public:
   std::uint64_t epoch() const { return epoch_; }
   std::uint64_t first_position() const { return first_position_; }
   std::uint64_t record_count() const { return record_count_; }
-  /// What is fetched as a whole; in exact order, what lies around the wanted records.
+  /// The ranges that are fetched as a whole; in exact order, the ranges around the wanted records.
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
 
-  /// Loads block `i` by `loader`. Different blocks may be loaded at the same time.
+  /// Loads block `i` with `loader`. Different blocks may be loaded at the same time.
   Status load(std::size_t i, BlockLoader& loader, const CallOptions& call);
   /// True if both hold all records of an epoch of the same source, and not in exact order.
   bool is_same_epoch(const Window& other) const;
   /// Takes the blocks from another window. REQUIRES: is_same_epoch, and its blocks are loaded
   void share(const Window& from);
 
-  /// A record in memory, which lives as long as the window; or why there is none.
+  /// A record in memory, which lives as long as the window; or the reason why there is none.
   struct Place {
     BytesView data;
     const Error* hole = nullptr;
   };
-  /// REQUIRES: the position is of the window, and its blocks are loaded
+  /// REQUIRES: the position belongs to the window, and its blocks are loaded
   Place place(std::uint64_t position) const;
 
  private:
@@ -91,10 +91,10 @@ struct SourceOptions {
   std::uint64_t window_bytes = kDefaultWindowBytes;
 };
 
-/// Immutable, but for the order of the epoch it was last asked about, which it keeps; thread-safe.
+/// Immutable, except for the order of the last requested epoch, which it keeps; thread-safe.
 class Source {
  public:
-  /// Reads the shards' indexes where the order is exact. Remarks about them go to `remarks`.
+  /// Reads the shards' indexes if the order is exact. Remarks about them go to `remarks`.
   /// \error kInvalidArgument  the range is not in the dataset
   static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
                                                 const SourceOptions& options, const CallOptions& call,
@@ -105,9 +105,10 @@ class Source {
   std::uint64_t record_count() const { return range_.count; }
   ShuffleMode mode() const { return options_.mode; }
 
-  /// True if each epoch is surely one window whose blocks the next epoch uses again. Cost: O(blocks).
+  /// True if each epoch is certainly one window whose blocks the next epoch uses again. Cost: O(blocks).
   bool is_held_whole() const;
-  /// The window of an epoch that holds a position. Cost: O(blocks) for an epoch not asked about last.
+  /// The window of an epoch that holds a position. Cost: O(blocks) for an epoch other than the last
+  /// requested.
   std::uint64_t window_at(std::uint64_t epoch, std::uint64_t position) const;
   /// In exact order, the memory for its records is taken from `pool`. Throws std::bad_alloc.
   std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
@@ -115,17 +116,17 @@ class Source {
   /// The record at a position; computed.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
 
-  /// The same record's number in data-set order, from the range's first.
+  /// The same record's number in dataset order, from the range's first.
   std::uint64_t number_at(std::uint64_t epoch, std::uint64_t position) const;
 
-  /// For one window: at most, its uncompressed blocks with the offsets of their records; in exact order, what
-  /// its records and where they lie take on average.
+  /// For one window: an upper bound of its uncompressed blocks with the offsets of their records; in exact
+  /// order, the average size of its records and their places.
   std::uint64_t window_memory_bytes() const;
-  /// At most, of all windows that lie between two positions so many records apart.
+  /// Upper bound for all windows that lie between two positions that many records apart.
   std::uint64_t span_memory_bytes(std::uint64_t records) const;
-  /// Of the largest block, as stored, if it is inflated from there; else 0.
+  /// Stored size of the largest block, if it is inflated from there; else 0.
   std::uint64_t stored_block_bytes() const;
-  /// Of the largest block, uncompressed.
+  /// Uncompressed size of the largest block.
   std::uint64_t block_bytes() const;
   double mean_record_bytes() const;
 

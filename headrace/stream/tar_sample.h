@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file WebDataset's samples: the tf.Example that the files of a tar that belong together become.
+/// \file WebDataset samples: turns the files of a tar that belong together into a tf.Example.
 /// docs/formats/webdataset.md says where this follows the webdataset library and where it does not.
 
 #include <cstdint>
@@ -23,27 +23,29 @@ struct TarPart {
   bool is_end = false;             // of the tar, which is marked by zeros
 };
 
-/// Makes records of samples: a tf.Example with the feature "__key__" and one for each field, named in lower
-/// case: the file's bytes; or its number, an int64, where a column of that type is wanted and the file is a
-/// decimal integer. If no columns are named, all fields are taken, and those are numbers which webdataset
-/// decodes as such ("cls", "cls2", "index", "inx", "id", also behind another '.'). One thread at a time.
+/// Makes records from samples: a tf.Example with the feature "__key__" and one for each field, named in lower
+/// case. Its value is the file's bytes; or its number, an int64, if a column of that type is requested and
+/// the file is a decimal integer. If no columns are named, all fields are taken, and those that webdataset
+/// decodes as numbers are numbers ("cls", "cls2", "index", "inx", "id", also behind another '.'). One thread
+/// at a time.
 ///
-/// Nothing is copied: files stay where they are, and what makes them features is written over the headers in
-/// front of them. What is not wanted becomes the content of a field that tf.Example does not have. A file's
-/// header has 512 bytes or more, of which at most 46 and its field's name are needed, and in a sample's first
-/// 60 more and its key; a path of up to 256 bytes is in the header, a longer one takes a header of its own.
+/// Nothing is copied: files stay where they are, and the bytes that turn them into features are written over
+/// the headers in front of them. Fields that were not requested become the content of a field that tf.Example
+/// does not have. A file's header has at least 512 bytes, of which at most 46 and its field's name are
+/// needed, and in a sample's first header 60 more and its key; a path of up to 256 bytes is in the header, a
+/// longer one takes a header of its own.
 class TarSampleConverter {
  public:
   /// `wanted` names the features to make; none: all.
   explicit TarSampleConverter(std::vector<Column> wanted) : wanted_(std::move(wanted)) {}
 
-  /// Makes a record of each sample, in the place of the sample: its first kRecordFramingBytes have no
+  /// Makes a record from each sample, in the place of the sample: its first kRecordFramingBytes have no
   /// meaning, as if there were a frame, and the others up to the next sample, or to the end, are the
-  /// tf.Example. Appends to `offsets` where each begins; the first at 0, whatever comes before its first
+  /// tf.Example. Appends the offset of each record to `offsets`; the first is 0, whatever precedes its first
   /// file. After an error, the bytes are spoilt.
-  /// \error kDataLoss  damaged, cut, or no sample; a field that is there twice, a sparse file, more
-  ///                   files than kMaxSampleFiles or bytes than kDefaultRecordLimitBytes in a sample; names
-  ///                   the sample and the offset
+  /// \error kDataLoss  damaged, truncated, or not a sample; a duplicate field, a sparse file, more files than
+  ///                   kMaxSampleFiles or bytes than kDefaultRecordLimitBytes in a sample; names the sample
+  ///                   and the offset
   Status convert(const TarPart& part, std::vector<std::uint64_t>& offsets);
 
  private:

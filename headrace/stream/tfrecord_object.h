@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads one TFRecord object from front to back, whoever wrote it.
+/// \file Reads one TFRecord object of any origin from front to back.
 
 #include <cstdint>
 #include <functional>
@@ -16,24 +16,25 @@ struct TfrecordSummary {
   Compression compression = Compression::kNone;
   std::uint64_t records = 0;
   std::uint64_t uncompressed_bytes = 0;
-  /// Of a compressed object: Inflater::member_starts.
+  /// For a compressed object: Inflater::member_starts.
   std::vector<MemberStart> member_starts{};
-  /// What damage was passed over; for people, the first hundred.
+  /// Messages for people about damage that was skipped, the first hundred.
   std::vector<std::string> remarks{};
 };
 
-/// Told of damage that is passed over: `lost_bytes` of the uncompressed stream, at least a frame's, between
-/// two records or at the end. Where only the data of a record are damaged, they are its frame and data.
+/// Called for damage that is skipped: `lost_bytes` of the uncompressed stream, at least a frame's, between
+/// two records or at the end. If only the data of a record are damaged, the lost bytes are its frame and
+/// data.
 using OnDamage = std::function<void(const Error& error, std::uint64_t lost_bytes)>;
 
-/// Calls `visit` with each record, decompressed and checked, until it returns false. The compression is found
-/// out from the object itself. Memory: the largest record and some megabytes; a record of more than
-/// `limit_bytes` is an error. `advance` is called with the bytes that were read from the store.
-/// `summary` says how far the reading came, also after an error.
-/// With `on_damage`, what is damaged is passed over, up to the next header that is sound (find_next_record).
-/// \error kDataLoss         damaged or cut short: names object, record and offset. With `on_damage`: it
+/// Calls `visit` with each record, decompressed and checked, until it returns false. The compression is
+/// detected from the object itself. Memory: the largest record and some megabytes; a record of more than
+/// `limit_bytes` is an error. `advance` is called with the number of bytes read from the store. `summary`
+/// says how far the reading came, also after an error.
+/// With `on_damage`, damage is skipped up to the next sound header (find_next_record).
+/// \error kDataLoss         damaged or truncated; names object, record and offset. With `on_damage`: it
 ///                          cannot be inflated any further
-/// \error kInvalidArgument  the first bytes are those of no TFRecord file
+/// \error kInvalidArgument  the first bytes are not those of a TFRecord file
 Status read_tfrecord(const Location& location, const ObjectInfo& object, std::uint64_t limit_bytes,
                      const CallOptions& call, TfrecordSummary& summary,
                      const std::function<bool(BytesView record)>& visit,

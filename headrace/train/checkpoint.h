@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Checkpoints of a run: a TensorFlow checkpoint, and where in the data it was taken, published as one.
+/// \file Checkpoints of a run: a TensorFlow checkpoint and its position in the data, published together.
 
 #include <optional>
 #include <string>
@@ -16,13 +16,13 @@ namespace headrace {
 inline constexpr std::string_view kCheckpointKind = "checkpoint";
 inline constexpr std::string_view kKerasCheckpointKind = "keras-checkpoint";
 
-/// What a run continues from.
+/// The state from which a run continues.
 struct RunState {
   std::uint64_t epoch = 0;  // completed
   std::uint64_t step = 0;   // completed in all
   std::string loader_state;
   std::vector<EpochMetrics> history;
-  /// Nothing more is to be trained: the last epoch is done, or training was stopped early.
+  /// Training has ended: the last epoch is done, or it was stopped early.
   bool finished = false;
 };
 
@@ -36,7 +36,7 @@ class CheckpointStore {
   /// none.
   Result<std::optional<RunState>> restore_latest(Model& model) const;
 
-  /// Saves and publishes the next one. Files of a process that died before publishing are written over.
+  /// Saves and publishes the next checkpoint. Overwrites files of a process that died before publishing.
   Status save(Model& model, const RunState& state);
 
   /// Restores the variables after epoch `epoch`.

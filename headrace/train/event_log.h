@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Event files of a run: one immutable segment for each epoch, named by the epoch, so that an epoch
-/// that is run again after a kill writes its own segment again and no event is there twice.
+/// \file Event files of a run: one immutable segment for each epoch, named by the epoch. If an epoch is run
+/// again after a kill, its segment is written again, so no event is there twice.
 
 #include <map>
 #include <span>
@@ -15,8 +15,8 @@ namespace headrace {
 
 class EventLog {
  public:
-  /// `folder` is where TensorBoard looks for one curve, as "RUN/events/train". `writer` as in "headrace
-  /// 0.1.0".
+  /// `folder` is where TensorBoard looks for one curve, such as "RUN/events/train". `writer` such as
+  /// "headrace 0.1.0".
   EventLog(Location folder, std::string writer);
 
   /// Starts the segment of epoch `epoch` (from 1).
@@ -24,7 +24,7 @@ class EventLog {
   void scalar(const EventStamp& stamp, std::string_view tag, float value);
   void histogram(const EventStamp& stamp, std::string_view tag, std::span<const float> values);
   void graph(const EventStamp& stamp, BytesView graph_def);
-  /// Writes the segment. Until then nothing of it is in the store.
+  /// Writes the segment. Before that, nothing of it is in the store.
   Status end();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Runs a model's signature over the batches of a loader and adds up what comes out.
+/// \file Runs a model's signature over the batches of a loader and adds up its outputs.
 
 #include <cstdint>
 #include <functional>
@@ -31,12 +31,12 @@ class MetricSums {
   double loss_sum_ = 0;
 };
 
-/// A signature that takes features, labels and weights and gives loss and metrics. Not thread-safe.
+/// A signature that takes features, labels and weights and returns loss and metrics. Not thread-safe.
 class StepCall {
  public:
   static Result<StepCall> prepare(Model& model, std::string_view signature, std::uint64_t features_width,
                                   std::uint64_t labels_width);
-  /// Feeds the batch's own buffers. Gives the loss; adds to `sums`.
+  /// Feeds the batch's own buffers. Returns the loss; adds to `sums`.
   Result<float> run(const Batch& batch, MetricSums& sums);
 
  private:

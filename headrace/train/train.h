@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The train stage: a published dataset and a traced model in, checkpoints, events and a SavedModel
-/// out. The layout of what it writes is docs/formats/run-layout.md.
+/// \file The train stage: takes a published dataset and a traced model; writes checkpoints, events and a
+/// SavedModel. Layout of the output: docs/formats/run-layout.md.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace headrace {
 
-/// Who makes the steps.
+/// What runs the steps.
 enum class TrainLoop : std::uint8_t {
   kNative,  // the traced model, without Python
   kKeras,   // Keras' own `fit`, in a Python process
@@ -37,24 +37,24 @@ struct TrainOptions {
   std::string labels = "label";
   std::uint64_t epochs = 10;
   std::uint64_t batch_size = 128;
-  /// Part of the records that is only evaluated on, in [0, 1).
+  /// Share of the records held out for validation, in [0, 1).
   double validation = 0.1;
   std::uint64_t seed = 44;
   /// None: as the model was compiled.
   std::optional<double> learning_rate{};
-  /// Stop after so many steps in all; 0: no bound.
+  /// Stop after this many steps in total; 0: no limit.
   std::uint64_t steps = 0;
-  /// Stop once the validation loss has not improved for so many epochs, and export the best; 0: never.
+  /// Stop once the validation loss has not improved for this many epochs, and export the best; 0: never.
   std::uint64_t early_stop = 0;
   /// Begin with the variables of this run's latest checkpoint.
   std::optional<Location> init_from{};
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
-  /// Of the loader's, with a quarter of it for validation, if there is any.
+  /// Memory of the loaders; validation, if any, takes a quarter of it.
   std::uint64_t memory_budget_bytes = 256 << 20;
   int loader_threads = 1;
-  /// What DATA is read through, as parse_cache_url takes it; empty: nothing. The caller opened DATA with it;
-  /// Keras' process opens DATA itself.
+  /// The cache through which DATA is read, in the form of parse_cache_url; empty: none. The caller has opened
+  /// DATA with it; Keras' process opens DATA itself.
   std::string cache_url{};
   int intra_op_threads = 1;
   bool overwrite = false;
@@ -94,7 +94,8 @@ struct TrainResult {
   std::uint64_t steps_done_now = 0;  // by this process
   double training_seconds = 0;       // of those steps, input included
   LoaderStats loader;
-  /// Left out of an epoch as corrupt, validation part included; where epochs differ, the most.
+  /// Corrupt records left out of an epoch, including the validation part; if epochs differ, the largest
+  /// number.
   std::uint64_t corrupt_records = 0;
   std::vector<std::string> remarks;  // each once
   std::uint64_t exported_epoch = 0;
@@ -103,12 +104,11 @@ struct TrainResult {
   bool was_finished = false;  // by an earlier process: nothing was done
 };
 
-/// Trains, or continues what an interrupted process left, to the same bytes as if it had never been
-/// interrupted.
+/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted.
 /// With kKeras, the process that runs `fit` ends when this one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
-///                             with `overwrite`, what lies there is no run
-/// \error kInvalidArgument     the model or the data do not fit each other
+///                             with `overwrite`, the folder does not hold a run
+/// \error kInvalidArgument     the model and the data do not fit each other
 /// \error kAborted             the loss is not finite: training stops, the last checkpoint stays
 /// \error kCancelled           stopped; the same call continues from the last checkpoint
 /// \error kUnknown             Keras' process died; the same call continues from the last checkpoint

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What both loops work on, and what they begin and end with.
+/// \file The state that both loops share, and their common beginning and end.
 
 #include <memory>
 #include <optional>
@@ -40,21 +40,21 @@ struct TrainRun {
   double wall_time_s() const;
 };
 
-/// With what is known before training.
+/// The result with everything that is known before training.
 TrainResult begin_result(const TrainRun& run);
 
-/// Adds it, unless it is there: every epoch meets the same damage.
+/// Adds the remark, unless it is there: every epoch meets the same damage.
 void add_remark(TrainResult& result, const std::string& remark);
 
 /// Opens the data, and checks that the run may begin or continue. Nothing is changed.
 /// \error as `train`
 Status open_run(TrainRun& run);
 
-/// Makes the output this run's own, once data, model and options were found to fit; removes what is to be
-/// overwritten.
+/// Reserves the output for this run, after data, model and options were found to fit; removes an old run that
+/// is to be overwritten.
 Status claim_run(const TrainRun& run);
 
-/// Of the memory for reading: two loaders may be there at once.
+/// Division of the memory for reading: two loaders may exist at once.
 struct LoaderBudgets {
   std::uint64_t training_bytes = 0;
   std::uint64_t validation_bytes = 0;
@@ -67,23 +67,23 @@ struct KeptModel {
   TracedModel model;
 };
 
-/// What `keep_model` has published; none before that.
+/// The model that `keep_model` has published; none before that.
 Result<std::optional<KeptModel>> kept_model(const TrainRun& run);
 
-/// Publishes a local folder as RUN/model, if that was not done before.
+/// Publishes a local folder as RUN/model, unless that was done before.
 Status keep_model(const TrainRun& run, const std::string& folder);
 
 /// Digest of RUN/export's manifest; none before the run is finished, or if it is to be overwritten.
 Result<std::optional<std::string>> exported_digest(const TrainRun& run);
 
-/// Exports the variables that `model` has now, `result.exported_epoch` and the model's description being
-/// known. Sets `result.export_digest`.
+/// Exports the present variables of `model`. Requires `result.exported_epoch` and the model's description;
+/// sets `result.export_digest`.
 Status export_run(const TrainRun& run, Model& model, TrainResult& result);
 
-/// Epoch (from 1) with the lowest validation loss; the last one where there is none.
+/// Epoch (from 1) with the lowest validation loss; the last one if there is none.
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
 
-/// Numbers stopped being finite: `what` did, at `step` in epoch `epoch`.
+/// The error for `what` that is no longer finite, at `step` in epoch `epoch`.
 Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step);
 
 /// Damage under `fail`, with what can be done about it.

@@ -1,4 +1,4 @@
-"""What lies in a published data set's folder: shards for whoever lists it, all else below _headrace/."""
+"""What lies in a published dataset's folder: shards for whoever lists it, all else below _headrace/."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ RECORDS = 300
 
 @pytest.fixture(scope="module")
 def data(headrace, tmp_path_factory) -> pathlib.Path:
-    """A data set with indexes, inputs and reports."""
+    """A dataset with indexes, inputs and reports."""
     folder = tmp_path_factory.mktemp("prepared")
     lines = [f"{number},{'ab'[number % 2]},{number}\n" for number in range(RECORDS)]
     (folder / "table.csv").write_text("id,label,x\n" + "".join(lines) + "bad,a,1,2,3\n")

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file Reads tar, zip and their compressed forms straight from a store, front to back; nothing is unpacked
-/// to disk. Thin over libarchive.
+/// to disk. A thin layer over libarchive.
 
 #include <cstdint>
 #include <memory>
@@ -27,12 +27,13 @@ class ArchiveReader {
  public:
   virtual ~ArchiveReader() = default;
 
-  /// The next entry; none after the last. Skips what was not read of the one before.
-  /// \error kDataLoss  the archive is damaged or cut; the message names it, the entry before and the offset
+  /// The next entry; none after the last. Skips unread data of the entry before.
+  /// \error kDataLoss  the archive is damaged or truncated; the message names it, the entry before and the
+  ///                   offset
   virtual Result<std::optional<ArchiveEntry>> next() = 0;
 
-  /// Appends the entry's data to `target`. False if they are larger than `limit_bytes`: then some of them are
-  /// appended, and the rest cannot be had.
+  /// Appends the entry's data to `target`. False if they are larger than `limit_bytes`: some of them are then
+  /// appended, and the rest is lost.
   /// \error kDataLoss  as for `next`
   virtual Result<bool> read_data(std::string& target, std::uint64_t limit_bytes) = 0;
 
@@ -46,7 +47,7 @@ class ArchiveReader {
 /// \error kInvalidArgument  the object is no archive, or is empty
 Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, std::string_view key,
                                                     const CallOptions& options = {});
-/// The same of the version that `object` describes.
+/// The same for the version that `object` describes.
 /// \error kFailedPrecondition  that version is gone
 Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, ObjectInfo object,
                                                     const CallOptions& options = {});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The one field of Exif that says how an image is looked at.
+/// \file The one field of Exif that says how an image has to be rotated.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace headrace {
 
-/// The orientation in `tiff`, the TIFF structure that JPEG has after "Exif\0\0" and PNG in eXIf: 1 to 8; 1
-/// where there is none, it is out of range, or the structure is damaged. Source: TIFF 6.0, section 2.
+/// The orientation in `tiff`, the TIFF structure that JPEG has after "Exif\0\0" and PNG in eXIf: 1 to 8; 1 if
+/// it is missing or out of range, or the structure is damaged. Source: TIFF 6.0, section 2.
 std::uint32_t exif_orientation(BytesView tiff);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Encoded images to pixels. What is right for each kind of image: docs/images.md.
+/// \file Decodes images to pixels. The rules for each kind of image: docs/images.md.
 
 #include <array>
 #include <cstdint>
@@ -14,27 +14,28 @@
 namespace headrace {
 
 struct DecodeOptions {
-  /// 1 grey, 3 RGB, 2 and 4 the same with alpha; 0 as the header says.
+  /// 1 grey, 3 RGB, 2 and 4 the same with alpha; 0: the header's number.
   std::uint32_t channels = 0;
-  /// What alpha that is not wanted is blended with; without, alpha is left out, as Pillow and TensorFlow do.
+  /// Background for blending alpha that was not requested; none: alpha is dropped, as in Pillow and
+  /// TensorFlow.
   std::optional<RgbColor> background;
-  /// Turned and mirrored as Exif says.
+  /// Rotate and mirror as Exif says.
   bool is_upright = true;
-  /// If set, a JPEG may be decoded smaller: to the least of 1, 2, 4 and 8 eighths at which neither side is
-  /// below this, after turning. Fast, and not what decoding at full size and resizing gives.
+  /// If set, a JPEG may be decoded smaller: to the smallest of 1, 2, 4 and 8 eighths at which neither side is
+  /// below this, after rotation. Fast, but with other pixels than decoding at full size and resizing.
   std::optional<ImageSize> at_least;
-  /// Of the picture as declared, compared before memory is taken.
+  /// Limit for the declared size, compared before memory is taken.
   std::uint64_t max_pixels = 100'000'000;
 };
 
-/// At most what decoding a picture of that header to so many channels takes, its pixels included, but for
-/// working memory for some of its rows. REQUIRES: the declared size has been compared with a limit
+/// The most memory that decoding a picture with that header to that many channels takes, its pixels included,
+/// except working memory for some of its rows. REQUIRES: the declared size has been compared with a limit
 std::uint64_t decode_memory_bytes(const ImageHeader& header, std::uint32_t channels);
 
-/// Decodes JPEG and PNG. The same bytes, options and library versions give the same pixels. Keep one for many
-/// images: memory for pixels is taken only when an image is larger than those before. Memory: `out` and,
-/// where a picture is turned or its channels changed, as much again; of a progressive JPEG, up to eight bytes
-/// a pixel while it is decoded. One thread at a time.
+/// Decodes JPEG and PNG. The same bytes, options and library versions give the same pixels. Reuse it for many
+/// images: memory for pixels is taken only when an image is larger than all before. Memory: `out` and, if a
+/// picture is rotated or its channels change, as much again; for a progressive JPEG, up to eight bytes a
+/// pixel while it is decoded. One thread at a time.
 class ImageDecoder {
  public:
   /// On errors `out` has no pixels: never a part of an image.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Pixels to JPEG and PNG. The same pixels, options and library version give the same bytes; no time or
-/// name is put in.
+/// \file Encodes pixels to JPEG and PNG. The same pixels, options and library version give the same bytes; no
+/// time or name is included.
 
 #include <cstdint>
 #include <string>
@@ -30,8 +30,8 @@ Status encode_jpeg(const PixelsView& pixels, const JpegOptions& options, Bytes& 
 /// \error kResourceExhausted  no memory
 Status encode_png(const PixelsView& pixels, int level, Bytes& out);
 
-/// What encoded bytes depend on besides pixels and options: "libjpeg-turbo 2.1.5, libpng 1.6.39, zlib
-/// 1.2.13". Part of a plan.
+/// Names everything that encoded bytes depend on besides pixels and options: "libjpeg-turbo 2.1.5, libpng
+/// 1.6.39, zlib 1.2.13". Part of a plan.
 std::string image_encoder_fingerprint();
 
 }  // namespace headrace

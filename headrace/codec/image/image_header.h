@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What an encoded image says of itself. Sources: ITU-T T.81 (JPEG), Exif 2.32 section 4.6, the PNG
+/// \file The header of an encoded image. Sources: ITU-T T.81 (JPEG), Exif 2.32 section 4.6, the PNG
 /// specification (W3C, third edition).
 
 #include <cstdint>
@@ -18,14 +18,14 @@ std::string_view image_format_name(ImageFormat format);
 
 struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
-  /// As stored: before it is turned upright.
+  /// As stored: before rotation.
   ImageSize size;
-  /// What decoding gives where nothing else is asked: grey 1, grey with alpha 2, colour 3, colour with alpha
-  /// 4. A palette is colour, and so is CMYK.
+  /// Channels of decoding by default: grey 1, grey with alpha 2, colour 3, colour with alpha 4. A palette is
+  /// colour, and so is CMYK.
   std::uint32_t channels = 0;
-  /// Of a sample, as stored: 8; in a PNG also 1, 2, 4 and 16.
+  /// Bits of a stored sample: 8; in a PNG also 1, 2, 4 and 16.
   std::uint32_t bits = 8;
-  /// Exif's: 1 is upright, 2 to 8 say how to turn and mirror; 1 where nothing is said or it makes no sense.
+  /// Exif's: 1 is upright, 2 to 8 say how to rotate and mirror; 1 if it is missing or invalid.
   std::uint32_t orientation = 1;
   /// Of a JPEG: four inks instead of colours, and pixels that come in several passes over the picture, as
   /// those of a progressive one do. Both take more memory to decode.
@@ -36,17 +36,17 @@ struct ImageHeader {
 /// Whether width and height change places when the image is turned upright.
 inline bool swaps_sides(std::uint32_t orientation) { return orientation >= 5; }
 
-/// Reads what comes before the pixels; of a PNG also an eXIf chunk after them, if `encoded` reaches so far.
+/// Reads everything before the pixels; in a PNG also an eXIf chunk after them, if `encoded` extends that far.
 /// Takes no memory, and nothing is decoded: the header may lie.
-/// \error kDataLoss         no bytes, cut before the pixels begin, or damaged
-/// \error kUnimplemented    a known format, or a kind of JPEG, that is not read here; named in the message
+/// \error kDataLoss         no bytes, truncated before the pixels begin, or damaged
+/// \error kUnimplemented    a known format, or a kind of JPEG, that is not supported; named in the message
 /// \error kInvalidArgument  not an image
 Result<ImageHeader> read_image_header(BytesView encoded);
 
-/// Compares the size that a header declares with a limit, and with the least bytes that so many pixels take
-/// in that format (JPEG: a byte for 2,048 pixels; PNG: a byte for 1,032 of deflated rows).
+/// Compares the declared size with a limit, and with the smallest number of bytes that this many pixels take
+/// in the format (JPEG: a byte for 2,048 pixels; PNG: a byte for 1,032 of deflated rows).
 /// \error kResourceExhausted  more pixels than `max_pixels`
-/// \error kDataLoss           the file is too short to have them
+/// \error kDataLoss           the file is too short for that many pixels
 Status check_declared_size(const ImageHeader& header, std::uint64_t encoded_bytes, std::uint64_t max_pixels);
 
 }  // namespace headrace

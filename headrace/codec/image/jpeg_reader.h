@@ -14,8 +14,8 @@ inline constexpr int kMaxJpegScans = 64;
 
 struct JpegState;
 
-/// Keeps libjpeg-turbo's tables from picture to picture; what depends on the picture's size is freed after
-/// each. One thread at a time.
+/// Keeps libjpeg-turbo's tables from picture to picture; memory that depends on the picture's size is freed
+/// after each. One thread at a time.
 class JpegReader {
  public:
   JpegReader();

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What is done to pixels between a library's decoding and what the caller asked for. Each step reads
-/// one picture and writes another of the right size; they do not overlap.
+/// \file The steps between a library's decoding and the requested pixels. Each step reads one picture and
+/// writes another of the right size; they do not overlap.
 
 #include <array>
 #include <optional>
@@ -22,7 +22,7 @@ void convert_cmyk(const PixelsView& from, bool is_inverted, const MutablePixelsV
 void convert_channels(const PixelsView& from, const std::optional<RgbColor>& background,
                       const MutablePixelsView& to);
 
-/// Turns and mirrors as Exif's orientation says. REQUIRES: the sizes fit, with sides swapped from 5 on.
+/// Rotates and mirrors as Exif's orientation says. REQUIRES: the sizes fit, with sides swapped from 5 on.
 void turn_upright(const PixelsView& from, std::uint32_t orientation, const MutablePixelsView& to);
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Pixels in memory: rows from the top, columns from the left, samples of a pixel side by side, as
-/// numpy and TensorFlow have them (height × width × channels). Views borrow; an `Image` owns.
+/// \file Pixels in memory: rows from the top, columns from the left, samples of a pixel side by side, as in
+/// numpy and TensorFlow (height × width × channels). Views borrow; an `Image` owns.
 
 #include <cstddef>
 #include <cstdint>

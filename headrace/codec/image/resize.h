@@ -21,9 +21,9 @@ enum class ResizeMethod : std::uint8_t {
 /// "bilinear", "area".
 std::string_view resize_method_name(ResizeMethod method);
 
-/// Keeps the weights of columns, and makes them anew when widths change: one for many images. To 8 bits, or
-/// to float in 0 to 255. The first is the second rounded, half up; if bilinear, after an error of 1 / 50
-/// at most, since integers are faster. One thread at a time.
+/// Keeps the weights of columns, and computes them again when widths change: reuse one for many images. To 8
+/// bits, or to float in 0 to 255. 8-bit results are the float results rounded half up; bilinear ones with an
+/// error of at most 1 / 50 before rounding, because integers are faster. One thread at a time.
 class Resizer {
  public:
   /// To the size that `to` has. `from` may be a crop; `to` lies elsewhere.

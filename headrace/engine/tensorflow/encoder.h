@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The encoder saved_model:URL, as those of TensorFlow Hub: a SavedModel one of whose signatures takes
-/// string[n] and gives float[n, dimension].
+/// \file The encoder saved_model:URL, for example a model of TensorFlow Hub: a SavedModel with a signature
+/// that takes string[n] and returns float[n, dimension].
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 namespace headrace {
 
 struct SavedModelEncoderOptions {
-  /// "" for serving_default, or the only one that fits.
+  /// "": serving_default, or the only one that fits.
   std::string signature{};
   /// The model is copied here (StagedFolder) while it is loaded.
   std::string temporary_folder;
@@ -22,8 +22,8 @@ struct SavedModelEncoderOptions {
 };
 
 /// Copies the model from its store and loads it. Its `name()` is "saved_model:" and the URL, its digest that
-/// of the names and contents of all files. Each text is a run of its own, on one thread: only so is a vector
-/// independent of the texts beside it. Of a model with several text inputs or none, nothing is guessed.
+/// of the names and contents of all files. Each text is a run of its own, on one thread: otherwise its vector
+/// would depend on the other texts. If a model has several text inputs, or none, nothing is guessed.
 /// \error kNotFound         there is no SavedModel at the location
 /// \error kInvalidArgument  no signature, or several, take texts to vectors; the message lists the signatures
 Result<std::unique_ptr<TextEncoder>> open_saved_model_encoder(Engine& engine, const Location& model,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The parts of a MetaGraphDef that running a SavedModel takes: its signatures, and the names of the
-/// tensors that save and restore its variables. Field numbers:
+/// \file The parts of a MetaGraphDef that are needed to run a SavedModel: its signatures, and the names of
+/// the tensors that save and restore its variables. Field numbers:
 /// tensorflow/core/protobuf/{meta_graph,saver}.proto.
 
 #include <map>
@@ -22,14 +22,14 @@ struct SignatureTensors {
 struct MetaGraph {
   std::map<std::string, Signature, std::less<>> signatures;
   std::map<std::string, SignatureTensors, std::less<>> tensors;
-  /// SaverDef; empty where the model has no variables. The names shift with the number of signatures.
+  /// SaverDef; empty if the model has no variables. The names shift with the number of signatures.
   std::string save_filename;
   std::string save_result;
   std::string restore_operation;
 };
 
-/// Signatures that have a tensor of a type that DataType lacks, or that are sparse, are left out, as are
-/// TensorFlow's own (whose names begin with "__").
+/// Leaves out signatures with a tensor that is sparse or of a type that DataType lacks, and TensorFlow's own,
+/// whose names begin with "__".
 /// \error kDataLoss  not a MetaGraphDef
 Result<MetaGraph> parse_meta_graph(BytesView bytes);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the programs of our Python package have in common, however this process speaks with them.
+/// \file Common parts of the programs of our Python package, however this process communicates with them.
 
 #include <map>
 #include <string>
@@ -16,8 +16,8 @@ namespace headrace {
 std::map<std::string, std::string, std::less<>> python_variables(const TraceOptions& options,
                                                                  const Environment& environment);
 
-/// What they report of a model that cannot be used: `kind` as ModelError in python/headrace/_src/errors.py.
-/// kInvalidArgument where the model is at fault, kFailedPrecondition where the interpreter is.
+/// Their error report about an unusable model: `kind` as ModelError in python/headrace/_src/errors.py.
+/// kInvalidArgument if the model is at fault, kFailedPrecondition if the interpreter is.
 Error python_error(std::string_view kind, std::string_view message);
 
 }  // namespace headrace

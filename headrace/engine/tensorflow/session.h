@@ -33,7 +33,7 @@ class Session {
   /// "operation:index", or "operation".
   /// \error kDataLoss  the graph has no such operation
   Result<TF_Output> find(std::string_view tensor) const;
-  /// Runs the graph once. Results are new tensors, of which the caller becomes the owner.
+  /// Runs the graph once. Results are new tensors, owned by the caller.
   /// \error kDeadlineExceeded  a session of one inter-op thread is then closed for good
   Status run(std::string_view doing, std::span<const TF_Output> inputs, std::span<TF_Tensor* const> values,
              std::span<const TF_Output> outputs, std::span<TF_Tensor*> results,

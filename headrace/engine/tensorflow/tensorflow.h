@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file TensorFlow as an engine, from the library that `pip install tensorflow-cpu` leaves: loaded at run
-/// time, never linked, spoken to through its C API. Needs TensorFlow 2.16 or newer.
+/// \file TensorFlow as an engine, from the library of `pip install tensorflow-cpu`: loaded at run time, never
+/// linked, used through its C API. Needs TensorFlow 2.16 or newer.
 
 #include <memory>
 #include <string>
@@ -22,9 +22,9 @@ struct TensorFlowLibrary {
   std::string folder;  // …/site-packages/tensorflow
 };
 
-/// Looks for TensorFlow in `path` if that is not empty (the library, or the folder it lies in), else in the
-/// variable HEADRACE_TENSORFLOW (likewise), else in the packages of the interpreter HEADRACE_PYTHON, else of
-/// python3 on PATH. Runs the interpreter (some 50 ms), which does not import TensorFlow.
+/// Looks for TensorFlow in `path` if that is not empty (the library, or its folder), else in the variable
+/// HEADRACE_TENSORFLOW (likewise), else in the packages of the interpreter HEADRACE_PYTHON, else of python3
+/// on PATH. Runs the interpreter (about 50 ms), which does not import TensorFlow.
 /// \error kNotFound  it is not there; the message says what to install or to set
 Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment);
 

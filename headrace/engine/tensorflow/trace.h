@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file From a Python function that returns a compiled Keras model to a SavedModel that trains without
-/// Python, with its description (docs/formats/traced-model). Python runs once per model, not per step: traces
-/// are cached under the digest of everything they depend on.
+/// \file Turns a Python function that returns a compiled Keras model into a SavedModel that trains without
+/// Python, and its description (docs/formats/traced-model.md). Python runs once per model, not per step:
+/// traces are cached under the digest of everything they depend on.
 
 #include <chrono>
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace headrace {
 
-/// What is traced. The function is called with those of `features`, `classes` and `seed` that it names, and
-/// all of `arguments`.
+/// The model to trace. The function is called with those of `features`, `classes` and `seed` that it
+/// declares, and all of `arguments`.
 struct TraceRequest {
   /// "package.module:function", or "folder/file.py:function".
   std::string model;
   std::vector<std::int64_t> features_shape;
   int classes = 0;
-  /// Of the one-hot labels, as the data has them; they are cast in the graph.
+  /// Type of the one-hot labels in the data; they are cast in the graph.
   DataType label_type = DataType::kInt64;
   /// Initial weights and dropout masks are a function of its low 32 bits.
   std::uint64_t seed = 0;
@@ -37,7 +37,7 @@ struct TraceOptions {
   std::string interpreter;     // as `find_interpreter` gives it
   std::string package_folder;  // the one that holds the package `headrace`; see io/python_program.h
   std::string cache_folder;    // made if it is not there
-  /// What the engine runs, as in "2.21.0": the interpreter must have the same. Empty: any.
+  /// The engine's version, such as "2.21.0"; the interpreter must have the same. Empty: any.
   std::string tensorflow_version{};
   std::chrono::milliseconds deadline{300'000};
   std::stop_token stop{};
@@ -89,11 +89,12 @@ struct TracedModel {
   std::uint64_t parameters = 0;
 };
 
-/// Traces the model, or finds the trace in the cache (0.1 s against 4 to 15). The interpreter runs in this
-/// process's working folder, whose modules it finds; `environment` is passed on to it. Safe to call from
-/// several processes at once: an entry of the cache appears whole, and the first one stays.
-/// \error kInvalidArgument  the model's fault: does not import, is not compiled, does not fit the data, …
-/// \error kFailedPrecondition  the interpreter's: no TensorFlow, another version of it
+/// Traces the model, or finds the trace in the cache (0.1 s instead of 4 to 15 s). The interpreter runs in
+/// this process's working folder, whose modules it finds; `environment` is passed on to it. Several processes
+/// may call it at once: an entry of the cache appears whole, and the first one stays.
+/// \error kInvalidArgument     the model is at fault: does not import, is not compiled, does not fit the
+///                             data, …
+/// \error kFailedPrecondition  the interpreter is at fault: no TensorFlow, or another version
 /// \error kDeadlineExceeded, kCancelled
 Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
                                 const Environment& environment);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Bounds the time of calls that run in their caller's thread, which TensorFlow's own timeout does not
-/// reach.
+/// \file A time limit for calls that run in their caller's thread, which TensorFlow's own timeout does not
+/// cover.
 
 #include <chrono>
 #include <functional>

@@ -13,8 +13,8 @@
 namespace headrace {
 
 /// Collects token ids and computes whenever it is full; a text may be longer than a batch. One thread at a
-/// time; `weights` and `kernels` outlive it. Memory: about 15 kB a row, at most kRows rows, kept for the next
-/// text.
+/// time; `weights` and `kernels` must outlive it. Memory: about 15 kB per row, at most kRows rows, kept for
+/// the next text.
 class Network {
  public:
   Network(const UseWeights& weights, const Kernels& kernels) : weights_(weights), kernels_(kernels) {}
@@ -25,7 +25,7 @@ class Network {
   /// More ids of the text begun last. REQUIRES: ids < weights.vocabulary_size()
   void add(std::span<const std::int32_t> ids);
   void end_text();
-  /// Computes what is left.
+  /// Computes the remaining rows.
   void finish();
 
   /// Rows of a batch, tokens and the rows between texts.

@@ -16,6 +16,7 @@
 #include "headrace/prepare/sort/merged_rows.h"
 #include "headrace/prepare/sort/run_store.h"
 #include "headrace/prepare/write/part_keys.h"
+#include "headrace/prepare/write/record_maker.h"
 #include "headrace/prepare/write/shard_body.h"
 
 namespace headrace {

@@ -132,7 +132,7 @@ TEST(S3Examine, OnlyARefusalOfTheChecksumShowsThatItIsChecked) {
         std::tuple("InvalidRequest", "Value for Checksum is invalid", Outcome::kOk),
         std::tuple("InvalidRequest", "no such bucket here", Outcome::kWarning),
         std::tuple("InvalidArgument", "checksum", Outcome::kWarning)}) {
-    HttpTestServer server([&](const TestHttpRequest&) {
+    HttpTestServer server([code = code, message = message](const TestHttpRequest&) {
       return test_reply(400,
                         concat("<Error><Code>", code, "</Code><Message>", message, "</Message></Error>"));
     });
