@@ -94,3 +94,49 @@ function(headrace_test name)
     set_tests_properties(${name} PROPERTIES LABELS threads)
   endif()
 endfunction()
+
+# A store driver from outside headrace/store: the library headrace_store_NAME, which defines `const
+# StoreDriver SYMBOL` in the namespace headrace. TESTS may run the conformance suite.
+function(headrace_store_driver name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYMBOL" "SOURCES;TESTS;LINKS;PRIVATE_LINKS")
+  headrace_library(store_${name}
+    SOURCES ${arg_SOURCES} LINKS headrace::store ${arg_LINKS} PRIVATE_LINKS ${arg_PRIVATE_LINKS})
+  set_target_properties(headrace_store_${name} PROPERTIES HEADRACE_SYMBOL ${arg_SYMBOL})
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_STORE_DRIVERS ${name})
+  if(arg_TESTS)
+    headrace_test(store_${name}
+      SOURCES ${arg_TESTS} $<TARGET_OBJECTS:headrace_store_conformance> LINKS headrace_store_${name})
+  endif()
+endfunction()
+
+# The list of such drivers, by NAME, as a library (STATIC; or OBJECT, which a program may link in place of the
+# build's own): what registry.cc adds to its own list.
+function(headrace_outside_drivers target type)
+  set(declarations "")
+  set(addresses "")
+  foreach(name IN LISTS ARGN)
+    get_target_property(symbol headrace_store_${name} HEADRACE_SYMBOL)
+    string(APPEND declarations "extern const StoreDriver ${symbol};\n")
+    string(APPEND addresses "    &${symbol},\n")
+  endforeach()
+  set(list ${CMAKE_BINARY_DIR}/outside_drivers/${target}.cc)
+  file(CONFIGURE OUTPUT ${list} CONTENT
+"#include \"headrace/store/outside_drivers.h\"
+
+namespace headrace {
+
+@declarations@
+std::span<const StoreDriver* const> outside_drivers() {
+  static const StoreDriver* const drivers[] = {
+@addresses@  };
+  return drivers;
+}
+
+}  // namespace headrace
+" @ONLY)
+  add_library(${target} ${type} ${list})
+  target_link_libraries(${target} PUBLIC headrace::store)
+  foreach(name IN LISTS ARGN)
+    target_link_libraries(${target} PUBLIC headrace_store_${name})
+  endforeach()
+endfunction()

@@ -9,12 +9,12 @@ namespace {
 
 using namespace headrace;
 
-void check_url(std::string_view text) {
-  const auto url = parse_url(text, "/working");
+void check_url(std::string_view text, const UrlForm& form) {
+  const auto url = parse_url(text, "/working", form);
   if (!url) return;
   if (url->path.starts_with('/') || url->path.ends_with('/')) std::abort();
   if (url->authority.find('@') != std::string::npos) std::abort();
-  const auto again = parse_url(url->text(), "/elsewhere");
+  const auto again = parse_url(url->text(), "/elsewhere", form);
   if (!again || !(*again == *url)) std::abort();
 }
 
@@ -51,7 +51,8 @@ void check_pattern(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check_url(text);
+  check_url(text, {});
+  check_url(text, {.may_lack_authority = true, .takes_query = true});
   check_endpoint(text);
   check_proxies(text);
   check_pattern(text);

@@ -40,9 +40,13 @@ def page(title: str, body: str) -> str:
 
 
 def help_of(*command: str) -> str:
+    return output_of("help", *command)
+
+
+def output_of(*command: str) -> str:
     program = pathlib.Path(os.environ["HEADRACE_BUILD"]) / "bin" / "headrace"
     done = subprocess.run(
-        [program, "help", *command], env={**os.environ, "COLUMNS": "100"}, capture_output=True, check=True
+        [program, *command], env={**os.environ, "COLUMNS": "100"}, capture_output=True, check=True
     )
     return done.stdout.decode()
 
@@ -66,14 +70,20 @@ def commands_page() -> str:
     return page("Commands", f"<ul>{links}</ul>{texts}")
 
 
+def stores_page() -> str:
+    """What each driver says of itself: URLs, options, environment variables."""
+    return page("Stores", f"<pre>{html.escape(output_of('stores'))}</pre>")
+
+
 def main(out: pathlib.Path) -> None:
     # Left out of __all__ because of `import *`, which would hide Python's own.
     headrace.__all__ = ["open", *headrace.__all__]
     pdoc.render.configure(docformat="google", show_source=False)
     pdoc.pdoc(*MODULES, output_directory=out / "python")
     (out / "commands.html").write_text(commands_page())
+    (out / "stores.html").write_text(stores_page())
     links = "".join(f'<li><a href="python/{name.replace(".", "/")}.html">{name}</a>' for name in MODULES)
-    body = f'<ul><li><a href="commands.html">Commands</a>{links}</ul>'
+    body = f'<ul><li><a href="commands.html">Commands</a><li><a href="stores.html">Stores</a>{links}</ul>'
     (out / "index.html").write_text(page("Headrace reference", body))
 
 

@@ -28,16 +28,38 @@ namespace {
 using RangeTuple =
     std::tuple<std::string, std::uint64_t, std::optional<std::uint64_t>, std::optional<std::string>>;
 
-Environment environment_with(const std::map<std::string, std::string>& variables) {
-  Environment environment = Environment::capture();
-  for (const auto& [name, value] : variables) environment.variables[name] = value;
-  return environment;
+Environment environment_with(const std::string& url, const std::map<std::string, std::string>& options) {
+  const Url parsed = value_of(StoreRegistry::parse(url));
+  const StoreDriver* const driver = value_of(StoreRegistry::driver(parsed.scheme));
+  const std::vector<std::pair<std::string, std::string>> given(options.begin(), options.end());
+  return value_of(with_options(*driver, given, Environment::capture()));
+}
+
+bool is_boolean(const Option& option) { return option.choices == "true|false"; }
+
+nb::list drivers() {
+  nb::list all;
+  for (const StoreDriver* driver : StoreRegistry::drivers()) {
+    nb::list options;
+    for (const Option& option : driver->options) {
+      options.append(
+          nb::make_tuple(std::string(option.name), is_boolean(option), std::string(option.sentence)));
+    }
+    nb::dict one;
+    one["scheme"] = std::string(driver->scheme);
+    one["example"] = std::string(driver->example);
+    one["summary"] = std::string(driver->summary);
+    one["may_lack_authority"] = driver->url_form.may_lack_authority;
+    one["options"] = options;
+    all.append(one);
+  }
+  return all;
 }
 
 class PythonStore {
  public:
-  PythonStore(const std::string& url, const std::map<std::string, std::string>& variables, double timeout)
-      : environment_(environment_with(variables)),
+  PythonStore(const std::string& url, const std::map<std::string, std::string>& options, double timeout)
+      : environment_(environment_with(url, options)),
         call_{.deadline =
                   std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout))} {
     const Location location = open_location(url, environment_);
@@ -199,7 +221,7 @@ class PythonStore {
 void bind_store(nb::module_& module) {
   nb::class_<PythonStore>(module, "Store")
       .def(nb::init<const std::string&, const std::map<std::string, std::string>&, double>(), nb::arg("url"),
-           nb::arg("variables"), nb::arg("timeout"))
+           nb::arg("options"), nb::arg("timeout"))
       .def("read", &PythonStore::read, nb::arg("key"), nb::arg("offset"), nb::arg("size").none(),
            nb::arg("version").none())
       .def("read_into", &PythonStore::read_into, nb::arg("key"), nb::arg("buffer"), nb::arg("offset"),
@@ -219,7 +241,7 @@ void bind_store(nb::module_& module) {
       .def("counters", &PythonStore::counters)
       .def("metrics", &PythonStore::metrics)
       .def_prop_ro("url", &PythonStore::url);
-  module.def("store_schemes", &StoreRegistry::schemes);
+  module.def("store_drivers", &drivers);
 }
 
 }  // namespace headrace::python

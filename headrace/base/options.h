@@ -40,6 +40,8 @@ struct Option {
   std::string_view choices = "";
   /// A short form, "-r"; 0: none.
   char letter = 0;
+  /// The environment variable that means the same; empty: none.
+  std::string_view variable = "";
 };
 
 /// "from 1 to 64", "at least 1", "at most 1.1 MB"; empty if any value will do.

@@ -18,6 +18,7 @@ extern const Command kGcCommand;
 extern const Command kStatCommand;
 extern const Command kPresignCommand;
 extern const Command kDoctorCommand;
+extern const Command kStoresCommand;
 extern const Command kTensorboardCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
@@ -52,6 +53,7 @@ std::span<const Command* const> all_commands() {
       &kStatCommand,
       &kPresignCommand,
       &kDoctorCommand,
+      &kStoresCommand,
       &kTensorflowEnableCommand,
       &kTensorflowDisableCommand,
       &kTensorflowStatusCommand,

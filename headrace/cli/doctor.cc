@@ -1,11 +1,8 @@
-#include <filesystem>
-
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
 #include "headrace/store/examine.h"
-#include "headrace/store/s3/s3_examine.h"
 
 namespace headrace {
 namespace {
@@ -13,7 +10,6 @@ namespace {
 using Outcome = Finding::Outcome;
 
 constexpr std::chrono::milliseconds kPatience{10'000};
-constexpr int kAttempts = 3;
 
 constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The bucket or folder to test."}};
 
@@ -72,57 +68,24 @@ class Findings {
   int failures_ = 0;
 };
 
-// The settings that all else rests on; none if they are wrong.
-std::optional<S3Options> s3_settings(const Environment& environment, const Report& report) {
-  Result<S3Options> options = s3_options_from(environment);
-  if (!options) {
-    report({"settings", Outcome::kFailure, options.error().message,
-            "docs/environment.md lists the variables, docs/credentials.md where keys may come from"});
-    return std::nullopt;
-  }
-  options->max_attempts = kAttempts;
-  options->outlasts_outages = false;
-  return *std::move(options);
-}
-
-void examine_disk(const std::string& path, const Report& report) {
-  std::filesystem::path folder = "/" + path;
-  std::error_code failed;
-  while (!std::filesystem::exists(folder, failed) && folder.has_relative_path())
-    folder = folder.parent_path();
-  const auto space = std::filesystem::space(folder, failed);
-  if (failed) return report({"disk", Outcome::kFailure, concat(folder.string(), ": ", failed.message())});
-  report({"disk", Outcome::kOk,
-          concat(format_size(space.available), " free of ", format_size(space.capacity), " at ",
-                 folder.string())});
-}
-
-// True if it is worth while to try out writing there.
-bool examine_place(const Url& url, const std::optional<S3Options>& s3, const CallOptions& call,
-                   const Report& report) {
-  if (s3) return examine_s3(url.authority, *s3, call, report);
-  if (url.scheme == "file") examine_disk(url.path, report);
-  return true;
-}
-
-void examine_folder(CommandContext& context, const std::string& url, const OptionValues& options,
+void examine_folder(CommandContext& context, const std::string& text, const OptionValues& options,
                     const Report& report) {
   const CallOptions call{.deadline = kPatience, .stop = context.stop};
-  std::optional<S3Options> s3;
-  if (url.starts_with("s3://")) {
-    s3 = s3_settings(context.environment, report);
-    if (!s3) return;
-  }
-  const auto location = context.stores.open(url);
+  const auto url = StoreRegistry::parse(text);
+  const auto driver = url ? StoreRegistry::driver(url->scheme) : url.error();
+  if (!driver) return report({"URL", Outcome::kFailure, driver.error().message});
+  const StoreDriver& of_url = **driver;
+  if (of_url.examine != nullptr && !of_url.examine(*url, context.environment, call, report)) return;
+  const auto location = context.stores.open(text);
   if (!location) return report({"URL", Outcome::kFailure, location.error().message});
-  if (!examine_place(location->url, s3, call, report)) return;
   const auto object = find_object(*location, call);
   const std::string folder = object && *object ? parent_key(location->key) : location->key;
   if (options.flag("no-write")) {
     return report(
         {"writing", Outcome::kOk, "not tested (--no-write), nor are conditions, checksums and speed"});
   }
-  if (s3) examine_s3_checksums(location->url.authority, folder, *s3, call, report);
+  if (of_url.examine_own_writes != nullptr)
+    of_url.examine_own_writes(*url, folder, context.environment, call, report);
   examine_writes(*location->store, folder, {options.size_bytes("size"), call}, report);
 }
 

@@ -101,12 +101,12 @@ std::string command_help(const Command& command) {
 std::string overview(std::span<const Command* const> commands, std::string_view group) {
   std::string out = group.empty() ? "headrace COMMAND [ARGUMENTS] [OPTIONS]\n\n"
                                     "From raw data in an object store to a trained, evaluated model, with a "
-                                    "record of how.\nURLs: "
+                                    "record of how.\n"
                                   : concat("headrace ", group, " COMMAND [ARGUMENTS] [OPTIONS]\n");
   if (group.empty()) {
-    std::vector<std::string> schemes = StoreRegistry::schemes();
-    for (std::string& scheme : schemes) scheme += "://";
-    out += concat(join(schemes, ", "), ", or a path of this machine.\n");
+    out += "\nURLs:\n";
+    for (const StoreDriver* driver : StoreRegistry::drivers())
+      out += two_columns(concat("  ", driver->example), driver->summary);
   }
   out += "\nCommands:\n";
   for (const Command* command : commands) {
@@ -115,8 +115,8 @@ std::string overview(std::span<const Command* const> commands, std::string_view 
   }
   return out +
          "\nheadrace help COMMAND shows what a command does, with examples.\n"
-         "Credentials and servers come from AWS_* and S3_*; HEADRACE_PYTHON names the Python with "
-         "TensorFlow.\n";
+         "headrace stores shows which environment variables give servers and credentials; HEADRACE_PYTHON "
+         "names\nthe Python with TensorFlow.\n";
 }
 
 }  // namespace headrace

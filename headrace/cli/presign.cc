@@ -1,5 +1,3 @@
-#include "headrace/store/s3/presign.h"
-
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
@@ -9,7 +7,8 @@ namespace headrace {
 namespace {
 
 constexpr Positional kPositionals[] = {
-    {.name = "URL", .sentence = "An object in S3; it need not exist yet."}};
+    {.name = "URL",
+     .sentence = "An object in a store that has presigned URLs, such as s3://; it need not exist yet."}};
 
 constexpr Option kOptions[] = {
     {.name = "expires",
@@ -29,16 +28,24 @@ Status check(const OptionValues& options) {
   return {};
 }
 
+// A URL for each kind of store that can presign.
+std::vector<std::string> examples() {
+  std::vector<std::string> urls;
+  for (const StoreDriver* driver : StoreRegistry::drivers())
+    if (driver->presign != nullptr) urls.emplace_back(driver->example);
+  return urls;
+}
+
 Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
-  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  if (location.url.scheme != "s3") {
+  HEADRACE_TRY(const Url url, StoreRegistry::parse(arguments[0]));
+  HEADRACE_TRY(const StoreDriver* const driver, StoreRegistry::driver(url.scheme));
+  if (driver->presign == nullptr) {
     return Error{Code::kInvalidArgument,
-                 concat(arguments[0], ": only objects at S3 have presigned URLs, as in s3://bucket/key")};
+                 concat(arguments[0], ": only objects at ", join(examples(), ", "), " have presigned URLs")};
   }
-  HEADRACE_TRY(const S3Options s3, s3_options_from(context.environment));
   const auto lifetime = std::chrono::seconds(*parse_duration(options.text("expires")));
-  HEADRACE_TRY(const PresignedUrl made, presign(location.url.authority, location.key, s3,
-                                                {options.text("method"), lifetime}, context.stop));
+  HEADRACE_TRY(const PresignedUrl made,
+               driver->presign(url, context.environment, {options.text("method"), lifetime}, context.stop));
   const std::string end = format_time(made.usable_until);
   if (context.console.json()) {
     context.console.result(Json({{"url", made.url}, {"usable_until", end}}).dump());

@@ -2,50 +2,23 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <mutex>
 
 #include "headrace/base/text.h"
-#include "headrace/store/file/file_store.h"
-#include "headrace/store/memory/memory_store.h"
-#include "headrace/store/s3/s3_store.h"
+#include "headrace/store/file/file_driver.h"
+#include "headrace/store/memory/memory_driver.h"
+#include "headrace/store/outside_drivers.h"
+#include "headrace/store/s3/s3_driver.h"
 
 namespace headrace {
 namespace {
 
-struct Opened {
-  std::unique_ptr<Store> store;
-  std::string warning{};  // empty: none
-};
-using OpenStore = Result<Opened> (*)(const Url&, const Environment&);
-
-Result<Opened> open_file(const Url&, const Environment&) { return Opened{make_file_store("/")}; }
-Result<Opened> open_memory(const Url& url, const Environment&) {
-  return Opened{make_memory_store(url.authority)};
-}
-
-Result<Opened> open_s3(const Url& url, const Environment& environment) {
-  HEADRACE_TRY(const S3Options options, s3_options_from(environment));
-  Opened opened{open_s3_store(url.authority, options)};
-  if (!options.tls.verify && (!options.endpoint || options.endpoint->tls)) {
-    opened.warning = concat("s3://", url.authority,
-                            ": the server's certificate is not checked (S3_VERIFY_SSL); anyone on the "
-                            "network path can read and change everything");
-  }
-  return opened;
-}
-
-struct Driver {
-  std::string_view scheme;
-  OpenStore open;
-};
-
 // The only list of drivers.
-constexpr Driver kDrivers[] = {
-    {"file", open_file},
-    {"memory", open_memory},
-    {"s3", open_s3},
+constexpr const StoreDriver* kDrivers[] = {
+    &kFileDriver,
+    &kMemoryDriver,
+    &kS3Driver,
 };
 
 }  // namespace
@@ -54,7 +27,7 @@ struct StoreRegistry::Open {
   Environment environment;
   Warn warn;
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Store>> stores;  // by "scheme://authority"
+  std::map<std::string, std::shared_ptr<Store>> stores;  // by URL without path
 };
 
 StoreRegistry::StoreRegistry(Environment environment, Warn warn) : open_(std::make_unique<Open>()) {
@@ -63,10 +36,33 @@ StoreRegistry::StoreRegistry(Environment environment, Warn warn) : open_(std::ma
 }
 StoreRegistry::~StoreRegistry() = default;
 
+std::vector<const StoreDriver*> StoreRegistry::drivers() {
+  std::vector<const StoreDriver*> all(std::begin(kDrivers), std::end(kDrivers));
+  const std::span<const StoreDriver* const> outside = outside_drivers();
+  all.insert(all.end(), outside.begin(), outside.end());
+  return all;
+}
+
 std::vector<std::string> StoreRegistry::schemes() {
   std::vector<std::string> names;
-  for (const Driver& driver : kDrivers) names.emplace_back(driver.scheme);
+  for (const StoreDriver* driver : drivers()) names.emplace_back(driver->scheme);
   return names;
+}
+
+Result<const StoreDriver*> StoreRegistry::driver(std::string_view scheme) {
+  const std::vector<const StoreDriver*> all = drivers();
+  const auto found = std::ranges::find(all, scheme, &StoreDriver::scheme);
+  if (found != all.end()) return *found;
+  return Error{Code::kInvalidArgument, concat("no store driver for \"", scheme,
+                                              "://\"; the schemes built in are ", join(schemes(), ", "))};
+}
+
+Result<Url> StoreRegistry::parse(std::string_view text) {
+  std::error_code ignored;
+  const std::string scheme = scheme_of(text);
+  const Result<const StoreDriver*> of_scheme = driver(scheme);
+  return parse_url(text, scheme.empty() ? std::filesystem::current_path(ignored).string() : std::string(),
+                   of_scheme ? (*of_scheme)->url_form : UrlForm());
 }
 
 std::vector<StoreCounter> StoreRegistry::counters() const {
@@ -86,21 +82,12 @@ std::vector<StoreCounter> StoreRegistry::counters() const {
 }
 
 Result<Location> StoreRegistry::open(std::string_view text) {
-  std::error_code ignored;
-  const bool is_path = text.find("://") == text.npos;
-  HEADRACE_TRY(const Url url,
-               parse_url(text, is_path ? std::filesystem::current_path(ignored).string() : std::string()));
+  HEADRACE_TRY(const Url url, parse(text));
   std::unique_lock lock(open_->mutex);
-  std::shared_ptr<Store>& store = open_->stores[concat(url.scheme, "://", url.authority)];
+  std::shared_ptr<Store>& store = open_->stores[Url{url.scheme, url.authority, "", url.query}.text()];
   if (store != nullptr) return Location{store, url.path, url};
-  const auto* driver = std::find_if(std::begin(kDrivers), std::end(kDrivers),
-                                    [&](const Driver& d) { return d.scheme == url.scheme; });
-  if (driver == std::end(kDrivers)) {
-    return Error{Code::kInvalidArgument, concat("no store driver for \"", url.scheme, "://\" in ",
-                                                text.substr(0, text.find('?')),  // a signature may follow
-                                                "; the schemes built in are ", join(schemes(), ", "))};
-  }
-  HEADRACE_TRY(Opened opened, driver->open(url, open_->environment));
+  HEADRACE_TRY(const StoreDriver* const of_scheme, driver(url.scheme));
+  HEADRACE_TRY(OpenedStore opened, of_scheme->open(url, open_->environment));
   store = std::move(opened.store);
   const Location location{store, url.path, url};
   lock.unlock();  // who is warned may open another

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Opens the store that a URL lies in. registry.cc holds the only list of drivers.
+/// \file Knows the drivers, and opens the store that a URL lies in. registry.cc holds the only list of them.
 
 #include <functional>
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/result.h"
+#include "headrace/store/driver.h"
 #include "headrace/store/location.h"
 #include "headrace/store/store.h"
 
@@ -31,8 +32,14 @@ class StoreRegistry {
   /// The counters of all opened stores' drivers; those with the same name are added up.
   std::vector<StoreCounter> counters() const;
 
-  /// The schemes of every driver that is built, in the order of registry.cc.
+  /// Every driver that is built in, in the order of registry.cc; those from outside follow.
+  static std::vector<const StoreDriver*> drivers();
   static std::vector<std::string> schemes();
+  /// \error kInvalidArgument  there is none for that scheme (the message lists the known ones)
+  static Result<const StoreDriver*> driver(std::string_view scheme);
+  /// Parses as `open` does, without opening; the scheme need not be known.
+  /// \error kInvalidArgument  no URL
+  static Result<Url> parse(std::string_view url);
 
  private:
   struct Open;

@@ -19,9 +19,17 @@ Url file_url(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string Url::text() const { return concat(scheme, "://", authority, path.empty() ? "" : "/", path); }
+std::string Url::text() const {
+  const bool has_slash = !path.empty() || authority.empty();
+  return concat(scheme, "://", authority, has_slash ? "/" : "", path, query.empty() ? "" : "?", query);
+}
 
-Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
+std::string scheme_of(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  return colon == std::string_view::npos ? "" : to_lower(text.substr(0, colon));
+}
+
+Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form) {
   const auto refuse = [&](std::string_view why) {
     return Error{Code::kInvalidArgument, concat("\"", text, "\" is not a store URL: ", why)};
   };
@@ -29,14 +37,19 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos) return file_url(std::filesystem::path(working_folder) / text);
 
-  const std::string scheme = to_lower(text.substr(0, colon));
+  const std::string scheme = scheme_of(text);
   if (scheme.empty() ||
-      scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+") != std::string::npos) {
-    return refuse("the scheme before :// holds other characters than letters, digits and +");
+      scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-") != std::string::npos) {
+    return refuse("the scheme before :// holds other characters than letters, digits, + and -");
   }
-  const std::string_view rest = text.substr(colon + 3);
+  std::string_view rest = text.substr(colon + 3);
+  Url url{.scheme = scheme};
+  if (const std::size_t question = rest.find('?'); form.takes_query && question != rest.npos) {
+    url.query = rest.substr(question + 1);
+    rest = rest.substr(0, question);
+  }
   const std::size_t slash = rest.find('/');
-  Url url{scheme, std::string(rest.substr(0, slash)), ""};
+  url.authority = rest.substr(0, slash);
   if (url.authority.find('@') != std::string::npos) {
     return Error{Code::kInvalidArgument,
                  concat("a ", scheme,
@@ -49,7 +62,8 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder) {
       return refuse("file:// takes an absolute path: file:///folder");
     return file_url("/" + url.path);
   }
-  if (url.authority.empty()) return refuse("it names no bucket or host");
+  if (url.authority.empty() && !(form.may_lack_authority && slash == 0))
+    return refuse("it names no bucket or host");
   return url;
 }
 

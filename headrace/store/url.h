@@ -1,6 +1,7 @@
 #pragma once
 
 /// \file Store URLs: "s3://bucket/a/b", "file:///data/a", "memory://name/a", or a plain path of this machine.
+/// Beyond that, each driver says which forms its own URLs have (driver.h).
 
 #include <string>
 #include <string_view>
@@ -9,19 +10,32 @@
 
 namespace headrace {
 
+/// Which URLs of a scheme there are.
+struct UrlForm {
+  /// "igfs:///a" is one: without bucket or host.
+  bool may_lack_authority = false;
+  /// What follows a '?' belongs to the driver, which gets it as it is; else keys may hold a '?'.
+  bool takes_query = false;
+};
+
 struct Url {
   std::string scheme;     // "s3", "file", …
-  std::string authority;  // bucket or host; empty for file
+  std::string authority;  // bucket or host; empty for file, and where the form allows it
   std::string path;       // key within the store, without leading or trailing slash; may be empty
+  std::string query{};    // without the '?'; only where the form takes one
 
   std::string text() const;
   bool operator==(const Url&) const = default;
 };
 
 /// Percent-escapes are not decoded: a key is written as it is. A text without "://" is a path of this
-/// machine, taken relative to `working_folder` (absolute) where it is not absolute itself.
+/// machine, taken relative to `working_folder` (absolute) where it is not absolute itself. `form` is that of
+/// the scheme; "file" has its own.
 /// \error kInvalidArgument  not of the forms above, or user-info in it (a secret has no place in a URL)
-Result<Url> parse_url(std::string_view text, std::string_view working_folder);
+Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form = {});
+
+/// "s3" of "S3://bucket/a"; empty for a path.
+std::string scheme_of(std::string_view text);
 
 /// "a/b" + "c" = "a/b/c"; either may be empty.
 std::string join_key(std::string_view folder, std::string_view name);

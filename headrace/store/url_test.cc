@@ -22,6 +22,24 @@ TEST(Url, SaysWhatIsWrong) {
     EXPECT_FALSE(parse_url(wrong, "/")) << wrong;
 }
 
+TEST(Url, OfADriverHasTheFormThatTheDriverSays) {
+  const UrlForm open{.may_lack_authority = true, .takes_query = true};
+  EXPECT_EQ(*parse_url("igfs:///a/b", "/", open), (Url{"igfs", "", "a/b"}));
+  EXPECT_EQ(parse_url("igfs:///a/b", "/", open)->text(), "igfs:///a/b");
+  EXPECT_EQ(parse_url("igfs:///", "/", open)->text(), "igfs:///");
+  EXPECT_EQ(*parse_url("IGFS://Host:10500/a", "/", open), (Url{"igfs", "Host:10500", "a"}));
+  EXPECT_EQ(*parse_url("x-y://host/a?b=/c?d", "/", open), (Url{"x-y", "host", "a", "b=/c?d"}));
+  EXPECT_EQ(*parse_url("x-y://host?b=c", "/", open), (Url{"x-y", "host", "", "b=c"}));
+  EXPECT_EQ(parse_url("x-y://host/a?b=c", "/", open)->text(), "x-y://host/a?b=c");
+  for (const char* wrong : {"igfs://", "igfs://?a", "x_y://host/a"})
+    EXPECT_FALSE(parse_url(wrong, "/", open)) << wrong;
+}
+
+TEST(Url, AKeyMayHoldAQuestionMarkWhereNoQueryIsTaken) {
+  EXPECT_EQ(*parse_url("s3://bucket/a?b", "/"), (Url{"s3", "bucket", "a?b"}));
+  EXPECT_EQ(*parse_url("/data/a?b", "/", {.takes_query = true}), (Url{"file", "", "data/a?b"}));
+}
+
 TEST(Url, NeverRepeatsASecret) {
   const auto url = parse_url("s3://key:topsecret@bucket/a", "/");
   ASSERT_FALSE(url);

@@ -1,7 +1,7 @@
 """The native module. Private: its callers are in this package, which documents what it gives on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 def parse_size_bytes(text: str) -> int: ...
 def tensorflow_schemes() -> list[str]: ...
@@ -22,14 +22,23 @@ def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_j
 def unpublish(url: str, kind: str, number: int) -> None:
     """Removes a manifest, then its parts."""
 
-def store_schemes() -> list[str]: ...
+def store_drivers() -> list[StoreDriver]: ...
 
 # Key, size in bytes, version, time of the last write in seconds since 1970.
 _Info = tuple[str, int, str, float | None]
 
+class StoreDriver(TypedDict):
+    """`options`: name ("endpoint-url"), whether it is a boolean ("true", "false"), what it does."""
+
+    scheme: str
+    example: str
+    summary: str
+    may_lack_authority: bool
+    options: list[tuple[str, bool, str]]
+
 class Store:
-    def __init__(self, url: str, variables: Mapping[str, str], timeout: float) -> None:
-        """`variables` are laid over those of the environment; `timeout` is in seconds."""
+    def __init__(self, url: str, options: Mapping[str, str], timeout: float) -> None:
+        """`options` of the driver, by name, count more than the environment; `timeout` is in seconds."""
 
     def read(self, key: str, offset: int, size: int | None, version: str | None) -> bytes: ...
     def read_into(self, key: str, buffer: Any, offset: int, version: str | None) -> int: ...

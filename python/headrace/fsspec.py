@@ -4,8 +4,9 @@
     fs = fsspec.filesystem("hr+s3")
     fs.find("bucket/folder")
 
-The installed package registers the names `hr+s3`, `hr+file` and `hr+memory`; in a checkout, importing this
-module registers them. `storage_options` are the options of `headrace.store`. The module needs fsspec:
+The installed package registers the names `hr+s3`, `hr+file` and so on, one for each kind of store. Importing
+this module registers the names of drivers from outside, and in a checkout all names. The class of `hr+s3` is
+`S3FileSystem`, and so on. `storage_options` are the options of `headrace.store`. The module needs fsspec:
 `pip install headrace[fsspec]`. docs/python-store.md says how folders, versions and writing behave.
 """
 
@@ -13,37 +14,31 @@ from __future__ import annotations
 
 import fsspec
 
+from headrace import _headrace
 from headrace._src.file_system import HeadraceFileSystem
 
-__all__ = [
-    "FileFileSystem",
-    "HeadraceFileSystem",
-    "MemoryFileSystem",
-    "S3FileSystem",
-]
+__all__ = ["HeadraceFileSystem"]
 
 
-class S3FileSystem(HeadraceFileSystem):
-    """S3 buckets. A path is "bucket/key"."""
-
-    scheme = "s3"
-    protocol = "hr+s3"
+def __getattr__(name: str) -> type[HeadraceFileSystem]:
+    """For type checkers: there are more names than those written here."""
+    raise AttributeError(f"headrace.fsspec has no {name!r}; it has {', '.join(__all__)}")
 
 
-class MemoryFileSystem(HeadraceFileSystem):
-    """Objects in this process's memory. A path is "name/key"."""
+def _register(driver: _headrace.StoreDriver) -> None:
+    scheme = driver["scheme"]
+    name = "".join(part.capitalize() for part in scheme.replace("+", "-").split("-")) + "FileSystem"
+    facts = {
+        "__doc__": f"""{driver["summary"]}: "hr+{driver["example"]}".""",
+        "__module__": __name__,
+        "scheme": scheme,
+        "protocol": f"hr+{scheme}",
+        "root_marker": "/" if driver["may_lack_authority"] else "",
+    }
+    globals()[name] = type(name, (HeadraceFileSystem,), facts)
+    __all__.append(name)
+    fsspec.register_implementation(f"hr+{scheme}", globals()[name], clobber=True)
 
-    scheme = "memory"
-    protocol = "hr+memory"
 
-
-class FileFileSystem(HeadraceFileSystem):
-    """Files of this machine, written atomically. A path is absolute."""
-
-    scheme = "file"
-    protocol = "hr+file"
-    root_marker = "/"
-
-
-for _kind in (S3FileSystem, MemoryFileSystem, FileFileSystem):
-    fsspec.register_implementation(_kind.protocol, _kind, clobber=True)
+for _driver in _headrace.store_drivers():
+    _register(_driver)

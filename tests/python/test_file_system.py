@@ -59,7 +59,7 @@ def table():
 def test_the_package_names_a_file_system_for_each_kind_of_store(root):
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     named = project["entry-points"]["fsspec.specs"]
-    assert set(named) == {f"hr+{scheme}" for scheme in _headrace.store_schemes()}
+    assert set(named) == {f"hr+{driver['scheme']}" for driver in _headrace.store_drivers()}
     for name, target in named.items():
         module, _, attribute = target.partition(":")
         assert module == "headrace.fsspec"

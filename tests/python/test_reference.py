@@ -30,6 +30,7 @@ def test_the_reference_has_every_public_name_and_command(root, build, tmp_path):
     for name in ("prepare", "train", "evaluate", "predict", "runs show", "lineage", "cp"):
         assert f'id="headrace-{name.replace(" ", "-")}"' in commands, name
     assert "--on-corrupt" in commands
+    assert "AWS_ENDPOINT_URL_S3" in (tmp_path / "stores.html").read_text()
 
 
 def test_what_is_public_says_what_it_is():

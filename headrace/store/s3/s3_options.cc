@@ -50,6 +50,9 @@ Status take_tls(const Environment& environment, const AwsProfile& profile, S3Opt
     options.tls.ca_file = *bundle;
   }
   HEADRACE_TRY(options.tls.verify, environment.is_on("S3_VERIFY_SSL", true));
+  options.tls.certificate_file = environment.get("HEADRACE_S3_CLIENT_CERTIFICATE").value_or("");
+  options.tls.key_file = environment.get("HEADRACE_S3_CLIENT_KEY").value_or("");
+  options.tls.key_password = environment.get("HEADRACE_S3_CLIENT_KEY_PASSWORD").value_or("");
   return {};
 }
 

@@ -74,7 +74,8 @@ struct S3Options {
 ///             http if S3_USE_HTTPS=0)
 ///   region    AWS_REGION, AWS_DEFAULT_REGION, S3_REGION, the profile's region
 ///   TLS       AWS_CA_BUNDLE, S3_CA_FILE, the profile's ca_bundle; S3_VERIFY_SSL=0 turns verification off,
-///             of the store, not of who gives keys
+///             of the store, not of who gives keys; HEADRACE_S3_CLIENT_CERTIFICATE, HEADRACE_S3_CLIENT_KEY
+///             and HEADRACE_S3_CLIENT_KEY_PASSWORD: what is shown to a server that asks who connects
 ///   proxies   HTTPS_PROXY, HTTP_PROXY, NO_PROXY (http_proxy.h)
 ///   others    HEADRACE_S3_ADDRESSING_STYLE or the profile's addressing_style (path, virtual, auto);
 ///             AWS_REQUEST_CHECKSUM_CALCULATION=when_required sends no checksums;

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace import _headrace
 from headrace._src import checked
-from headrace._src.store_options import DEFAULT_TIMEOUT, StoreOptions, timeout_of, variables_of
+from headrace._src.store_options import DEFAULT_TIMEOUT, StoreOptions, texts_of, timeout_of
 from headrace.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store
         region: S3 only.
         verify_tls: S3 only: False accepts any certificate.
         anonymous: S3 only: True sends no keys, for public buckets, and reads no profile.
+        client_certificate, client_key: S3 only: PEM files of the certificate that is shown to a server that
+            asks for one, and of its key, if that is another file.
+        client_key_password: S3 only: if that key is encrypted.
 
     Raises:
         InvalidArgumentError: the URL is not valid, or the option does not belong to this kind of store.
@@ -99,7 +102,7 @@ class Store:
         given = {name: value for name, value in options.items() if value is not None}
         timeout = timeout_of(given.pop("timeout", DEFAULT_TIMEOUT))
         scheme = url.partition("://")[0].lower() if "://" in url else "file"
-        self._native = _headrace.Store(url, variables_of(scheme, given), timeout)
+        self._native = _headrace.Store(url, texts_of(scheme, given), timeout)
         self._options = options
 
     @property

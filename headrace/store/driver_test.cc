@@ -1,0 +1,82 @@
+#include "headrace/store/driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "headrace/base/text.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Given = std::vector<std::pair<std::string, std::string>>;
+
+const StoreDriver& s3() { return **StoreRegistry::driver("s3"); }
+
+TEST(Drivers, SayAllThatIsAskedOfThem) {
+  std::set<std::string_view> schemes;
+  for (const StoreDriver* driver : StoreRegistry::drivers()) {
+    EXPECT_TRUE(schemes.insert(driver->scheme).second) << driver->scheme << " twice";
+    EXPECT_TRUE(driver->open != nullptr) << driver->scheme;
+    EXPECT_FALSE(driver->summary.empty() || driver->summary.ends_with('.')) << driver->scheme;
+    const auto example = StoreRegistry::parse(driver->example);
+    ASSERT_TRUE(example) << example.error().message;
+    EXPECT_EQ(example->scheme, driver->scheme);
+    for (const Option& option : driver->options) {
+      EXPECT_FALSE(option.sentence.empty()) << option.name;
+      EXPECT_FALSE(option.variable.empty()) << option.name;
+    }
+    for (const std::string& line : split(describe_driver(*driver), '\n'))
+      EXPECT_LE(line.size(), 100U) << line;
+  }
+  EXPECT_THAT(schemes, IsSupersetOf({"file", "memory", "s3"}));
+}
+
+TEST(Drivers, AreListedWhereASchemeIsUnknown) {
+  const auto unknown = StoreRegistry(Environment{}).open("gopher://host/a");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(unknown.error().message, HasSubstr("file, memory, s3"));
+}
+
+TEST(Drivers, OptionsSetTheirVariables) {
+  const Environment before{.variables = {{"AWS_REGION", "here"}, {"HOME", "/home/me"}}};
+  const auto with = with_options(s3(), Given{{"region", "there"}, {"verify-tls", "false"}}, before);
+  ASSERT_TRUE(with) << with.error().message;
+  EXPECT_EQ(with->get("AWS_REGION"), "there");
+  EXPECT_EQ(with->get("S3_VERIFY_SSL"), "false");
+  EXPECT_EQ(with->get("HOME"), "/home/me");
+  EXPECT_EQ(with_options(s3(), Given{}, before)->variables, before.variables);
+}
+
+TEST(Drivers, RefuseOptionsThatTheyLackOrThatContradictEachOther) {
+  for (const Given& wrong :
+       {Given{{"regoin", "x"}}, Given{{"verify-tls", "canary"}}, Given{{"access-key-id", "canary"}},
+        Given{{"secret-access-key", "canary"}}, Given{{"session-token", "canary"}},
+        Given{{"access-key-id", "a"}, {"secret-access-key", "canary"}, {"anonymous", "true"}}}) {
+    const auto refused = with_options(s3(), wrong, {});
+    ASSERT_FALSE(refused) << wrong.front().first;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_FALSE(with_options(**StoreRegistry::driver("memory"), Given{{"region", "x"}}, {}));
+}
+
+TEST(Drivers, KeysOfAnotherPlaceAreHiddenFromWhoIsAnonymous) {
+  const Environment before{.variables = {{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "b"}}};
+  const auto anonymous = with_options(s3(), Given{{"anonymous", "true"}}, before);
+  ASSERT_TRUE(anonymous);
+  EXPECT_EQ(anonymous->get("AWS_ACCESS_KEY_ID"), std::nullopt);
+  EXPECT_EQ(anonymous->get("HEADRACE_S3_ANONYMOUS"), "true");
+  const auto own = with_options(s3(), Given{{"access-key-id", "c"}, {"secret-access-key", "d"}},
+                                {.variables = {{"AWS_SESSION_TOKEN", "of a"}}});
+  EXPECT_EQ(own->get("AWS_SESSION_TOKEN"), std::nullopt) << "it belongs to the other keys";
+  EXPECT_EQ(own->get("AWS_ACCESS_KEY_ID"), "c");
+}
+
+}  // namespace
+}  // namespace headrace

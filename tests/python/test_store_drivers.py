@@ -1,0 +1,27 @@
+"""What the registry says of its drivers agrees with what cannot be computed from it."""
+
+import re
+import typing
+
+from headrace._src.store_options import StoreOptions, option_names
+
+from headrace import _headrace
+
+
+def test_the_options_for_type_checkers_are_those_of_the_drivers():
+    assert set(option_names()) == set(typing.get_type_hints(StoreOptions))
+    booleans = {
+        name.replace("-", "_")
+        for driver in _headrace.store_drivers()
+        for name, is_boolean, _ in driver["options"]
+        if is_boolean
+    }
+    hints = typing.get_type_hints(StoreOptions)
+    assert booleans == {name for name, kind in hints.items() if kind is bool}
+
+
+def test_the_page_of_variables_has_those_of_the_drivers_and_no_others(root, headrace):
+    page = (root / "docs" / "environment.md").read_text()
+    told = set(re.findall(r"\b(?:AWS|S3|HEADRACE_S3)_[A-Z0-9_]+\b", page))
+    known = set(re.findall(r"\b(?:AWS|S3|HEADRACE_S3)_[A-Z0-9_]+\b", headrace("stores", "s3").stdout))
+    assert told == known
