@@ -32,10 +32,10 @@ class StoreRegistry {
   /// The counters of all opened stores' drivers; those with the same name are added up.
   std::vector<StoreCounter> counters() const;
 
-  /// Every driver that is built in, in the order of registry.cc; those from outside follow.
+  /// All drivers of this program, in the order of registry.cc; drivers from outside the tree come last.
   static std::vector<const StoreDriver*> drivers();
   static std::vector<std::string> schemes();
-  /// \error kInvalidArgument  there is none for that scheme (the message lists the known ones)
+  /// \error kInvalidArgument  no driver has that scheme (the message lists the known ones)
   static Result<const StoreDriver*> driver(std::string_view scheme);
   /// Parses as `open` does, without opening; the scheme need not be known.
   /// \error kInvalidArgument  no URL

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file Store URLs: "s3://bucket/a/b", "file:///data/a", "memory://name/a", or a plain path of this machine.
-/// Beyond that, each driver says which forms its own URLs have (driver.h).
+/// Each driver may allow further forms for its own URLs (driver.h).
 
 #include <string>
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace headrace {
 
-/// Which URLs of a scheme there are.
+/// The forms that URLs of a scheme may have.
 struct UrlForm {
-  /// "igfs:///a" is one: without bucket or host.
+  /// A URL may have no bucket or host: "igfs:///a".
   bool may_lack_authority = false;
-  /// What follows a '?' belongs to the driver, which gets it as it is; else keys may hold a '?'.
+  /// The text after a '?' is a query, which the driver gets as it is. Otherwise '?' is part of the key.
   bool takes_query = false;
 };
 

@@ -72,7 +72,7 @@ constexpr DriverVariable kS3Variables[] = {
     {"AWS_REQUEST_PAYER", "requester: the sender pays for the requests."},
 };
 
-// Who is anonymous has no keys: so every place that keys could come from is hidden.
+// An anonymous client has no keys, so every source of keys is hidden.
 constexpr std::string_view kSourcesOfKeys[] = {
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

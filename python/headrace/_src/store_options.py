@@ -31,7 +31,7 @@ _MOST_SECONDS = 86_400.0
 
 
 def option_names() -> list[str]:
-    """Of all kinds of stores."""
+    """The names of the options of all kinds of stores."""
     names = (name for driver in _headrace.store_drivers() for name, _, _ in driver["options"])
     return ["timeout", *(name.replace("-", "_") for name in names)]
 
@@ -70,9 +70,9 @@ def _text_of(scheme: str, name: str, value: Any) -> str:
         raise InvalidArgumentError(f"{name} is an option of {known} stores, and not of {scheme}://")
     if owners[scheme]:
         if not isinstance(value, bool):
-            raise InvalidArgumentError(f"{name} is no boolean")
+            raise InvalidArgumentError(f"{name} must be True or False")
         return "true" if value else "false"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (is_number or isinstance(value, str)) or value == "" or "\0" in str(value):
-        raise InvalidArgumentError(f"{name} is no text or number, or is empty or has a zero byte in it")
+        raise InvalidArgumentError(f"{name} must be text or a number, not empty, and without zero bytes")
     return str(value)
