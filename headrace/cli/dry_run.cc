@@ -95,9 +95,8 @@ Status show_dry_run(CommandContext& context, const PlannedPrepare& planned, cons
   const auto clock = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   };
-  HEADRACE_TRY(const DryRun tried,
-               dry_run(planned.plan, planned.encoders, context.stores, prepare_options_from(values).workers,
-                       clock, planned.map.get(), context.stop));
+  HEADRACE_TRY(const DryRun tried, dry_run(planned.plan, planned.encoders, context.stores,
+                                           workers_from(values), clock, planned.map.get(), context.stop));
   if (!context.console.json()) {
     show_text(context.console, tried, prices);
     return {};

@@ -5,7 +5,9 @@
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/prepare_options.h"
 #include "headrace/cli/record_run.h"
-#include "headrace/cli/shared_job.h"
+#include "headrace/prepare/execute/shared_job.h"
+#include "headrace/prepare/execute/shared_plan.h"
+#include "headrace/store/layers/stoppable.h"
 
 namespace headrace {
 namespace {
@@ -92,7 +94,7 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
   HEADRACE_TRY(const Location input, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   HEADRACE_CHECK(check_places(input, output));
-  HEADRACE_TRY(const PlannedPrepare planned, plan_prepare(context, input, output, values));
+  HEADRACE_TRY(const PlannedPrepare planned, plan_from(context, input, output, values));
   HEADRACE_CHECK(check_staged_rows(planned.plan.input, output));
   if (values.flag("print-schema")) {
     context.console.result(schema_to_toml(planned.plan.schema));
@@ -118,46 +120,53 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
   return {};
 }
 
+Result<std::unique_ptr<SharedJob>> open_job(CommandContext& context, const std::string& url,
+                                            const OptionValues& values) {
+  HEADRACE_TRY(Location output, context.stores.open(url));
+  output = make_stoppable(std::move(output), context.stop);
+  return open_shared_job(output, encoder_sources_from(context, values));
+}
+
 // What adapters of engines go by.
-Status list_tasks(CommandContext& context, SharedJob& job) {
-  const TaskContext tasks = job.context(context.stores, context.stop);
-  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks));
-  PlanState state;
-  std::vector<std::uint64_t> undone;
-  Json write_tasks = nullptr;
+Status list_tasks(CommandContext& context, PlanTasks& tasks) {
+  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks.context()));
+  std::vector<std::uint64_t> unread, undone;
+  std::optional<std::size_t> write_tasks;
   if (!published) {
-    HEADRACE_TRY(state, look_at_plan(tasks, job.max_rejects));
+    HEADRACE_TRY(unread, tasks.unread());
   }
-  if (state.arrangement) {
-    const std::vector<ShardTask> shards = state.arrangement->tasks();
-    HEADRACE_TRY(undone, unwritten_shards(tasks, shards));
-    for (std::uint64_t& task : undone) task += state.read_tasks;
-    write_tasks = shards.size();
+  if (!published && unread.empty()) {
+    HEADRACE_TRY(const Arrangement* const arrangement, tasks.arrange());
+    HEADRACE_TRY(undone, tasks.unwritten());
+    for (std::uint64_t& task : undone) task += tasks.read_tasks();
+    write_tasks = arrangement->tasks().size();
   }
+  const std::uint64_t read_tasks = published ? 0 : tasks.read_tasks();
   if (context.console.json()) {
     const Json document = {{"published", published.has_value()},
-                           {"read_tasks", state.read_tasks},
-                           {"unread", state.unread},
-                           {"write_tasks", write_tasks},
+                           {"read_tasks", read_tasks},
+                           {"unread", unread},
+                           {"write_tasks", write_tasks ? Json(*write_tasks) : Json()},
                            {"undone", undone}};
     context.console.result(document.dump());
   } else if (published) {
-    context.console.result(concat(job.output.describe(), " is published: no task is left"));
+    context.console.result(concat(tasks.context().output.describe(), " is published: no task is left"));
   } else {
-    context.console.result(concat(state.read_tasks - state.unread.size(), " of ", state.read_tasks,
-                                  " tasks that read are done"));
-    if (state.arrangement) {
-      const std::size_t shards = state.arrangement->tasks().size();
-      context.console.result(concat(shards - undone.size(), " of ", shards, " tasks that write are done"));
+    context.console.result(
+        concat(read_tasks - unread.size(), " of ", read_tasks, " tasks that read are done"));
+    if (write_tasks) {
+      context.console.result(
+          concat(*write_tasks - undone.size(), " of ", *write_tasks, " tasks that write are done"));
     }
   }
   return {};
 }
 
-Status execute_named(CommandContext& context, SharedJob& job, const std::vector<std::string>& names) {
+Status execute_named(CommandContext& context, PlanTasks& tasks, const std::vector<std::string>& names) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, parse_tasks(names));
-  const TaskContext tasks = job.context(context.stores, context.stop);
-  const Status done = unless_published(tasks, execute_tasks(tasks, job.max_rejects, numbers));
+  Status done;
+  for (std::size_t i = 0; done && i < numbers.size(); ++i) done = tasks.execute(numbers[i]);
+  done = tasks.unless_published(std::move(done));
   if (!done && context.console.json()) {
     const Json document = {
         {"error", {{"code", code_name(done.error().code)}, {"message", done.error().message}}}};
@@ -168,32 +177,39 @@ Status execute_named(CommandContext& context, SharedJob& job, const std::vector<
 
 Status run_execute(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
-  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(context, arguments[0], values));
-  if (values.flag("list")) return list_tasks(context, *job);
-  HEADRACE_TRY(job->planned.map, make_map_pool(context, job->planned.plan, values));
-  if (values.has("task")) return execute_named(context, *job, values.list("task"));
+  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
+  if (!values.flag("list")) {
+    HEADRACE_TRY(job->planned.map, make_map_pool(job->planned.plan, planning_context(context, values)));
+  }
+  PlanTasks tasks = job->tasks(max_rejects_from(values), context.stores, context.stop);
+  if (values.flag("list")) return list_tasks(context, tasks);
+  if (values.has("task")) return execute_named(context, tasks, values.list("task"));
   const std::unique_ptr<TaskClaims> claims =
-      values.has("rank") ? claim_by_rank(static_cast<std::uint64_t>(values.integer("rank")),
-                                         static_cast<std::uint64_t>(values.integer("world-size")))
-                         : claim_by_lease(*job, values);
-  return run_shared_tasks(context, *job, *claims, static_cast<int>(values.integer("workers")), values);
+      values.has("rank")
+          ? claim_by_rank(static_cast<std::uint64_t>(values.integer("rank")),
+                          static_cast<std::uint64_t>(values.integer("world-size")))
+          : claim_by_lease(tasks.context().work_folder(), hex64(random_name_bits()), lease_from(values));
+  return run_tasks(tasks, *claims,
+                   {.workers = static_cast<int>(values.integer("workers")),
+                    .patience = std::chrono::seconds(values.integer("patience"))},
+                   progress_on(context.console));
 }
 
 Status run_publish(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
-  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(context, arguments[0], values));
-  return record_run(
-      context, "prepare", job->output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
-        HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-        HEADRACE_CHECK(recorder.add_input(input));
-        HEADRACE_TRY(const PrepareResult result, publish_plan(job->context(context.stores, context.stop),
-                                                              job->max_rejects, recorder.run_id()));
-        end.counts = result.attributes.counts;
-        end.counts["shards"] = result.shards;
-        HEADRACE_CHECK(recorder.add_output(job->output));
-        show_prepared(context.console, job->output, result, 0);
-        return {};
-      });
+  HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
+  return record_run(context, "prepare", job->output, values,
+                    [&](RunRecorder& recorder, RunEnd& end) -> Status {
+                      HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
+                      HEADRACE_CHECK(recorder.add_input(input));
+                      PlanTasks tasks = job->tasks(max_rejects_from(values), context.stores, context.stop);
+                      HEADRACE_TRY(const PrepareResult result, tasks.publish(recorder.run_id()));
+                      end.counts = result.attributes.counts;
+                      end.counts["shards"] = result.shards;
+                      HEADRACE_CHECK(recorder.add_output(job->output));
+                      show_prepared(context.console, job->output, result, 0);
+                      return {};
+                    });
 }
 
 }  // namespace

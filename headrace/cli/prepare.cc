@@ -39,7 +39,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   input = make_stoppable(std::move(input), context.stop);
   HEADRACE_CHECK(check_places(input, output));
-  HEADRACE_TRY(PlannedPrepare planned, plan_prepare(context, input, output, values));
+  HEADRACE_TRY(const PlannedPrepare planned, plan_from(context, input, output, values));
   HEADRACE_CHECK(check_staged_rows(planned.plan.input, output));
   if (values.flag("print-schema")) {
     context.console.result(schema_to_toml(planned.plan.schema));
@@ -48,10 +48,11 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
     HEADRACE_CHECK(recorder.add_input(input));
+    HEADRACE_TRY(const PrepareOptions options, prepare_options_from(context, values));
     const auto start = std::chrono::steady_clock::now();
-    HEADRACE_TRY(
-        const PrepareResult result,
-        prepare_by_runner(context, planned, make_stoppable(output, context.stop), values, recorder.run_id()));
+    HEADRACE_TRY(const PrepareResult result,
+                 prepare(planned, context.stores, make_stoppable(output, context.stop), options,
+                         recorder.run_id(), progress_on(context.console), context.stop));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     for (const auto& [name, digest] : planned.plan.encoder_digests)
       end.versions["encoder"] = concat(name, " ", digest);

@@ -1,12 +1,11 @@
 #pragma once
 
-/// \file The options of `headrace prepare`, and the plan that they ask for.
+/// \file The options of `headrace prepare`, and what they say as values.
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/prepare/execute/prepare.h"
-#include "headrace/prepare/execute/shared_plan.h"
-#include "headrace/prepare/map/map_pool.h"
+#include "headrace/prepare/plan/plan_request.h"
 
 namespace headrace {
 
@@ -24,6 +23,25 @@ inline constexpr Option kMapTimeoutOption = {
     .sentence = "Reject a row if the function of --map takes longer for it.",
     .minimum = 1,
     .maximum = 86'400};
+
+inline constexpr Option kLeaseOption = {.name = "lease",
+                                        .type = OptionType::kInteger,
+                                        .default_value = "60",
+                                        .unit = "seconds",
+                                        .sentence =
+                                            "Time without renewal after which others may take over a lease; "
+                                            "leases are renewed six times as often.",
+                                        .minimum = 1,
+                                        .maximum = 86'400};
+
+inline constexpr Option kPatienceOption = {
+    .name = "patience",
+    .type = OptionType::kInteger,
+    .default_value = "600",
+    .unit = "seconds",
+    .sentence = "How long to wait while no other process finishes a task.",
+    .minimum = 1,
+    .maximum = 31'536'000};
 
 inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
@@ -160,37 +178,36 @@ inline constexpr Option kPrepareOptions[] = {
 /// \error kInvalidArgument  a value that no single row of the table can tell to be wrong
 Status check_prepare_options(const OptionValues& values);
 
-struct PlannedPrepare {
-  PreparePlan plan;
-  TextEncoders encoders;
-  std::unique_ptr<MapPool> map{};  // of `plan_prepare`, if the plan has one
-};
-/// Looks at the input, and at the output if it is to be continued, and reads or infers the schema. Loads the
-/// function of --map, to know that it can be.
-/// \error kInvalidArgument, kNotFound  of input, schema, encoder, or function
-/// \error those of continue_plan and leave_what_continues
-Result<PlannedPrepare> plan_prepare(CommandContext& context, const Location& input, const Location& output,
-                                    const OptionValues& values);
+/// What `values`, which were checked, wish of a plan.
+PlanRequest plan_request_from(const OptionValues& values);
 
-/// The plan that lies at `output`, and its encoders: what this machine has of them must be what the plan was
-/// made with. `values` may have `encoder-weights`.
-Result<PlannedPrepare> read_planned(CommandContext& context, const Location& output,
-                                    const OptionValues& values);
+/// Where encoders are found, as --encoder-weights says if it is given.
+EncoderSources encoder_sources_from(const CommandContext& context, const OptionValues& values);
 
-/// What runs the plan's map, with the option --map-timeout; null if it has none. Starts nothing.
-/// \error kNotFound  there is no Python
-Result<std::unique_ptr<MapPool>> make_map_pool(CommandContext& context, const PreparePlan& plan,
-                                               const OptionValues& values);
+/// What plans of this process are made with. `values` have `encoder-weights` and `map-timeout`.
+PlanningContext planning_context(const CommandContext& context, const OptionValues& values);
+
+/// Plans as `values` say, and shows the schema if it had to be inferred.
+/// \error as plan_prepare
+Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
+                                 const OptionValues& values);
 
 /// "12", "0.1%".
 /// \error kInvalidArgument
 Result<RejectLimit> parse_reject_limit(std::string_view text);
+/// Of `values` that were checked.
+RejectLimit max_rejects_from(const OptionValues& values);
+
+/// What --workers says; 0 is a thread for each core.
+int workers_from(const OptionValues& values);
+
+/// Of `values` with `lease`.
+LeaseOptions lease_from(const OptionValues& values);
+
+/// Shows how far tasks are.
+PrepareProgress progress_on(Console& console);
 
 /// What `--json` prints of a published dataset, or what people read.
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
-
-PrepareOptions prepare_options_from(const OptionValues& values);
-/// Rows that are retried were allowed to be rejected before.
-RejectLimit reject_limit_of(const PreparePlan& plan, const OptionValues& values);
 
 }  // namespace headrace

@@ -1,14 +1,13 @@
 #pragma once
 
-/// \file `headrace prepare --runner`: who executes the tasks of a plan. docs/prepare.md, "Runners".
+/// \file The options of `headrace prepare --runner`. docs/prepare.md, "Runners".
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "headrace/cli/shared_job.h"
+#include "headrace/cli/prepare_options.h"
 
 namespace headrace {
 
@@ -49,25 +48,14 @@ constexpr std::array<Option, M + N> joined(const Option (&first)[M], const Optio
   return out;
 }
 
-struct Runner {
-  enum class Kind : std::uint8_t { kLocal, kStore, kRanks, kRay, kBeam };
-  Kind kind = Kind::kLocal;
-  int threads = 0;     // of kLocal; 0: as --workers says
-  std::string target;  // Ray's address, Beam's runner; empty: its default
-};
-/// \error kInvalidArgument
-Result<Runner> parse_runner(std::string_view text);
-
 /// The runner that `values` name; of a job that is printed, "ranks" if they name none.
 std::string runner_text(const OptionValues& values);
 
 /// \error kInvalidArgument  options that do not go together
 Status check_runner_options(const OptionValues& values);
 
-/// Executes the plan by the runner that `values` name, and publishes. With any but kLocal, others may work at
-/// the same plan, and whoever comes when it is done finds that.
-Result<PrepareResult> prepare_by_runner(CommandContext& context, PlannedPrepare& planned,
-                                        const Location& output, const OptionValues& values,
-                                        std::string_view run_id);
+/// What `values`, of kPrepareOptions and kRunnerOptions, say of how to carry a plan out.
+/// \error as find_rank, with --runner ranks
+Result<PrepareOptions> prepare_options_from(CommandContext& context, const OptionValues& values);
 
 }  // namespace headrace

@@ -1,94 +1,13 @@
 #include "headrace/prepare/execute/prepare.h"
 
-#include <atomic>
-#include <mutex>
-
+#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
-#include "headrace/os/parallel.h"
-#include "headrace/prepare/map/map_pool.h"
+#include "headrace/prepare/execute/shared_plan.h"
 #include "headrace/prepare/sort/run_store.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
-
-// What workers have done so far, told one at a time.
-class SharedProgress {
- public:
-  SharedProgress(const PrepareProgress& progress, const PrepareState& begin)
-      : progress_(progress), state_(begin) {}
-
-  void add(std::uint64_t done, std::uint64_t rejected) {
-    const std::lock_guard lock(mutex_);
-    state_.done += done;
-    state_.rejected += rejected;
-    progress_(state_);
-  }
-
- private:
-  const PrepareProgress& progress_;
-  std::mutex mutex_;
-  PrepareState state_;
-};
-
-Result<std::vector<SliceReceipt>> read_input(const TaskContext& context, int workers,
-                                             const PrepareProgress& progress) {
-  const Input& input = context.plan.input;
-  SharedProgress shared(progress, {.stage = "reading", .total = input.size_bytes, .unit = "bytes"});
-  std::vector<SliceReceipt> receipts(input.slices.size());
-  HEADRACE_CHECK(parallel_for(workers, receipts.size(), [&](std::size_t i) -> Status {
-    HEADRACE_TRY(receipts[i], extract_slice(context, i, [&](std::uint64_t bytes) { shared.add(bytes, 0); }));
-    shared.add(0, receipts[i].counts.rejected);
-    return {};
-  }));
-  return receipts;
-}
-
-struct WrittenShards {
-  std::vector<ShardReceipt> receipts;  // of the tasks, in their order
-  std::uint64_t done_before = 0;
-};
-
-Result<WrittenShards> write_shards(const TaskContext& context, const Arrangement& arrangement, int workers,
-                                   const PrepareProgress& progress) {
-  const std::vector<ShardTask> tasks = arrangement.tasks();
-  SharedProgress shared(progress, {.stage = "writing",
-                                   .total = arrangement.counts.kept,
-                                   .unit = "records",
-                                   .rejected = arrangement.counts.rejected});
-  WrittenShards out;
-  out.receipts.resize(tasks.size());
-  std::atomic<std::uint64_t> done_before{0};
-  HEADRACE_CHECK(parallel_for(workers, tasks.size(), [&](std::size_t i) -> Status {
-    if (context.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
-    HEADRACE_TRY(std::optional<ShardReceipt> receipt, find_shard(context, tasks[i]));
-    if (receipt) {
-      ++done_before;
-      shared.add(receipt->in, receipt->rejected);
-    } else {
-      HEADRACE_TRY(receipt, write_shard(context, arrangement, tasks[i],
-                                        [&](std::uint64_t rows, std::uint64_t rejected) {
-                                          shared.add(rows, rejected);
-                                        }));
-    }
-    out.receipts[i] = *std::move(receipt);
-    return {};
-  }));
-  out.done_before = done_before;
-  return out;
-}
-
-Result<PrepareResult> write_and_publish(TaskContext context, const Arrangement& arrangement,
-                                        const PrepareOptions& options, std::string_view run_id,
-                                        const PrepareProgress& progress) {
-  const std::uint64_t allowed = options.max_rejects.of(arrangement.counts.in);
-  context.max_rejects = allowed - arrangement.counts.rejected;
-  HEADRACE_TRY(const WrittenShards written, write_shards(context, arrangement, options.workers, progress));
-  HEADRACE_TRY(PrepareResult result,
-               publish(context, arrangement, written.receipts, options.max_rejects, run_id));
-  result.shards_done_before = written.done_before;
-  return result;
-}
 
 Status check_beginning(const Location& output, const Configuration& configuration, bool overwrite) {
   Status allowed = check_output(output, prepare_output(), configuration, overwrite);
@@ -99,7 +18,45 @@ Status check_beginning(const Location& output, const Configuration& configuratio
                concat(allowed.error().message, ". To add what the input has more: --append")};
 }
 
+// The first step: whether it is done already; else the output is free, or the plan's own.
+Result<std::optional<PrepareResult>> begin(const PlanTasks& tasks, const PrepareOptions& options) {
+  const TaskContext& context = tasks.context();
+  const PreparePlan& plan = context.plan;
+  const Location& output = context.output;
+  if (plan.base == nullptr)
+    HEADRACE_CHECK(check_beginning(output, plan_configuration(plan), options.overwrite));
+  if (!options.overwrite) {
+    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(context));
+    if (published) return published;
+  }
+  if (tasks.is_alone()) {
+    // Work only: what is published stays until the input was read.
+    if (options.overwrite) HEADRACE_CHECK(remove_work(output));
+    return std::optional<PrepareResult>();
+  }
+  if (options.runner.is_joined() && plan.base != nullptr) {
+    HEADRACE_TRY(const bool nothing_is_new, was_appended(output, plan));
+    if (nothing_is_new) {
+      HEADRACE_TRY(PrepareResult base, leave_base(context));
+      return std::optional(std::move(base));
+    }
+    HEADRACE_CHECK(check_continuation(output, plan));
+  }
+  HEADRACE_CHECK(share_plan(plan, output, options.overwrite));
+  return std::optional<PrepareResult>();
+}
+
+std::unique_ptr<TaskClaims> claims_of(const TaskContext& context, const PrepareOptions& options) {
+  if (options.runner.kind == Runner::Kind::kStore)
+    return claim_by_lease(context.work_folder(), hex64(random_name_bits()), options.lease);
+  return claim_by_rank(options.rank, options.world_size);  // alone: rank 0 of 1
+}
+
 }  // namespace
+
+RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_rejects) {
+  return plan.retries() ? RejectLimit{.share = 1} : max_rejects;
+}
 
 Status check_places(const Location& input, const Location& output) {
   if (output.key.empty())
@@ -113,35 +70,27 @@ Status check_places(const Location& input, const Location& output) {
                       ", so that it would be part of the input the next time; name a folder beside it")};
 }
 
-Result<PrepareResult> prepare(const PreparePlan& plan, const TextEncoders& encoders, StoreRegistry& stores,
-                              const Location& output, const PrepareOptions& options, std::string_view run_id,
+Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,
+                              const PrepareOptions& options, std::string_view run_id,
                               const PrepareProgress& progress, const std::stop_token& stop) {
-  const Configuration configuration = plan_configuration(plan);
-  const std::string digest = configuration_digest(configuration);
-  RunStore runs(work_folder(output, digest), options.memory_bytes);
-  const TaskContext context{
-      plan, digest, encoders, stores, runs, output, options.max_rejects.of_one_task(), stop, options.map};
-
-  if (plan.base == nullptr) HEADRACE_CHECK(check_beginning(output, configuration, options.overwrite));
-  if (options.overwrite) {
-    // Work only: what is published stays until the input was read.
-    HEADRACE_CHECK(remove_work(output));
+  const PreparePlan& plan = planned.plan;
+  const std::string digest = configuration_digest(plan_configuration(plan));
+  const bool is_alone = options.runner.kind == Runner::Kind::kLocal;
+  RunStore runs(work_folder(output, digest), is_alone ? options.memory_bytes : 0);
+  PlanTasks tasks({plan, digest, planned.encoders, stores, runs, output, {}, stop, planned.map.get()},
+                  {.others = is_alone ? OtherProcesses::kNone : OtherProcesses::kMayJoin,
+                   .max_rejects = reject_limit_of(plan, options.max_rejects),
+                   .overwrite = options.overwrite});
+  HEADRACE_TRY(std::optional<PrepareResult> done, begin(tasks, options));
+  if (done) return *std::move(done);
+  if (options.runner.is_engine()) {
+    HEADRACE_CHECK(run_engine(tasks, options.runner, options.engine, progress));
   } else {
-    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(context));
-    if (published) return *std::move(published);
+    const std::unique_ptr<TaskClaims> claims = claims_of(tasks.context(), options);
+    const int workers = options.runner.threads > 0 ? options.runner.threads : options.workers;
+    HEADRACE_CHECK(run_tasks(tasks, *claims, {.workers = workers, .patience = options.patience}, progress));
   }
-  HEADRACE_TRY(const std::vector<SliceReceipt> receipts, read_input(context, options.workers, progress));
-  if (options.map != nullptr) options.map->end_idle();
-  HEADRACE_TRY(const Arrangement arrangement, arrange(context, receipts, options.max_rejects));
-  if (has_nothing_new(plan, arrangement)) return leave_base(context);
-  HEADRACE_CHECK(begin_output(output, plan, options.overwrite));
-  auto made = write_and_publish(context, arrangement, options, run_id, progress);
-  if (made || made.error().code == Code::kCancelled) return made;
-  // Another process with the same plan may have been faster: it has published the same bytes, and removed the
-  // work objects of both.
-  auto other = find_published(context);
-  if (!other && made.error().code == Code::kAlreadyExists) return std::move(other).error();
-  return other && *other ? Result(**std::move(other)) : std::move(made);
+  return tasks.publish(run_id);
 }
 
 }  // namespace headrace

@@ -3,35 +3,39 @@
 /// \file The prepare stage: raw data in a store → shuffled TFRecord shards, published by a manifest.
 /// plan → execute (read slices, write shards) → publish: docs/prepare.md, docs/formats/plan.md.
 
+#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
-#include "headrace/prepare/write/publish.h"
+#include "headrace/prepare/execute/runner.h"
+#include "headrace/prepare/plan/planned_prepare.h"
 
 namespace headrace {
 
 /// What does not decide the bytes of the result.
 struct PrepareOptions {
-  int workers = 1;
+  Runner runner{};
+  int workers = 1;  // that execute tasks in this process
   bool overwrite = false;
-  /// Sorted rows held in memory before they become work objects.
+  /// Of a process that is alone: sorted rows held in memory before they become work objects.
   std::uint64_t memory_bytes = 256 << 20;
+  /// Of a plan that retries nothing: all that it reads were allowed to be rejected before.
   RejectLimit max_rejects{};
-  MapPool* map = nullptr;  // of a plan with a map
+  /// Of processes that share the tasks: how long this one waits for the others'.
+  std::chrono::milliseconds patience = TaskRunOptions{}.patience;
+  /// With kStore.
+  LeaseOptions lease{};
+  /// With kRanks.
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  /// With an engine.
+  EngineStart engine{};
 };
 
-struct PrepareState {
-  std::string_view stage;  // "reading", "writing"
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;
-  std::string_view unit;       // of both: "bytes", "records"
-  std::uint64_t rejected = 0;  // rows, so far
-};
-/// Calls do not overlap.
-using PrepareProgress = std::function<void(const PrepareState&)>;
+/// As `max_rejects` says, or all of a plan that retries: they were allowed to be rejected before.
+RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_rejects);
 
 /// Whether a result at `output` would be part of `input` the next time: ask before anything is written.
 /// \error kInvalidArgument  `output` is `input`, or lies in it; or is the root of a store
@@ -43,8 +47,8 @@ Status check_places(const Location& input, const Location& output);
 /// \error kFailedPrecondition  the output was started with another plan: the differences are named; or the
 ///                             input changed while it was read
 /// \error kInvalidArgument     the input is not fit: see extract.h, arrange.h
-Result<PrepareResult> prepare(const PreparePlan& plan, const TextEncoders& encoders, StoreRegistry& stores,
-                              const Location& output, const PrepareOptions& options, std::string_view run_id,
+Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,
+                              const PrepareOptions& options, std::string_view run_id,
                               const PrepareProgress& progress, const std::stop_token& stop);
 
 }  // namespace headrace

@@ -115,7 +115,8 @@ class Prepare : public testing::Test {
                                const PrepareOptions& with, const PrepareProgress& progress,
                                std::shared_ptr<Store> through = nullptr) {
     HEADRACE_TRY(const PreparePlan plan, plan_of(input));
-    return prepare(plan, encoders, registry, at(output, std::move(through)), with, "run-1", progress, {});
+    return prepare({.plan = plan, .encoders = encoders}, registry, at(output, std::move(through)), with,
+                   "run-1", progress, {});
   }
   Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
                             std::shared_ptr<Store> through = nullptr) {
@@ -358,7 +359,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     ASSERT_TRUE(shared) << shared.error().message;
     RunStore runs(work_folder(output, digest), 0);
     const TaskContext context{*shared, digest, encoders, registry, runs, output};
-    const Status done = execute_tasks(context, {}, {{task}});
+    const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
     ASSERT_TRUE(done) << done.error().message;
     std::erase_if(watched->keys, [](const std::string& key) {
@@ -373,7 +374,8 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
   }
   RunStore runs(work_folder(at("data"), digest), 0);
   const auto shared = read_shared_plan(at("data"));
-  const auto result = publish_plan({*shared, digest, encoders, registry, runs, at("data")}, {}, "run-2");
+  PlanTasks tasks({*shared, digest, encoders, registry, runs, at("data")}, {OtherProcesses::kMayJoin});
+  const auto result = tasks.publish("run-2");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->attributes.counts.at("in"), 143U);
   EXPECT_EQ(result->attributes.counts.at("written"), 141U);

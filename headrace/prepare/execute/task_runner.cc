@@ -1,6 +1,7 @@
 #include "headrace/prepare/execute/task_runner.h"
 
 #include <atomic>
+#include <mutex>
 
 #include "headrace/base/text.h"
 #include "headrace/net/backoff.h"
@@ -12,40 +13,70 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// What workers have done so far, told one at a time.
+class SharedProgress {
+ public:
+  SharedProgress(const PrepareProgress& progress, const PrepareState& begin)
+      : progress_(progress), state_(begin) {}
+
+  void add(std::uint64_t done, std::uint64_t rejected) {
+    const std::lock_guard lock(mutex_);
+    state_.done += done;
+    state_.rejected += rejected;
+    progress_(state_);
+  }
+
+ private:
+  const PrepareProgress& progress_;
+  std::mutex mutex_;
+  PrepareState state_;
+};
+
 // The tasks of one kind: all slices, or all shards.
 struct Phase {
-  std::string_view stage;
+  PrepareState begin;  // of a process that is alone
   std::uint64_t count = 0;
   std::uint64_t first = 0;  // number of the first one among all tasks
   /// Which are left, ascending, counted from 0.
   std::function<Result<std::vector<std::uint64_t>>()> look;
-  std::function<Status(std::uint64_t)> execute;
+  std::function<Status(std::uint64_t, const PlanTasks::Progress&)> execute;
 };
 
 class PhaseRun {
  public:
-  PhaseRun(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
-           const TaskProgress& progress, const Phase& phase)
-      : context_(context), claims_(claims), options_(options), progress_(progress), phase_(phase) {}
+  PhaseRun(const PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
+           const PrepareProgress& progress, const Phase& phase)
+      : tasks_(tasks),
+        stop_(tasks.context().stop),
+        claims_(claims),
+        options_(options),
+        progress_(progress),
+        shared_progress_(progress, phase.begin),
+        phase_(phase) {}
 
   Status run() {
     while (true) {
-      if (context_.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
+      if (stop_.stop_requested()) return stopped();
       HEADRACE_TRY(const std::vector<std::uint64_t> left, phase_.look());
-      progress_(phase_.stage, phase_.count - left.size(), phase_.count);
+      if (!tasks_.is_alone()) {
+        progress_({phase_.begin.stage, phase_.count - left.size(), phase_.count, "tasks"});
+      }
       if (left.empty()) return {};
-      // Who has published removes what tells that tasks are done.
-      HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(context_));
-      if (published) return {};
-      HEADRACE_CHECK(check_patience(left));
+      if (!tasks_.is_alone()) {
+        // Who has published removes what tells that tasks are done.
+        HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks_.context()));
+        if (published) return {};
+        HEADRACE_CHECK(check_patience(left));
+      }
       HEADRACE_CHECK(execute(left));
       if (executed_ > 0) continue;
-      if (!sleep_unless_stopped(options_.look_each, context_.stop))
-        return Error{Code::kCancelled, "preparing was stopped"};
+      if (!sleep_unless_stopped(options_.look_each, stop_)) return stopped();
     }
   }
 
  private:
+  static Error stopped() { return {Code::kCancelled, "preparing was stopped"}; }
+
   Status check_patience(const std::vector<std::uint64_t>& left) {
     const Clock::time_point now = Clock::now();
     if (left.size() != left_before_ || executed_ > 0) {
@@ -63,54 +94,67 @@ class PhaseRun {
   Status execute(const std::vector<std::uint64_t>& left) {
     executed_ = 0;
     return parallel_for(options_.workers, left.size(), [&](std::size_t i) -> Status {
-      if (context_.stop.stop_requested()) return Error{Code::kCancelled, "preparing was stopped"};
+      if (stop_.stop_requested()) return stopped();
       const std::uint64_t task = phase_.first + left[i];
       HEADRACE_TRY(const bool is_mine, claims_.claim(task));
       if (!is_mine) return {};
-      const Status done = phase_.execute(left[i]);
+      const Status done = phase_.execute(left[i], [&](std::uint64_t amount, std::uint64_t rejected) {
+        if (tasks_.is_alone()) shared_progress_.add(amount, rejected);
+      });
       claims_.release(task);
-      if (!done) return done.error().in(concat("task ", task));
+      if (!done) return tasks_.is_alone() ? done.error() : done.error().in(concat("task ", task));
       ++executed_;
       return {};
     });
   }
 
-  const TaskContext& context_;
+  const PlanTasks& tasks_;
+  const std::stop_token stop_;
   TaskClaims& claims_;
   const TaskRunOptions& options_;
-  const TaskProgress& progress_;
+  const PrepareProgress& progress_;
+  SharedProgress shared_progress_;
   const Phase& phase_;
   std::atomic<std::uint64_t> executed_{0};
   std::size_t left_before_ = 0;
   Clock::time_point last_change_ = Clock::now();
 };
 
-Status run_phases(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
-                  const TaskProgress& progress) {
-  const std::uint64_t slices = context.plan.input.slices.size();
-  const Phase reading{"reading", slices, 0, [&] { return unread_slices_of(context); },
-                      [&](std::uint64_t slice) -> Status {
-                        HEADRACE_CHECK(extract_slice(context, slice, [](std::uint64_t) {}));
-                        return {};
-                      }};
-  HEADRACE_CHECK(PhaseRun(context, claims, options, progress, reading).run());
+Status run_phases(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
+                  const PrepareProgress& progress) {
+  const TaskContext& context = tasks.context();
+  const Phase reading{
+      .begin = {.stage = "reading", .total = context.plan.input.size_bytes, .unit = "bytes"},
+      .count = tasks.read_tasks(),
+      .look = [&] { return tasks.unread(); },
+      .execute = [&](std::uint64_t slice, const auto& told) { return tasks.read(slice, told); }};
+  HEADRACE_CHECK(PhaseRun(tasks, claims, options, progress, reading).run());
   if (context.map != nullptr) context.map->end_idle();
-  HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(context));
-  if (published) return {};
-  HEADRACE_TRY(const PlanState state, look_at_plan(context, options.max_rejects));
-  if (!state.arrangement) return Error{Code::kAborted, "slices that were read are gone; run it again"};
-  const std::vector<ShardTask> tasks = state.arrangement->tasks();
+  if (!tasks.is_alone()) {
+    HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(context));
+    if (published) return {};
+  }
+  HEADRACE_CHECK(tasks.begin_writing());
+  HEADRACE_TRY(const Arrangement* const arrangement, tasks.arrange());
   const Phase writing{
-      "writing", tasks.size(), slices, [&] { return unwritten_shards(context, tasks); },
-      [&](std::uint64_t i) { return write_if_absent(context, *state.arrangement, tasks[i]); }};
-  return PhaseRun(context, claims, options, progress, writing).run();
+      .begin = {.stage = "writing",
+                .total = arrangement->counts.kept,
+                .unit = "records",
+                .rejected = arrangement->counts.rejected},
+      .count = arrangement->tasks().size(),
+      .first = tasks.read_tasks(),
+      .look = [&] { return tasks.unwritten(); },
+      .execute = [&](std::uint64_t shard, const auto& told) { return tasks.write(shard, told); }};
+  return PhaseRun(tasks, claims, options, progress, writing).run();
 }
 
 }  // namespace
 
-Status run_tasks(const TaskContext& context, TaskClaims& claims, const TaskRunOptions& options,
-                 const TaskProgress& progress) {
-  return unless_published(context, run_phases(context, claims, options, progress));
+Status run_tasks(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
+                 const PrepareProgress& progress) {
+  const Status done = run_phases(tasks, claims, options, progress);
+  // Before it has begun, what is published may be what --overwrite is to replace.
+  return tasks.has_begun() ? tasks.unless_published(done) : done;
 }
 
 }  // namespace headrace

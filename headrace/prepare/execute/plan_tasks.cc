@@ -1,0 +1,151 @@
+#include "headrace/prepare/execute/plan_tasks.h"
+
+#include "headrace/base/text.h"
+#include "headrace/prepare/extract/extract.h"
+
+namespace headrace {
+namespace {
+
+template <typename Receipt>
+std::vector<std::uint64_t> without_receipt(const std::vector<std::optional<Receipt>>& receipts) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i < receipts.size(); ++i) {
+    if (!receipts[i]) out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace
+
+PlanTasks::PlanTasks(const TaskContext& context, const PlanTasksOptions& options)
+    : context_(context),
+      options_(options),
+      has_begun_(options.others != OtherProcesses::kNone),
+      slices_(context.plan.input.slices.size()) {
+  context_.max_rejects = options.max_rejects.of_one_task();
+}
+
+Result<std::vector<std::uint64_t>> PlanTasks::unread() {
+  if (are_all_read_) return std::vector<std::uint64_t>();
+  HEADRACE_TRY(std::vector<std::uint64_t> left,
+               is_alone() ? Result(without_receipt(slices_)) : unread_slices_of(context_));
+  are_all_read_ = left.empty();
+  return left;
+}
+
+Status PlanTasks::read(std::uint64_t slice, const Progress& progress) {
+  HEADRACE_TRY(slices_[slice],
+               extract_slice(context_, slice, [&](std::uint64_t bytes) { progress(bytes, 0); }));
+  progress(0, slices_[slice]->counts.rejected);
+  return {};
+}
+
+Result<const Arrangement*> PlanTasks::arrange() {
+  if (arrangement_) return &*arrangement_;
+  HEADRACE_TRY(const std::vector<std::uint64_t> left, unread());
+  if (!left.empty()) {
+    return Error{Code::kFailedPrecondition,
+                 concat(left.size(), " of ", read_tasks(), " slices are not read yet, the first of them ",
+                        left.front(), ": execute these tasks first")};
+  }
+  std::vector<SliceReceipt> receipts;
+  for (std::uint64_t slice = 0; slice < read_tasks(); ++slice) {
+    std::optional<SliceReceipt> receipt = std::move(slices_[slice]);
+    if (!receipt) {
+      HEADRACE_TRY(receipt, find_slice(context_, slice));
+    }
+    if (!receipt) {
+      return Error{Code::kAborted, concat("the receipt of slice ", slice,
+                                          " went away: the data set was published or begun anew meanwhile")};
+    }
+    receipts.push_back(*std::move(receipt));
+  }
+  HEADRACE_TRY(arrangement_, headrace::arrange(context_, receipts, options_.max_rejects));
+  shard_tasks_ = arrangement_->tasks();
+  shards_.resize(shard_tasks_.size());
+  const std::uint64_t allowed = options_.max_rejects.of(arrangement_->counts.in);
+  context_.max_rejects = allowed - arrangement_->counts.rejected;
+  return &*arrangement_;
+}
+
+Status PlanTasks::begin_writing() {
+  HEADRACE_TRY(const Arrangement* const arrangement, arrange());
+  if (has_begun_ || has_nothing_new(context_.plan, *arrangement)) return {};
+  HEADRACE_CHECK(begin_output(context_.output, context_.plan, options_.overwrite));
+  has_begun_ = true;
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> PlanTasks::unwritten() const {
+  return is_alone() ? without_receipt(shards_) : unwritten_shards(context_, shard_tasks_);
+}
+
+Status PlanTasks::write(std::uint64_t shard, const Progress& progress) {
+  HEADRACE_TRY(std::optional<ShardReceipt> receipt, find_shard(context_, shard_tasks_[shard]));
+  if (receipt) {
+    ++found_shards_;
+    progress(receipt->in, receipt->rejected);
+  } else {
+    HEADRACE_TRY(receipt, write_shard(context_, *arrangement_, shard_tasks_[shard], progress));
+  }
+  shards_[shard] = std::move(receipt);
+  return {};
+}
+
+Status PlanTasks::execute(std::uint64_t task) {
+  const auto untold = [](std::uint64_t, std::uint64_t) {};
+  if (task < read_tasks()) return read(task, untold);
+  HEADRACE_CHECK(arrange());
+  const std::uint64_t tasks = read_tasks() + shard_tasks_.size();
+  if (task >= tasks)
+    return Error{Code::kOutOfRange, concat("there is no task ", task, "; the last one is ", tasks - 1)};
+  return write(task - read_tasks(), untold);
+}
+
+Result<std::vector<ShardReceipt>> PlanTasks::shard_receipts() const {
+  std::vector<ShardReceipt> receipts;
+  for (std::size_t i = 0; i < shard_tasks_.size(); ++i) {
+    std::optional<ShardReceipt> receipt = shards_[i];
+    if (!receipt) {
+      HEADRACE_TRY(receipt, find_shard(context_, shard_tasks_[i]));
+    }
+    if (!receipt) {
+      return Error{Code::kFailedPrecondition,
+                   concat("task ", read_tasks() + i, " of ", read_tasks() + shard_tasks_.size(),
+                          " is not done yet; headrace execute --task does it")};
+    }
+    receipts.push_back(*std::move(receipt));
+  }
+  return receipts;
+}
+
+Result<PrepareResult> PlanTasks::publish_receipts(std::string_view run_id) {
+  HEADRACE_TRY(const Arrangement* const arrangement, arrange());
+  HEADRACE_TRY(const std::vector<ShardReceipt> receipts, shard_receipts());
+  HEADRACE_TRY(PrepareResult made,
+               headrace::publish(context_, *arrangement, receipts, options_.max_rejects, run_id));
+  if (is_alone()) made.shards_done_before = found_shards_;
+  return made;
+}
+
+Result<PrepareResult> PlanTasks::publish(std::string_view run_id) {
+  if (!is_alone()) {
+    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(context_));
+    if (published) return *std::move(published);
+  }
+  auto made = publish_receipts(run_id);
+  if (made || made.error().code == Code::kCancelled) return made;
+  // Another process with the same plan may have been faster: it has published the same bytes, and removed the
+  // work objects of both.
+  auto other = find_published(context_);
+  if (!other && made.error().code == Code::kAlreadyExists) return std::move(other).error();
+  return other && *other ? Result(**std::move(other)) : std::move(made);
+}
+
+Status PlanTasks::unless_published(Status done) const {
+  if (done || done.error().code == Code::kCancelled) return done;
+  const auto published = find_published(context_);
+  return published && *published ? Status() : done;
+}
+
+}  // namespace headrace

@@ -1,0 +1,133 @@
+#include "headrace/prepare/plan/plan_request.h"
+
+#include <set>
+
+#include "headrace/base/text.h"
+#include "headrace/prepare/plan/infer_schema.h"
+#include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/schema/tfrecorder_layout.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::uint64_t kSchemaLimitBytes = 64 << 20;
+// Of a folder, in a slice, with a map: so few, since a slice is mapped by one process.
+constexpr std::uint64_t kMappedObjects = 1000;
+
+Result<Schema> schema_of_file(const PlanningContext& context, const std::string& url) {
+  HEADRACE_TRY(const Location location, context.stores.open(url));
+  auto read = read_object(*location.store, location.key, kSchemaLimitBytes, {.stop = context.stop});
+  if (!read) return std::move(read).error().in("reading the schema");
+  return parse_schema(as_text(read->data), location.describe());
+}
+
+// Of a file in any store: a value a line.
+Status read_vocabularies(const PlanningContext& context, Schema& schema) {
+  for (FeatureDefinition& feature : schema.features) {
+    if (feature.vocabulary_url.empty()) continue;
+    HEADRACE_TRY(const Location location, context.stores.open(feature.vocabulary_url));
+    auto read = read_object(*location.store, location.key, kSchemaLimitBytes, {.stop = context.stop});
+    if (!read) return std::move(read).error().in(concat("reading the vocabulary of ", feature.name));
+    std::set<std::string> seen;
+    for (const std::string& line : split(as_text(read->data), '\n')) {
+      const std::string_view value = trim(line);
+      if (value.empty()) continue;
+      if (!seen.insert(std::string(value)).second) {
+        return Error{Code::kInvalidArgument, concat(location.describe(), " has \"", value, "\" twice")};
+      }
+      feature.vocabulary.emplace_back(value);
+    }
+    if (seen.empty()) return Error{Code::kInvalidArgument, concat(location.describe(), " is empty")};
+    feature.vocabulary_url.clear();
+  }
+  return {};
+}
+
+Status find_schema(const PlanRequest& request, const PlanningContext& context, PlannedPrepare& planned) {
+  Schema& schema = planned.plan.schema;
+  std::optional<Schema> of_layout;
+  if (planned.map == nullptr) of_layout = layout_schema(planned.plan.input.format, request.layout);
+  if (!request.schema_url.empty()) {
+    HEADRACE_TRY(schema, schema_of_file(context, request.schema_url));
+  } else if (of_layout) {
+    schema = *std::move(of_layout);
+  } else {
+    HEADRACE_TRY(schema, infer_schema(planned.plan.input, context.stores, planned.plan.cell_limit_bytes,
+                                      planned.map.get()));
+    for (FeatureDefinition& feature : schema.features) {
+      if (feature.type == SchemaType::kImage) feature.image = request.layout.image;
+    }
+    planned.has_inferred_schema = true;
+  }
+  if (!request.in_tfrecorder_layout) return {};
+  HEADRACE_TRY(schema, in_tfrecorder_layout(std::move(schema)));
+  return {};
+}
+
+// What the function gives is UTF-8, whatever the input is.
+Status check_encoding(const Schema& schema) {
+  if (text_encoding_from_name(schema.encoding) == TextEncoding::kUtf8) return {};
+  return Error{
+      Code::kInvalidArgument,
+      concat("a schema with the encoding ", schema.encoding,
+             " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
+}
+
+Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
+                            const PreparePlan& plan) {
+  if (!format) {
+    HEADRACE_TRY(format, guess_input_format(location));
+  }
+  SliceLimits limits{.size_bytes = plan.slice_bytes};
+  if (!plan.map.empty()) limits.objects = kMappedObjects;
+  return find_input(location, *format, limits);
+}
+
+Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& input,
+                                 const PlanningContext& context) {
+  PlannedPrepare planned{.plan = request.options};
+  PreparePlan& plan = planned.plan;
+  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan));
+  HEADRACE_TRY(planned.map, make_map_pool(plan, context));
+  HEADRACE_CHECK(find_schema(request, context, planned));
+  if (planned.map != nullptr) HEADRACE_CHECK(check_encoding(plan.schema));
+  HEADRACE_CHECK(read_vocabularies(context, plan.schema));
+  if (request.splits.empty()) return planned;
+  plan.schema.splits = request.splits;
+  plan.schema.split.reset();
+  return planned;
+}
+
+Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const Location& input,
+                                        const Location& output, const PlanningContext& context) {
+  PlannedPrepare planned;
+  PreparePlan& plan = planned.plan;
+  HEADRACE_TRY(plan, continue_plan(output, request.continuation));
+  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan));
+  HEADRACE_TRY(plan.pasts, leave_what_continues(plan.input, *plan.base, output, plan.continuation));
+  HEADRACE_TRY(planned.map, make_map_pool(plan, context));
+  return planned;
+}
+
+}  // namespace
+
+Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,
+                                    const PlanningContext& context) {
+  const bool continues = request.continuation != Continuation::kNone;
+  HEADRACE_TRY(PlannedPrepare planned, continues ? plan_to_continue(request, input, output, context)
+                                                 : plan_anew(request, input, context));
+  if (planned.map != nullptr) {
+    HEADRACE_TRY(std::unique_ptr<FramedChild> process, planned.map->acquire());
+    planned.map->give_back(std::move(process));
+  }
+  HEADRACE_TRY(planned.encoders, make_encoders(planned.plan.schema, context.encoders));
+  if (continues) {
+    HEADRACE_CHECK(check_encoders(planned.plan, planned.encoders));
+    return planned;
+  }
+  for (const auto& [name, encoder] : planned.encoders)
+    planned.plan.encoder_digests[name] = encoder->weights_digest();
+  return planned;
+}
+
+}  // namespace headrace
