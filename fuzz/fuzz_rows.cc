@@ -8,7 +8,7 @@
 #include "headrace/prepare/sort/merged_rows.h"
 #include "headrace/prepare/sort/rows_builder.h"
 #include "headrace/prepare/sort/rows_reader.h"
-#include "headrace/prepare/sort/sealed_run_test.h"
+#include "headrace/prepare/sort/sealed_spill_test.h"
 
 namespace {
 
@@ -34,9 +34,9 @@ Result<Totals> walk(Rows rows) {
   }
 }
 
-// Whoever reads a run that can be read at all finds as many rows as its tables tell of.
-void read_all(BytesView run) {
-  const Result<RowsReader> reader = RowsReader::open(run, "run");
+// Whoever reads a spill that can be read at all finds as many rows as its tables tell of.
+void read_all(BytesView spill) {
+  const Result<RowsReader> reader = RowsReader::open(spill, "spill");
   if (!reader) return;
   (void)reader->content_hashes();
   for (const RowsSplit& split : reader->splits()) {
@@ -44,7 +44,7 @@ void read_all(BytesView run) {
     if (!range) continue;
     const Result<Totals> whole = walk(*std::move(range));
     if (whole && whole->rows != split.rows) std::abort();
-    const std::vector<SliceRun> twice = {{&*reader, 0}, {&*reader, 1}};
+    const std::vector<SliceSpill> twice = {{&*reader, 0}, {&*reader, 1}};
     const Result<Totals> merged = walk(MergedRows(twice, split.name));
     if (whole.has_value() != merged.has_value()) std::abort();
     if (whole && (merged->rows != 2 * whole->rows || merged->cells != 2 * whole->cells)) std::abort();
@@ -80,7 +80,7 @@ OrderedRow make_row(Script& script, std::vector<Cell>& cells, std::deque<Bytes>&
 
 }  // namespace
 
-// The input as it is; and a run of rows that it tells of, with some bytes changed and right checksums.
+// The input as it is; and a spill of rows that it tells of, with some bytes changed and right checksums.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const BytesView input = std::as_bytes(std::span(data, size));
   read_all(input);
@@ -96,18 +96,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const OrderedRow row = make_row(script, cells, lists);
     if (builder.add(split, row, row.tie)) ++added;
   }
-  Bytes run = std::move(builder).finish();
-  const Result<RowsReader> sound = RowsReader::open(BytesView(run), "run");
+  Bytes spill = std::move(builder).finish();
+  const Result<RowsReader> sound = RowsReader::open(BytesView(spill), "spill");
   if (!sound || sound->content_hashes()->size() != added) std::abort();
   std::uint64_t rows = 0;
   for (const RowsSplit& split : sound->splits()) rows += walk(*sound->read(split.name, {}))->rows;
   if (rows != added) std::abort();
   for (unsigned i = 0; i < changes; ++i) {
     const unsigned place = places.word();  // from the end, where the tables are, or from the beginning
-    const std::size_t at = place % 2 == 0 ? place / 2 % run.size() : run.size() - 1 - place / 2 % run.size();
-    run[at] = static_cast<std::byte>(places.byte());
+    const std::size_t at =
+        place % 2 == 0 ? place / 2 % spill.size() : spill.size() - 1 - place / 2 % spill.size();
+    spill[at] = static_cast<std::byte>(places.byte());
   }
-  seal_run(run);
-  read_all(run);
+  seal_spill(spill);
+  read_all(spill);
   return 0;
 }

@@ -7,7 +7,7 @@
 #include "headrace/engine/encoder.h"
 #include "headrace/prepare/extract/extract.h"
 #include "headrace/prepare/schema/split_name.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 
 namespace headrace {
 namespace {
@@ -127,19 +127,19 @@ Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
   };
   const std::map<std::string_view, std::uint32_t> ranks = split_ranks(context.plan, arrangement);
   std::vector<Content> contents;
-  for (std::size_t i = 0; i < arrangement.runs.size(); ++i) {
-    HEADRACE_TRY(const std::shared_ptr<const RowsReader> run, context.runs.open(arrangement.runs[i]));
-    HEADRACE_TRY(const std::vector<ContentHash> of_run, run->content_hashes({.stop = context.stop}));
-    std::vector<std::uint32_t> ranks_in_run;
-    for (const RowsSplit& split : run->splits()) {
+  for (std::size_t i = 0; i < arrangement.spills.size(); ++i) {
+    HEADRACE_TRY(const std::shared_ptr<const RowsReader> spill, context.spills.open(arrangement.spills[i]));
+    HEADRACE_TRY(const std::vector<ContentHash> of_spill, spill->content_hashes({.stop = context.stop}));
+    std::vector<std::uint32_t> ranks_in_spill;
+    for (const RowsSplit& split : spill->splits()) {
       const auto rank = ranks.find(split.name);
       if (rank == ranks.end())
-        return damaged_receipt(arrangement.run_slices[i], "a run has a split that it does not name");
-      ranks_in_run.push_back(rank->second);
+        return damaged_receipt(arrangement.spill_slices[i], "a spill has a split that it does not name");
+      ranks_in_spill.push_back(rank->second);
     }
-    for (const ContentHash& content : of_run)
+    for (const ContentHash& content : of_spill)
       contents.push_back(
-          {content.hash, ranks_in_run[content.split], arrangement.run_slices[i], content.place});
+          {content.hash, ranks_in_spill[content.split], arrangement.spill_slices[i], content.place});
   }
   std::sort(contents.begin(), contents.end());
   std::vector<DuplicateRow> duplicates;
@@ -247,9 +247,9 @@ Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceRec
         for (const auto& [value, count] : counts) labels[feature][split][value] += count;
       }
     }
-    for (const KeptRun& run : receipt.runs) {
-      out.runs.push_back(run);
-      out.run_slices.push_back(static_cast<std::uint32_t>(slice));
+    for (const KeptSpill& spill : receipt.spills) {
+      out.spills.push_back(spill);
+      out.spill_slices.push_back(static_cast<std::uint32_t>(slice));
     }
     for (const auto& [reason, count] : receipt.retried) out.retried[reason] += count;
     HEADRACE_CHECK(take_part(receipt.inputs, slice, slice_inputs_name(slice), out));

@@ -51,8 +51,8 @@ struct Arrangement {
   std::uint64_t row_bytes = 0;  // of the rows that are kept, and what they refer to as far as known
   std::map<std::string, std::uint64_t> reasons;
   std::string first_rejection;                   // as of a slice's receipt
-  std::vector<KeptRun> runs;                     // of all slices
-  std::vector<std::uint32_t> run_slices;         // the slice of each
+  std::vector<KeptSpill> spills;                 // of all slices
+  std::vector<std::uint32_t> spill_slices;       // the slice of each
   std::vector<ManifestPart> slice_parts;         // inputs and reports, in the work folder
   std::map<std::string, std::uint64_t> retried;  // as of a slice's receipt
   std::vector<DuplicateRow> duplicates;          // ascending

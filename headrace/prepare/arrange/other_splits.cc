@@ -10,10 +10,10 @@ constexpr std::uint64_t kHoldBytes = 4 << 20;
 
 }  // namespace
 
-OtherSplits::OtherSplits(std::span<const SliceRun> runs, std::vector<std::string_view> splits,
+OtherSplits::OtherSplits(std::span<const SliceSpill> spills, std::vector<std::string_view> splits,
                          OrderRange range, const CallOptions& call)
     : splits_(std::move(splits)),
-      rows_(runs, splits_, {.range = range, .hold_bytes = kHoldBytes, .call = call}) {}
+      rows_(spills, splits_, {.range = range, .hold_bytes = kHoldBytes, .call = call}) {}
 
 Result<std::optional<OtherSplits::Match>> OtherSplits::find(std::uint64_t order, std::uint64_t tie,
                                                             std::string_view id) {

@@ -16,8 +16,8 @@ namespace headrace {
 /// the order. One thread at a time. Memory: that of MergedRows which hold 4 MiB.
 class OtherSplits {
  public:
-  /// The readers of `runs`, and the names, must outlive it.
-  OtherSplits(std::span<const SliceRun> runs, std::vector<std::string_view> splits, OrderRange range,
+  /// The readers of `spills`, and the names, must outlive it.
+  OtherSplits(std::span<const SliceSpill> spills, std::vector<std::string_view> splits, OrderRange range,
               const CallOptions& call);
 
   struct Match {

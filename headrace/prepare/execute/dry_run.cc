@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/write/shard_writer.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/registry.h"
@@ -63,12 +63,12 @@ Result<Trial> try_rows(const PreparePlan& plan, const TextEncoders& encoders, St
   const Location output{std::shared_ptr<Store>(make_memory_store("trial")), "data",
                         Url{"memory", "trial", "data"}};
   const std::string digest = configuration_digest(plan_configuration(plan));
-  RunStore runs(work_folder(output, digest), kMemoryBytes);
+  SpillStore spills(work_folder(output, digest), kMemoryBytes);
   const TaskContext context{.plan = plan,
                             .plan_digest = digest,
                             .encoders = encoders,
                             .stores = stores,
-                            .runs = runs,
+                            .spills = spills,
                             .output = output,
                             .max_rejects = ~std::uint64_t{0},
                             .stop = stop,

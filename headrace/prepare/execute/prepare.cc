@@ -3,7 +3,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/execute/shared_plan.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
@@ -76,8 +76,8 @@ Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stor
   const PreparePlan& plan = planned.plan;
   const std::string digest = configuration_digest(plan_configuration(plan));
   const bool is_alone = options.runner.kind == Runner::Kind::kLocal;
-  RunStore runs(work_folder(output, digest), is_alone ? options.memory_bytes : 0);
-  PlanTasks tasks({plan, digest, planned.encoders, stores, runs, output, {}, stop, planned.map.get()},
+  SpillStore spills(work_folder(output, digest), is_alone ? options.memory_bytes : 0);
+  PlanTasks tasks({plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()},
                   {.others = is_alone ? OtherProcesses::kNone : OtherProcesses::kMayJoin,
                    .max_rejects = reject_limit_of(plan, options.max_rejects),
                    .overwrite = options.overwrite});

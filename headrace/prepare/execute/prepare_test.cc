@@ -16,7 +16,7 @@
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/prepare/execute/shared_plan.h"
 #include "headrace/prepare/plan/layout_schema.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/numbered.h"
 
@@ -357,7 +357,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     const Location output = at("data", watched);
     const auto shared = read_shared_plan(output);
     ASSERT_TRUE(shared) << shared.error().message;
-    RunStore runs(work_folder(output, digest), 0);
+    SpillStore spills(work_folder(output, digest), 0);
     const TaskContext context{*shared, digest, encoders, registry, runs, output};
     const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
@@ -372,7 +372,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     else
       EXPECT_THAT(watched->keys, IsEmpty());
   }
-  RunStore runs(work_folder(at("data"), digest), 0);
+  SpillStore spills(work_folder(at("data"), digest), 0);
   const auto shared = read_shared_plan(at("data"));
   PlanTasks tasks({*shared, digest, encoders, registry, runs, at("data")}, {OtherProcesses::kMayJoin});
   const auto result = tasks.publish("run-2");

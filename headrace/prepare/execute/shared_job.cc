@@ -8,7 +8,7 @@ namespace headrace {
 PlanTasks SharedJob::tasks(const RejectLimit& max_rejects, StoreRegistry& stores,
                            const std::stop_token& stop) {
   return PlanTasks(
-      {planned.plan, digest, planned.encoders, stores, runs, output, {}, stop, planned.map.get()},
+      {planned.plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()},
       {.others = OtherProcesses::kMayJoin, .max_rejects = reject_limit_of(planned.plan, max_rejects)});
 }
 

@@ -8,16 +8,16 @@
 
 #include "headrace/prepare/execute/plan_tasks.h"
 #include "headrace/prepare/plan/planned_prepare.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 
 namespace headrace {
 
-/// Every run of rows becomes a work object, for the others.
+/// Every spill of rows becomes a work object, for the others.
 struct SharedJob {
   Location output;
   PlannedPrepare planned;
   std::string digest;
-  RunStore runs;
+  SpillStore spills;
 
   PlanTasks tasks(const RejectLimit& max_rejects, StoreRegistry& stores, const std::stop_token& stop);
 };

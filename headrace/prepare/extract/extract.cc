@@ -14,7 +14,7 @@
 #include "headrace/prepare/schema/split_name.h"
 #include "headrace/prepare/schema/text_encoding.h"
 #include "headrace/prepare/sort/rows_builder.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/source/rejects.h"
 #include "headrace/store/registry.h"
 
@@ -346,10 +346,10 @@ class Extraction {
   Status end_run() {
     if (builder_.size_bytes() == 0) return {};
     const std::string name =
-        concat("rows-", zero_padded(number_, 5), "-", zero_padded(receipt_.runs.size(), 5));
-    HEADRACE_TRY(RunStore::Kept kept, context_.runs.keep(name, std::move(builder_).finish()));
+        concat("rows-", zero_padded(number_, 5), "-", zero_padded(receipt_.spills.size(), 5));
+    HEADRACE_TRY(SpillStore::Kept kept, context_.spills.keep(name, std::move(builder_).finish()));
     is_in_memory_ = is_in_memory_ || kept.is_in_memory;
-    receipt_.runs.push_back(std::move(kept.run));
+    receipt_.spills.push_back(std::move(kept.spill));
     builder_ = RowsBuilder();
     return {};
   }

@@ -21,13 +21,13 @@ std::string slice_receipt_to_json(const SliceReceipt& receipt) {
                    {"first_rejection", receipt.first_rejection},
                    {"retried", receipt.retried},
                    {"splits", Json::object()},
-                   {"runs", Json::array()}};
+                   {"spills", Json::array()}};
   for (const auto& [name, totals] : receipt.splits) {
     document["splits"][name] = {
         {"rows", totals.rows}, {"bytes", totals.bytes}, {"referenced_bytes", totals.referenced_bytes}};
   }
-  for (const KeptRun& run : receipt.runs)
-    document["runs"].push_back({{"key", run.key}, {"size_bytes", run.size_bytes}});
+  for (const KeptSpill& spill : receipt.spills)
+    document["spills"].push_back({{"key", spill.key}, {"size_bytes", spill.size_bytes}});
   if (receipt.inputs) document["inputs"] = manifest_part_to_json(*receipt.inputs);
   if (receipt.report) document["report"] = manifest_part_to_json(*receipt.report);
   return document.dump() + "\n";
@@ -51,8 +51,8 @@ Result<SliceReceipt> parse_slice_receipt(std::string_view text) {
       totals.get_to("bytes", split.bytes);
       totals.get_to("referenced_bytes", split.referenced_bytes);
     }
-    for (const Json& run : document.at("runs").values())
-      receipt.runs.push_back({run.get<std::string>("key"), run.get<std::uint64_t>("size_bytes")});
+    for (const Json& spill : document.at("spills").values())
+      receipt.spills.push_back({spill.get<std::string>("key"), spill.get<std::uint64_t>("size_bytes")});
     if (document.contains("inputs")) receipt.inputs = manifest_part_from_json(document.at("inputs"));
     if (document.contains("report")) receipt.report = manifest_part_from_json(document.at("report"));
     return receipt;

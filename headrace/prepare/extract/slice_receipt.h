@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
-#include "headrace/prepare/sort/kept_run.h"
+#include "headrace/prepare/sort/kept_spill.h"
 #include "headrace/record/manifest.h"
 
 namespace headrace {
@@ -38,7 +38,7 @@ struct SliceReceipt {
   std::map<std::string, SplitTotals> splits;
   /// Label features → splits → values that occur → rows that are kept.
   std::map<std::string, std::map<std::string, LabelCounts>> label_values;
-  std::vector<KeptRun> runs;
+  std::vector<KeptSpill> spills;
   std::optional<ManifestPart> inputs;  // none if nothing was read
   std::optional<ManifestPart> report;  // none if there is nothing to tell
   /// Of rows that were rejected before: that reason → rows.

@@ -13,7 +13,7 @@
 namespace headrace {
 
 class MapPool;
-class RunStore;
+class SpillStore;
 class StoreRegistry;
 
 /// What a task works with. Borrowed; all of it may be used by several tasks at once.
@@ -22,7 +22,7 @@ struct TaskContext {
   std::string plan_digest;
   const TextEncoders& encoders;
   StoreRegistry& stores;
-  RunStore& runs;
+  SpillStore& spills;
   Location output;
   /// More rejected rows than this in one task end it.
   std::uint64_t max_rejects = 0;

@@ -31,7 +31,7 @@ class CountingStore final : public InterceptingStore {
   }
 };
 
-/// Writes `object`, and opens the run that it is.
+/// Writes `object`, and opens the spill that it is.
 inline Result<RowsReader> open_in(std::shared_ptr<Store> store, const std::string& key, BytesView object) {
   HEADRACE_TRY(const ObjectInfo info, store->write(key, object, {}));
   return RowsReader::open(Location{std::move(store), key, {}}, info.version, info.size_bytes);

@@ -9,19 +9,19 @@ constexpr std::uint64_t span_of(int level) { return ~std::uint64_t{0} >> level; 
 
 }  // namespace
 
-MergedRows::MergedRows(std::span<const SliceRun> runs, std::span<const std::string_view> splits,
+MergedRows::MergedRows(std::span<const SliceSpill> spills, std::span<const std::string_view> splits,
                        const MergeOptions& options)
     : options_(options) {
   const OrderRange& range = options.range;
   is_last_piece_ = range.first > range.last;
   piece_first_ = range.first & ~span_of(BucketTable::kMaxBits);
-  for (const SliceRun& run : runs) {
+  for (const SliceSpill& spill : spills) {
     for (std::uint32_t split = 0; split < splits.size(); ++split) {
-      if (const BucketTable* table = run.reader->find_table(splits[split]))
-        runs_.push_back({run.reader, run.slice, split, table, table->bucket_of(range.first)});
+      if (const BucketTable* table = spill.reader->find_table(splits[split]))
+        spills_.push_back({spill.reader, spill.slice, split, table, table->bucket_of(range.first)});
     }
   }
-  if (runs_.empty()) is_last_piece_ = true;
+  if (spills_.empty()) is_last_piece_ = true;
 }
 
 Result<std::optional<MergedRow>> MergedRows::next() {
@@ -38,29 +38,30 @@ Result<std::optional<MergedRow>> MergedRows::find_next() {
     if (is_last_piece_) return std::optional<MergedRow>();
     HEADRACE_CHECK(read_piece());
   }
-  const Run& run = *heap_.front().run;
-  HEADRACE_CHECK(run.cursor.read_cells(cells_));
+  const Spill& spill = *heap_.front().spill;
+  HEADRACE_CHECK(spill.cursor.read_cells(cells_));
   front_was_given_ = true;
-  const EncodedRow& row = run.cursor.row();
-  return std::optional<MergedRow>({{row.order, row.tie, row.id, row.place, cells_}, run.slice, run.split});
+  const EncodedRow& row = spill.cursor.row();
+  return std::optional<MergedRow>(
+      {{row.order, row.tie, row.id, row.place, cells_}, spill.slice, spill.split});
 }
 
 bool MergedRows::comes_before(const Candidate& a, const Candidate& b) {
   if (a.order != b.order) return a.order < b.order;
-  const EncodedRow& a_row = a.run->cursor.row();
-  const EncodedRow& b_row = b.run->cursor.row();
+  const EncodedRow& a_row = a.spill->cursor.row();
+  const EncodedRow& b_row = b.spill->cursor.row();
   if (const auto compared = compare_order(a_row, b_row); compared != 0) return compared < 0;
-  if (a.run->slice != b.run->slice) return a.run->slice < b.run->slice;
+  if (a.spill->slice != b.spill->slice) return a.spill->slice < b.spill->slice;
   if (a_row.place != b_row.place) return a_row.place < b_row.place;
-  return a.run < b.run;
+  return a.spill < b.spill;
 }
 
-// The next row of the run that gave the last one, if that lies in the piece.
+// The next row of the spill that gave the last one, if that lies in the piece.
 Status MergedRows::replace_front() {
-  Run& run = *heap_.front().run;
-  HEADRACE_TRY(run.has_row, run.cursor.next());
-  if (run.has_row && run.cursor.row().order <= piece_last_) {
-    heap_.front().order = run.cursor.row().order;
+  Spill& spill = *heap_.front().spill;
+  HEADRACE_TRY(spill.has_row, spill.cursor.next());
+  if (spill.has_row && spill.cursor.row().order <= piece_last_) {
+    heap_.front().order = spill.cursor.row().order;
   } else {
     heap_.front() = heap_.back();
     heap_.pop_back();
@@ -87,11 +88,11 @@ void MergedRows::sink_front() {
 // smaller one: buckets that are as large as the piece are held anyway.
 bool MergedRows::is_small(std::uint64_t last, int level) const {
   std::uint64_t coarse_bytes = 0, fine_bytes = 0;
-  for (const Run& run : runs_) {
-    const std::size_t first = run.table->bucket_of(std::max(piece_first_, options_.range.first));
-    const std::size_t end = run.table->bucket_of(std::min(last, options_.range.last)) + 1;
-    const std::uint64_t bytes = run.table->offset_bytes(end) - run.table->offset_bytes(first);
-    (run.table->bits() > level ? fine_bytes : coarse_bytes) += bytes;
+  for (const Spill& spill : spills_) {
+    const std::size_t first = spill.table->bucket_of(std::max(piece_first_, options_.range.first));
+    const std::size_t end = spill.table->bucket_of(std::min(last, options_.range.last)) + 1;
+    const std::uint64_t bytes = spill.table->offset_bytes(end) - spill.table->offset_bytes(first);
+    (spill.table->bits() > level ? fine_bytes : coarse_bytes) += bytes;
   }
   return coarse_bytes + fine_bytes <= options_.hold_bytes || fine_bytes <= options_.hold_bytes / 4;
 }
@@ -111,41 +112,42 @@ Status MergedRows::read_piece() {
   HEADRACE_CHECK(read_up_to(std::min(last, options_.range.last)));
   piece_last_ = last;
   piece_first_ = last + 1;
-  for (Run& run : runs_) {
-    HEADRACE_TRY(const bool has_row, step(run));
-    if (has_row && run.cursor.row().order <= piece_last_) heap_.push_back({run.cursor.row().order, &run});
+  for (Spill& spill : spills_) {
+    HEADRACE_TRY(const bool has_row, step(spill));
+    if (has_row && spill.cursor.row().order <= piece_last_)
+      heap_.push_back({spill.cursor.row().order, &spill});
   }
   std::sort(heap_.begin(), heap_.end(), comes_before);
   return {};
 }
 
-Result<bool> MergedRows::step(Run& run) {
-  if (!run.has_row) {
-    HEADRACE_TRY(run.has_row, run.cursor.next());
+Result<bool> MergedRows::step(Spill& spill) {
+  if (!spill.has_row) {
+    HEADRACE_TRY(spill.has_row, spill.cursor.next());
   }
-  return run.has_row;
+  return spill.has_row;
 }
 
-// Reads what has not been read of the buckets with orders up to `last`. Runs that need some have none left.
+// Reads what has not been read of the buckets with orders up to `last`. Spills that need some have none left.
 Status MergedRows::read_up_to(std::uint64_t last) {
   std::vector<BucketRead> reads;
-  std::vector<Run*> runs;
-  for (Run& run : runs_) {
-    const std::size_t end = run.table->bucket_of(last) + 1;
-    if (end <= run.next_bucket) continue;
-    reads.push_back({.object = &run.reader->object(),
-                     .buckets = run.table->buckets().subspan(run.next_bucket, end - run.next_bucket),
-                     .end_bytes = run.table->offset_bytes(end),
-                     .room = std::move(run.read.room)});
-    runs.push_back(&run);
+  std::vector<Spill*> spills;
+  for (Spill& spill : spills_) {
+    const std::size_t end = spill.table->bucket_of(last) + 1;
+    if (end <= spill.next_bucket) continue;
+    reads.push_back({.object = &spill.reader->object(),
+                     .buckets = spill.table->buckets().subspan(spill.next_bucket, end - spill.next_bucket),
+                     .end_bytes = spill.table->offset_bytes(end),
+                     .room = std::move(spill.read.room)});
+    spills.push_back(&spill);
   }
   HEADRACE_CHECK(read_buckets(reads, options_.call));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    Run& run = *runs[i];
-    run.read = std::move(reads[i]);
-    run.cursor = RowCursor(run.read, *run.table, run.next_bucket, options_.range);
-    run.next_bucket += run.read.buckets.size();
-    run.has_row = false;
+  for (std::size_t i = 0; i < spills.size(); ++i) {
+    Spill& spill = *spills[i];
+    spill.read = std::move(reads[i]);
+    spill.cursor = RowCursor(spill.read, *spill.table, spill.next_bucket, options_.range);
+    spill.next_bucket += spill.read.buckets.size();
+    spill.has_row = false;
   }
   return {};
 }

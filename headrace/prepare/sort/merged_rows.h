@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The rows of many runs as one sequence, in the order of the data set.
+/// \file The rows of many spills as one sequence, in the order of the data set.
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace headrace {
 
-/// A run, and the number of the slice that it was made of. Several may have the same.
-struct SliceRun {
+/// A spill, and the number of the slice that it was made of. Several may have the same.
+struct SliceSpill {
   const RowsReader* reader = nullptr;
   std::uint32_t slice = 0;
 };
@@ -29,9 +29,9 @@ struct MergedRow {
 
 struct MergeOptions {
   OrderRange range{};
-  /// How much is read ahead, about, of all runs together. It may be more where tables are too coarse: up to
-  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each run (some 16 KiB, or all
-  /// that the run has of it).
+  /// How much is read ahead, about, of all spills together. It may be more where tables are too coarse: up to
+  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each spill (some 16 KiB, or all
+  /// that the spill has of it).
   std::uint64_t hold_bytes = 16 << 20;
   /// Of each request.
   CallOptions call{};
@@ -39,9 +39,9 @@ struct MergeOptions {
 
 /// Ascending by order, tie, id, slice, place. One thread at a time. Reads the order piece after piece, each
 /// piece with one `read_many` for each store, and each bucket once. Memory: hold_bytes, the cells of a row,
-/// 300 bytes for each split of each run.
+/// 300 bytes for each split of each spill.
 ///
-///   MergedRows rows(runs, "train", {.range = {first, last}});
+///   MergedRows rows(spills, "train", {.range = {first, last}});
 ///   while (true) {
 ///     HEADRACE_TRY(const auto row, rows.next());
 ///     if (!row) break;
@@ -50,20 +50,20 @@ struct MergeOptions {
 class MergedRows {
  public:
   /// The readers must outlive it.
-  MergedRows(std::span<const SliceRun> runs, std::span<const std::string_view> splits,
+  MergedRows(std::span<const SliceSpill> spills, std::span<const std::string_view> splits,
              const MergeOptions& options = {});
-  MergedRows(std::span<const SliceRun> runs, std::string_view split, const MergeOptions& options = {})
-      : MergedRows(runs, {&split, 1}, options) {}
+  MergedRows(std::span<const SliceSpill> spills, std::string_view split, const MergeOptions& options = {})
+      : MergedRows(spills, {&split, 1}, options) {}
   MergedRows(MergedRows&&) = default;
 
   /// The next row, valid until the next call; none at the end. After an error: the same again.
-  /// \error kDataLoss  a run is damaged, also when read again, or contradicts itself
+  /// \error kDataLoss  a spill is damaged, also when read again, or contradicts itself
   /// \error those of `Store::read_many`
   Result<std::optional<MergedRow>> next();
 
  private:
-  // What a run has of one split.
-  struct Run {
+  // What a spill has of one split.
+  struct Spill {
     const RowsReader* reader;
     std::uint32_t slice;
     std::uint32_t split;
@@ -73,10 +73,10 @@ class MergedRows {
     RowCursor cursor{};
     bool has_row = false;  // cursor.row() has not been given
   };
-  // A run by its next row, the least of them at the front.
+  // A spill by its next row, the least of them at the front.
   struct Candidate {
     std::uint64_t order;
-    Run* run;
+    Spill* spill;
   };
 
   Result<std::optional<MergedRow>> find_next();
@@ -89,10 +89,10 @@ class MergedRows {
   bool is_small(std::uint64_t last, int level) const;
   Status read_piece();
   Status read_up_to(std::uint64_t last);
-  Result<bool> step(Run& run);
+  Result<bool> step(Spill& spill);
 
   const MergeOptions options_;
-  std::vector<Run> runs_;
+  std::vector<Spill> spills_;
   std::vector<Candidate> heap_;
   bool front_was_given_ = false;
   std::uint64_t piece_first_ = 0;

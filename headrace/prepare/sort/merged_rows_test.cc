@@ -19,37 +19,37 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kLastOrder = ~std::uint64_t{0};
 
-// Rows cut into runs, each made at random.
+// Rows cut into spills, each made at random.
 struct Cut {
   std::vector<RowsReader> readers;
-  std::vector<SliceRun> runs;
+  std::vector<SliceSpill> spills;
   std::vector<OwnedRow> rows;  // in order
 
   void sort_rows() { std::sort(rows.begin(), rows.end(), ranks_before); }
 };
 
-// Runs of unequal sizes, so that their buckets are, too. Each lies in one of the stores, or if there is none
+// Spills of unequal sizes, so that their buckets are, too. Each lies in one of the stores, or if there is none
 // in memory.
-Cut cut_at_random(std::vector<OwnedRow> rows, std::size_t run_count, std::mt19937_64& random,
+Cut cut_at_random(std::vector<OwnedRow> rows, std::size_t spill_count, std::mt19937_64& random,
                   const std::vector<std::shared_ptr<Store>>& stores) {
-  std::vector<std::vector<OwnedRow>> parts(run_count);
+  std::vector<std::vector<OwnedRow>> parts(spill_count);
   for (OwnedRow& row : rows) {
-    const std::size_t part = below(random, 1 + below(random, run_count));
+    const std::size_t part = below(random, 1 + below(random, spill_count));
     row.slice = static_cast<std::uint32_t>(part / 2);
     parts[part].push_back(row);
   }
   Cut cut{.rows = std::move(rows)};
   cut.sort_rows();
-  for (std::size_t i = 0; i < run_count; ++i) {
-    Bytes run = make_run("train", parts[i]);
-    Result<RowsReader> reader = stores.empty() ? RowsReader::open(std::move(run), "run")
-                                               : open_in(stores[i % stores.size()], std::to_string(i), run);
+  for (std::size_t i = 0; i < spill_count; ++i) {
+    Bytes spill = make_spill("train", parts[i]);
+    Result<RowsReader> reader = stores.empty() ? RowsReader::open(std::move(spill), "spill")
+                                               : open_in(stores[i % stores.size()], std::to_string(i), spill);
     EXPECT_TRUE(reader);
     cut.readers.push_back(*std::move(reader));
   }
-  for (std::size_t i = 0; i < run_count; ++i)
-    cut.runs.push_back({&cut.readers[i], static_cast<std::uint32_t>(i / 2)});
-  std::shuffle(cut.runs.begin(), cut.runs.end(), random);
+  for (std::size_t i = 0; i < spill_count; ++i)
+    cut.spills.push_back({&cut.readers[i], static_cast<std::uint32_t>(i / 2)});
+  std::shuffle(cut.spills.begin(), cut.spills.end(), random);
   return cut;
 }
 
@@ -62,7 +62,7 @@ std::vector<OwnedRow> cut_to(const std::vector<OwnedRow>& rows, OrderRange range
 }
 
 void expect_merged(const Cut& cut, const MergeOptions& options) {
-  MergedRows rows(cut.runs, "train", options);
+  MergedRows rows(cut.spills, "train", options);
   const Result<std::vector<OwnedRow>> merged = take_all(rows);
   ASSERT_TRUE(merged) << merged.error().message;
   ASSERT_EQ(*merged, cut_to(cut.rows, options.range));
@@ -95,11 +95,11 @@ TEST(MergedRows, OfRowsCutAnyhowAreAllOfThemInOrder) {
 
 TEST(MergedRows, AmongEqualRowsTheSliceDecidesThenThePlace) {
   const Result<RowsReader> one =
-      RowsReader::open(make_run("train", {{.place = {0, 2}}, {.place = {1, 0}}}), "one");
+      RowsReader::open(make_spill("train", {{.place = {0, 2}}, {.place = {1, 0}}}), "one");
   const Result<RowsReader> two =
-      RowsReader::open(make_run("train", {{.place = {0, 1}}, {.place = {0, 3}}}), "two");
-  const auto places = [](std::vector<SliceRun> runs) {
-    MergedRows rows(runs, "train");
+      RowsReader::open(make_spill("train", {{.place = {0, 1}}, {.place = {0, 3}}}), "two");
+  const auto places = [](std::vector<SliceSpill> spills) {
+    MergedRows rows(spills, "train");
     std::vector<std::tuple<unsigned, unsigned, unsigned>> out;
     const Result<std::vector<OwnedRow>> merged = take_all(rows);
     for (const OwnedRow& row : *merged) out.emplace_back(row.slice, row.place.file, row.place.row);
@@ -121,18 +121,18 @@ TEST(MergedRows, OfSeveralSplitsAreOneSequence) {
   for (const OwnedRow& row : rows) ASSERT_TRUE(add(builders[below(random, 3)], names[row.place.file], row));
   std::vector<RowsReader> readers;
   for (RowsBuilder& builder : builders)
-    readers.push_back(*RowsReader::open(std::move(builder).finish(), "run"));
-  std::vector<SliceRun> runs;
-  for (const RowsReader& reader : readers) runs.push_back({&reader, 0});
+    readers.push_back(*RowsReader::open(std::move(builder).finish(), "spill"));
+  std::vector<SliceSpill> spills;
+  for (const RowsReader& reader : readers) spills.push_back({&reader, 0});
 
-  // In another order than the runs have them, and not all: the number is the one asked for.
+  // In another order than the spills have them, and not all: the number is the one asked for.
   const std::vector<std::string_view> asked = {"c", "none", "a"};
   std::vector<OwnedRow> expected;
   for (const OwnedRow& row : rows) {
     if (row.place.file != 1) expected.push_back(row);
   }
   std::sort(expected.begin(), expected.end(), ranks_before);
-  MergedRows merged(runs, asked, {.hold_bytes = 1000});
+  MergedRows merged(spills, asked, {.hold_bytes = 1000});
   for (const OwnedRow& row : expected) {
     const auto next = merged.next();
     ASSERT_TRUE(next && *next);
@@ -143,17 +143,17 @@ TEST(MergedRows, OfSeveralSplitsAreOneSequence) {
 }
 
 TEST(MergedRows, OfNoRunsOfAnotherSplitOrOfAnEmptyRangeAreNone) {
-  const Result<RowsReader> run = RowsReader::open(make_run("train", {{.order = 5}}), "run");
-  const std::vector<SliceRun> runs = {{&*run, 0}};
+  const Result<RowsReader> spill = RowsReader::open(make_spill("train", {{.order = 5}}), "spill");
+  const std::vector<SliceSpill> spills = {{&*spill, 0}};
   const auto expect_none = [](MergedRows rows) {
     const auto row = rows.next();
     ASSERT_TRUE(row) << row.error().message;
     EXPECT_FALSE(*row);
   };
   expect_none(MergedRows({}, "train"));
-  expect_none(MergedRows(runs, "test"));
-  expect_none(MergedRows(runs, "train", {.range = {6, 4}}));
-  expect_none(MergedRows(runs, "train", {.range = {6, kLastOrder}}));
+  expect_none(MergedRows(spills, "test"));
+  expect_none(MergedRows(spills, "train", {.range = {6, 4}}));
+  expect_none(MergedRows(spills, "train", {.range = {6, kLastOrder}}));
 }
 
 TEST(MergedRows, HoldNearTheLimitAndReadEachByteOnceWithOneReadForEachStore) {
@@ -187,12 +187,12 @@ TEST(MergedRows, ManySmallRunsDoNotMakeForSmallPieces) {
   for (std::uint32_t i = 1; i <= 100; ++i) {
     const std::vector<OwnedRow> rows = {
         {random(), 0, "small", {}, {{CellKind::kBytes, std::string(9000, 'x')}}}};
-    cut.readers.push_back(*open_in(store, "small-" + std::to_string(i), make_run("train", rows)));
-    cut.runs.push_back({&cut.readers.back(), i});
+    cut.readers.push_back(*open_in(store, "small-" + std::to_string(i), make_spill("train", rows)));
+    cut.spills.push_back({&cut.readers.back(), i});
     cut.rows.push_back(rows[0]);
     cut.rows.back().slice = i;
   }
-  cut.runs[0].reader = &cut.readers[0];
+  cut.spills[0].reader = &cut.readers[0];
   cut.sort_rows();
   store->reads.clear();
   expect_merged(cut, {.hold_bytes = 400 << 10});  // less than the small ones have
@@ -201,15 +201,15 @@ TEST(MergedRows, ManySmallRunsDoNotMakeForSmallPieces) {
 
 TEST(MergedRows, ADamagedRunIsAnErrorThatStays) {
   std::mt19937_64 random(8);
-  const Bytes sound = make_run("train", random_rows(random, 1000));
+  const Bytes sound = make_spill("train", random_rows(random, 1000));
   Bytes damaged = sound;
   const std::shared_ptr<Store> store = make_memory_store("m");
   const Result<RowsReader> first = open_in(store, "first", sound);
   damaged[first->find_table("train")->offset_bytes(9)] ^= std::byte{1};
   const Result<RowsReader> second = open_in(store, "second", damaged);
   ASSERT_TRUE(first && second);
-  const std::vector<SliceRun> runs = {{&*first, 0}, {&*second, 1}};
-  MergedRows rows(runs, "train", {.hold_bytes = 8 << 10});
+  const std::vector<SliceSpill> spills = {{&*first, 0}, {&*second, 1}};
+  MergedRows rows(spills, "train", {.hold_bytes = 8 << 10});
   std::size_t given = 0;
   Result<std::optional<MergedRow>> row = rows.next();
   for (; row && *row; row = rows.next()) ++given;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: rows that own what they hold, random ones, and what is in a run.
+/// \file For tests: rows that own what they hold, random ones, and what is in a spill.
 
 #include <optional>
 #include <random>
@@ -62,7 +62,7 @@ inline Status add(RowsBuilder& builder, std::string_view split, const OwnedRow& 
   return builder.add(split, {row.order, row.tie, row.id, row.place, cells}, content_hash);
 }
 
-inline Bytes make_run(std::string_view split, const std::vector<OwnedRow>& rows) {
+inline Bytes make_spill(std::string_view split, const std::vector<OwnedRow>& rows) {
   RowsBuilder builder;
   for (const OwnedRow& row : rows) EXPECT_TRUE(add(builder, split, row));
   return std::move(builder).finish();

@@ -10,7 +10,7 @@ RowCursor::RowCursor(const BucketRead& read, const BucketTable& table, std::size
 }
 
 Error RowCursor::damaged(std::size_t position, std::string_view what) const {
-  return damaged_run(*object_, offset_bytes_ + position, what);
+  return damaged_spill(*object_, offset_bytes_ + position, what);
 }
 
 Result<bool> RowCursor::next() {

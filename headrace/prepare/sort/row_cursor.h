@@ -6,7 +6,7 @@
 
 #include "headrace/prepare/sort/row_encoding.h"
 #include "headrace/prepare/sort/rows_footer.h"
-#include "headrace/prepare/sort/run_object.h"
+#include "headrace/prepare/sort/spill_object.h"
 
 namespace headrace {
 
@@ -35,7 +35,7 @@ class RowCursor {
  private:
   Error damaged(std::size_t position, std::string_view what) const;
 
-  const RunObject* object_ = nullptr;
+  const SpillObject* object_ = nullptr;
   BytesView data_{};
   std::uint64_t offset_bytes_ = 0;  // of data_
   std::size_t position_ = 0;

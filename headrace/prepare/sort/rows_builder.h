@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Makes a run: rows in any order in, the object of docs/formats/rows.md out.
+/// \file Makes a spill: rows in any order in, the object of docs/formats/rows.md out.
 
 #include <cstdint>
 #include <map>

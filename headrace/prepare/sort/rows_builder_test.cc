@@ -86,7 +86,7 @@ TEST(RowsBuilder, CountsRowsAndBytesOfEachSplit) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   ASSERT_TRUE(add(builder, "huge", {1, 1, "d", {}, {reference(kMost), reference(kMost)}}));
   const std::uint64_t size_bytes = builder.size_bytes();
-  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "run");
+  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   ASSERT_EQ(reader->splits().size(), 3);
   const auto& [huge, train, accented] =
@@ -129,7 +129,7 @@ TEST(RowsBuilder, NamesOfSplitsAreLimitedInNumber) {
   const Status status = add(builder, "one more", {});
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("\"one more\" is a split beside 1024 others"));
-  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "run");
+  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->splits().size(), kMaxRowsSplits);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a run says of itself: splits, tables of buckets, hashes. For this folder's own use, but
+/// \file What a spill says of itself: splits, tables of buckets, hashes. For this folder's own use, but
 /// `RowsSplit` and `ContentHash`.
 
 #include <compare>
@@ -12,15 +12,15 @@
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
 #include "headrace/prepare/row/row.h"
-#include "headrace/prepare/sort/run_object.h"
+#include "headrace/prepare/sort/spill_object.h"
 
 namespace headrace {
 
-/// The rows that a run has of one split.
+/// The rows that a spill has of one split.
 struct RowsSplit {
   std::string name{};
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;             // which they have in the run
+  std::uint64_t bytes = 0;             // which they have in the spill
   std::uint64_t referenced_bytes = 0;  // sizes of their references, where known
 };
 
@@ -35,7 +35,7 @@ struct ContentHash {
 /// Where the rows of one split lie, by the first bits of their order.
 class BucketTable {
  public:
-  /// More would be too many for the footers of many runs in memory: 16 bytes each.
+  /// More would be too many for the footers of many spills in memory: 16 bytes each.
   static constexpr int kMaxBits = 12;
   /// Of the number of buckets for so many rows.
   static int bits_for(std::uint64_t rows, std::uint64_t bytes);

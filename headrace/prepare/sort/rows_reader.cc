@@ -8,15 +8,15 @@
 namespace headrace {
 namespace {
 
-// The trailer, and the tables of a run of 32 MiB with some splits.
+// The trailer, and the tables of a spill of 32 MiB with some splits.
 constexpr std::uint64_t kEndBytes = 128 << 10;
 // Far above the tables of 1,024 splits.
 constexpr std::uint64_t kMaxFooterBytes = 128 << 20;
 
-constexpr std::string_view kNoRun = "not the end of a run of rows, or a damaged one";
+constexpr std::string_view kNoSpill = "not the end of a spill of rows, or a damaged one";
 
 // The last bytes, with one request.
-Result<Bytes> read_end(const RunObject& object, std::uint64_t size_bytes, const CallOptions& options) {
+Result<Bytes> read_end(const SpillObject& object, std::uint64_t size_bytes, const CallOptions& options) {
   const std::uint64_t offset = object.size_bytes - size_bytes;
   if (object.store == nullptr) {
     const BytesView end = object.memory.subspan(offset);
@@ -29,33 +29,33 @@ Result<Bytes> read_end(const RunObject& object, std::uint64_t size_bytes, const 
 }
 
 // Where the footer lies, by the trailer.
-Result<Bucket> find_footer(const RunObject& object, BytesView end) {
+Result<Bucket> find_footer(const SpillObject& object, BytesView end) {
   const std::uint64_t trailer_begin = object.size_bytes - kRowsTrailerBytes;
   const std::byte* const trailer = end.data() + end.size() - kRowsTrailerBytes;
   const auto offset = load_little_endian<std::uint64_t>(trailer);
   const auto size = load_little_endian<std::uint64_t>(trailer + 8);
   if (as_text({trailer + 20, kRowsTrailer.size()}) != kRowsTrailer || offset < kRowsHeader.size() ||
       offset > trailer_begin || size != trailer_begin - offset || size > kMaxFooterBytes) {
-    return damaged_run(object, trailer_begin, kNoRun);
+    return damaged_spill(object, trailer_begin, kNoSpill);
   }
   return Bucket{offset, 0, load_little_endian<std::uint32_t>(trailer + 16)};
 }
 
-Result<RowsFooter> read_footer(const RunObject& object, const CallOptions& options) {
+Result<RowsFooter> read_footer(const SpillObject& object, const CallOptions& options) {
   HEADRACE_TRY(const Bytes end, read_end(object, std::min(object.size_bytes, kEndBytes), options));
   HEADRACE_TRY(const Bucket footer, find_footer(object, end));
   BucketRead read{
       .object = &object, .buckets = {&footer, 1}, .end_bytes = object.size_bytes - kRowsTrailerBytes};
   if (read.size_bytes() <= end.size() - kRowsTrailerBytes) {
     read.data = BytesView(end).last(read.size_bytes() + kRowsTrailerBytes).first(read.size_bytes());
-    if (crc32c(read.data) != footer.crc32c) return damaged_run(object, footer.offset_bytes, kNoRun);
+    if (crc32c(read.data) != footer.crc32c) return damaged_spill(object, footer.offset_bytes, kNoSpill);
   } else {
     HEADRACE_CHECK(read_buckets({&read, 1}, options));
   }
   Result<RowsFooter> parsed = RowsFooter::parse(read.data, footer.offset_bytes);
   if (!parsed) {
-    return damaged_run(object, footer.offset_bytes,
-                       concat("its footer contradicts itself: ", parsed.error().message));
+    return damaged_spill(object, footer.offset_bytes,
+                         concat("its footer contradicts itself: ", parsed.error().message));
   }
   return parsed;
 }
@@ -70,8 +70,8 @@ Result<std::optional<OrderedRow>> RowRange::next() {
   return std::optional<OrderedRow>({row.order, row.tie, row.id, row.place, cells_});
 }
 
-Result<RowsReader> RowsReader::open(std::unique_ptr<RunObject> object, const CallOptions& options) {
-  if (object->size_bytes < kRowsHeader.size() + kRowsTrailerBytes) return damaged_run(*object, 0, kNoRun);
+Result<RowsReader> RowsReader::open(std::unique_ptr<SpillObject> object, const CallOptions& options) {
+  if (object->size_bytes < kRowsHeader.size() + kRowsTrailerBytes) return damaged_spill(*object, 0, kNoSpill);
   Result<RowsFooter> footer = read_footer(*object, options);
   // Damage on the way is not there the second time.
   if (!footer && footer.error().code == Code::kDataLoss && object->store != nullptr)
@@ -84,13 +84,13 @@ Result<RowsReader> RowsReader::open(std::unique_ptr<RunObject> object, const Cal
 }
 
 Result<RowsReader> RowsReader::open(BytesView object, std::string name) {
-  auto run = std::make_unique<RunObject>();
-  run->name = std::move(name);
-  run->memory = object;
-  run->size_bytes = object.size();
+  auto spill = std::make_unique<SpillObject>();
+  spill->name = std::move(name);
+  spill->memory = object;
+  spill->size_bytes = object.size();
   if (!as_text(object).starts_with(kRowsHeader))
-    return damaged_run(*run, 0, "not the beginning of a run of rows");
-  return open(std::move(run), {});
+    return damaged_spill(*spill, 0, "not the beginning of a spill of rows");
+  return open(std::move(spill), {});
 }
 
 Result<RowsReader> RowsReader::open(Bytes object, std::string name) {
@@ -101,13 +101,13 @@ Result<RowsReader> RowsReader::open(Bytes object, std::string name) {
 
 Result<RowsReader> RowsReader::open(const Location& location, const Version& version,
                                     std::uint64_t size_bytes, const CallOptions& options) {
-  auto run = std::make_unique<RunObject>();
-  run->name = location.describe();
-  run->store = location.store;
-  run->key = location.key;
-  if (!version.token.empty()) run->version = version;
-  run->size_bytes = size_bytes;
-  return open(std::move(run), options);
+  auto spill = std::make_unique<SpillObject>();
+  spill->name = location.describe();
+  spill->store = location.store;
+  spill->key = location.key;
+  if (!version.token.empty()) spill->version = version;
+  spill->size_bytes = size_bytes;
+  return open(std::move(spill), options);
 }
 
 Result<std::vector<ContentHash>> RowsReader::content_hashes(const CallOptions& options) const {
@@ -123,9 +123,9 @@ Result<std::vector<ContentHash>> RowsReader::content_hashes(const CallOptions& o
                    {load_little_endian<std::uint32_t>(at + 8), load_little_endian<std::uint64_t>(at + 12)},
                    load_little_endian<std::uint32_t>(at + 20)});
     if (out.size() > 1 && out.back() < out[out.size() - 2])
-      return damaged_run(*object_, hashes.offset_bytes, "hashes that do not ascend");
+      return damaged_spill(*object_, hashes.offset_bytes, "hashes that do not ascend");
     if (out.back().split >= splits().size())
-      return damaged_run(*object_, hashes.offset_bytes, "a hash of no split");
+      return damaged_spill(*object_, hashes.offset_bytes, "a hash of no split");
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads a run: docs/formats/rows.md. Of many at once: merged_rows.h.
+/// \file Reads a spill: docs/formats/rows.md. Of many at once: merged_rows.h.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "headrace/prepare/sort/ordered_row.h"
 #include "headrace/prepare/sort/row_cursor.h"
 #include "headrace/prepare/sort/rows_footer.h"
-#include "headrace/prepare/sort/run_object.h"
+#include "headrace/prepare/sort/spill_object.h"
 #include "headrace/store/location.h"
 
 namespace headrace {
@@ -44,13 +44,13 @@ class RowRange {
 class RowsReader {
  public:
   /// What is in memory; `name` is what messages call it. Reads nothing but its end.
-  /// \error kDataLoss  not a run, cut, or damaged
+  /// \error kDataLoss  not a spill, cut, or damaged
   static Result<RowsReader> open(Bytes object, std::string name);
   /// The same, of bytes that must outlive the reader.
   static Result<RowsReader> open(BytesView object, std::string name);
   /// An object of a store, that has `size_bytes`; `version` may be empty, for any. One request, two if its
   /// tables are uncommonly large.
-  /// \error kDataLoss  not a run, cut, or damaged, also when read again
+  /// \error kDataLoss  not a spill, cut, or damaged, also when read again
   /// \error those of `Store::read_into`
   static Result<RowsReader> open(const Location& location, const Version& version, std::uint64_t size_bytes,
                                  const CallOptions& options = {});
@@ -71,16 +71,16 @@ class RowsReader {
   /// \error those of `Store::read_many`
   Result<RowRange> read(std::string_view split, OrderRange range, const CallOptions& options = {}) const;
 
-  /// For who reads many runs at once; null: it has no such split.
+  /// For who reads many spills at once; null: it has no such split.
   const BucketTable* find_table(std::string_view split) const;
-  const RunObject& object() const { return *object_; }
+  const SpillObject& object() const { return *object_; }
 
  private:
   RowsReader() = default;
-  static Result<RowsReader> open(std::unique_ptr<RunObject> object, const CallOptions& options);
+  static Result<RowsReader> open(std::unique_ptr<SpillObject> object, const CallOptions& options);
 
   Bytes owned_{};
-  std::unique_ptr<RunObject> object_;  // ranges borrow it, whatever becomes of the reader's place
+  std::unique_ptr<SpillObject> object_;  // ranges borrow it, whatever becomes of the reader's place
   RowsFooter footer_{};
 };
 

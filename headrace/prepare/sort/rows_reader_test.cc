@@ -11,7 +11,7 @@
 #include "headrace/prepare/sort/counting_store_test.h"
 #include "headrace/prepare/sort/owned_row_test.h"
 #include "headrace/prepare/sort/row_encoding.h"
-#include "headrace/prepare/sort/sealed_run_test.h"
+#include "headrace/prepare/sort/sealed_spill_test.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/layers/testing/faulty.h"
 #include "headrace/store/memory/memory_store.h"
@@ -97,7 +97,7 @@ void expect_every_range(const RowsReader& reader, const std::vector<OwnedRow>& r
 
 TEST(RowsReader, EveryKindOfCellComesBack) {
   const std::vector<OwnedRow> rows = one_of_each_cell();
-  const Result<RowsReader> reader = RowsReader::open(make_run("train", rows), "run");
+  const Result<RowsReader> reader = RowsReader::open(make_spill("train", rows), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   expect_rows(*reader, {}, rows);
 }
@@ -105,7 +105,7 @@ TEST(RowsReader, EveryKindOfCellComesBack) {
 TEST(RowsReader, RowsAscendByOrderTieIdAndPlace) {
   std::mt19937_64 random(3);
   std::vector<OwnedRow> rows = random_rows(random, 300, 2);
-  const Result<RowsReader> reader = RowsReader::open(make_run("train", rows), "run");
+  const Result<RowsReader> reader = RowsReader::open(make_spill("train", rows), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   std::sort(rows.begin(), rows.end(), ranks_before);
   expect_rows(*reader, {}, rows);
@@ -116,7 +116,7 @@ TEST(RowsReader, EachSplitHasItsRowsAlone) {
   for (const char* split : {"b", "", "a", "b"}) {
     ASSERT_TRUE(add(builder, split, {.order = 1, .id = split}));
   }
-  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "run");
+  const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(read_rows(*reader, "b")->size(), 2);
   EXPECT_EQ(read_rows(*reader, "a")->at(0).id, "a");
@@ -127,18 +127,18 @@ TEST(RowsReader, EachSplitHasItsRowsAlone) {
 
 TEST(RowsReader, GivesTheRowsOfARangeFromMemory) {
   const std::vector<OwnedRow> rows = thousand_rows();
-  const Bytes run = make_run("train", rows);
-  const Result<RowsReader> borrowing = RowsReader::open(BytesView(run), "run");
+  const Bytes spill = make_spill("train", rows);
+  const Result<RowsReader> borrowing = RowsReader::open(BytesView(spill), "spill");
   ASSERT_TRUE(borrowing) << borrowing.error().message;
   expect_every_range(*borrowing, rows);
-  Result<RowsReader> owning = RowsReader::open(Bytes(run), "run");
+  Result<RowsReader> owning = RowsReader::open(Bytes(spill), "spill");
   const RowsReader moved = *std::move(owning);
   expect_every_range(moved, rows);
 }
 
 TEST(RowsReader, GivesTheRowsOfARangeFromAMemoryStore) {
   const std::vector<OwnedRow> rows = thousand_rows();
-  const Result<RowsReader> reader = open_in(make_memory_store("m"), "run", make_run("train", rows));
+  const Result<RowsReader> reader = open_in(make_memory_store("m"), "spill", make_spill("train", rows));
   ASSERT_TRUE(reader) << reader.error().message;
   expect_every_range(*reader, rows);
 }
@@ -146,26 +146,26 @@ TEST(RowsReader, GivesTheRowsOfARangeFromAMemoryStore) {
 TEST(RowsReader, GivesTheRowsOfARangeFromFiles) {
   const std::vector<OwnedRow> rows = thousand_rows();
   const Result<RowsReader> reader =
-      open_in(make_file_store(scratch->new_root()), "run", make_run("train", rows));
+      open_in(make_file_store(scratch->new_root()), "spill", make_spill("train", rows));
   ASSERT_TRUE(reader) << reader.error().message;
   expect_every_range(*reader, rows);
 }
 
 TEST(RowsReader, FromMemoryRowsAreNotCopied) {
-  const Bytes run = make_run("train", one_of_each_cell());
-  const Result<RowsReader> reader = RowsReader::open(BytesView(run), "run");
+  const Bytes spill = make_spill("train", one_of_each_cell());
+  const Result<RowsReader> reader = RowsReader::open(BytesView(spill), "spill");
   Result<RowRange> range = reader->read("train", {3, 3});
   const Result<std::optional<OrderedRow>> row = range->next();
   ASSERT_TRUE(row && *row);
   const std::byte* const data = (*row)->cells[3].data.data();
-  EXPECT_TRUE(data > run.data() && data < run.data() + run.size());
+  EXPECT_TRUE(data > spill.data() && data < spill.data() + spill.size());
 }
 
 TEST(RowsReader, OneRequestOpensAndOneReadsTheBucketsOfARange) {
   const auto store = std::make_shared<CountingStore>(make_memory_store("m"));
   const std::vector<OwnedRow> rows = thousand_rows();
-  Bytes run = make_run("train", rows);
-  const Result<RowsReader> reader = open_in(store, "run", run);
+  Bytes spill = make_spill("train", rows);
+  const Result<RowsReader> reader = open_in(store, "spill", spill);
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(store->reads.size(), 1);
   const BucketTable& table = *reader->find_table("train");
@@ -179,7 +179,7 @@ TEST(RowsReader, LargeTablesTakeASecondRequest) {
   const auto store = std::make_shared<CountingStore>(make_memory_store("m"));
   RowsBuilder builder;
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(add(builder, std::to_string(i) + std::string(1000, 'x'), {}));
-  const Result<RowsReader> reader = open_in(store, "run", std::move(builder).finish());
+  const Result<RowsReader> reader = open_in(store, "spill", std::move(builder).finish());
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->splits().size(), 300);
   EXPECT_EQ(store->reads.size(), 2);
@@ -192,7 +192,7 @@ TEST(RowsReader, ContentHashesAscendAndTellThePlace) {
   ASSERT_TRUE(add(builder, "train", {.place = {0, 1}}));
   ASSERT_TRUE(add(builder, "train", {.place = {9, kMost}}, 3));
   const auto store = std::make_shared<CountingStore>(make_memory_store("m"));
-  const Result<RowsReader> reader = open_in(store, "run", std::move(builder).finish());
+  const Result<RowsReader> reader = open_in(store, "spill", std::move(builder).finish());
   ASSERT_TRUE(reader) << reader.error().message;
   const Result<std::vector<ContentHash>> hashes = reader->content_hashes();
   ASSERT_TRUE(hashes) << hashes.error().message;
@@ -203,14 +203,14 @@ TEST(RowsReader, ContentHashesAscendAndTellThePlace) {
 TEST(RowsReader, AHashOfASplitThatIsNotThereIsDamage) {
   RowsBuilder builder;
   ASSERT_TRUE(add(builder, "train", {}, 7));
-  Bytes run = std::move(builder).finish();
-  const auto reader = RowsReader::open(BytesView(run), "run");
+  Bytes spill = std::move(builder).finish();
+  const auto reader = RowsReader::open(BytesView(spill), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   const BucketTable& table = *reader->find_table("train");
   const std::uint64_t hashes = table.offset_bytes(table.buckets().size());
-  run[hashes + 20] = std::byte{1};
-  seal_run(run);
-  const auto damaged = RowsReader::open(BytesView(run), "run");
+  spill[hashes + 20] = std::byte{1};
+  seal_spill(spill);
+  const auto damaged = RowsReader::open(BytesView(spill), "spill");
   ASSERT_TRUE(damaged) << damaged.error().message;
   const auto content_hashes = damaged->content_hashes();
   ASSERT_FALSE(content_hashes);
@@ -220,12 +220,12 @@ TEST(RowsReader, AHashOfASplitThatIsNotThereIsDamage) {
 
 // Any one bit of what the call reads.
 void expect_damage_mended(std::uint64_t call, const std::vector<OwnedRow>& rows) {
-  const Bytes run = make_run("train", rows);
+  const Bytes spill = make_spill("train", rows);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const auto account = std::make_shared<FaultAccount>();
     const std::shared_ptr<Store> store = make_faulty(
         make_memory_store("m"), {.only_call = call, .faults = {Fault::kCorruptRead}, .seed = seed}, account);
-    const Result<RowsReader> reader = open_in(store, "run", run);
+    const Result<RowsReader> reader = open_in(store, "spill", spill);
     ASSERT_TRUE(reader) << reader.error().message;
     expect_rows(*reader, {}, rows);
     EXPECT_EQ(account->faults().size(), 1);
@@ -233,7 +233,7 @@ void expect_damage_mended(std::uint64_t call, const std::vector<OwnedRow>& rows)
 }
 
 TEST(RowsReader, DamageOfTablesOnTheWayIsReadAgain) {
-  expect_damage_mended(2, {{.order = 1}});  // after the write: the end, which is all of so small a run
+  expect_damage_mended(2, {{.order = 1}});  // after the write: the end, which is all of so small a spill
 }
 
 TEST(RowsReader, DamageOfRowsOnTheWayIsReadAgain) {
@@ -242,9 +242,9 @@ TEST(RowsReader, DamageOfRowsOnTheWayIsReadAgain) {
 
 TEST(RowsReader, DamageThatStaysIsAnErrorThatNamesObjectAndOffset) {
   const std::vector<OwnedRow> rows = thousand_rows();
-  Bytes run = make_run("train", rows);
-  run[8] ^= std::byte{1};
-  const Result<RowsReader> reader = open_in(make_memory_store("m"), "work/rows-1-2", run);
+  Bytes spill = make_spill("train", rows);
+  spill[8] ^= std::byte{1};
+  const Result<RowsReader> reader = open_in(make_memory_store("m"), "work/rows-1-2", spill);
   ASSERT_TRUE(reader) << reader.error().message;
   const Result<RowRange> range = reader->read("train", {});
   ASSERT_FALSE(range);
@@ -256,9 +256,9 @@ TEST(RowsReader, DamageThatStaysIsAnErrorThatNamesObjectAndOffset) {
 
 TEST(RowsReader, AnObjectThatWasReplacedIsNotRead) {
   const std::shared_ptr<Store> store = make_memory_store("m");
-  const Bytes run = make_run("train", one_of_each_cell());
-  const Result<RowsReader> reader = open_in(store, "run", run);
-  ASSERT_TRUE(store->write("run", make_run("train", {{.id = "another"}}), {}));
+  const Bytes spill = make_spill("train", one_of_each_cell());
+  const Result<RowsReader> reader = open_in(store, "spill", spill);
+  ASSERT_TRUE(store->write("spill", make_spill("train", {{.id = "another"}}), {}));
   const Result<RowRange> range = reader->read("train", {});
   ASSERT_FALSE(range);
   EXPECT_EQ(range.error().code, Code::kFailedPrecondition);
@@ -271,7 +271,7 @@ TEST(RowsReader, AnObjectThatIsNotThereIsNotFound) {
   EXPECT_EQ(reader.error().code, Code::kNotFound);
 }
 
-// What a run is found to hold, or why it cannot be read.
+// What a spill is found to hold, or why it cannot be read.
 Result<std::vector<OwnedRow>> read_everything(const Result<RowsReader>& reader) {
   if (!reader) return reader.error();
   std::vector<OwnedRow> all;
@@ -285,7 +285,7 @@ Result<std::vector<OwnedRow>> read_everything(const Result<RowsReader>& reader) 
   return all;
 }
 
-Bytes small_run() {
+Bytes small_spill() {
   RowsBuilder builder;
   for (const OwnedRow& row : one_of_each_cell()) {
     if (row.id == "of all kinds") continue;  // which is large
@@ -296,17 +296,17 @@ Bytes small_run() {
 }
 
 TEST(RowsReader, AnyBitThatIsChangedIsNoticed) {
-  const Bytes run = small_run();
-  const Result<std::vector<OwnedRow>> expected = read_everything(RowsReader::open(BytesView(run), "run"));
+  const Bytes spill = small_spill();
+  const Result<std::vector<OwnedRow>> expected = read_everything(RowsReader::open(BytesView(spill), "spill"));
   ASSERT_TRUE(expected) << expected.error().message;
   const std::shared_ptr<Store> store = make_memory_store("m");
-  for (std::size_t i = 0; i < 8 * run.size(); ++i) {
-    Bytes damaged = run;
+  for (std::size_t i = 0; i < 8 * spill.size(); ++i) {
+    Bytes damaged = spill;
     damaged[i / 8] ^= std::byte{1} << (i % 8);
-    const auto in_memory = read_everything(RowsReader::open(BytesView(damaged), "run"));
+    const auto in_memory = read_everything(RowsReader::open(BytesView(damaged), "spill"));
     ASSERT_FALSE(in_memory) << "byte " << i / 8;
     EXPECT_EQ(in_memory.error().code, Code::kDataLoss) << in_memory.error().message;
-    const auto in_store = read_everything(open_in(store, "run", damaged));
+    const auto in_store = read_everything(open_in(store, "spill", damaged));
     if (i / 8 < kRowsHeader.size()) {  // which nobody reads there
       EXPECT_EQ(*in_store, *expected);
       continue;
@@ -317,28 +317,28 @@ TEST(RowsReader, AnyBitThatIsChangedIsNoticed) {
 }
 
 TEST(RowsReader, ARunThatIsCutAnywhereIsAnError) {
-  const Bytes run = small_run();
+  const Bytes spill = small_spill();
   const std::shared_ptr<Store> store = make_memory_store("m");
-  for (std::size_t size = 0; size < run.size(); ++size) {
-    const BytesView cut = BytesView(run).first(size);
-    const Result<RowsReader> in_memory = RowsReader::open(cut, "run");
+  for (std::size_t size = 0; size < spill.size(); ++size) {
+    const BytesView cut = BytesView(spill).first(size);
+    const Result<RowsReader> in_memory = RowsReader::open(cut, "spill");
     ASSERT_FALSE(in_memory) << size;
     EXPECT_EQ(in_memory.error().code, Code::kDataLoss) << in_memory.error().message;
-    const Result<RowsReader> in_store = open_in(store, "run", cut);
+    const Result<RowsReader> in_store = open_in(store, "spill", cut);
     ASSERT_FALSE(in_store) << size;
     EXPECT_EQ(in_store.error().code, Code::kDataLoss) << in_store.error().message;
   }
 }
 
 TEST(RowsReader, WhatHasRightChecksumsAndIsDamagedDoesNoHarm) {
-  const Bytes run = small_run();
+  const Bytes spill = small_spill();
   int refused = 0;
-  for (std::size_t i = 8; i < run.size(); ++i) {
+  for (std::size_t i = 8; i < spill.size(); ++i) {
     for (const int value : {0, 1, 0x7f, 0x80, 0xff}) {
-      Bytes damaged = run;
+      Bytes damaged = spill;
       damaged[i] = static_cast<std::byte>(value);
-      seal_run(damaged);
-      const auto rows = read_everything(RowsReader::open(BytesView(damaged), "run"));
+      seal_spill(damaged);
+      const auto rows = read_everything(RowsReader::open(BytesView(damaged), "spill"));
       if (rows) continue;
       ++refused;
       EXPECT_EQ(rows.error().code, Code::kDataLoss) << rows.error().message;
@@ -357,11 +357,11 @@ TEST(RowsReader, RowsThatContradictTheTablesAreErrors) {
   // Rows of 20 bytes, one byte of size before the order; the order's highest byte is the ninth.
   std::vector<OwnedRow> rows(100);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].order = i << 57;
-  const Bytes run = make_run("train", rows);
+  const Bytes spill = make_spill("train", rows);
   const auto set_order = [](std::size_t row, int value) {
     return [=](Bytes& bytes) { bytes[8 + 20 * row + 8] = static_cast<std::byte>(value); };
   };
-  const std::size_t first_count = run.size() - kRowsTrailerBytes - 17 - 2 * 16 + 8;
+  const std::size_t first_count = spill.size() - kRowsTrailerBytes - 17 - 2 * 16 + 8;
   const auto move_row = [=](Bytes& bytes) {
     bytes[first_count] = static_cast<std::byte>(std::to_integer<int>(bytes[first_count]) + 1);
     bytes[first_count + 16] = static_cast<std::byte>(std::to_integer<int>(bytes[first_count + 16]) - 1);
@@ -372,16 +372,16 @@ TEST(RowsReader, RowsThatContradictTheTablesAreErrors) {
            {"another number of rows", move_row, "fewer rows than the table tells of"},
            {"no row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{0x7f}; }, "without proper cells"},
            {"a short row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{1}; }, "no row"}}) {
-    Bytes damaged = run;
+    Bytes damaged = spill;
     contradiction.make(damaged);
-    seal_run(damaged);
-    const Result<RowsReader> reader = RowsReader::open(BytesView(damaged), "the run");
+    seal_spill(damaged);
+    const Result<RowsReader> reader = RowsReader::open(BytesView(damaged), "the spill");
     ASSERT_TRUE(reader) << contradiction.name << ": " << reader.error().message;
     const auto read = read_rows(*reader, "train", {0, kMost >> 1});
     ASSERT_FALSE(read) << contradiction.name;
     EXPECT_EQ(read.error().code, Code::kDataLoss);
     EXPECT_THAT(read.error().message,
-                AllOf(HasSubstr("the run, from byte "), HasSubstr(contradiction.message)));
+                AllOf(HasSubstr("the spill, from byte "), HasSubstr(contradiction.message)));
   }
 }
 

@@ -12,7 +12,7 @@
 #include "headrace/prepare/extract/report.h"
 #include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/sort/merged_rows.h"
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/write/part_keys.h"
 #include "headrace/prepare/write/record_maker.h"
 #include "headrace/prepare/write/shard_body.h"
@@ -95,15 +95,15 @@ class ShardTaskRun {
 
  private:
   Result<MergedRows> open_rows() {
-    std::vector<SliceRun> runs;
-    for (std::size_t i = 0; i < arrangement_.runs.size(); ++i) {
-      HEADRACE_TRY(readers_.emplace_back(), context_.runs.open(arrangement_.runs[i]));
-      runs.push_back({readers_.back().get(), arrangement_.run_slices[i]});
+    std::vector<SliceSpill> spills;
+    for (std::size_t i = 0; i < arrangement_.spills.size(); ++i) {
+      HEADRACE_TRY(readers_.emplace_back(), context_.spills.open(arrangement_.spills[i]));
+      spills.push_back({readers_.back().get(), arrangement_.spill_slices[i]});
     }
     const OrderRange range{task_.first_order, task_.last_order};
     const CallOptions call{.stop = context_.stop};
-    others_.emplace(runs, splits_before(context_.plan, arrangement_, task_.split), range, call);
-    return MergedRows(runs, task_.split, {.range = range, .call = call});
+    others_.emplace(spills, splits_before(context_.plan, arrangement_, task_.split), range, call);
+    return MergedRows(spills, task_.split, {.range = range, .call = call});
   }
 
   // One batch is fetched while the one before is converted.

@@ -1,4 +1,4 @@
-#include "headrace/prepare/sort/run_object.h"
+#include "headrace/prepare/sort/spill_object.h"
 
 #include <map>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 Status fetch(std::span<BucketRead* const> reads, const CallOptions& options) {
   std::map<Store*, std::vector<ReadRequest>> requests;
   for (BucketRead* const read : reads) {
-    const RunObject& object = *read->object;
+    const SpillObject& object = *read->object;
     if (object.store == nullptr) {
       read->data = object.memory.subspan(read->offset_bytes(), read->size_bytes());
       continue;
@@ -39,7 +39,7 @@ const Bucket* find_damaged(const BucketRead& read) {
 
 }  // namespace
 
-Error damaged_run(const RunObject& object, std::uint64_t offset_bytes, std::string_view what) {
+Error damaged_spill(const SpillObject& object, std::uint64_t offset_bytes, std::string_view what) {
   return {Code::kDataLoss, concat(object.name, ", from byte ", offset_bytes, ": ", what,
                                   "; remove it and start the command again, and look at network and disks")};
 }
@@ -53,8 +53,8 @@ Status read_buckets(std::span<BucketRead> reads, const CallOptions& options) {
   HEADRACE_CHECK(fetch(wanted, options));
   for (const BucketRead* read : wanted) {
     if (const Bucket* bucket = find_damaged(*read)) {
-      return damaged_run(*read->object, bucket->offset_bytes,
-                         "other bytes than were written, also when read again");
+      return damaged_spill(*read->object, bucket->offset_bytes,
+                           "other bytes than were written, also when read again");
     }
   }
   return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reading parts of a run, of many at once, each compared with its checksum. For this folder's own use.
+/// \file Reading parts of a spill, of many at once, each compared with its checksum. For this folder's own use.
 
 #include <cstdint>
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace headrace {
 
-/// Where a run lies: in a store, or, if there is none, in memory.
-struct RunObject {
+/// Where a spill lies: in a store, or, if there is none, in memory.
+struct SpillObject {
   std::string name{};  // for messages
   std::shared_ptr<Store> store{};
   std::string key{};
@@ -24,7 +24,7 @@ struct RunObject {
   std::uint64_t size_bytes = 0;
 };
 
-/// A part of a run; it ends where the next one begins.
+/// A part of a spill; it ends where the next one begins.
 struct Bucket {
   std::uint64_t offset_bytes = 0;
   std::uint32_t rows = 0;
@@ -33,12 +33,12 @@ struct Bucket {
 
 /// Successive parts to be read. REQUIRES: they ascend, and lie in the object.
 struct BucketRead {
-  const RunObject* object = nullptr;
+  const SpillObject* object = nullptr;
   std::span<const Bucket> buckets{};
   std::uint64_t end_bytes = 0;  // of the last
   /// Room for what comes from a store; what it held is lost.
   Bytes room{};
-  /// What was read: views `room`, or the run's memory.
+  /// What was read: views `room`, or the spill's memory.
   BytesView data{};
 
   std::uint64_t offset_bytes() const { return buckets.empty() ? end_bytes : buckets.front().offset_bytes; }
@@ -52,6 +52,6 @@ struct BucketRead {
 Status read_buckets(std::span<BucketRead> reads, const CallOptions& options);
 
 /// That `object` is not what was written; what to do about it is in the message.
-Error damaged_run(const RunObject& object, std::uint64_t offset_bytes, std::string_view what);
+Error damaged_spill(const SpillObject& object, std::uint64_t offset_bytes, std::string_view what);
 
 }  // namespace headrace

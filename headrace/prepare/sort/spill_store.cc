@@ -1,12 +1,12 @@
-#include "headrace/prepare/sort/run_store.h"
+#include "headrace/prepare/sort/spill_store.h"
 
 namespace headrace {
 
-RunStore::RunStore(Location work_folder, std::uint64_t memory_bytes)
+SpillStore::SpillStore(Location work_folder, std::uint64_t memory_bytes)
     : work_folder_(std::move(work_folder)), memory_left_bytes_(memory_bytes) {}
 
-Result<RunStore::Kept> RunStore::keep(const std::string& name, Bytes bytes) {
-  Kept kept{.run = {.key = name, .size_bytes = bytes.size()}};
+Result<SpillStore::Kept> SpillStore::keep(const std::string& name, Bytes bytes) {
+  Kept kept{.spill = {.key = name, .size_bytes = bytes.size()}};
   {
     const std::lock_guard lock(mutex_);
     kept.is_in_memory = bytes.size() <= memory_left_bytes_;
@@ -22,15 +22,15 @@ Result<RunStore::Kept> RunStore::keep(const std::string& name, Bytes bytes) {
   return kept;
 }
 
-Result<std::shared_ptr<const RowsReader>> RunStore::open(const KeptRun& run) {
+Result<std::shared_ptr<const RowsReader>> SpillStore::open(const KeptSpill& spill) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = readers_.find(run.key);
+    const auto found = readers_.find(spill.key);
     if (found != readers_.end()) return found->second;
   }
-  HEADRACE_TRY(RowsReader reader, RowsReader::open(work_folder_.at(run.key), {}, run.size_bytes));
+  HEADRACE_TRY(RowsReader reader, RowsReader::open(work_folder_.at(spill.key), {}, spill.size_bytes));
   const std::lock_guard lock(mutex_);
-  return readers_.emplace(run.key, std::make_shared<const RowsReader>(std::move(reader))).first->second;
+  return readers_.emplace(spill.key, std::make_shared<const RowsReader>(std::move(reader))).first->second;
 }
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How a receipt names a run: docs/formats/plan.md, "Work".
+/// \file How a receipt names a spill: docs/formats/plan.md, "Work".
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 namespace headrace {
 
 /// A rows object, docs/formats/rows.md.
-struct KeptRun {
+struct KeptSpill {
   std::string key;  // in the work folder
   std::uint64_t size_bytes = 0;
 };
