@@ -8,12 +8,12 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kCatPositionals[] = {
     {.name = "URL",
      .sentence = "An object, or a quoted pattern of objects. Several are written one after another.",
      .repeated = true}};
 
-constexpr Option kOptions[] = {
+constexpr Option kCatOptions[] = {
     {.name = "offset",
      .type = OptionType::kSize,
      .default_value = "0",
@@ -38,7 +38,8 @@ Status write_object(CommandContext& context, const Location& location, const Opt
                         [&](BytesView piece) { return context.console.result_bytes(piece); });
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_cat(CommandContext& context, const std::vector<std::string>& arguments,
+               const OptionValues& options) {
   if (context.console.json())
     return Error{Code::kInvalidArgument, "cat writes the bytes of objects as they are; it has no --json"};
   for (const std::string& url : arguments) {
@@ -69,8 +70,8 @@ const Command kCatCommand = {
         "  headrace cat s3://datasets/preprocessed-data/_headrace/manifest-00000001 | python3 -m json.tool\n"
         "  headrace cat 's3://logs/2026-11-*/events.jsonl' | wc -l\n"
         "  headrace cat --offset 128 --bytes 16 model.safetensors | xxd",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kCatPositionals,
+    .options = kCatOptions,
+    .run = run_cat};
 
 }  // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kCpPositionals[] = {
     {.name = "FROM", .sentence = "An object, a quoted pattern of objects, or with -r a folder."},
     {.name = "TO",
      .sentence = "The object's new name, or the folder for it if TO ends in '/'. With -r or a pattern, a "
@@ -18,7 +18,7 @@ constexpr Positional kPositionals[] = {
                  "before its first * or ?."},
 };
 
-constexpr Option kOptions[] = {
+constexpr Option kCpOptions[] = {
     {.name = "recursive",
      .type = OptionType::kFlag,
      .sentence = "Copy all objects below FROM.",
@@ -133,7 +133,8 @@ Status copy_matches(CommandContext& context, const Location& pattern, const Loca
   return copied;
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_cp(CommandContext& context, const std::vector<std::string>& arguments,
+              const OptionValues& options) {
   HEADRACE_TRY(const Location from, context.stores.open(arguments[0]));
   HEADRACE_TRY(Location to, context.stores.open(arguments[1]));
   HEADRACE_TRY(const Named named, look_up(from, context.call()));
@@ -168,8 +169,8 @@ const Command kCpCommand = {
         "  headrace cp aclImdb_v1.tar.gz s3://raw/\n"
         "  headrace cp -r s3://datasets/runs/imdb-1/export ./export\n"
         "  headrace cp 's3://datasets/reviews/train-*.tfrecord.gz' ./train/",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kCpPositionals,
+    .options = kCpOptions,
+    .run = run_cp};
 
 }  // namespace headrace

@@ -11,9 +11,9 @@ using Outcome = Finding::Outcome;
 
 constexpr std::chrono::milliseconds kPatience{10'000};
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The bucket or folder to test."}};
+constexpr Positional kDoctorPositionals[] = {{.name = "URL", .sentence = "The bucket or folder to test."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kDoctorOptions[] = {
     {.name = "no-write",
      .type = OptionType::kFlag,
      .sentence = "Write nothing. Conditions, checksums and speed are then not tested."},
@@ -89,7 +89,8 @@ void examine_folder(CommandContext& context, const std::string& text, const Opti
   examine_writes(*location->store, folder, {options.size_bytes("size"), call}, report);
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_doctor(CommandContext& context, const std::vector<std::string>& arguments,
+                  const OptionValues& options) {
   Findings findings(context.console);
   examine_folder(context, arguments[0], options, [&](const Finding& finding) { findings.add(finding); });
   HEADRACE_CHECK(check_stop(context.stop, "examining the store"));
@@ -110,8 +111,8 @@ const Command kDoctorCommand = {
         "  headrace doctor s3://datasets\n"
         "  headrace doctor s3://datasets --no-write\n"
         "  headrace doctor /mnt/share/datasets --size 1GiB",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kDoctorPositionals,
+    .options = kDoctorOptions,
+    .run = run_doctor};
 
 }  // namespace headrace

@@ -31,7 +31,7 @@ std::string duration_text(double seconds) {
                         : concat(decimals(seconds / 3600, 2), " h");
 }
 
-Json to_json(const DryRun& dry_run) {
+Json dry_run_to_json(const DryRun& dry_run) {
   return {{"objects", dry_run.objects},
           {"input_bytes", dry_run.input_bytes},
           {"read_tasks", dry_run.tasks},
@@ -101,7 +101,7 @@ Status show_dry_run(CommandContext& context, const PlannedPrepare& planned, cons
     show_text(context.console, tried, prices);
     return {};
   }
-  Json document = to_json(tried);
+  Json document = dry_run_to_json(tried);
   if (prices) document["money"] = money_for(tried, *prices);
   context.console.result(document.dump());
   return {};

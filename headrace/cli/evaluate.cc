@@ -11,11 +11,11 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kEvaluatePositionals[] = {
     {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
 };
 
-constexpr Option kOptions[] = {
+constexpr Option kEvaluateOptions[] = {
     {.name = "data", .unit = "URL", .sentence = "A dataset that headrace prepare published."},
     kSplitOption,
     {.name = "batch-size",
@@ -35,7 +35,7 @@ constexpr Option kOptions[] = {
     kTrackOption,
 };
 
-std::string padded(const std::string& text, std::size_t width) {
+std::string pad_left(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
@@ -48,7 +48,7 @@ void show_table(Console& console, const Evaluation& evaluation) {
 
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string out = "  ";
-    for (const std::string& cell : cells) out += padded(cell, width) + "  ";
+    for (const std::string& cell : cells) out += pad_left(cell, width) + "  ";
     console.result(out.substr(0, out.size() - 2));
   };
   console.result("");
@@ -70,8 +70,8 @@ void show_table(Console& console, const Evaluation& evaluation) {
   }
 }
 
-void show(Console& console, const Location& run, const Evaluation& evaluation, const Location& written,
-          const std::string& object, double seconds) {
+void show_evaluation(Console& console, const Location& run, const Evaluation& evaluation,
+                     const Location& written, const std::string& object, double seconds) {
   for (const std::string& remark : evaluation.remarks) console.warn(remark);
   if (evaluation.corrupt_records > 0)
     console.warn(concat(evaluation.corrupt_records, " corrupt records were left out"));
@@ -118,17 +118,18 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
                                   {.only_if_absent = true, .call = context.call()});
   if (!created) return created.error().in("writing the evaluation");
   HEADRACE_CHECK(recorder.add_output(written));
-  show(context.console, run, evaluation, written, object, seconds.count());
+  show_evaluation(context.console, run, evaluation, written, object, seconds.count());
   return {};
 }
 
-Status check(const OptionValues& values) {
+Status check_evaluate(const OptionValues& values) {
   if (!values.has("data"))
     return Error{Code::kInvalidArgument, "--data is missing: the URL of the dataset to evaluate on"};
   return {};
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_evaluate(CommandContext& context, const std::vector<std::string>& arguments,
+                    const OptionValues& values) {
   HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
   run = make_stoppable(std::move(run), context.stop);
   HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
@@ -151,9 +152,9 @@ const Command kEvaluateCommand = {
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kEvaluatePositionals,
+    .options = kEvaluateOptions,
+    .run = run_evaluate,
+    .check = check_evaluate};
 
 }  // namespace headrace

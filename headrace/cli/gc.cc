@@ -12,10 +12,10 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kGcPositionals[] = {
     {.name = "URL", .sentence = "A folder, an object with an unfinished write, or a whole store."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kGcOptions[] = {
     {.name = "older-than",
      .default_value = "1d",
      .unit = "DURATION",
@@ -31,7 +31,7 @@ Result<seconds> older_than(const OptionValues& options) {
                concat("--older-than ", options.text("older-than"), ": it is written as 90s, 15m, 12h or 7d")};
 }
 
-Status check(const OptionValues& options) {
+Status check_gc(const OptionValues& options) {
   HEADRACE_CHECK(older_than(options));
   return {};
 }
@@ -115,7 +115,7 @@ Status remove_old(CommandContext& context, const Location& place, seconds age, b
   return {};
 }
 
-void show(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
+void show_collection(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
   if (console.json()) {
     console.result(Json({{"url", place.url.text()},
                          {"dry_run", is_dry_run},
@@ -138,7 +138,8 @@ void show(Console& console, const Location& place, bool is_dry_run, const Collec
     console.note(concat("left ", found.without_time, " whose age the store does not report"));
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_gc(CommandContext& context, const std::vector<std::string>& arguments,
+              const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   if (place.key.empty() && place.url.scheme == "file")
     return Error{Code::kInvalidArgument, "this would look through all files of this machine; name a folder"};
@@ -146,7 +147,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   const bool is_dry_run = options.flag("dry-run");
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
   HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));
-  show(context.console, place, is_dry_run, found);
+  show_collection(context.console, place, is_dry_run, found);
   if (found.failures.empty()) return {};
   return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),
                                           " below ", place.describe(), " could not be removed")};
@@ -168,9 +169,9 @@ const Command kGcCommand = {
         "\n"
         "  headrace gc s3://datasets/preprocessed-data\n"
         "  headrace gc --older-than 15m --dry-run s3://datasets",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kGcPositionals,
+    .options = kGcOptions,
+    .run = run_gc,
+    .check = check_gc};
 
 }  // namespace headrace

@@ -9,12 +9,12 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kInspectPositionals[] = {
     {.name = "URL",
      .sentence = "A published folder, a folder with published folders, a TFRecord file, a WebDataset tar, or "
                  "a folder of such files."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kInspectOptions[] = {
     {.name = "records",
      .type = OptionType::kInteger,
      .default_value = "3",
@@ -89,7 +89,8 @@ Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Locat
   return out;
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_inspect(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& values) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   HEADRACE_TRY(const auto object, find_object(location, context.call()));
   if (!object) {
@@ -136,8 +137,8 @@ const Command kInspectCommand = {
         "  headrace inspect s3://datasets/preprocessed-data\n"
         "  headrace inspect s3://datasets/preprocessed-data --html report.html\n"
         "  headrace inspect ./shards/train-00000.tfrecord --records 10",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kInspectPositionals,
+    .options = kInspectOptions,
+    .run = run_inspect};
 
 }  // namespace headrace

@@ -9,10 +9,10 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kLineagePositionals[] = {
     {.name = "URL", .sentence = "An object or folder that a run read or made."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kLineageOptions[] = {
     {.name = "track",
      .type = OptionType::kTextList,
      .unit = "URL",
@@ -20,7 +20,7 @@ constexpr Option kOptions[] = {
                  "runs that made it, are found without this option."},
 };
 
-Json to_json(const LineageNode& node, const char* inner_name) {
+Json node_to_json(const LineageNode& node, const char* inner_name) {
   Json out = {{"url", node.artifact.url},
               {"kind", node.artifact.kind},
               {"manifest", node.artifact.manifest},
@@ -29,7 +29,7 @@ Json to_json(const LineageNode& node, const char* inner_name) {
   if (node.repeated) out["repeated"] = true;
   for (const LineageStep& step : node.steps) {
     Json inner = Json::array();
-    for (const LineageNode& other : step.nodes) inner.push_back(to_json(other, inner_name));
+    for (const LineageNode& other : step.nodes) inner.push_back(node_to_json(other, inner_name));
     Json run = run_to_json(step.run);
     run[inner_name] = std::move(inner);
     out["runs"].push_back(std::move(run));
@@ -56,7 +56,8 @@ void print_tree(Console& console, const LineageNode& node, const TreeWords& word
   }
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_lineage(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   RunCatalog catalog;
   HEADRACE_TRY(const Location root, tracking_root(location, context.call()));
@@ -73,8 +74,8 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
   }
   if (context.console.json()) {
     context.console.result(Json({{"url", location.url.text()},
-                                 {"upstream", to_json(lineage.upstream, "inputs")},
-                                 {"downstream", to_json(lineage.downstream, "outputs")}})
+                                 {"upstream", node_to_json(lineage.upstream, "inputs")},
+                                 {"downstream", node_to_json(lineage.downstream, "outputs")}})
                                .dump());
     return {};
   }
@@ -95,8 +96,8 @@ const Command kLineageCommand = {
         "\n"
         "  headrace lineage s3://datasets/runs/imdb-1\n"
         "  headrace lineage s3://datasets/aclImdb_v1.tar.gz --json",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kLineagePositionals,
+    .options = kLineageOptions,
+    .run = run_lineage};
 
 }  // namespace headrace

@@ -9,11 +9,11 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kLsPositionals[] = {
     {.name = "URL",
      .sentence = "An object, a folder, a whole store, or a quoted pattern of objects and folders."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kLsOptions[] = {
     {.name = "recursive",
      .type = OptionType::kFlag,
      .sentence = "List all objects below URL, without folders.",
@@ -103,7 +103,8 @@ Status list_matches(CommandContext& context, const Location& pattern, bool recur
   });
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_ls(CommandContext& context, const std::vector<std::string>& arguments,
+              const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Named named, look_up(place, context.call()));
   const bool recursive = options.flag("recursive"), by_pattern = named.kind == Named::Kind::kPattern;
@@ -133,8 +134,8 @@ const Command kLsCommand = {
         "  headrace ls s3://datasets/preprocessed-data\n"
         "  headrace ls --du s3://datasets            the size of each folder\n"
         "  headrace ls -r --du 's3://runs/imdb-*'    every object of those folders, and their sizes",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kLsPositionals,
+    .options = kLsOptions,
+    .run = run_ls};
 
 }  // namespace headrace

@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::string_view kStandardInput = "-";
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kPredictPositionals[] = {
     {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
 };
 
-constexpr Option kOptions[] = {
+constexpr Option kPredictOptions[] = {
     {.name = "text",
      .type = OptionType::kTextList,
      .sentence = "A text to classify; may be repeated. With -, reads one text per line from standard input, "
@@ -132,7 +132,7 @@ Status predict_given_texts(CommandContext& context, const Location& run, const O
   return answers.finish();
 }
 
-void show(Console& console, const Location& output, const PredictResult& result, double seconds) {
+void show_predictions(Console& console, const Location& output, const PredictResult& result, double seconds) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
     console.warn(concat(result.corrupt_records, " corrupt records were left out"));
@@ -177,11 +177,11 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   end.counts = {
       {"records", result.records}, {"shards", result.shards}, {"corrupt_records", result.corrupt_records}};
   HEADRACE_CHECK(recorder.add_output(output));
-  show(context.console, output, result, seconds.count());
+  show_predictions(context.console, output, result, seconds.count());
   return {};
 }
 
-Status check(const OptionValues& values) {
+Status check_predict(const OptionValues& values) {
   if (values.has("text") == values.has("data"))
     return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
   if (values.has("data") && !values.has("to"))
@@ -189,7 +189,8 @@ Status check(const OptionValues& values) {
   return {};
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_predict(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& values) {
   HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
   run = make_stoppable(std::move(run), context.stop);
   if (values.has("text")) return predict_given_texts(context, run, values);
@@ -219,9 +220,9 @@ const Command kPredictCommand = {
         "  headrace predict s3://datasets/runs/imdb-1 --text - --json < reviews.txt\n"
         "  headrace predict s3://datasets/runs/imdb-1 --data s3://datasets/reviews --to "
         "s3://datasets/answers",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kPredictPositionals,
+    .options = kPredictOptions,
+    .run = run_predict,
+    .check = check_predict};
 
 }  // namespace headrace

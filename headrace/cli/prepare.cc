@@ -15,21 +15,22 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kPreparePositionals[] = {
     {.name = "FROM",
      .sentence =
          "Raw data in any store: a folder, an archive, a table, records; or a pattern of such files."},
     {.name = "TO", .sentence = "Folder for the dataset."},
 };
 
-constexpr auto kOptions = joined(kPrepareOptions, kRunnerOptions);
+constexpr auto kAllPrepareOptions = joined(kPrepareOptions, kRunnerOptions);
 
-Status check(const OptionValues& values) {
+Status check_prepare(const OptionValues& values) {
   HEADRACE_CHECK(check_prepare_options(values));
   return check_runner_options(values);
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_prepare(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& values) {
   if (values.has("print-manifest")) {
     HEADRACE_TRY(const std::string manifest, job_manifest(arguments[0], arguments[1], values));
     context.console.result(manifest);
@@ -115,9 +116,9 @@ const Command kPrepareCommand = {
         "  headrace prepare s3://raw/images.csv s3://datasets/images --schema images.toml\n"
         "  headrace prepare s3://raw/images.csv s3://datasets/images --runner store   # on any machines\n"
         "  headrace inspect s3://datasets/reviews",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kPreparePositionals,
+    .options = kAllPrepareOptions,
+    .run = run_prepare,
+    .check = check_prepare};
 
 }  // namespace headrace

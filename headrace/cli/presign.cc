@@ -6,11 +6,11 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kPresignPositionals[] = {
     {.name = "URL",
      .sentence = "An object in a store that has presigned URLs, such as s3://; it need not exist yet."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kPresignOptions[] = {
     {.name = "expires",
      .default_value = "1h",
      .unit = "DURATION",
@@ -20,7 +20,7 @@ constexpr Option kOptions[] = {
      .sentence = "What the URL permits: reading or writing.",
      .choices = "GET|PUT"}};
 
-Status check(const OptionValues& options) {
+Status check_presign(const OptionValues& options) {
   if (const auto lifetime = parse_duration(options.text("expires"));
       !lifetime || *lifetime > kLongestPresigned || *lifetime < std::chrono::seconds(1)) {
     return Error{Code::kInvalidArgument, "--expires is a time of 1s to 7d, such as 30s, 15m, 1h"};
@@ -36,7 +36,8 @@ std::vector<std::string> examples() {
   return urls;
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_presign(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& options) {
   HEADRACE_TRY(const Url url, StoreRegistry::parse(arguments[0]));
   HEADRACE_TRY(const StoreDriver* const driver, StoreRegistry::driver(url.scheme));
   if (driver->presign == nullptr) {
@@ -69,9 +70,9 @@ const Command kPresignCommand = {
         "exists. Treat the URL as a password until it expires.\n"
         "  headrace presign s3://datasets/reviews.tar.gz\n"
         "  curl -T local.bin \"$(headrace presign -q --method PUT --expires 15m s3://inbox/local.bin)\"",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kPresignPositionals,
+    .options = kPresignOptions,
+    .run = run_presign,
+    .check = check_presign};
 
 }  // namespace headrace

@@ -5,19 +5,19 @@
 namespace headrace {
 namespace {
 
-struct Variables {
+struct RankVariables {
   const char* rank;
   const char* world_size;
 };
 
-constexpr Variables kArray{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"};
+constexpr RankVariables kArray{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"};
 
 // What is asked for first is more particular: every task of an array has a SLURM_PROCID too.
-constexpr Variables kSchedulers[] = {{"RANK", "WORLD_SIZE"},
-                                     {"JOB_COMPLETION_INDEX", "WORLD_SIZE"},
-                                     kArray,
-                                     {"SLURM_PROCID", "SLURM_NTASKS"},
-                                     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}};
+constexpr RankVariables kSchedulers[] = {{"RANK", "WORLD_SIZE"},
+                                         {"JOB_COMPLETION_INDEX", "WORLD_SIZE"},
+                                         kArray,
+                                         {"SLURM_PROCID", "SLURM_NTASKS"},
+                                         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}};
 
 Result<std::uint64_t> number_of(const Environment& environment, std::string_view name,
                                 std::string_view needed_by) {
@@ -49,7 +49,7 @@ Result<std::uint64_t> place_in_array(const Environment& environment, std::uint64
 }  // namespace
 
 Result<Rank> find_rank(const Environment& environment) {
-  for (const Variables& variables : kSchedulers) {
+  for (const RankVariables& variables : kSchedulers) {
     if (!environment.get(variables.rank)) continue;
     Rank out;
     HEADRACE_TRY(out.rank, number_of(environment, variables.rank, ""));
@@ -63,7 +63,7 @@ Result<Rank> find_rank(const Environment& environment) {
                         " says that there are ", out.world_size, ", counted from 0")};
   }
   std::string names;
-  for (const Variables& variables : kSchedulers)
+  for (const RankVariables& variables : kSchedulers)
     names += concat(names.empty() ? "" : "; ", variables.rank, ", ", variables.world_size);
   return Error{Code::kFailedPrecondition,
                concat("no scheduler says which rank this is: set one of the pairs ", names,

@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kKeysAtOnce = 1000;
 constexpr std::size_t kMostKeys = 1'000'000;  // removed by one command, besides manifests
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kRmPositionals[] = {
     {.name = "URL", .sentence = "An object, or a quoted pattern of objects; with -r also folders."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kRmOptions[] = {
     {.name = "recursive",
      .type = OptionType::kFlag,
      .sentence = "Remove all objects below URL.",
@@ -152,7 +152,8 @@ Status remove_object(CommandContext& context, const Location& place, const Objec
   return show_removed(context.console, {1, object.size_bytes}, what);
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_rm(CommandContext& context, const std::vector<std::string>& arguments,
+              const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Named named, look_up(place, context.call()));
   const bool yes = options.flag("yes"), recursive = options.flag("recursive");
@@ -180,8 +181,8 @@ const Command kRmCommand = {
         "  headrace rm s3://datasets/notes.txt\n"
         "  headrace rm 's3://datasets/reviews/*.tmp'\n"
         "  headrace rm -r --yes s3://datasets/runs/imdb-1",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kRmPositionals,
+    .options = kRmOptions,
+    .run = run_rm};
 
 }  // namespace headrace

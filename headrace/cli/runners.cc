@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Runner::Kind;
 
-Error wrong(std::string_view what) { return {Code::kInvalidArgument, std::string(what)}; }
+Error wrong_runner(std::string_view what) { return {Code::kInvalidArgument, std::string(what)}; }
 
 }  // namespace
 
@@ -21,25 +21,26 @@ Status check_runner_options(const OptionValues& values) {
   HEADRACE_TRY(const Runner runner, parse_runner(runner_text(values)));
   const bool has_options = values.has("runner-option");
   if (has_options && runner.kind != Kind::kRay && runner.kind != Kind::kBeam)
-    return wrong("--runner-option is for --runner ray and beam");
+    return wrong_runner("--runner-option is for --runner ray and beam");
   if (has_options) {
     for (const std::string& option : values.list("runner-option")) {
       if (option.find('=') == std::string::npos || option.starts_with('='))
-        return wrong(concat("--runner-option must be key=value; it is ", option));
+        return wrong_runner(concat("--runner-option must be key=value; it is ", option));
     }
   }
   const bool is_of_several = runner.kind == Kind::kStore || runner.kind == Kind::kRanks;
   if (is_of_several && values.flag("overwrite"))
-    return wrong(
+    return wrong_runner(
         "with --runner store and ranks each process would remove what the others wrote: run headrace "
         "plan --overwrite once, and then these without --overwrite");
   if (is_of_several && values.flag("retry-failed"))
-    return wrong(
+    return wrong_runner(
         "--retry-failed is not for --runner store and ranks, where a process that starts late would retry "
         "again: run headrace plan --retry-failed once, then headrace execute and publish");
   if (values.has("print-manifest") && !is_of_several)
-    return wrong(concat("--print-manifest is for --runner ranks and store, whose processes share the work; ",
-                        "it is ", runner_text(values)));
+    return wrong_runner(
+        concat("--print-manifest is for --runner ranks and store, whose processes share the work; ", "it is ",
+               runner_text(values)));
   return {};
 }
 

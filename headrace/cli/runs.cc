@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kMaximumRuns = 100'000;
 
-constexpr Positional kLsPositionals[] = {
+constexpr Positional kRunsLsPositionals[] = {
     {.name = "URL",
      .sentence = "Shows the runs that wrote to this URL or below it. For a folder with _headrace/runs/ (for "
                  "example a bucket): all of its runs."}};
 
-constexpr Option kLsOptions[] = {
+constexpr Option kRunsLsOptions[] = {
     {.name = "limit",
      .type = OptionType::kInteger,
      .default_value = "1000",
@@ -106,8 +106,8 @@ const Command kRunsLsCommand = {
         "\n"
         "  headrace runs ls s3://datasets\n"
         "  headrace runs ls s3://datasets/runs/imdb-1",
-    .positionals = kLsPositionals,
-    .options = kLsOptions,
+    .positionals = kRunsLsPositionals,
+    .options = kRunsLsOptions,
     .run = list};
 
 extern const Command kRunsShowCommand;

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kStatPositionals[] = {
     {.name = "URL", .sentence = "An object, a folder, or a quoted pattern of objects and folders."}};
 
 Json describe_object(const Location& place, const ObjectInfo& object) {
@@ -62,7 +62,7 @@ Result<Json> stat_one(CommandContext& context, const Location& place,
   return describe_folder(folder);
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+Status run_stat(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Named named, look_up(place, context.call()));
   Json out;
@@ -95,8 +95,8 @@ const Command kStatCommand = {
         "  headrace stat s3://datasets/aclImdb_v1.tar.gz\n"
         "  headrace stat s3://datasets/preprocessed-data --json\n"
         "  headrace stat 's3://runs/imdb-1/checkpoints/step-*'",
-    .positionals = kPositionals,
+    .positionals = kStatPositionals,
     .options = {},
-    .run = run};
+    .run = run_stat};
 
 }  // namespace headrace

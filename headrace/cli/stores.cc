@@ -5,14 +5,15 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
-    {.name = "SCHEME", .sentence = "The scheme of one kind of store, such as s3; by default all kinds.", .required = false}};
+constexpr Positional kStoresPositionals[] = {
+    {.name = "SCHEME",
+     .sentence = "The scheme of one kind of store, such as s3; by default all kinds.",
+     .required = false}};
 
 Json document_of(const StoreDriver& driver) {
   Json options = Json::array();
   for (const Option& option : driver.options) {
-    options.push_back(
-        {{"name", option.name}, {"variable", option.variable}, {"sentence", option.sentence}});
+    options.push_back({{"name", option.name}, {"variable", option.variable}, {"sentence", option.sentence}});
   }
   Json variables = Json::array();
   for (const DriverVariable& variable : driver.variables)
@@ -26,7 +27,7 @@ Json document_of(const StoreDriver& driver) {
           {"presigns", driver.presign != nullptr}};
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+Status run_stores(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
   std::vector<const StoreDriver*> drivers = StoreRegistry::drivers();
   if (!arguments.empty()) {
     HEADRACE_TRY(const StoreDriver* const driver, StoreRegistry::driver(arguments[0]));
@@ -55,7 +56,7 @@ const Command kStoresCommand = {
         "Each driver describes the URLs that it reads and writes, its options and its variables.\n"
         "  headrace stores\n"
         "  headrace stores s3",
-    .positionals = kPositionals,
-    .run = run};
+    .positionals = kStoresPositionals,
+    .run = run_stores};
 
 }  // namespace headrace

@@ -6,12 +6,12 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kSyncPositionals[] = {
     {.name = "FROM", .sentence = "A folder or a whole store."},
     {.name = "TO", .sentence = "The folder to update; it need not exist."},
 };
 
-constexpr Option kOptions[] = {
+constexpr Option kSyncOptions[] = {
     {.name = "delete",
      .type = OptionType::kFlag,
      .sentence = "Remove objects below TO that are not below FROM, after everything is copied."},
@@ -33,7 +33,8 @@ constexpr Option kOptions[] = {
     kJobsOption,
 };
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_sync(CommandContext& context, const std::vector<std::string>& arguments,
+                const OptionValues& options) {
   HEADRACE_TRY(const Location from, context.stores.open(arguments[0]));
   HEADRACE_TRY(const Location to, context.stores.open(arguments[1]));
   const bool removes = options.flag("delete");
@@ -83,8 +84,8 @@ const Command kSyncCommand = {
         "  headrace sync s3://datasets/reviews /data/reviews\n"
         "  headrace sync --delete --dry-run /data/reviews s3://backup/reviews\n"
         "  headrace sync --exclude '*.tmp' --include 'checkpoints/**' runs s3://backup/runs",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kSyncPositionals,
+    .options = kSyncOptions,
+    .run = run_sync};
 
 }  // namespace headrace

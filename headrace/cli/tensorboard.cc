@@ -27,15 +27,16 @@ constexpr std::string_view kTensorboard =
     "runpy.run_module('tensorboard.main', run_name='__main__', alter_sys=True)\n";
 /// A server may be silent for as long as it lives.
 constexpr std::chrono::milliseconds kNoSilence = std::chrono::hours(24 * 365 * 10);
-constexpr std::chrono::milliseconds kGrace{3'000};
+constexpr std::chrono::milliseconds kTensorboardGrace{3'000};
 
-constexpr Positional kPositionals[] = {{.name = "URL", .sentence = "The log folder, in any store."},
-                                       {.name = "OPTION",
-                                        .sentence = "Further options of tensorboard, after --.",
-                                        .required = false,
-                                        .repeated = true}};
+constexpr Positional kTensorboardPositionals[] = {
+    {.name = "URL", .sentence = "The log folder, in any store."},
+    {.name = "OPTION",
+     .sentence = "Further options of tensorboard, after --.",
+     .required = false,
+     .repeated = true}};
 
-constexpr Option kOptions[] = {
+constexpr Option kTensorboardOptions[] = {
     {.name = "port",
      .type = OptionType::kInteger,
      .default_value = "6006",
@@ -86,7 +87,7 @@ class Pair {
              const std::function<void(std::string_view)>& on_line) {
     ChildLimits limits;
     limits.stop = stop_.get_token();
-    limits.grace = kGrace;
+    limits.grace = kTensorboardGrace;
     ChildConversation conversation;
     conversation.silence_max = kNoSilence;
     conversation.on_line = [&](std::string_view line) -> Result<std::string> {
@@ -123,7 +124,8 @@ std::vector<std::string> tensorboard_arguments(const std::string& python, const 
   return out;
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_tensorboard(CommandContext& context, const std::vector<std::string>& arguments,
+                       const OptionValues& options) {
   HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));  // what is no URL is said here
   HEADRACE_TRY(const std::string server, find_server(context.environment));
   HEADRACE_TRY(const std::string python, find_python(context.environment));
@@ -164,8 +166,8 @@ const Command kTensorboardCommand = {
         "python3, which queries it. Both end together, on SIGINT and SIGTERM.\n"
         "  headrace tensorboard s3://experiments/logs\n"
         "  headrace tensorboard ./logs --port 7007 -- --window_title Reviews",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kTensorboardPositionals,
+    .options = kTensorboardOptions,
+    .run = run_tensorboard};
 
 }  // namespace headrace

@@ -14,12 +14,12 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kTrainPositionals[] = {
     {.name = "DATA", .sentence = "A dataset that headrace prepare published."},
     {.name = "RUN", .sentence = "Folder for the run: checkpoints, events, the exported model."},
 };
 
-constexpr Option kOptions[] = {
+constexpr Option kTrainOptions[] = {
     {.name = "model",
      .default_value = "headrace.models:dense_classifier",
      .unit = "MODULE:FUNCTION",
@@ -196,8 +196,8 @@ Json result_to_json(const Location& run, const TrainResult& result, double secon
   return document;
 }
 
-void show(Console& console, const Location& run, const TrainResult& result, double seconds,
-          const std::optional<NamedVersion>& named) {
+void show_training(Console& console, const Location& run, const TrainResult& result, double seconds,
+                   const std::optional<NamedVersion>& named) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.corrupt_records > 0)
     console.warn(concat(result.corrupt_records, " corrupt records of each epoch were left out"));
@@ -255,11 +255,11 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
                                             result.export_digest, recorder.run_id()));
     HEADRACE_CHECK(recorder.add_output(named->folder));
   }
-  show(context.console, run, result, seconds.count(), named);
+  show_training(context.console, run, result, seconds.count(), named);
   return {};
 }
 
-Status check(const OptionValues& values) {
+Status check_train(const OptionValues& values) {
   if (values.has("callbacks") && values.text("loop") != "keras")
     return Error{Code::kInvalidArgument,
                  "--callbacks are called by Keras' fit: give --loop keras, or leave them out"};
@@ -269,7 +269,8 @@ Status check(const OptionValues& values) {
   return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_train(CommandContext& context, const std::vector<std::string>& arguments,
+                 const OptionValues& values) {
   HEADRACE_TRY(Location data, context.stores.open(arguments[0]));
   data = make_stoppable(std::move(data), context.stop);
   if (values.has("cache")) {
@@ -303,9 +304,9 @@ const Command kTrainCommand = {
         "  headrace train s3://datasets/reviews s3://datasets/runs/mine --model mine.py:build --early-stop "
         "3\n"
         "  headrace train data runs/fit --loop keras --model mine.py:build --callbacks mine.py:callbacks",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run,
-    .check = check};
+    .positionals = kTrainPositionals,
+    .options = kTrainOptions,
+    .run = run_train,
+    .check = check_train};
 
 }  // namespace headrace

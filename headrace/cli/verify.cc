@@ -9,11 +9,11 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kPositionals[] = {
+constexpr Positional kVerifyPositionals[] = {
     {.name = "URL",
      .sentence = "A published folder, or a folder with published folders, such as a training run."}};
 
-constexpr Option kOptions[] = {
+constexpr Option kVerifyOptions[] = {
     {.name = "jobs",
      .type = OptionType::kInteger,
      .default_value = "4",
@@ -47,7 +47,7 @@ Status read_manifests(const Location& location, const CallOptions& call, Verdict
   return {};
 }
 
-void show(Console& console, const Verdict& verdict) {
+void show_verdict(Console& console, const Verdict& verdict) {
   if (console.json()) {
     Json out = {{"ok", verdict.bad.empty()},
                 {"parts", verdict.parts},
@@ -76,7 +76,8 @@ void show(Console& console, const Verdict& verdict) {
         concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
 }
 
-Status run(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+Status run_verify(CommandContext& context, const std::vector<std::string>& arguments,
+                  const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   Verdict verdict;
   HEADRACE_CHECK(read_manifests(location, context.call(), verdict));
@@ -97,7 +98,7 @@ Status run(CommandContext& context, const std::vector<std::string>& arguments, c
                                               }));
     verdict.bad.insert(verdict.bad.end(), bad.begin(), bad.end());
   }
-  show(context.console, verdict);
+  show_verdict(context.console, verdict);
   if (verdict.bad.empty()) return {};
   return Error{
       Code::kDataLoss,
@@ -120,8 +121,8 @@ const Command kVerifyCommand = {
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",
-    .positionals = kPositionals,
-    .options = kOptions,
-    .run = run};
+    .positionals = kVerifyPositionals,
+    .options = kVerifyOptions,
+    .run = run_verify};
 
 }  // namespace headrace
