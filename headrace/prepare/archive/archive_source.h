@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows that are the files of a layout in archives.
+/// \file Reads the files of a layout in archives as rows.
 
 #include <cstdint>
 #include <memory>
@@ -14,13 +14,14 @@ namespace headrace {
 
 struct ArchiveOptions {
   std::uint64_t cell_limit_bytes = 0;
-  /// Ids begin with the archive's name and a colon: for inputs that have several, or may have.
+  /// Begin ids with the archive's name and a colon, for an input that has several archives, or may have.
   bool names_archives = false;
 };
 
-/// A row for each entry but folders, in the archives' order. Contents are bytes; of an uncompressed tar,
-/// references into it. Links, devices, and files larger than the limit are rejected; of an uncompressed tar
-/// also sparse files. Memory: the content of a file, and some megabytes.
+/// Returns one row for each entry that is no folder, in the archives' order. Contents are bytes, or
+/// references into the archive if it is an uncompressed tar. Links, devices and files larger than the limit
+/// are rejected, and so are sparse files in an uncompressed tar. Memory: the content of a file, and some
+/// megabytes.
 std::unique_ptr<RowSource> open_archive_source(std::vector<SourceFile> archives, Layout layout,
                                                const ArchiveOptions& options);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The files of archives, one after another, without what is different about each kind of archive.
+/// \file Reads the files of archives one after another, in the same way for all kinds of archives.
 
 #include <cstdint>
 #include <memory>
@@ -15,13 +15,13 @@
 namespace headrace {
 
 struct ArchivedFile {
-  std::string path;  // untrusted: any bytes; without "./" in front
+  std::string path;  // untrusted: any bytes; without a leading "./"
   EntryKind kind = EntryKind::kFile;
-  bool is_sparse = false;     // cannot be referred to, hence is not read
-  std::uint32_t archive = 0;  // the number of the archive that it lies in
+  bool is_sparse = false;     // has no contiguous bytes to refer to, so it is not read
+  std::uint32_t archive = 0;  // number of the archive that holds the file
 };
 
-/// Of a file: its bytes, or where in the archive they lie.
+/// The bytes of a file, or a range of the archive that holds them.
 struct ArchivedContent {
   bool is_reference = false;
   std::string data{};
@@ -29,25 +29,27 @@ struct ArchivedContent {
   std::uint64_t size_bytes = 0;
 };
 
-/// Reads archives in their order, each front to back: an uncompressed tar by its headers alone; the others,
-/// tar and zip in any compression, by all their bytes. One thread at a time. Memory: some megabytes.
+/// Reads archives in their order, each from front to back. Of an uncompressed tar it reads only headers;
+/// every other archive, tar or zip, it reads as a whole. Use it from one thread at a time. Memory: some
+/// megabytes.
 class ArchivedFiles {
  public:
-  /// Archives are opened when they are come to.
+  /// Opens each archive only when its entries are needed.
   explicit ArchivedFiles(std::vector<SourceFile> archives);
   ~ArchivedFiles();
 
   /// The next entry; none after the last.
-  /// \error kFailedPrecondition  an archive is not the version that was looked at
-  /// \error kDataLoss            it is damaged or cut; names it and the place
-  /// \error kInvalidArgument     it is no archive
+  /// \error kFailedPrecondition  an archive has changed since it was listed
+  /// \error kDataLoss            an archive is damaged or cut off; names it and the place
+  /// \error kInvalidArgument     a file is no archive
   Result<std::optional<ArchivedFile>> next();
 
-  /// Of the file that `next` gave last. None if it is larger than `limit_bytes`. Of an uncompressed tar a
-  /// reference, unless the file is at most `inline_bytes` large. REQUIRES: a file, not sparse; called once
+  /// The content of the file that `next` returned last; none if it is larger than `limit_bytes`. In an
+  /// uncompressed tar the content is a reference, unless the file has at most `inline_bytes`.
+  /// REQUIRES: the entry is a file and not sparse; called once for it
   Result<std::optional<ArchivedContent>> content(std::uint64_t limit_bytes, std::uint64_t inline_bytes);
 
-  /// Shows `content`, and this object's texts.
+  /// A cell that borrows `content` and the texts of this object.
   Cell cell(const ArchivedContent& content, std::uint32_t archive) const;
 
   const std::vector<SourceFile>& archives() const { return archives_; }
@@ -60,7 +62,7 @@ class ArchivedFiles {
   std::vector<std::string> urls_;
   std::unique_ptr<Reader> reader_;  // of archives_[position_]
   std::uint32_t position_ = 0;
-  std::uint64_t behind_bytes_ = 0;  // of the archives that have been read
+  std::uint64_t behind_bytes_ = 0;  // size of the archives before
 };
 
 }  // namespace headrace

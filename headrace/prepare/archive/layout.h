@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Layouts: what a path in a raw data set says about its text or image: split, label, or why it is no
+/// \file Layouts: the path of a file in a raw dataset gives its split and label, or the reason why it is no
 /// example.
 
 #include <cstdint>
@@ -20,30 +20,30 @@ enum class PathVerdict : std::uint8_t {
 
 struct ClassifiedPath {
   PathVerdict verdict = PathVerdict::kIgnored;
-  std::string split{};   // of an example, as written; empty: it has none
+  std::string split{};   // of an example, as written; empty: no split
   std::string label{};   // of an example
-  std::string reason{};  // of the others: a short phrase, the same for all paths of a kind
+  std::string reason{};  // otherwise: a short phrase, equal for all cases of one kind
 };
 
 /// Class names of aclimdb, in the order of the one-hot positions: "pos" is [1,0].
 const std::vector<std::string>& layout_labels();
-/// Splits that aclimdb fills.
+/// The splits of aclimdb that have examples.
 const std::vector<std::string>& layout_splits();
 
-/// A path below a folder, or in an archive, with '/' between its segments. Absolute paths, paths with ".."
-/// and such as are not UTF-8 are rejected; what file systems leave (.DS_Store, ._x, __MACOSX) is ignored.
-/// It is decided by the path alone, so all tasks come to the same.
+/// Classifies a path below a folder or in an archive, with '/' between its segments. Absolute paths, paths
+/// with ".." and paths that are not UTF-8 are rejected; files that file systems leave behind (.DS_Store, ._x,
+/// __MACOSX) are ignored. The result depends on the path alone, so all tasks agree.
 ///
-/// kAclImdb: Stanford's Large Movie Review Dataset: aclImdb/{train,test}/{pos,neg}/ID_RATING.txt. Everything
-/// else it ships (unsup, vocabularies, URL lists, feature files, README) is ignored with its reason. The top
-/// folder's name does not matter.
+/// kAclImdb is Stanford's Large Movie Review Dataset: aclImdb/{train,test}/{pos,neg}/ID_RATING.txt. Every
+/// other file of that archive (unsup, vocabularies, URL lists, feature files, README) is ignored, with a
+/// reason. The name of the top folder does not matter.
 ///
-/// kTextFolder, kImageFolder: the folder that a file lies in is its label, and the one above it its split, if
-/// it is named as one: train, training, test, testing, val, valid, validation, dev, eval, evaluation, fold,
-/// split, holdout, discard; in any case, also with a number or "set" behind it ("test2", "training_set"). Any
-/// other folders above ("aclImdb/", "PetImages/") say nothing. A file that lies in a split's folder but in no
-/// label's, or deeper below one than a label's, is rejected. Texts end in .txt, images in .jpg, .jpeg or
-/// .png, in any case; other images are rejected, and all else is ignored.
+/// kTextFolder, kImageFolder: the folder of a file is its label. The folder above gives its split, if it has
+/// one of these names: train, training, test, testing, val, valid, validation, dev, eval, evaluation, fold,
+/// split, holdout, discard; in any case, also followed by a number or "set" ("test2", "training_set"). Other
+/// folders above ("aclImdb/", "PetImages/") have no meaning. A file in a split's folder is rejected if it
+/// lies in no label's folder, or deeper than one. Texts end in .txt, images in .jpg, .jpeg or .png, in any
+/// case; other images are rejected, and all other files are ignored.
 ClassifiedPath classify_path(Layout layout, std::string_view path);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files of a layout as rows, wherever their content lies.
+/// \file Turns files of a layout into rows, in a folder or an archive.
 
 #include <array>
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace headrace {
 
-/// Makes one row at a time: columns `text` or `image`, `label`, `split` (missing if there is none), and `id`.
-/// What it gives is valid until the next `classify`.
+/// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (missing if there is none),
+/// and `id`. A row is valid until the next `classify`.
 class LayoutRows {
  public:
   LayoutRows(Layout layout, std::uint64_t cell_limit_bytes);
   LayoutRows(const LayoutRows&) = delete;
   LayoutRows& operator=(const LayoutRows&) = delete;
 
-  /// What a file's path says. `archive`, if not empty, comes before it in the id. If it is a row, its content
-  /// is to be told next, by one of the three below.
+  /// Classifies a file by its path. The id begins with `archive`, if that is not empty. If the verdict is
+  /// kRow, call `row`, `reject` or `reject_as_too_large` next.
   SourceRow classify(std::string path, std::string_view archive, RowPlace place);
 
   SourceRow row(const Cell& content);
   SourceRow reject(std::string reason, std::string detail = {}) const;
-  /// That the file is larger than a cell may be.
+  /// Rejects the file because it is larger than a cell may be.
   SourceRow reject_as_too_large(std::string detail = {}) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows that are the samples of WebDataset tars. docs/formats/webdataset.md says what a sample is.
+/// \file Reads the samples of WebDataset tars as rows. docs/formats/webdataset.md defines a sample.
 
 #include <cstdint>
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace headrace {
 
-/// The most that a sample may have, in bytes of its files and their names.
+/// The most bytes that the files of a sample and their names may have.
 inline constexpr std::uint64_t kSampleLimitBytes = 256 << 20;
 
-/// A row for each sample, whose id is its key: `__key__`, and a column for each field, in lower case. Fields
-/// that webdataset decodes as numbers (codec/sample_path.h) are int64 if they are; all else is bytes, also
-/// JSON. Of an uncompressed tar, files of more than 4 KiB are references into it. What webdataset passes
-/// over, links and devices are ignored; a sample is rejected that has a field twice, or one named `__key__`,
-/// a sparse file, a path that is not UTF-8, or more than the limits allow. Memory: the bytes of a sample, and
-/// some megabytes.
+/// Returns one row for each sample, whose key is the id: a column `__key__`, and a column for each field, in
+/// lower case. A field that webdataset decodes as a number (codec/sample_path.h) is int64 if it holds one;
+/// every other field is bytes, JSON too. Files of more than 4 KiB in an uncompressed tar are references into
+/// it. Files that webdataset skips, links and devices are ignored. A sample is rejected if it has a field
+/// twice, a field named `__key__`, a sparse file, a path that is not UTF-8, or more than the limits allow.
+/// Memory: the bytes of a sample, and some megabytes.
 std::unique_ptr<RowSource> open_webdataset(std::vector<SourceFile> archives, const ArchiveOptions& options);
 
 }  // namespace headrace

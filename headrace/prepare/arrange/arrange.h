@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Between reading and writing: what follows from all slices together. Everybody who arranges the same
-/// slices comes to the same.
+/// \file Arranges the shards from the receipts of all slices. Every process that arranges the same slices
+/// gets the same result.
 
 #include <cstdint>
 #include <map>
@@ -20,25 +20,25 @@ namespace headrace {
 struct ArrangedSplit {
   std::string name;
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;  // of the records, about
+  std::uint64_t bytes = 0;  // of the records, estimated
   std::uint64_t shards = 0;
 };
 
-/// How many shards a split of so many rows and bytes has: docs/formats/plan.md.
+/// How many shards a split with so many rows and bytes has: docs/formats/plan.md.
 std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes);
 
-/// A row whose content another one before it has, or one of another split whose rows stay where both have the
-/// same id.
+/// A row whose content also occurs in a row that is kept: in an earlier row of its split, or in a row of a
+/// split that comes before its own (splits_before).
 struct DuplicateRow {
   std::uint32_t slice = 0;
   RowPlace place{};
   auto operator<=>(const DuplicateRow&) const = default;
 };
 
-/// One shard: rows of a split whose order lies from `first` to `last`.
+/// One shard: the rows of a split whose order lies from `first_order` to `last_order`.
 struct ShardTask {
   std::string split;
-  std::uint64_t number = 0;  // among the split's shards
+  std::uint64_t number = 0;  // its index among the split's shards
   std::uint64_t shards = 0;  // of the split
   std::uint64_t first_order = 0;
   std::uint64_t last_order = 0;
@@ -48,26 +48,27 @@ struct Arrangement {
   std::vector<ArrangedSplit> splits;  // ascending by name
   Vocabularies vocabularies;
   SliceCounts counts;
-  std::uint64_t row_bytes = 0;  // of the rows that are kept, and what they refer to as far as known
+  std::uint64_t row_bytes = 0;  // of the kept rows, with the known sizes of their references
   std::map<std::string, std::uint64_t> reasons;
-  std::string first_rejection;                   // as of a slice's receipt
+  std::string first_rejection;                   // as in a slice's receipt
   std::vector<KeptSpill> spills;                 // of all slices
-  std::vector<std::uint32_t> spill_slices;       // the slice of each
+  std::vector<std::uint32_t> spill_slices;       // the slice of each spill
   std::vector<ManifestPart> slice_parts;         // inputs and reports, in the work folder
-  std::map<std::string, std::uint64_t> retried;  // as of a slice's receipt
+  std::map<std::string, std::uint64_t> retried;  // as in a slice's receipt
   std::vector<DuplicateRow> duplicates;          // ascending
 
   std::vector<ShardTask> tasks() const;
 };
 
-/// The splits whose rows stay where one of `split` has the same id: those with fewer rows, or as many and a
-/// name before. None if the plan gives rows of one id the same split.
+/// If an id occurs in `split` and in one of these splits, the row of the other split is kept. These are the
+/// splits with fewer rows, or with as many rows and a smaller name. Empty if no id can occur in two splits.
 std::vector<std::string_view> splits_before(const PreparePlan& plan, const Arrangement& arrangement,
                                             std::string_view split);
 
-/// Memory: 32 bytes a row, if duplicates are looked for.
-/// \error kInvalidArgument  no rows for a split that there must be; one class alone; too many rejects
-/// \error kDataLoss         a receipt is not what was written
+/// Adds the receipts of all slices up, and derives shards, vocabularies and duplicates. Memory: 32 bytes a
+/// row, if the plan looks for duplicates.
+/// \error kInvalidArgument  a required split has no rows, a label has only one class, or too many rejects
+/// \error kDataLoss         a receipt is not as it was written
 Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceReceipt> receipts,
                             const RejectLimit& max_rejects);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Ids that rows of another split have too. docs/prepare.md, "Repeated ids".
+/// \file Finds ids that also occur in another split. docs/prepare.md, "Repeated ids".
 
 #include <cstdint>
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace headrace {
 
-/// Rows of some splits beside those of another one that are being merged: equal ids are at equal places of
-/// the order. One thread at a time. Memory: that of MergedRows which hold 4 MiB.
+/// Reads the rows of some splits in step with a merge of another split. Equal ids have equal orders, so one
+/// pass finds them. Use it from one thread at a time. Memory: that of a MergedRows that holds 4 MiB.
 class OtherSplits {
  public:
-  /// The readers of `spills`, and the names, must outlive it.
+  /// The readers of `spills`, and the names, must outlive this object.
   OtherSplits(std::span<const SliceSpill> spills, std::vector<std::string_view> splits, OrderRange range,
               const CallOptions& call);
 
@@ -25,8 +25,8 @@ class OtherSplits {
     std::uint32_t slice = 0;
     RowPlace place{};
   };
-  /// The first row that has an id.
-  /// REQUIRES: rows are asked for in the order of the data set
+  /// The first row with this id; none if no row has it.
+  /// REQUIRES: ids are asked for in the order of the dataset
   /// \error those of `MergedRows::next`
   Result<std::optional<Match>> find(std::uint64_t order, std::uint64_t tie, std::string_view id);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What preparing would take, told from some rows that are prepared for a trial and thrown away.
+/// \file Estimates the cost of preparing from some rows that are prepared for a trial and thrown away.
 
 #include <cstdint>
 #include <functional>
@@ -13,18 +13,18 @@
 namespace headrace {
 
 struct DryRun {
-  // Known.
+  // Known from the plan.
   std::uint64_t objects = 0;  // of the input
   std::uint64_t input_bytes = 0;
-  std::uint64_t tasks = 0;  // that read
-  // Of the trial.
+  std::uint64_t tasks = 0;  // tasks that read
+  // Counted in the trial.
   std::uint64_t tried_rows = 0;
   std::map<std::string, std::uint64_t> counts;  // "in", "written", "rejected", "dropped", "ignored"
   std::map<std::string, std::uint64_t> reasons;
-  std::string first_rejection;  // empty if none was
-  // Estimated from it.
+  std::string first_rejection;  // empty if no row was rejected
+  // Estimated from the trial.
   std::uint64_t rows = 0;
-  std::uint64_t read_requests = 0;  // 0 where the store counts none
+  std::uint64_t read_requests = 0;  // 0 if the store does not count requests
   std::uint64_t read_bytes = 0;
   std::uint64_t shards = 0;
   std::uint64_t written_bytes = 0;
@@ -32,12 +32,13 @@ struct DryRun {
   double seconds = 0;
 };
 
-/// Seconds since some moment.
+/// Seconds since some fixed moment.
 using SecondsClock = std::function<double()>;
 
 /// Prepares some rows from the beginning, the middle and the end of the input in memory; writes nothing
-/// elsewhere. `map`: of a plan with one. `workers`: how many threads the time is estimated for.
-/// \error those of extract_slice, arrange and write_shard, but for rows that are rejected
+/// elsewhere. `map`: the pool of a plan with a map. `workers`: the number of threads that the time is
+/// estimated for.
+/// \error those of extract_slice, arrange and write_shard, except about rejected rows
 Result<DryRun> dry_run(const PreparePlan& plan, const TextEncoders& encoders, StoreRegistry& stores,
                        int workers, const SecondsClock& clock, MapPool* map, const std::stop_token& stop);
 

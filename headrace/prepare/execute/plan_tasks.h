@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The tasks of a plan, as one process executes them, alone or beside others. Tasks have numbers: first
-/// those that read a slice, then those that write a shard; how many of these is known once all slices are
+/// those that read a slice, then those that write a shard. How many write is known only when all slices are
 /// read.
 
 #include <atomic>
@@ -16,21 +16,21 @@
 namespace headrace {
 
 enum class OtherProcesses : std::uint8_t {
-  /// Rows may stay in memory, and what a task has found stays with the process; the store is asked only for
-  /// what an earlier run left.
+  /// Rows may stay in memory, and results of reading stay with the process; the store is asked only for the
+  /// results of an earlier run.
   kNone,
-  /// Rows are work objects, and the store says which tasks are done.
+  /// Rows are written as work objects, and the store shows which tasks are done.
   kMayJoin
 };
 
 struct PlanTasksOptions {
   OtherProcesses others = OtherProcesses::kNone;
   RejectLimit max_rejects{};
-  /// Of a process that is alone: what is published goes once the input has been read.
+  /// For a process that is alone: replaces a published dataset, once the input has been read.
   bool overwrite = false;
 };
 
-/// `read`, `write` and `execute` may be called at once, of different tasks, and as long as nothing else is.
+/// `read`, `write` and `execute` may run at once, for different tasks, while no other function runs.
 class PlanTasks {
  public:
   PlanTasks(const TaskContext& context, const PlanTasksOptions& options);
@@ -40,43 +40,44 @@ class PlanTasks {
   const PlanTasksOptions& options() const { return options_; }
   std::uint64_t read_tasks() const { return slices_.size(); }
 
-  /// Is told of bytes (of a slice) or rows (of a shard) since it was told last, and of those rows that were
-  /// rejected.
+  /// Called with the bytes (of a slice) or rows (of a shard) since the last call, and with how many of those
+  /// rows were rejected.
   using Progress = std::function<void(std::uint64_t done, std::uint64_t rejected)>;
 
-  /// The slices that are not read yet, ascending. Cost: a list; none if alone.
+  /// The slices that are not read yet, ascending. Cost: a list, or none if the process is alone.
   Result<std::vector<std::uint64_t>> unread();
-  /// Reads a slice, or finds that it was read.
+  /// Reads a slice, unless it was read before.
   /// \error as extract_slice
   Status read(std::uint64_t slice, const Progress& progress);
 
-  /// What follows from all slices; arranged once. Valid as long as this. Cost: a read for each slice that
+  /// Arranges the result of all slices, once. Valid as long as this object. Cost: a read for each slice that
   /// others have read.
-  /// \error kFailedPrecondition  slices are unread: says how many
+  /// \error kFailedPrecondition  some slices are unread: says how many
   /// \error as arrange
   Result<const Arrangement*> arrange();
-  /// Arranges. If alone, and there is something to write, makes the output the plan's own.
+  /// Arranges. If the process is alone and there is something to write, claims the output for the plan.
   Status begin_writing();
-  /// Whether the output is the plan's own.
+  /// Whether the output is claimed for the plan.
   bool has_begun() const { return has_begun_; }
 
-  /// The shards that are not written yet, ascending. Cost: a list; none if alone. REQUIRES: arranged
+  /// The shards that are not written yet, ascending. Cost: a list, or none if the process is alone. REQUIRES:
+  /// arranged
   Result<std::vector<std::uint64_t>> unwritten() const;
-  /// Writes a shard, or finds that it was written. REQUIRES: arranged
+  /// Writes a shard, unless it was written before. REQUIRES: arranged
   /// \error as write_shard
   Status write(std::uint64_t shard, const Progress& progress);
 
-  /// The task of this number, or finds that it was done.
-  /// \error kFailedPrecondition  a shard's, and slices are unread
+  /// Executes the task of this number, unless it was done before.
+  /// \error kFailedPrecondition  the task writes a shard, and some slices are unread
   /// \error kOutOfRange          there is no such task
   Status execute(std::uint64_t task);
 
-  /// Publishes what the tasks made, or finds that it was published.
-  /// \error kFailedPrecondition  tasks are not done: says which
+  /// Publishes the result of all tasks, unless it was published before.
+  /// \error kFailedPrecondition  a task is not done: says which
   Result<PrepareResult> publish(std::string_view run_id);
 
-  /// `done`, or success if the data set has been published meanwhile: who publishes removes what others need
-  /// that are still at it.
+  /// Returns `done`, but success if a task failed while another process published the dataset: that process
+  /// removes the work objects that others still need.
   Status unless_published(Status done) const;
 
  private:
@@ -87,10 +88,10 @@ class PlanTasks {
   const PlanTasksOptions options_;
   bool has_begun_;
   bool are_all_read_ = false;
-  std::vector<std::optional<SliceReceipt>> slices_;  // that this process has read
+  std::vector<std::optional<SliceReceipt>> slices_;  // read by this process
   std::optional<Arrangement> arrangement_;
   std::vector<ShardTask> shard_tasks_;
-  std::vector<std::optional<ShardReceipt>> shards_;  // that this process has written, or found
+  std::vector<std::optional<ShardReceipt>> shards_;  // written or found by this process
   std::atomic<std::uint64_t> found_shards_{0};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Who executes the tasks of a plan. docs/prepare.md, "Runners".
+/// \file Runners, which execute the tasks of a plan. docs/prepare.md, "Runners".
 
 #include <cstdint>
 #include <functional>
@@ -16,12 +16,12 @@ namespace headrace {
 struct Runner {
   enum class Kind : std::uint8_t { kLocal, kStore, kRanks, kRay, kBeam };
   Kind kind = Kind::kLocal;
-  int threads = 0;     // of kLocal; 0: not said
+  int threads = 0;     // of kLocal; 0: not given
   std::string target;  // Ray's address, Beam's runner; empty: its default
 
-  /// Whether processes that were started alike share the tasks.
+  /// Whether the tasks are shared by several processes that were started with the same command.
   bool is_joined() const { return kind == Kind::kStore || kind == Kind::kRanks; }
-  /// Whether an engine deals the tasks out, through an adapter in Python.
+  /// Whether an engine distributes the tasks, through an adapter in Python.
   bool is_engine() const { return kind == Kind::kRay || kind == Kind::kBeam; }
 };
 
@@ -29,19 +29,19 @@ struct Runner {
 /// \error kInvalidArgument
 Result<Runner> parse_runner(std::string_view text);
 
-/// How the adapter of an engine is started: python/headrace/_src/runners. Borrows `environment`.
+/// How to start the adapter of an engine: python/headrace/_src/runners. Borrows `environment`.
 struct EngineStart {
   const Environment* environment = nullptr;
-  /// Gives the folder of the Python package that belongs to this program.
+  /// Returns the folder of the Python package that belongs to this program.
   std::function<Result<std::string>()> python_package{};
-  std::vector<std::string> options{};          // "key=value", of the engine
-  std::vector<std::string> execute_options{};  // of each task's `headrace execute`: "--max-rejects=1%"
-  /// Is told what the adapter says on its standard error, by the line.
+  std::vector<std::string> options{};          // "key=value", for the engine
+  std::vector<std::string> execute_options{};  // for each `headrace execute`: "--max-rejects=1%"
+  /// Called with each line that the adapter writes to its standard error.
   std::function<void(std::string_view)> note{};
 };
 
-/// Has the engine execute all tasks. `progress` is told what the store shows of them.
-/// \error kUnknown    the engine failed: in the words of its adapter
+/// Lets the engine execute all tasks. Calls `progress` with what the store shows of them.
+/// \error kUnknown    the engine failed: quotes its adapter
 /// \error kNotFound   there is no Python
 /// \error kCancelled
 Status run_engine(PlanTasks& tasks, const Runner& runner, const EngineStart& start,

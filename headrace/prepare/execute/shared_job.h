@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A plan that several processes execute, as one of them works on it.
+/// \file A plan that several processes execute, as one of them has it.
 
 #include <memory>
 #include <stop_token>
@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Every spill of rows becomes a work object, for the others.
+/// Every spill becomes a work object, so that the other processes can open it.
 struct SharedJob {
   Location output;
   PlannedPrepare planned;
@@ -22,8 +22,8 @@ struct SharedJob {
   PlanTasks tasks(const RejectLimit& max_rejects, StoreRegistry& stores, const std::stop_token& stop);
 };
 
-/// The plan that lies at `output`, and its encoders: what this machine has of them must be what the plan was
-/// made with. It has no pool for a map yet.
+/// Opens the plan at `output` and loads its encoders, which must be those that the plan was made with. Makes
+/// no pool for a map.
 /// \error as read_shared_plan, make_encoders, check_encoders
 Result<std::unique_ptr<SharedJob>> open_shared_job(const Location& output, const EncoderSources& encoders);
 

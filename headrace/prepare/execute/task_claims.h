@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Which of the tasks of a shared plan a process executes. Claims only spare work: two who execute one
-/// task write the same bytes.
+/// \file Decides which tasks of a shared plan a process executes. Claims only save work: if two processes
+/// execute one task, both write the same bytes.
 
 #include <chrono>
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace headrace {
 
-/// Several threads may claim at once.
+/// Thread-safe.
 class TaskClaims {
  public:
   virtual ~TaskClaims() = default;
-  /// Whether this process is to execute the task now. What was claimed is given back with `release`.
+  /// Whether this process should execute the task now. If so, call `release` when it is done.
   virtual Result<bool> claim(std::uint64_t task) = 0;
   virtual void release(std::uint64_t task) = 0;
 };
 
-/// Those with task mod world_size = rank. REQUIRES: rank < world_size
+/// Claims the tasks with task mod world_size = rank. REQUIRES: rank < world_size
 std::unique_ptr<TaskClaims> claim_by_rank(std::uint64_t rank, std::uint64_t world_size);
 
 struct LeaseOptions {
   std::chrono::milliseconds renewed_each{10'000};
-  /// A lease that has stood still for so long, by this process's clock, may be taken over.
+  /// Another process may take over a lease that has not changed for so long, by its own clock.
   std::chrono::milliseconds stale_after{60'000};
 };
 
-/// By leases: objects `lease-<task>` in `work_folder`, created if absent and rewritten while the task is
-/// executed. `holder` tells processes apart. In a store that cannot replace one version only, two may take
-/// over a stale lease at once: then both execute the task.
+/// Claims tasks by leases: objects `lease-<task>` in `work_folder`, created if absent and rewritten while the
+/// task is executed. `holder` names the process. In a store that cannot replace only one version, two
+/// processes may take over a stale lease at once; then both execute the task.
 std::unique_ptr<TaskClaims> claim_by_lease(Location work_folder, std::string holder,
                                            const LeaseOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Executes tasks of a plan, with others or alone, until all are done.
+/// \file Executes the tasks of a plan, alone or beside other processes, until all are done.
 
 #include <chrono>
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace headrace {
 
 struct TaskRunOptions {
   int workers = 1;
-  /// How often to look whether others are done.
+  /// How often to check whether other processes have finished their tasks.
   std::chrono::milliseconds look_each{500};
-  /// Without any task done by anybody for so long, waiting for others ends.
+  /// Waiting ends if no process has finished a task for so long.
   std::chrono::milliseconds patience{600'000};
 };
 
@@ -24,17 +24,18 @@ struct PrepareState {
   std::string_view stage;  // "reading", "writing"
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  /// Of both: "bytes" and "records", if the process is alone; else "tasks", done by anybody.
+  /// The unit of both: "bytes" and "records" if the process is alone; else "tasks", by all processes.
   std::string_view unit;
-  std::uint64_t rejected = 0;  // rows, so far; told if the process is alone
+  std::uint64_t rejected = 0;  // rows so far, if the process is alone
 };
 /// Calls do not overlap.
 using PrepareProgress = std::function<void(const PrepareState&)>;
 
-/// Executes what it may claim, and waits for what others have claimed; returns once every task is done, or
-/// the dataset is published. REQUIRES: if the process is alone, it may claim all
-/// \error kDeadlineExceeded  others have done nothing for `patience`: names the first task that is left
-/// \error kCancelled, and what a task returns
+/// Executes the tasks that it can claim, and waits for those that others have claimed. Returns when every
+/// task is done, or the dataset is published. REQUIRES: if the process is alone, it can claim all tasks
+/// \error kDeadlineExceeded  other processes have done nothing for `patience`: names the first task that is
+///                           left
+/// \error kCancelled, and the errors of tasks
 Status run_tasks(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
                  const PrepareProgress& progress);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The first kind of task: reads a slice of the input, settles where each row belongs, and keeps the
-/// rows sorted for those who write shards.
+/// \file The first kind of task: reads a slice of the input, decides where each row belongs, and keeps the
+/// sorted rows for the tasks that write shards.
 
 #include <cstdint>
 #include <functional>
@@ -14,27 +14,27 @@
 
 namespace headrace {
 
-/// Reads slice number `slice`, or finds the receipt of who did. `progress` is told bytes that were read since
-/// it was told last. Memory: some three times `kRunBytes`.
+/// Reads slice number `slice`, or finds its receipt if it was read before. Calls `progress` with the bytes
+/// that were read since the last call. Memory: some three times `kRunBytes`.
 /// \error kInvalidArgument     more rejects than allowed: names the first
-/// \error kFailedPrecondition  the input is not what the plan says
+/// \error kFailedPrecondition  the input is not as the plan says
 /// \error kCancelled
 Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
                                    const std::function<void(std::uint64_t)>& progress);
 
-/// Writes what the base has of each slice, for other processes that read it.
+/// Writes the base's record of each slice to the work folder, for the other processes.
 Status write_pasts(const PreparePlan& plan, const Location& work);
 
-/// The receipt of who read a slice; none if nobody did, or with its rows in memory.
+/// The receipt of a slice; none if it was not read yet, or if its rows stayed in the reader's memory.
 Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice);
 
-/// The slices that have no receipt, ascending. Cost: a list.
+/// The slices without a receipt, ascending. Cost: a list.
 Result<std::vector<std::uint64_t>> unread_slices_of(const TaskContext& context);
 
-/// Rows are sorted, and written as one object, as soon as so many bytes of them have come together.
+/// Rows are sorted and written as one object as soon as they have so many bytes.
 inline constexpr std::uint64_t kRunBytes = 32 << 20;
 
-/// Of a slice, in the work folder.
+/// Names of a slice's objects in the work folder.
 std::string slice_report_name(std::uint64_t slice);
 std::string slice_inputs_name(std::uint64_t slice);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Parts of a data set that are JSON Lines, in gzip: reports and inputs. docs/formats/plan.md.
+/// \file Parts of a dataset that are gzipped JSON Lines: reports and inputs. docs/formats/plan.md.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,13 @@
 
 namespace headrace {
 
-/// Collects lines, compressed. One thread at a time.
+/// Collects lines, and compresses them. Use it from one thread at a time.
 class JsonLinesBuilder {
  public:
-  /// One JSON text without an end of line.
+  /// Adds one JSON text without an end of line.
   Status add(std::string_view json);
 
-  /// Writes what was collected, if anything, and forgets it.
+  /// Writes the lines so far and forgets them. Returns none, and writes nothing, if there are none.
   Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name,
                                             std::string_view role);
 

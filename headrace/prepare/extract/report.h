@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The report: what became of rows that were not simply written. docs/formats/plan.md, "Report".
+/// \file The report: one line for each row that was not simply written. docs/formats/plan.md, "Report".
 
 #include <cstdint>
 #include <optional>
@@ -18,16 +18,16 @@ struct ReportLine {
   std::string_view reason{};
   std::string_view detail{};
   std::string_view source{};
-  std::uint64_t row = 0;  // of the source; 0: not of a table
+  std::uint64_t row = 0;  // in the source; 0: not of a table
   std::optional<ConvertedImage> image{};
 };
 
-/// Collects lines, compressed. One thread at a time.
+/// Collects lines, and compresses them. Use it from one thread at a time.
 class ReportBuilder {
  public:
   Status add(const ReportLine& line);
 
-  /// Writes what was collected, if anything, and forgets it.
+  /// Writes the lines so far and forgets them. Returns none, and writes nothing, if there are none.
   Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name);
 
  private:

@@ -17,14 +17,14 @@
 
 namespace headrace {
 
-/// The columns that a schema's features use, ascending: cells of rows are in this order.
+/// The columns that a schema's features use, ascending. Cells of rows are in this order.
 std::vector<std::string> feature_columns(const Schema& schema);
 
-/// Where a feature finds its value among the cells of a batch's row: those of `feature_columns`, and after
-/// them one for each feature with `uri`, in the schema's order, which holds what was fetched.
+/// The places of a feature's values among the cells of a batch's row: first the cells of `feature_columns`;
+/// after them one cell with the fetched bytes for each feature with `uri`, in the schema's order.
 struct FeatureCells {
-  std::vector<std::vector<std::size_t>> places;  // by feature; as many as it has columns, or the fetched one
-  std::vector<std::size_t> uri_columns;          // of each feature with `uri`: where its cell with the URL is
+  std::vector<std::vector<std::size_t>> places;  // by feature: one for each column, or the fetched cell
+  std::vector<std::size_t> uri_columns;          // for each feature with `uri`: the cell with its URL
   std::size_t column_count = 0;
 };
 FeatureCells feature_cells(const Schema& schema);
@@ -36,31 +36,32 @@ struct BatchRow {
   std::uint32_t slice = 0;
   RowPlace place{};
   std::span<Cell> cells{};
-  /// A reference that could not be followed: the column's name, and why.
+  /// If a reference could not be followed: the name of its column, and the error.
   std::string_view failed_column{};
   std::optional<Error> failure{};
 };
 
-/// One thread at a time.
+/// Use it from one thread at a time.
 class RowBatch {
  public:
-  /// Borrows all.
+  /// Borrows both.
   RowBatch(const Schema& schema, ReferenceReader& references);
 
   /// Copies the row.
   /// \error kDataLoss  it has more or fewer cells than the schema has columns
   Status add(const OrderedRow& row, std::uint32_t slice);
-  /// So many rows, or so many bytes, those that are referred to included, that it should be used.
+  /// Whether the batch has so many rows, or so many bytes with those that are referred to, that it should be
+  /// used.
   bool is_full() const;
   bool is_empty() const { return rows_.empty(); }
-  /// Whether any row since the batch was made had something to follow.
+  /// Whether any row since the batch was made had a reference to follow.
   bool has_references() const { return has_references_; }
 
-  /// What URLs in a cell of that slice and file are relative to: as base_of.
+  /// Returns the base of relative URLs in a row of that slice and file: see base_of.
   using BaseUrl = std::function<std::string_view(std::uint32_t slice, RowPlace place)>;
-  /// Puts bytes in the place of references. A row with one that cannot be had has a `failure`, and the
-  /// reference.
-  /// \error kCancelled, or what makes going on useless
+  /// Replaces references by the bytes that they refer to. If the bytes of a row cannot be had, the row gets a
+  /// `failure` and keeps the reference.
+  /// \error kCancelled, or an error that concerns every row
   Status follow(const BaseUrl& base);
 
   std::span<const BatchRow> rows() const { return rows_; }
@@ -69,8 +70,8 @@ class RowBatch {
  private:
   struct Followed {
     std::size_t row = 0;
-    std::size_t cell = 0;    // where the bytes belong
-    std::size_t column = 0;  // of the cell with the reference
+    std::size_t cell = 0;    // gets the bytes
+    std::size_t column = 0;  // has the reference
   };
   std::string_view copy(std::string_view text);
   void refer(std::size_t row, std::size_t cell, std::size_t column, const Reference& reference);
@@ -87,16 +88,15 @@ class RowBatch {
   std::vector<BatchRow> rows_;
   std::uint64_t bytes_ = 0;
   bool has_references_ = false;
-  std::uint64_t unknown_bytes_ = kUnknownBytes;  // what an object of unknown size counts as
+  std::uint64_t unknown_bytes_ = kUnknownBytes;  // the size that is assumed for an object of unknown size
   std::vector<Reference> wanted_;
   std::vector<Followed> followed_;
 };
 
-/// "images/1.jpg" of the table "s3://raw/pets/t.csv" is "s3://raw/pets/images/1.jpg"; URLs and absolute
-/// paths are as they are.
-/// \error kPermissionDenied  a table that lies in a store, or whose staged rows did, names a file of this
-///   machine
-/// \error kInvalidArgument   relative, of a row of Python
+/// Resolves a URL of a cell: "images/1.jpg" in the table "s3://raw/pets/t.csv" is
+/// "s3://raw/pets/images/1.jpg". URLs and absolute paths stay as they are.
+/// \error kPermissionDenied  names a file of this machine, but the table or its staged rows came from a store
+/// \error kInvalidArgument   relative, but the row is from Python
 Result<std::string> resolve_url(std::string_view text, std::string_view base);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What reading a slice has found: docs/formats/plan.md, "Work".
+/// \file The result of reading a slice: docs/formats/plan.md, "Work".
 
 #include <cstdint>
 #include <map>
@@ -39,11 +39,11 @@ struct SliceReceipt {
   /// Label features → splits → values that occur → rows that are kept.
   std::map<std::string, std::map<std::string, LabelCounts>> label_values;
   std::vector<KeptSpill> spills;
-  std::optional<ManifestPart> inputs;  // none if nothing was read
-  std::optional<ManifestPart> report;  // none if there is nothing to tell
-  /// Of rows that were rejected before: that reason → rows.
+  std::optional<ManifestPart> inputs;  // none if no row was read
+  std::optional<ManifestPart> report;  // none if it has no lines
+  /// Rows that are retried: the reason of their earlier rejection → rows.
   std::map<std::string, std::uint64_t> retried;
-  /// The first row that was rejected, as a message has it; empty if none was.
+  /// The message about the first rejected row; empty if none was rejected.
   std::string first_rejection;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What all tasks of a plan are given: those that read a slice, and those that write a shard.
+/// \file The context of all tasks of a plan: those that read a slice, and those that write a shard.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ class MapPool;
 class SpillStore;
 class StoreRegistry;
 
-/// What a task works with. Borrowed; all of it may be used by several tasks at once.
+/// The context of a task. Borrows what it refers to. Several tasks may use it at once.
 struct TaskContext {
   const PreparePlan& plan;
   std::string plan_digest;
@@ -24,12 +24,12 @@ struct TaskContext {
   StoreRegistry& stores;
   SpillStore& spills;
   Location output;
-  /// More rejected rows than this in one task end it.
+  /// A task that rejects more rows than this fails.
   std::uint64_t max_rejects = 0;
   std::stop_token stop{};
-  /// Of a plan with a map, what runs it; publishing needs none.
+  /// The pool that runs the plan's map; null without a map, and for publishing.
   MapPool* map = nullptr;
-  /// Of a trial, which takes the first rows of each slice: how many.
+  /// For a trial: how many of the first rows of each slice it takes.
   std::optional<std::uint64_t> trial_rows{};
 
   Location work_folder() const { return headrace::work_folder(output, plan_digest); }

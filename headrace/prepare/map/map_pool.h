@@ -19,32 +19,32 @@ struct MapProgram {
   std::string package_folder;  // likewise
   /// "package.module:function", or "folder/file.py:function".
   std::string function;
-  /// The function may take so long for a row.
+  /// How long the function may take for one row.
   std::chrono::milliseconds row_timeout{60'000};
   std::uint64_t cell_limit_bytes = 0;
 };
 
-/// Processes are used again, since what they import may take seconds. Thread-safe.
+/// Keeps processes for reuse, since their imports may take seconds. Thread-safe.
 class MapPool {
  public:
   MapPool(MapProgram program, const Environment& environment, std::stop_token stop);
 
-  /// One that nobody else uses: which waits, or is started, and has loaded the function.
-  /// \error kInvalidArgument    the function cannot be loaded: in the words of the process
-  /// \error kFailedPrecondition the process ended, or said nothing for five minutes
+  /// Returns a process that has loaded the function and that no other caller uses: an idle one, or a new one.
+  /// \error kInvalidArgument    the function cannot be loaded: quotes the process
+  /// \error kFailedPrecondition the process ended, or did not answer for five minutes
   /// \error kNotFound           the interpreter cannot be started
   /// \error kCancelled
   Result<std::unique_ptr<FramedChild>> acquire();
-  /// REQUIRES: it has answered all that it was asked
+  /// Makes a process idle again. REQUIRES: it has answered every request
   void give_back(std::unique_ptr<FramedChild> process);
 
-  /// Ends those that wait: what they have imported takes memory.
+  /// Ends the idle processes, whose imports take memory.
   void end_idle();
 
   const MapProgram& program() const { return program_; }
-  /// For the answer to rows.
+  /// The time limit for the answer to rows.
   FrameWait wait() const { return {program_.row_timeout, stop_}; }
-  /// Of a frame with answers.
+  /// The largest frame of answers.
   std::uint64_t frame_limit_bytes() const;
 
  private:
@@ -58,7 +58,7 @@ class MapPool {
   std::vector<std::unique_ptr<FramedChild>> idle_;
 };
 
-/// How long a process that has closed its streams may take to end, so that it says why.
+/// How long a process that has closed its streams may take to end, so that its exit status can be reported.
 inline constexpr std::chrono::milliseconds kMapEndGrace{5'000};
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows on their way to a user's function and back: docs/formats/mapped-rows.md.
+/// \file Frames that carry rows to a user's function and back: docs/formats/mapped-rows.md.
 
 #include <cstdint>
 #include <span>
@@ -13,20 +13,20 @@
 
 namespace headrace {
 
-/// As the format numbers them.
+/// The numbers are those of the format.
 enum class MappedVerdict : std::uint8_t { kRow = 0, kDropped = 1, kFailed = 2 };
 
-/// Memory that is used again from frame to frame. One thread at a time.
+/// Uses its memory again from frame to frame. Use it from one thread at a time.
 class RowFrameBuilder {
  public:
-  /// Forgets what was added.
+  /// Removes all rows.
   void clear();
   void begin_row();
-  /// To the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the bytes, or
-  /// byte strings, are valid UTF-8, and given as text.
-  /// REQUIRES: no reference
+  /// Adds a cell to the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the
+  /// bytes or byte strings are valid UTF-8, and the function gets them as text.
+  /// REQUIRES: the cell is no reference
   void add_cell(std::string_view name, const Cell& cell, bool is_text);
-  /// Valid until `clear`.
+  /// The frame. Valid until `clear`.
   BytesView finish();
 
  private:
@@ -40,16 +40,16 @@ class RowFrameBuilder {
   std::vector<std::string_view> names_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
   std::vector<FrameCell> cells_;
-  std::vector<std::uint32_t> counts_;  // of cells, by row
+  std::vector<std::uint32_t> counts_;  // number of cells of each row
   Bytes frame_;
 };
 
-/// The rows of a frame, one after another.
+/// Reads the rows of a frame, one after another.
 class RowFrame {
  public:
   RowFrame() = default;
   /// Borrows the frame.
-  /// \error kDataLoss  it is none
+  /// \error kDataLoss  the bytes are no frame
   static Result<RowFrame> parse(BytesView frame);
 
   std::size_t rows_left() const { return verdicts_.size() - row_; }

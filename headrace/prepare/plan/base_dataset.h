@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The published data set that a plan continues: what was read for it, and what was rejected.
-/// docs/prepare.md, "Continuing".
+/// \file The published dataset that a plan continues: the inputs that were read for it, and the rows that
+/// were rejected. docs/prepare.md, "Continuing".
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// The role of a manifest's parts that name what was read.
+/// The role of the manifest parts that list the inputs that were read.
 inline constexpr std::string_view kInputsRole = "inputs";
 
 enum class Continuation : std::uint8_t { kNone, kAppend, kRetryFailed };
@@ -32,22 +32,23 @@ struct BaseDataset {
   DatasetAttributes attributes;
 };
 
-/// What is published at `output`; `number`: not the latest manifest, but this one. Reads only the manifest.
+/// The dataset that is published at `output`, by manifest `number` or else the latest. Reads only the
+/// manifest.
 /// \error kNotFound            nothing is published there
-/// \error kFailedPrecondition  published without a record of what was read
+/// \error kFailedPrecondition  published without a record of the inputs that were read
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
                                                      std::optional<std::uint64_t> number = {});
 
-/// Of each slice.
+/// One for each slice of the input.
 using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 
-/// Reads all that `base`, which lies at `output`, says of what was read and rejected, and gives what it says
-/// of each slice. Of an input that consists of files, leaves those that there is something to read of: to
-/// append, those that were not read; to retry, those with rejected rows. Of a folder whose objects are rows
-/// leaves all: its rows are chosen when they are read. Memory: 16 bytes for each file or object; to retry, 64
-/// for each rejected row, and once more in each slice where its key is not UTF-8.
-/// \error kFailedPrecondition  a file has changed since it was read, so its rows cannot be told; or rows
-///                             are to be retried, and no file has any
+/// Leaves in `input` only the work that continues `base`, the dataset at `output`, and returns the base's
+/// record of each slice that is left. In an input of files, an append leaves the files that were not read,
+/// and a retry leaves the files with rejected rows. A folder whose objects are rows keeps all its slices; its
+/// rows are chosen when they are read. Memory: 16 bytes for each file or object; for a retry, 64 for each
+/// rejected row, and once more in each slice if the row's key is not UTF-8.
+/// \error kFailedPrecondition  a file has changed since it was read, so its new rows cannot be told from the
+///                             old; or a retry finds rejected rows, but none in a file of the input
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The schema of an input that comes with none: docs/prepare.md, "Schema".
+/// \file Infers the schema of an input that has none: docs/prepare.md, "Schema".
 
 #include "headrace/prepare/map/mapped_source.h"
 #include "headrace/prepare/schema/schema.h"
@@ -8,29 +8,29 @@
 
 namespace headrace {
 
-/// Looks at the first 1,000 rows of the first slice, as `map` makes them if there is one, and passes over
-/// those among them that are rejected. The columns are all that have a value in one of them; what is missing
-/// in some is optional. In this order:
+/// Reads the first 1,000 rows of the first slice, after `map` if there is one, and skips those that are
+/// rejected. Every column with a value in one of them is used; a column that some rows lack is optional. The
+/// rules, in this order:
 ///
-/// * `split` (in any case), if one of its texts is "train" in some spelling, names the split, and is no
-///   feature. Of folders, whatever its texts are, with a map.
+/// * `split` (in any case) names the split, and is no feature, if one of its texts is a spelling of "train";
+///   the `split` of a layout that passes through a map always does.
 /// * `__key__`, WebDataset's, is the string feature `id`.
-/// * `id` (in any case) names rows, if each has one and no two the same, and there is no `__key__`.
+/// * `id` (in any case) names rows, if every row has one, all differ, and there is no `__key__`.
 /// * `label` (in any case), and `cls` of WebDataset, is a label, unless it has lists or numbers with a
 ///   fraction.
-/// * Bytes of JPEGs and PNGs are images, and so are WebDataset's `jpg`, `jpeg`, `png`, by name.
-/// * Texts that end in .jpg, .jpeg or .png are images by URI, unless another column has images' bytes: then
-///   they are names. "_uri", "_url" or "_path" at the column's end is left out of the feature's name.
-/// * Whole numbers are int64, numbers float32. Where one is in brackets or a list: of a fixed shape, if all
-///   have as many numbers, 2 at least; else ragged. What is whole, and too large for int64, is text.
-/// * Text is a string if it is UTF-8; else, and if it is not known, bytes. So are lists of texts, whatever
-///   is in them; of a shape as numbers.
+/// * Bytes of JPEGs and PNGs are images. WebDataset's `jpg`, `jpeg` and `png` are images by their names.
+/// * Texts that end in .jpg, .jpeg or .png are URIs of images. If another column has the bytes of images,
+///   they are only names. The feature's name drops "_uri", "_url" or "_path" from the column's end.
+/// * Whole numbers are int64, other numbers float32. If one value is in brackets or a list, the shape is
+///   fixed if all have the same count, at least 2; else ragged. A whole number too large for int64 is text.
+/// * Text is a string if it is UTF-8, else bytes; a text that was not read is bytes. The same holds for lists
+///   of texts, even if they hold numbers; their shape follows the rule for numbers.
 ///
-/// Of features that would have one name the later column's gets "_2" (or "_3" …) at its end. The result is
-/// what `parse_schema` makes of its TOML. Memory: a row, and for each column its name and some hundred bytes;
-/// of a cell that is a list of numbers, eight bytes each.
-/// \error kInvalidArgument  no row can be read there, no column makes a feature, there are more than 10,000
-///                          columns, or one's name is not UTF-8: says what to do
+/// If two features would have the same name, the later column's gets "_2" (or "_3" …) at its end.
+/// `parse_schema` reads the result's TOML as the same schema. Memory: a row, and for each column its name and
+/// some hundred bytes; for a cell that is a list of numbers, eight bytes each.
+/// \error kInvalidArgument  no row can be read, no column makes a feature, there are more than 10,000
+///                          columns, or a column's name is not UTF-8: says what to do
 /// \error those of the source  the input cannot be read
 Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes,
                             MapPool* map = nullptr);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Schemas that come with a format: those of layouts, whose columns are known.
+/// \file The schemas that come with layouts, whose columns are known.
 
 #include <optional>
 #include <string>
@@ -11,14 +11,13 @@
 namespace headrace {
 
 struct LayoutSchemaOptions {
-  std::string encoder;     // of texts
-  bool keeps_text = true;  // features `text` and `id` beside the vector
+  std::string encoder;     // of the text vector
+  bool keeps_text = true;  // adds the features `text` and `id` to the vector
   ImageSteps image{};
 };
 
-/// None for formats whose columns are their files' own.
-/// aclimdb and text-folder: `sentence` (the encoder's vector), `label` (one-hot), `text`, `id`.
-/// image-folder: `image`, `label`, `id`.
+/// The schema of a layout; none for a format whose files define the columns. aclimdb and text-folder:
+/// `sentence` (the encoder's vector), `label` (one-hot), `text`, `id`. image-folder: `image`, `label`, `id`.
 std::optional<Schema> layout_schema(InputFormat format, const LayoutSchemaOptions& options);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The plan: what decides every byte of a prepared data set. docs/formats/plan.md.
+/// \file The plan: the values that decide every byte of a prepared dataset. docs/formats/plan.md.
 
 #include <cstdint>
 #include <map>
@@ -15,11 +15,11 @@
 
 namespace headrace {
 
-/// Where work objects lie below an output, of any plan; and those of one.
+/// The folder of all work objects below an output, and the work folder of one plan.
 inline constexpr std::string_view kWorkFolder = "_headrace/work/";
 Location work_folder(const Location& output, std::string_view plan_digest);
 
-/// In a plan's configuration: what it continues.
+/// The key of a plan's configuration that names the continued dataset.
 inline constexpr const char* kContinuesKey = "continues";
 
 enum class Duplicates : std::uint8_t { kKeep, kReport, kDrop };
@@ -28,51 +28,51 @@ struct PreparePlan {
   Input input;
   Schema schema;
   std::uint64_t seed = 44;
-  /// A shard's size follows from the first of these that is not 0.
+  /// The size of a shard follows from the first of these two that is not 0.
   std::uint64_t shard_records = 0;
   std::uint64_t shard_bytes = 128 << 20;  // before compression
-  /// What `input` was cut by. Not that it decides bytes of records, but names of work objects.
+  /// The size of the slices in `input`. It decides names of work objects, but no bytes of records.
   std::uint64_t slice_bytes = SliceLimits{}.size_bytes;
   std::string compression = "gzip";  // or "none"
   int compression_level = 6;
   Duplicates duplicates = Duplicates::kKeep;
   double sample = 1;
-  bool splits_as_they_are = false;  // names are not brought into one spelling, and there need be no "train"
-  bool reports_all = false;         // also rows that are simply written, with the sizes of images
+  bool splits_as_they_are = false;  // keep names of splits as spelled, and accept a dataset without "train"
+  bool reports_all = false;         // also report rows that were simply written, with the sizes of images
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
-  /// A function that makes each row anew, "module:function", and what stands for its content; empty: none.
+  /// A function that maps each row, "module:function", and the version of its content; empty: none.
   std::string map{};
   std::string map_version{};
-  /// Name as in the schema → weights' digest.
+  /// Name of the encoder in the schema → digest of its weights.
   std::map<std::string, std::string> encoder_digests;
-  /// What it continues; a base if and only if it continues one.
+  /// How the plan continues a published dataset. `base` is set if and only if the plan continues one.
   Continuation continuation = Continuation::kNone;
   std::shared_ptr<const BaseDataset> base{};
-  /// What the base has of the input's slices; empty, and the plan continues: it lies in the work folder.
+  /// The base's record of each slice. If it is empty and the plan continues, the work folder has the records.
   SlicePasts pasts{};
 
-  /// Whether what is read of a slice depends on what the base has of it.
+  /// Whether reading a slice depends on the base's record of it.
   bool needs_past(const Slice& slice) const {
     return retries() || (continuation == Continuation::kAppend && slice.is_range_of_folder());
   }
   bool retries() const { return continuation == Continuation::kRetryFailed; }
 };
 
-/// What is kept in the output, and compared when the same command is run again.
+/// The plan as its output keeps it; a later run of the same command compares its own plan with it.
 Configuration plan_configuration(const PreparePlan& plan);
 
-/// The plan that is kept so at `output`; its input has the slices given.
-/// \error kDataLoss            it is none
+/// Parses the plan that `output` keeps. Its input gets the slices given.
+/// \error kDataLoss            the configuration is no plan
 /// \error kFailedPrecondition  made by another version of Headrace, or of a library that decides bytes
 Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
                                const Location& output);
 
-/// The plan that continues what is published at `output`: all that was said there, the manifest that is the
-/// latest now, and no input yet. Versions of libraries are today's.
-/// \error kFailedPrecondition  nothing was prepared there; and those of read_base
+/// A plan that continues the dataset at `output`: with the options of the plan that made it, the latest
+/// manifest as its base, and no input yet. The versions of libraries are those of this program.
+/// \error kFailedPrecondition  headrace prepare made nothing there; and those of read_base
 Result<PreparePlan> continue_plan(const Location& output, Continuation continuation);
 
-/// The slices as an object that other processes read.
+/// The slices as the object that other processes read.
 std::string slices_to_json(const Input& input);
 /// \error kDataLoss
 Result<std::vector<Slice>> parse_slices(std::string_view json);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What is wished of a data set, as a value; and the plan that comes of it.
+/// \file A request for a dataset, and the plan that follows from it.
 
 #include <optional>
 #include <string>
@@ -13,23 +13,23 @@
 namespace headrace {
 
 struct PlanRequest {
-  /// If any, only `format` counts of what follows: all else is as the data set was made that is continued.
+  /// If set, only `format` of the following counts. All else is as in the plan of the continued dataset.
   Continuation continuation = Continuation::kNone;
-  std::optional<InputFormat> format{};  // none: what names tell
-  /// Of TOML; empty: the layout's own schema, or one that is inferred.
+  std::optional<InputFormat> format{};  // none: guess it by names
+  /// A schema in TOML; empty: the layout's own schema, or an inferred one.
   std::string schema_url{};
-  /// Of a layout's own schema; `image` also of one that is inferred.
+  /// For a layout's own schema; `image` also for an inferred one.
   LayoutSchemaOptions layout{};
   bool in_tfrecorder_layout = false;
-  /// Shares, ascending by name; they take the place of the schema's splits.
+  /// Shares, ascending by name; they replace the splits of the schema.
   std::vector<std::pair<std::string, double>> splits{};
-  /// What else decides bytes. Input, schema, encoders and base come to it.
+  /// All other options. Planning sets input, schema, encoders and base.
   PreparePlan options{};
 };
 
-/// Looks at the input, and at the output if it is to be continued; reads or infers the schema; loads the
-/// map's function, to know that it can be.
-/// \error kInvalidArgument, kNotFound  of input, schema, encoder, or function
+/// Makes the plan: lists the input, reads the output if the plan continues it, reads or infers the schema,
+/// and loads the map's function to be sure that it can be loaded.
+/// \error kInvalidArgument, kNotFound  about input, schema, encoder, or function
 /// \error those of continue_plan and leave_what_continues
 Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,
                                     const PlanningContext& context);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A plan with what carries it out on this machine: encoders, and processes for a map.
+/// \file A plan with the encoders and the map's processes that execute it on this machine.
 
 #include <chrono>
 #include <functional>
@@ -18,31 +18,31 @@ namespace headrace {
 struct PlannedPrepare {
   PreparePlan plan;
   TextEncoders encoders{};
-  std::unique_ptr<MapPool> map{};  // if the plan has one
-  /// Its schema is what the first rows tell, since none was named.
+  std::unique_ptr<MapPool> map{};  // set if the plan has a map
+  /// The schema was inferred from the first rows, since the request named none.
   bool has_inferred_schema = false;
 };
 
-/// What plans are made with. Borrowed, but for the values.
+/// The environment of planning. Borrows the stores and the environment, and owns the rest.
 struct PlanningContext {
   StoreRegistry& stores;
   const Environment& environment;
   EncoderSources encoders{};
-  /// Gives the folder of the Python package that belongs to this program; asked only where a plan has a map.
+  /// Returns the folder of the Python package that belongs to this program; called only if a plan has a map.
   std::function<Result<std::string>()> python_package{};
   std::chrono::milliseconds map_row_timeout{60'000};
   std::stop_token stop{};
 };
 
-/// The encoders that the schema names.
+/// Loads the encoders that the schema names.
 /// \error as make_text_encoder
 Result<TextEncoders> make_encoders(const Schema& schema, const EncoderSources& sources);
 
-/// What this machine has must be what the plan was made with.
+/// Compares the encoders of this machine with those that the plan was made with.
 /// \error kFailedPrecondition  other weights: names the encoder
 Status check_encoders(const PreparePlan& plan, const TextEncoders& encoders);
 
-/// What runs the plan's map; null if it has none. Starts nothing.
+/// The pool that runs the plan's map; null if the plan has none. Starts no process.
 /// \error kNotFound  there is no Python
 Result<std::unique_ptr<MapPool>> make_map_pool(const PreparePlan& plan, const PlanningContext& context);
 

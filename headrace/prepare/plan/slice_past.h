@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a data set that is continued has of the rows of one slice: docs/formats/plan.md, "Work".
+/// \file The record that a continued dataset has of the rows of one slice: docs/formats/plan.md, "Work".
 
 #include <cstdint>
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace headrace {
 
-/// A row as reports name it: by its place in a file; by its id if it is an object of a folder.
+/// A row as reports name it: by its place in a file, or by its id if it is an object of a folder.
 struct RejectedRow {
   std::string_view source;  // empty: an object of a folder
   std::uint64_t row = 0;
   std::string_view id;
 };
 
-/// The rows that are rejected, by what their last line in the reports says, and may be retried: not those of
-/// an id that another row has.
+/// The rejected rows that may be retried. The last line about a row in the reports decides. A row is left out
+/// if it was rejected because another row has its id.
 class RejectedRows {
  public:
   RejectedRows() = default;
@@ -40,14 +40,14 @@ class RejectedRows {
   friend struct SlicePast;
   void add(std::uint64_t row_hash, std::string_view reason);
 
-  std::map<std::uint64_t, const std::string*> reasons_of_rows_;  // by a hash of the row
+  std::map<std::uint64_t, const std::string*> reasons_of_rows_;  // by the hash of the row
   std::set<std::string, std::less<>> reasons_;
   std::set<std::string, std::less<>> sources_;
 };
 
 struct SlicePast {
-  KnownInputs inputs;     // to append, of a range of a folder: its objects that were read
-  RejectedRows rejected;  // to retry
+  KnownInputs inputs;     // for an append to a folder whose objects are rows: the objects that were read
+  RejectedRows rejected;  // for a retry
 
   std::string to_json() const;
   /// \error kDataLoss

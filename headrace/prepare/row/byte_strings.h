@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The data of a cell that is a list of texts or byte strings: of each a u32, how many bytes it has,
-/// little endian, and these. Nothing here trusts what it reads.
+/// \file The data of a cell that is a list of texts or byte strings. Each value is stored as a u32 with its
+/// size, little endian, and then its bytes. The functions here check every size that they read.
 
 #include <cstdint>
 #include <limits>
@@ -12,16 +12,17 @@
 
 namespace headrace {
 
-/// That one of them may have.
+/// The largest size of one value in a list.
 inline constexpr std::uint64_t kMostByteStringBytes = std::numeric_limits<std::uint32_t>::max();
 
-/// REQUIRES: at most kMostByteStringBytes
+/// Appends one value. REQUIRES: `value` has at most kMostByteStringBytes
 inline void append_byte_string(Bytes& data, BytesView value) {
   append_little_endian(data, static_cast<std::uint32_t>(value.size()));
   append(data, value);
 }
 
-/// Takes the first one off. None, and `rest` as it was: there is none, or it is cut.
+/// Removes the first value from `rest` and returns it. Returns none, and leaves `rest` as it was, if there is
+/// no value or it is cut off.
 inline std::optional<BytesView> take_byte_string(BytesView& rest) {
   if (rest.size() < sizeof(std::uint32_t)) return std::nullopt;
   const BytesView tail = rest.subspan(sizeof(std::uint32_t));
@@ -31,14 +32,15 @@ inline std::optional<BytesView> take_byte_string(BytesView& rest) {
   return tail.first(size);
 }
 
-/// None: the data are cut, or no list at all.
+/// Returns none if the data are cut off or are no list at all.
 inline std::optional<std::size_t> count_byte_strings(BytesView data) {
   std::size_t count = 0;
   while (take_byte_string(data)) ++count;
   return data.empty() ? std::optional(count) : std::nullopt;
 }
 
-/// The cell where one value belongs: of a list of one byte string that one, of an empty list nothing.
+/// The cell to use where one value belongs. A list of one byte string becomes that byte string, and an empty
+/// list becomes a missing cell. Any other cell is returned unchanged.
 inline Cell single_value(const Cell& cell) {
   if (cell.kind != CellKind::kByteStrings) return cell;
   BytesView rest = cell.data;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Fetches what cells refer to, many at once.
+/// \file Fetches the bytes that references in cells point to, many at once.
 
 #include <cstdint>
 #include <map>
@@ -15,21 +15,23 @@
 
 namespace headrace {
 
-/// The bytes of one reference, or why there are none.
+/// The bytes of one reference, or the error why there are none.
 struct FetchedReference {
   BytesView data{};
   std::optional<Error> error{};
 };
 
-/// One thread at a time. Memory: what was fetched last.
+/// Use it from one thread at a time. Memory: the bytes of the latest `fetch`.
 class ReferenceReader {
  public:
-  /// `stores` must outlive it. More than `cell_limit_bytes` is an error of the reference.
+  /// `stores` must outlive the reader. A reference to more than `cell_limit_bytes` fails with an error of its
+  /// own.
   ReferenceReader(StoreRegistry& stores, std::uint64_t cell_limit_bytes, CallOptions call = {})
       : stores_(stores), cell_limit_bytes_(cell_limit_bytes), call_(std::move(call)) {}
 
-  /// One request for each, up to `kAtOnce` at once. The data are valid until the next call. An object that is
-  /// not there, forbidden, too large or of another version is an error of its reference.
+  /// Fetches every reference: with one `read_many` for each store where sizes are known, else with one
+  /// request each, up to `kAtOnce` at a time. The results are valid until the next call. A missing, forbidden
+  /// or too large object, or one of another version, fails only its own reference.
   /// \error kCancelled  stopped
   Result<std::span<const FetchedReference>> fetch(std::span<const Reference> references);
 
@@ -37,9 +39,9 @@ class ReferenceReader {
 
  private:
   struct Wanted {
-    std::size_t place = 0;  // of the references
+    std::size_t place = 0;  // index into the references
     Location location;
-    std::size_t begin = 0;  // in `data_`
+    std::size_t begin = 0;  // index into `data_`
   };
   Status fetch_known(std::span<const Reference> references, std::span<const Wanted> wanted);
   Status fetch_one(const Reference& reference, const Wanted& wanted);
@@ -49,7 +51,7 @@ class ReferenceReader {
   const CallOptions call_;
   std::vector<FetchedReference> fetched_;
   Bytes data_;
-  std::vector<Bytes> objects_;  // of those of unknown size
+  std::vector<Bytes> objects_;  // objects whose size is not known beforehand
 };
 
 }  // namespace headrace

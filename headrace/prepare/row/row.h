@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows: what a source gives, and records are made of. docs/prepare.md, "Rows".
+/// \file Rows: a source produces them, and records are made from them. docs/prepare.md, "Rows".
 
 #include <algorithm>
 #include <compare>
@@ -23,21 +23,21 @@ enum class CellKind : std::uint8_t {
   kByteStrings = 5
 };
 
-/// Bytes that lie elsewhere. Borrows its texts.
+/// Bytes that lie in an object of a store. Borrows its texts.
 struct Reference {
-  std::string_view url;        // of an object
-  std::string_view version{};  // read only this one; empty: any
-  /// Of a range; none: the whole object.
+  std::string_view url;        // of the object
+  std::string_view version{};  // reads only this version; empty: any version
+  /// Where a range begins; none: the reference is to the whole object.
   std::optional<std::uint64_t> offset_bytes{};
-  /// None: not known, of a whole object.
+  /// Size of the range or object; none: the size of the whole object is not known.
   std::optional<std::uint64_t> size_bytes{};
 };
 
-/// A value. Borrows what it shows.
+/// A value. Borrows its data and texts.
 struct Cell {
   CellKind kind = CellKind::kMissing;
   /// kBytes: text or bytes. kFloats, kInt64s: the numbers, little endian, four or eight bytes each.
-  /// kByteStrings: a list of texts or bytes, as byte_strings.h has it.
+  /// kByteStrings: a list of texts or bytes in the encoding of byte_strings.h.
   BytesView data{};
   Reference reference{};
 };
@@ -47,19 +47,19 @@ struct NamedCell {
   Cell cell;
 };
 
-/// The most that one cell, a file of a folder, or a record may have, unless another limit is said.
+/// Default size limit for one cell, one file of a folder, or one record.
 inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
-/// A row may have four times the bytes that a cell may: 256 MiB.
+/// A row may have four times the bytes that a cell may have: 256 MiB by default.
 constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
   return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);
 }
-/// A heading, an object, a record, what a map gives.
+/// The most columns in a heading, a JSON object, a record, or a row that a map returns.
 inline constexpr std::size_t kMaxColumns = 10'000;
 
-/// Where a row lies in its slice; ascends in the order of the input.
+/// The place of a row in its slice. Places ascend in the order of the input.
 struct RowPlace {
-  std::uint32_t file = 0;  // of the slice's files; 0 in a folder
-  std::uint64_t row = 0;   // in the file, 1 is the first; in a folder: of the slice's objects
+  std::uint32_t file = 0;  // index into the slice's files; 0 in a folder
+  std::uint64_t row = 0;   // number in the file, from 1; in a folder: number among the slice's objects
   auto operator<=>(const RowPlace&) const = default;
 };
 

@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// Names and values that lie in the input are borrowed; what has to be made is kept here, in memory that is
+/// Borrows names and values that lie in the input. Values that must be built are kept here, in memory that is
 /// used again for the next row.
 class RowCells {
  public:
@@ -26,18 +26,18 @@ class RowCells {
   void add_bytes(std::string_view name, BytesView data) { add(name, CellKind::kBytes, data); }
   void add(std::string_view name, CellKind kind, BytesView data);
 
-  /// A place for a text that is valid until `clear`.
+  /// Keeps a text, which stays valid until `clear`.
   std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  /// Numbers and byte strings that are made one by one go to the end of `made()`; then they become a cell,
-  /// from the offset on at which they begin.
+  /// To build a list of numbers or byte strings, append its values to `made()`; then `add_made` turns the
+  /// bytes from offset `begin` on into a cell.
   Bytes& made() { return made_bytes_; }
   void add_made(std::string_view name, CellKind kind, std::size_t begin);
 
-  /// One that occurs twice, if any does.
+  /// A name that occurs twice; none if all names differ.
   std::optional<std::string_view> repeated_name();
 
-  /// Valid until the next call of anything else.
+  /// The cells so far. Valid until any other function is called.
   std::span<const NamedCell> cells();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A file of a slice, as it was listed.
+/// \file A file of a slice, as the listing showed it.
 
 #include <cstdint>
 #include <string>
@@ -13,8 +13,8 @@ struct SourceFile {
   Location location;
   std::uint64_t size_bytes = 0;
   Version version;  // only this one is read
-  /// What the ids of its rows begin with, unique in the input: its path below the input, or the last segment
-  /// of an input of one file.
+  /// The ids of the file's rows begin with this name, which is unique in the input: the file's path below the
+  /// input, or the last segment of the URL if the input is one file.
   std::string name;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Images on their way into records: checked, and changed if the schema says so.
+/// \file Checks images before they go into records, and converts them if the schema says so.
 
 #include <cstdint>
 #include <optional>
@@ -13,20 +13,20 @@
 namespace headrace {
 
 struct ConvertedImage {
-  BytesView data;  // what is stored
-  /// Of what is stored, as it is looked at: after turning.
+  BytesView data;  // the bytes to store
+  /// Size of the stored image after its orientation has been applied.
   ImageSize size;
   std::uint32_t channels = 0;
 };
 
-/// Keeps its memory from one image to the next. One thread at a time.
+/// Keeps its memory from one image to the next. Use it from one thread at a time.
 class ImageConverter {
  public:
-  /// The data are `encoded` itself, or valid until the next call. Of an image that is kept as it is, the
-  /// header is checked, and with `verify` every pixel.
-  /// \error kDataLoss           no bytes, damaged, cut, or too short for the size that is declared
-  /// \error kResourceExhausted  more than `max_pixels`, or no memory
-  /// \error kUnimplemented      a format or kind that is not read here
+  /// Applies `steps`. The result's data are `encoded` itself, or valid until the next call. If the image is
+  /// kept as it is, only its header is checked, and every pixel too if `steps.verify` is set.
+  /// \error kDataLoss           no bytes, damaged, cut off, or too short for the declared size
+  /// \error kResourceExhausted  more than `max_pixels`, or not enough memory
+  /// \error kUnimplemented      a format or kind that this reader does not support
   /// \error kInvalidArgument    not an image, or smaller than the crop
   Result<ConvertedImage> convert(BytesView encoded, const ImageSteps& steps);
 

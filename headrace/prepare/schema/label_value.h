@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a cell says of a label: one place for those who collect vocabularies and those who look up.
+/// \file The value of a cell as a label. Vocabularies and records both use it, so they agree.
 
 #include <optional>
 #include <string>
@@ -12,15 +12,16 @@
 
 namespace headrace {
 
-/// Longer ones are no labels.
+/// A longer text cannot be a label.
 inline constexpr std::size_t kMostLabelBytes = 1000;
 
-/// The value without white space around it; of a missing cell, the default. None: nothing, several values,
-/// one with a fraction, or more than kMostLabelBytes. Views the cell, the definition, or `storage`.
+/// The value of the cell without surrounding white space; the label's default if the cell is missing. Returns
+/// none for a missing cell without a default, several values, a number with a fraction, or a text longer than
+/// kMostLabelBytes. The result views the cell, the definition, or `storage`.
 std::optional<std::string_view> label_value(const Cell& cell, const FeatureDefinition& label,
                                             TextEncoding encoding, std::string& storage);
 
-/// The whole number that a cell holds by itself; none if it holds anything else.
+/// The whole number in the cell; none if the cell holds anything else, several numbers included.
 std::optional<std::int64_t> whole_number(const Cell& cell);
 
 }  // namespace headrace

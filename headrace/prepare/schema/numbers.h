@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Cells of text to numbers.
+/// \file Reads numbers from cells of text.
 
 #include <cstdint>
 #include <string_view>
@@ -10,15 +10,15 @@
 
 namespace headrace {
 
-/// A decimal number, with white space around it, and nothing else. No locale is involved.
-/// \error kInvalidArgument  it is none, or does not fit; the text is quoted
+/// Parses a decimal number that may have white space around it, and nothing else. The locale has no effect.
+/// \error kInvalidArgument  no number, or one that does not fit; quotes the text
 Result<std::int64_t> parse_int64(std::string_view cell);
-/// The nearest float32; also "inf", "nan" and exponents. One that is too small to be told from 0 is 0.
+/// The nearest float32; also accepts "inf", "nan" and exponents. A number too small for float32 becomes 0.
 Result<float> parse_float(std::string_view cell);
 
-/// Appends the numbers of a list, "[1, 2 3;4]": between white space, commas and semicolons, in brackets or
-/// not. An empty list has none.
-/// \error kInvalidArgument  as above, and says which number of the list
+/// Appends the numbers of a list like "[1, 2 3;4]": white space, commas or semicolons separate them, and the
+/// brackets are optional. An empty list has no numbers.
+/// \error kInvalidArgument  as above; says which number of the list is wrong
 Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers);
 Status parse_floats(std::string_view cell, std::vector<float>& numbers);
 

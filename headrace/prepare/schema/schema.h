@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the features of a record are, and what columns of the input they come from: docs/prepare.md,
+/// \file The schema: the features of a record, and the input columns that they come from. docs/prepare.md,
 /// "Schema".
 
 #include <cstdint>
@@ -28,10 +28,10 @@ enum class SchemaType : std::uint8_t {
   kImageChannels
 };
 
-/// Whether its value is told of another feature, an image as it is stored.
+/// Whether a feature of this type describes another feature: height, width or channels of a stored image.
 bool is_of_image(SchemaType type);
 
-/// How many values a feature has: one; exactly `size`; any number.
+/// How many values a feature has: one, exactly `size`, or any number.
 struct FeatureShape {
   enum class Kind : std::uint8_t { kScalar, kFixed, kRagged } kind = Kind::kScalar;
   std::uint64_t size = 1;
@@ -44,33 +44,33 @@ struct FeatureDefinition {
   SchemaType type = SchemaType::kBytes;
   std::vector<std::string> columns;  // one, or one for each number of a fixed shape
   FeatureShape shape{};
-  bool is_uri = false;       // cells are URLs or paths, whose bytes are the value
+  bool is_uri = false;       // cells are URLs or paths of objects whose bytes are the value
   bool is_optional = false;  // a missing cell leaves the feature out
   std::optional<std::string> default_text{};
   std::vector<std::string> vocabulary{};  // of a label; empty: the values that occur
-  std::string vocabulary_url{};           // where it is read from instead
+  std::string vocabulary_url{};           // the vocabulary is read from here instead
   bool one_hot = false;
   std::string encoder{};  // of a vector
-  /// Of the types that are told of an image: its feature, whose columns and `is_optional` they share.
+  /// If this feature describes an image: the image's feature. Both have the same columns and `is_optional`.
   std::string image_feature{};
   ImageSteps image{};
 };
 
 struct Schema {
-  std::optional<std::string> id;  // columns
+  std::optional<std::string> id;  // names a column, as `split` and `group` do
   std::optional<std::string> split;
   std::optional<std::string> group;
   std::string encoding = "utf-8";                      // or "latin-1", "windows-1252"
-  bool replaces_text = false;                          // what is not of the encoding becomes U+FFFD
-  std::vector<std::pair<std::string, double>> splits;  // by hash, in this order; sum to 1
+  bool replaces_text = false;                          // invalid bytes become U+FFFD
+  std::vector<std::pair<std::string, double>> splits;  // shares by hash, in this order; they sum to 1
   std::vector<FeatureDefinition> features;             // ascending by name
 };
 
-/// Reads TOML. `source_name` is what messages call it.
-/// \error kInvalidArgument  names line and key, and what was probably meant
+/// Reads a schema from TOML. Messages call it `source_name`.
+/// \error kInvalidArgument  names the line and the key, and suggests what was meant
 Result<Schema> parse_schema(std::string_view toml, std::string_view source_name);
 
-/// TOML that `parse_schema` reads as the same schema; equal for equal schemas. Defaults are left out.
+/// TOML that `parse_schema` reads as the same schema. Equal schemas give equal texts. Defaults are left out.
 std::string schema_to_toml(const Schema& schema);
 
 /// "image", "int64", …

@@ -7,10 +7,11 @@
 
 namespace headrace {
 
-/// Whether it can be part of objects' names: at most 100 letters, digits, "_", "-" and ".".
+/// Whether a split of this name can be part of object names: at most 100 letters, digits, "_", "-" and ".".
 bool is_usable_split_name(std::string_view name);
 
-/// "train" for "Train", "TRAIN", "training"; "validation" for "val", "valid", "eval" …; "test" for "TEST".
+/// The usual spelling of a split's name: "train" for "Train", "TRAIN", "training"; "validation" for "val",
+/// "valid", "eval" …; "test" for "TEST".
 std::string usual_split_name(std::string_view name);
 
 }  // namespace headrace

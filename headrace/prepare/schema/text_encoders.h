@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The encoders that a schema names, loaded.
+/// \file The loaded encoders that a schema names.
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Bytes of a named encoding to UTF-8.
+/// \file Decodes text in a named encoding to UTF-8.
 
 #include <cstdint>
 #include <string>
@@ -10,17 +10,16 @@ namespace headrace {
 
 enum class TextEncoding : std::uint8_t { kUtf8, kLatin1, kWindows1252 };
 
-/// "utf-8", "latin-1", "windows-1252". REQUIRES: one of them
+/// REQUIRES: `name` is "utf-8", "latin-1" or "windows-1252"
 TextEncoding text_encoding_from_name(std::string_view name);
 
 struct DecodedText {
-  /// Views the input where nothing had to be changed, else `storage`.
+  /// Views the input if nothing had to change, else `storage`.
   std::string_view text;
-  std::uint64_t replaced = 0;  // places that are not of the encoding, and became U+FFFD
+  std::uint64_t replaced = 0;  // places that are not valid in the encoding, and became U+FFFD
 };
-/// Replaces what is in `storage`, if it needs it.
-/// Source of windows-1252: encoding.spec.whatwg.org, but that its five bytes without a character are not of
-/// the encoding.
+/// Decodes `bytes`; overwrites `storage` if the text has to change. The table of windows-1252 is that of
+/// encoding.spec.whatwg.org, except that its five unassigned bytes count as invalid.
 DecodedText decode_text(std::string_view bytes, TextEncoding encoding, std::string& storage);
 
 }  // namespace headrace

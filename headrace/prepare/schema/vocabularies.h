@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The values that labels have.
+/// \file The values of labels.
 
 #include <map>
 #include <string>

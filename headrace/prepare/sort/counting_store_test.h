@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: what is read of a store, and with how many requests.
+/// \file For tests: counts the bytes and requests that are read from a store.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +31,7 @@ class CountingStore final : public InterceptingStore {
   }
 };
 
-/// Writes `object`, and opens the spill that it is.
+/// Writes `object` to the store, and opens it as a spill.
 inline Result<RowsReader> open_in(std::shared_ptr<Store> store, const std::string& key, BytesView object) {
   HEADRACE_TRY(const ObjectInfo info, store->write(key, object, {}));
   return RowsReader::open(Location{std::move(store), key, {}}, info.version, info.size_bytes);

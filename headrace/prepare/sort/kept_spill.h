@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How a receipt names a spill: docs/formats/plan.md, "Work".
+/// \file The name of a spill in a receipt: docs/formats/plan.md, "Work".
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The rows of many spills as one sequence, in the order of the data set.
+/// \file The rows of many spills as one sequence, in the order of the dataset.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// A spill, and the number of the slice that it was made of. Several may have the same.
+/// A spill and the number of its slice. Several spills may come from one slice.
 struct SliceSpill {
   const RowsReader* reader = nullptr;
   std::uint32_t slice = 0;
@@ -24,22 +24,22 @@ struct SliceSpill {
 struct MergedRow {
   OrderedRow row{};
   std::uint32_t slice = 0;
-  std::uint32_t split = 0;  // its number among those that were asked for
+  std::uint32_t split = 0;  // index into the splits that were asked for
 };
 
 struct MergeOptions {
   OrderRange range{};
-  /// How much is read ahead, about, of all spills together. It may be more where tables are too coarse: up to
-  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each spill (some 16 KiB, or all
-  /// that the spill has of it).
+  /// Roughly how many bytes are read ahead from all spills together. Coarse tables may need more: one bucket
+  /// of each split of each spill (some 16 KiB, or all rows of that split), and besides a quarter of
+  /// `hold_bytes` or a 4,096th of the splits.
   std::uint64_t hold_bytes = 16 << 20;
-  /// Of each request.
+  /// The options of each request.
   CallOptions call{};
 };
 
-/// Ascending by order, tie, id, slice, place. One thread at a time. Reads the order piece after piece, each
-/// piece with one `read_many` for each store, and each bucket once. Memory: hold_bytes, the cells of a row,
-/// 300 bytes for each split of each spill.
+/// Merges the rows of spills, ascending by order, tie, id, slice, place. Use it from one thread at a time.
+/// Reads the order piece by piece, each piece with one `read_many` for each store, and each bucket once.
+/// Memory: `hold_bytes`, the cells of a row, and 300 bytes for each split of each spill.
 ///
 ///   MergedRows rows(spills, "train", {.range = {first, last}});
 ///   while (true) {
@@ -56,13 +56,13 @@ class MergedRows {
       : MergedRows(spills, {&split, 1}, options) {}
   MergedRows(MergedRows&&) = default;
 
-  /// The next row, valid until the next call; none at the end. After an error: the same again.
-  /// \error kDataLoss  a spill is damaged, also when read again, or contradicts itself
+  /// The next row, valid until the next call; none at the end. After an error, every call returns it again.
+  /// \error kDataLoss  a spill is damaged, even when it is read again, or contradicts itself
   /// \error those of `Store::read_many`
   Result<std::optional<MergedRow>> next();
 
  private:
-  // What a spill has of one split.
+  // The rows of one split in one spill.
   struct Spill {
     const RowsReader* reader;
     std::uint32_t slice;
@@ -73,7 +73,7 @@ class MergedRows {
     RowCursor cursor{};
     bool has_row = false;  // cursor.row() has not been given
   };
-  // A spill by its next row, the least of them at the front.
+  // A spill with the order of its next row. The least of them is at the front.
   struct Candidate {
     std::uint64_t order;
     Spill* spill;
@@ -84,7 +84,7 @@ class MergedRows {
   void sink_front();
   static bool comes_before(const Candidate& a, const Candidate& b);
 
-  // Pieces: of the order, a 2^-level of it.
+  // A piece of the order is a 2^-level part of it.
   int choose_level() const;
   bool is_small(std::uint64_t last, int level) const;
   Status read_piece();
@@ -96,7 +96,7 @@ class MergedRows {
   std::vector<Candidate> heap_;
   bool front_was_given_ = false;
   std::uint64_t piece_first_ = 0;
-  std::uint64_t piece_last_ = 0;  // of what has been read
+  std::uint64_t piece_last_ = 0;  // the last order that has been read
   bool is_last_piece_ = false;
   std::vector<Cell> cells_;
   std::optional<Error> failed_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A row with its place in the order of a data set.
+/// \file A row with its place in the order of a dataset.
 
 #include <cstdint>
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace headrace {
 
-/// Rows of a split ascend by order, tie, id, slice, place. Borrows what it shows.
+/// Rows of a split ascend by order, tie, id, slice, place. Borrows its id and cells.
 struct OrderedRow {
   std::uint64_t order = 0;
   std::uint64_t tie = 0;
   std::string_view id;
   RowPlace place{};
-  /// Of all columns that the schema uses, ascending by name.
+  /// The cells of all columns that the schema uses, ascending by the column's name.
   std::span<const Cell> cells{};
 };
 

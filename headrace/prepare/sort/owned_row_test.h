@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: rows that own what they hold, random ones, and what is in a spill.
+/// \file For tests: rows that own their cells, random rows, and the rows of a spill.
 
 #include <optional>
 #include <random>
@@ -16,7 +16,7 @@ namespace headrace {
 
 struct OwnedCell {
   CellKind kind = CellKind::kMissing;
-  std::string data{};  // of a reference: the URL
+  std::string data{};  // for a reference: the URL
   std::string version{};
   std::optional<std::uint64_t> offset_bytes{};
   std::optional<std::uint64_t> size_bytes{};
@@ -99,7 +99,7 @@ OwnedCell random_cell(Random& random) {
   }
 }
 
-/// Rows in no order. `order_bits`: of how many first bits an order is made, so that few make for ties.
+/// Rows in random order. An order has `order_bits` random bits; few bits give many ties.
 template <typename Random>
 std::vector<OwnedRow> random_rows(Random& random, std::size_t count, int order_bits = 64) {
   std::vector<OwnedRow> rows(count);
@@ -115,7 +115,7 @@ std::vector<OwnedRow> random_rows(Random& random, std::size_t count, int order_b
   return rows;
 }
 
-/// All that `rows` gives, a RowRange or MergedRows; an error where there is one.
+/// `take_all`: every row of a RowRange or MergedRows, or the error.
 inline OwnedRow owned_of(const OrderedRow& row) { return owned(row); }
 template <typename Row>
 OwnedRow owned_of(const Row& row) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Walks over rows that have been read. For this folder's own use.
+/// \file Iterates over rows that have been read. For this folder's own use.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// Orders, both inclusive.
+/// A range of orders, both ends included.
 struct OrderRange {
   std::uint64_t first = 0;
   std::uint64_t last = ~std::uint64_t{0};
@@ -18,16 +18,16 @@ struct OrderRange {
 
 class RowCursor {
  public:
-  /// At its end.
+  /// A cursor at its end.
   RowCursor() = default;
-  /// The rows of `read`, which has been read, that lie in `range`. Borrows the object and the data.
-  /// REQUIRES: `read` is of the buckets of `table` from `first_bucket` on, one at least
+  /// The rows of `read` that lie in `range`. `read` has been read. Borrows its object and data.
+  /// REQUIRES: `read` has one bucket at least, and its buckets are those of `table` from `first_bucket` on
   RowCursor(const BucketRead& read, const BucketTable& table, std::size_t first_bucket, OrderRange range);
 
   /// Moves to the next row; false at the end.
-  /// \error kDataLoss  what lies there is not rows that ascend, as many as the table says, where it says
+  /// \error kDataLoss  the bytes are not rows in ascending order, as many as the table says, at their place
   Result<bool> next();
-  /// REQUIRES: next() gave true
+  /// REQUIRES: next() returned true
   const EncodedRow& row() const { return row_; }
   /// \error kDataLoss
   Status read_cells(std::vector<Cell>& cells) const;
@@ -42,7 +42,7 @@ class RowCursor {
   std::size_t row_position_ = 0;
   std::uint64_t rows_left_ = 0;
   OrderRange range_{};
-  OrderRange possible_{};  // what the next row can have
+  OrderRange possible_{};  // the orders that the next row may have
   EncodedRow row_{};
 };
 

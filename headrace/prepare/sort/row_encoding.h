@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Rows as the bytes of docs/formats/rows.md, for this folder's own use.
-/// Any thread; nothing is kept. What is read may be hostile: all sizes are compared with what is there.
+/// \file The encoding of rows in docs/formats/rows.md. For this folder's own use. Functions may run in any
+/// thread. They accept hostile input: every size is compared with the bytes that are there.
 
 #include <compare>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// A row whose cells have not been looked at. Borrows what it was read from.
+/// A row whose cells have not been parsed. Borrows the bytes that it was read from.
 struct EncodedRow {
   std::uint64_t order = 0;
   std::uint64_t tie = 0;
@@ -23,23 +23,23 @@ struct EncodedRow {
   BytesView cells{};
 };
 
-/// By order, tie, id.
+/// Compares by order, tie, id.
 std::strong_ordering compare_order(const EncodedRow& a, const EncodedRow& b);
 
 inline constexpr std::size_t kMaxRowCells = 65'536;
-/// That nothing is shorter than: size, order, tie, an empty id, the place.
+/// Smallest size of an encoded row: size, order, tie, an empty id, the place.
 inline constexpr std::size_t kMinRowBytes = 20;
 
-/// Size of the row without the number that says it.
-/// \error kInvalidArgument  too many cells, or numbers or a list that is cut
+/// Size of the encoded row without its leading size field.
+/// \error kInvalidArgument  too many cells, or numbers or a list that is cut off
 Result<std::size_t> row_body_bytes(const OrderedRow& row);
-/// Writes that number and the row; gives the end of it. REQUIRES: `body_bytes` is of `row_body_bytes`, and
-/// that many bytes and `varint_size(body_bytes)` are there.
+/// Writes the size field and the row; returns the end of what was written.
+/// REQUIRES: `body_bytes` is row_body_bytes(row), and `to` has room for it and `varint_size(body_bytes)` more
 std::byte* write_row(std::byte* to, const OrderedRow& row, std::size_t body_bytes);
 
-/// Reads the row at `position` and moves behind it. False: there is none.
+/// Reads the row at `position` and moves `position` behind it. Returns false if no whole row is there.
 bool read_row(BytesView bytes, std::size_t& position, EncodedRow& row);
-/// All cells of a row, instead of what was in `cells`. False: they are none. Memory: 100 bytes a cell.
+/// Replaces `cells` by all cells of a row. Returns false if the bytes are no cells. Memory: 100 bytes a cell.
 bool read_cells(BytesView bytes, std::vector<Cell>& cells);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Makes a spill: rows in any order in, the object of docs/formats/rows.md out.
+/// \file Builds a spill: takes rows in any order, and makes the object of docs/formats/rows.md.
 
 #include <cstdint>
 #include <map>
@@ -17,23 +17,24 @@
 
 namespace headrace {
 
-/// Not thread-safe. Memory: the rows and 16 bytes for each, and the object besides while it is finished.
+/// Use it from one thread at a time. Memory: the rows and 16 bytes for each; while it finishes, also the
+/// object.
 ///
 ///   RowsBuilder builder;
 ///   for (…) HEADRACE_CHECK(builder.add("train", row, hash));
 ///   const Bytes object = std::move(builder).finish();
 class RowsBuilder {
  public:
-  /// Copies the row; allocates seldom. `content_hash`: to tell by it what rows have the same content.
-  /// \error kInvalidArgument  more cells than kMaxRowCells, numbers that are cut, a name of a split that is
-  ///                          not UTF-8 or longer than kMaxSplitNameBytes, or more than kMaxRowsSplits of
-  ///                          them; nothing is added
+  /// Copies the row; seldom allocates. Rows with equal `content_hash` count as rows with equal content.
+  /// \error kInvalidArgument  more cells than kMaxRowCells, numbers that are cut off, a split's name that is
+  ///                          not UTF-8 or longer than kMaxSplitNameBytes, or more than kMaxRowsSplits
+  ///                          splits; nothing is added
   Status add(std::string_view split, const OrderedRow& row, std::optional<std::uint64_t> content_hash = {});
 
-  /// Of the rows and hashes so far, as they will be in the object.
+  /// Size in the object of the rows and hashes so far.
   std::uint64_t size_bytes() const { return row_bytes_ + contents_.size() * kContentHashBytes; }
 
-  /// The object. The same rows give the same bytes, in whatever order they were added.
+  /// The object. The same rows give the same bytes, in whatever order they were added. Call once.
   Bytes finish() &&;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a spill says of itself: splits, tables of buckets, hashes. For this folder's own use, but
+/// \file The footer of a spill: splits, tables of buckets, hashes. For this folder's own use, except
 /// `RowsSplit` and `ContentHash`.
 
 #include <compare>
@@ -16,28 +16,28 @@
 
 namespace headrace {
 
-/// The rows that a spill has of one split.
+/// The rows of one split in a spill.
 struct RowsSplit {
   std::string name{};
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;             // which they have in the spill
-  std::uint64_t referenced_bytes = 0;  // sizes of their references, where known
+  std::uint64_t bytes = 0;             // in the spill
+  std::uint64_t referenced_bytes = 0;  // known sizes of their references
 };
 
-/// Of the content of a row.
+/// The hash of a row's content, and the row's place.
 struct ContentHash {
   std::uint64_t hash = 0;
   RowPlace place{};
-  std::uint32_t split = 0;  // its number in the footer
+  std::uint32_t split = 0;  // index into the footer's splits
   auto operator<=>(const ContentHash&) const = default;
 };
 
 /// Where the rows of one split lie, by the first bits of their order.
 class BucketTable {
  public:
-  /// More would be too many for the footers of many spills in memory: 16 bytes each.
+  /// A larger table would make the footers of many spills too large for memory: 16 bytes a bucket.
   static constexpr int kMaxBits = 12;
-  /// Of the number of buckets for so many rows.
+  /// The bits for a split of so many rows and bytes; the table then has 2^bits buckets.
   static int bits_for(std::uint64_t rows, std::uint64_t bytes);
 
   BucketTable() = default;
@@ -52,7 +52,7 @@ class BucketTable {
   std::uint64_t last_order(std::size_t bucket) const {
     return first_order(bucket) | (~std::uint64_t{0} >> bits_);
   }
-  /// Where a bucket begins; `buckets().size()`: where the last one ends.
+  /// Where a bucket begins. For `buckets().size()`: where the last bucket ends.
   std::uint64_t offset_bytes(std::size_t bucket) const {
     return bucket == buckets_.size() ? end_bytes_ : buckets_[bucket].offset_bytes;
   }
@@ -72,13 +72,13 @@ inline constexpr std::size_t kMaxSplitNameBytes = 1'024;
 
 struct RowsFooter {
   std::vector<RowsSplit> splits{};    // ascending by name
-  std::vector<BucketTable> tables{};  // of each
+  std::vector<BucketTable> tables{};  // of each split
   Bucket hashes{};
 
   Bytes serialize() const;
-  /// `offset_bytes` is where the footer begins: all that is before it has to be accounted for.
+  /// Parses the footer that begins at `offset_bytes`. It must account for every byte before it.
   /// REQUIRES: offset_bytes >= kRowsHeader.size()
-  /// \error kDataLoss  says only what is wrong, not of which object
+  /// \error kDataLoss  the footer is damaged; the message does not name the object
   static Result<RowsFooter> parse(BytesView footer, std::uint64_t offset_bytes);
 };
 

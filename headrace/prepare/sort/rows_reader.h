@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads a spill: docs/formats/rows.md. Of many at once: merged_rows.h.
+/// \file Reads a spill: docs/formats/rows.md. merged_rows.h reads many at once.
 
 #include <cstdint>
 #include <memory>
@@ -19,16 +19,16 @@
 
 namespace headrace {
 
-/// Some rows of a split, ascending by order. One thread at a time; the reader must outlive it.
-/// Memory: what was read of a store, and the cells of a row.
+/// Some rows of a split, ascending by order. Use it from one thread at a time; the reader must outlive it.
+/// Memory: the bytes that were read from a store, and the cells of a row.
 class RowRange {
  public:
   RowRange(RowRange&&) = default;
   RowRange& operator=(RowRange&&) = default;
 
-  /// The next row; none at the end. What it borrows stays as long as the range does, but its cells only until
-  /// the next call.
-  /// \error kDataLoss  contradicts itself, though its checksums are right
+  /// The next row; none at the end. Its id stays valid as long as the range, its cells only until the next
+  /// call.
+  /// \error kDataLoss  the rows contradict the footer, though their checksums are right
   Result<std::optional<OrderedRow>> next();
 
  private:
@@ -40,17 +40,18 @@ class RowRange {
   std::vector<Cell> cells_{};
 };
 
-/// Thread-safe. Memory: 16 bytes for each bucket of its tables, 4,096 at most for a split; what is in memory.
+/// Thread-safe. Memory: 16 bytes for each bucket of its tables, of which a split has at most 4,096; and the
+/// spill itself if it is in memory.
 class RowsReader {
  public:
-  /// What is in memory; `name` is what messages call it. Reads nothing but its end.
-  /// \error kDataLoss  not a spill, cut, or damaged
+  /// Opens a spill in memory, which messages call `name`. Reads only the footer.
+  /// \error kDataLoss  not a spill, cut off, or damaged
   static Result<RowsReader> open(Bytes object, std::string name);
-  /// The same, of bytes that must outlive the reader.
+  /// The same for bytes that must outlive the reader.
   static Result<RowsReader> open(BytesView object, std::string name);
-  /// An object of a store, that has `size_bytes`; `version` may be empty, for any. One request, two if its
-  /// tables are uncommonly large.
-  /// \error kDataLoss  not a spill, cut, or damaged, also when read again
+  /// Opens a spill in a store: an object of `size_bytes`. An empty `version` accepts any version. Cost: one
+  /// request, or two if the tables are unusually large.
+  /// \error kDataLoss  not a spill, cut off, or damaged, even when it is read again
   /// \error those of `Store::read_into`
   static Result<RowsReader> open(const Location& location, const Version& version, std::uint64_t size_bytes,
                                  const CallOptions& options = {});
@@ -58,20 +59,20 @@ class RowsReader {
   RowsReader(RowsReader&&) = default;
   RowsReader& operator=(RowsReader&&) = default;
 
-  /// Ascending by name; none is empty.
+  /// Ascending by name; each has rows.
   const std::vector<RowsSplit>& splits() const { return footer_.splits; }
 
-  /// Ascending. One request. Memory: 56 bytes for each.
-  /// \error kDataLoss, those of the store
+  /// All content hashes, ascending. Cost: one request. Memory: 56 bytes for each.
+  /// \error kDataLoss, and those of the store
   Result<std::vector<ContentHash>> content_hashes(const CallOptions& options = {}) const;
 
-  /// The rows whose order lies in `range`; none of a split that it does not have. One request, for all of
-  /// them. From memory: without a copy.
-  /// \error kDataLoss  a checksum differs, also when read again
+  /// The rows of `split` whose order lies in `range`; none if the spill has no such split. Cost: one request
+  /// for all rows; a spill in memory is not copied.
+  /// \error kDataLoss  a checksum differs, even when the rows are read again
   /// \error those of `Store::read_many`
   Result<RowRange> read(std::string_view split, OrderRange range, const CallOptions& options = {}) const;
 
-  /// For who reads many spills at once; null: it has no such split.
+  /// The table of a split, for reading many spills at once; null if the spill has no such split.
   const BucketTable* find_table(std::string_view split) const;
   const SpillObject& object() const { return *object_; }
 
@@ -80,7 +81,7 @@ class RowsReader {
   static Result<RowsReader> open(std::unique_ptr<SpillObject> object, const CallOptions& options);
 
   Bytes owned_{};
-  std::unique_ptr<SpillObject> object_;  // ranges borrow it, whatever becomes of the reader's place
+  std::unique_ptr<SpillObject> object_;  // ranges borrow it; it stays in place when the reader moves
   RowsFooter footer_{};
 };
 

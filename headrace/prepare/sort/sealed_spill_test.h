@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests and fuzzers: a damaged spill that no checksum tells of.
+/// \file For tests and fuzzers: gives a damaged spill right checksums.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Writes all checksums anew, so far as trailer and footer tell where they are.
+/// Writes all checksums again, as far as trailer and footer still say where they are.
 inline void seal_spill(Bytes& spill) {
   constexpr std::size_t kTrailerBytes = 24, kEntryBytes = 16;
   if (spill.size() < kTrailerBytes) return;
@@ -19,14 +19,14 @@ inline void seal_spill(Bytes& spill) {
   const auto offset = load_little_endian<std::uint64_t>(trailer);
   const auto size = load_little_endian<std::uint64_t>(trailer + 8);
   if (offset > spill.size() - kTrailerBytes || size != spill.size() - kTrailerBytes - offset) return;
-  std::vector<std::byte*> entries;  // of buckets, and of the hashes
+  std::vector<std::byte*> entries;  // entries of buckets and of the hashes
   std::size_t position = offset;
   std::uint64_t part_bytes = 0;
   const std::size_t end = offset + size;
   for (bool is_first = true; read_varint(BytesView(spill).first(end), position, part_bytes);
        is_first = false) {
     if (part_bytes > end - position) break;
-    const std::size_t count_bytes = part_bytes % kEntryBytes;  // of a table there are four
+    const std::size_t count_bytes = part_bytes % kEntryBytes;  // a table has four such bytes
     for (std::size_t at = count_bytes; !is_first && at + kEntryBytes <= part_bytes; at += kEntryBytes)
       entries.push_back(spill.data() + position + at);
     position += part_bytes;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Where the sorted spills of slices lie between reading and writing: in memory as long as they fit,
-/// beyond it in work objects.
+/// \file Keeps the sorted spills of slices until shards are written: in memory while they fit, the others in
+/// work objects.
 
 #include <cstdint>
 #include <map>
@@ -18,17 +18,17 @@ namespace headrace {
 /// Thread-safe.
 class SpillStore {
  public:
-  /// `memory_bytes` 0: every spill becomes a work object, which other processes find too.
+  /// If `memory_bytes` is 0, every spill becomes a work object, which other processes can open too.
   SpillStore(Location work_folder, std::uint64_t memory_bytes);
 
   struct Kept {
     KeptSpill spill;
     bool is_in_memory = false;
   };
-  /// Keeps a spill under a name; of the same name, the same bytes.
+  /// Keeps a spill under a name. REQUIRES: a name always gets the same bytes
   Result<Kept> keep(const std::string& name, Bytes bytes);
 
-  /// What `keep` of this or another process kept.
+  /// Opens a spill that this or another process kept.
   /// \error kNotFound, kDataLoss
   Result<std::shared_ptr<const RowsReader>> open(const KeptSpill& spill);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What objects are, before they are read.
+/// \file A digest that identifies listed objects before they are read.
 
 #include <string>
 

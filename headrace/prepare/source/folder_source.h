@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows that are the objects of a folder.
+/// \file Reads the objects of a folder as rows.
 
 #include <cstdint>
 #include <memory>
@@ -11,11 +11,13 @@
 
 namespace headrace {
 
-/// The objects with `slice.after` < key <= `slice.last` below the folder, ascending. Lists them, and reads
-/// none: contents are references to whole objects, of the version that was listed. At the end compares what
-/// it found with `slice.digest`; so rows may come before it is noticed that they are others. Memory: 65,536
-/// objects of the listing. Cells larger than the limit are rejected.
-/// \error kFailedPrecondition  of `next`: the folder changed
+/// Returns the objects with `slice.after` < key <= `slice.last` below the folder, ascending. Lists them, and
+/// reads none: contents are references to whole objects, in the version that was listed. Compares the listing
+/// with `slice.digest` only at the end, so rows may come before a change is noticed. Skips objects that
+/// `known` has in the same version. Rejects cells larger than the limit. Memory: 65,536 objects of the
+/// listing.
+/// \error kFailedPrecondition  of `next`: the folder has changed, or an object has changed since `known` was
+///                             recorded
 std::unique_ptr<RowSource> open_folder_range(const Location& folder, Layout layout, const Slice& slice,
                                              std::uint64_t cell_limit_bytes, const KnownInputs* known);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What an input consists of, and how it is cut into slices, before any of it is read.
+/// \file An input, and how it is cut into slices before any of it is read.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// docs/prepare.md, "Rows", says what a row of each is.
+/// docs/prepare.md, "Rows", describes the rows of each format.
 enum class InputFormat : std::uint8_t {
   kAclImdb,
   kTextFolder,
@@ -34,18 +34,18 @@ Result<InputFormat> parse_input_format(std::string_view name);
 struct InputFile {
   std::string url;
   std::uint64_t size_bytes = 0;
-  std::string version;  // the store's
+  std::string version;  // the store's version
 };
 
-/// What one task reads: files, whole, one after another; or of a folder whose objects are rows, those with
-/// `after` < key <= `last`.
+/// The work of one task: whole files, one after another; or, if objects of a folder are rows, the objects
+/// with `after` < key <= `last`.
 struct Slice {
   std::vector<InputFile> files{};
   std::string after{};  // keys below the folder
   std::string last{};
   std::uint64_t objects = 0;
   std::uint64_t size_bytes = 0;
-  /// SHA-256 (hex) over key, size and version of the objects between.
+  /// SHA-256 (hex) over key, size and version of the objects in the range.
   std::string digest{};
 
   bool is_range_of_folder() const { return files.empty(); }
@@ -56,40 +56,42 @@ struct Input {
   std::string url;
   std::uint64_t objects = 0;
   std::uint64_t size_bytes = 0;
-  /// Tells whether it is the same another time: the store's version of an object; of a folder, a digest.
+  /// Changes if the input changes: the store's version of one object; otherwise a digest over all objects.
   std::string version;
   std::vector<Slice> slices;
 };
 
 struct SliceLimits {
-  std::uint64_t objects = 65'536;       // of a folder, in a slice
-  std::uint64_t size_bytes = 64 << 20;  // of files; one file is never cut
+  std::uint64_t objects = 65'536;       // the most objects of a folder in a slice
+  std::uint64_t size_bytes = 64 << 20;  // the most bytes of files in a slice; one file is never cut
 };
 
-/// Lists the input. An object is an archive of the layout's files, or a table; a prefix with objects below it
-/// is a folder of such files; or, of the layouts, the folder itself. Of a folder, those files are taken whose
-/// endings are the format's (input_names.h); as tfrecord, of what Headrace has published, the shards. What is
-/// neither may be a pattern (store/glob.h), all of whose matches are taken, of a layout as archives.
-/// Memory: the files of a table's folder; of a layout's folder only where its slices begin.
-/// \error kNotFound         neither is there
-/// \error kInvalidArgument  nothing in it is of the format
+/// Lists the input at `location`, which names one of these, tried in this order: an object, which is an
+/// archive of the layout's files or a table; a folder, which holds tables or is the layout's folder; a
+/// pattern (store/glob.h), all of whose matches are taken, as archives if the format is a layout. In a folder
+/// of tables, the files whose endings belong to the format are taken (input_names.h); as tfrecord, a dataset
+/// that Headrace published gives its shards.
+/// Memory: the files of a folder of tables; for a layout's folder only its slices.
+/// \error kNotFound         no object, folder or match is there
+/// \error kInvalidArgument  nothing in the folder is of the format
 /// \error kFailedPrecondition  a published shard is missing or altered
 Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits = {});
 
-/// Staged rows may name files of the machine that staged them (staged_rows.h), so none are taken from another
-/// place in a store.
-/// \error kPermissionDenied  the input has such rows, and they do not lie below `output`
+/// Rejects staged rows (staged_rows.h) that may name files of this machine, unless they lie below `output` or
+/// on this machine's disk.
+/// \error kPermissionDenied  the input has such rows
 Status check_staged_rows(const Input& input, const Location& output);
 
-/// The format that names tell: endings, or how deep a folder's files lie; looks at the first 1,000 of them.
-/// Of a tar or zip, those of its files, up to the one at its 64th MiB.
-/// \error kInvalidArgument  they tell none, or several; says what can be named
+/// Guesses the format by names: by endings, or by how deep the files of a folder lie. Looks at the first
+/// 1,000 names of a folder; in a tar or zip, at the names in its first 64 MiB.
+/// \error kInvalidArgument  the names fit no format, or several; lists the formats
 /// \error kNotFound
 Result<InputFormat> guess_input_format(const Location& location);
 
-/// `stores` and `known` must outlive the source. Ids of rows in archives begin with the archive's name,
-/// unless the input is that one object. Of a folder whose objects are rows, those in `known` are passed over.
-/// \error kFailedPrecondition  one of them has changed since
+/// Opens the rows of a slice. `stores` and `known` must outlive the source. Ids of rows in archives begin
+/// with the archive's name, unless the input is one object. In a folder whose objects are rows, the objects
+/// in `known` are skipped.
+/// \error kFailedPrecondition  of `RowSource::next`: a known object has changed since
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
                                               std::uint64_t cell_limit_bytes = kCellLimitBytes,
                                               const KnownInputs* known = nullptr);

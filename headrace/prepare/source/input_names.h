@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the names of objects say about their formats.
+/// \file Formats by the names of objects.
 
 #include <optional>
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace headrace {
 
-/// Of the formats whose rows are the files of a layout.
+/// The layout of a format whose rows are files of a layout; none for other formats.
 std::optional<Layout> layout_of(InputFormat format);
 
-/// The format of files that end so, in any case: ".csv", ".tsv", ".jsonl", ".ndjson", ".tfrecord" and
-/// "x.tfrecord-00000-of-00010", each also with ".gz"; ".tar", ".tar.gz", ".tgz" are webdataset. None for
-/// others.
+/// The format of a file with this name. The endings, in any case, are ".csv", ".tsv", ".jsonl", ".ndjson",
+/// ".tfrecord" and "x.tfrecord-00000-of-00010", each also with ".gz"; ".tar", ".tar.gz" and ".tgz" are
+/// webdataset. None for other names.
 std::optional<InputFormat> format_of_name(std::string_view name);
 
-/// Whether it ends as a tar or zip does, compressed or not.
+/// Whether the name ends as that of a tar or zip, compressed or not.
 bool is_archive_name(std::string_view name);
 
-/// Whether it ends as files of Arrow do: ".parquet", ".feather", ".arrow".
+/// Whether the name ends as that of an Arrow file: ".parquet", ".feather", ".arrow".
 bool is_arrow_name(std::string_view name);
 
 /// Whether a part of the path begins with '.' or is "__MACOSX".
 bool is_hidden_path(std::string_view path);
 
-/// "aclimdb, text-folder, …": all formats.
+/// The names of all formats: "aclimdb, text-folder, …".
 std::string list_input_formats();
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What of an input was read before.
+/// \file The parts of an input that were read before.
 
 #include <cstdint>
 #include <string_view>
@@ -11,29 +11,29 @@
 
 namespace headrace {
 
-/// The files and objects that were read. Memory: 16 bytes for each.
+/// A set of files and objects that were read, with their versions. Memory: 16 bytes for each.
 class KnownInputs {
  public:
   enum class Match : std::uint8_t { kNew, kSame, kChanged };
-  using Hashes = std::pair<std::uint64_t, std::uint64_t>;  // of URL and version
+  using Hashes = std::pair<std::uint64_t, std::uint64_t>;  // of the URL and of the version
 
   KnownInputs() = default;
-  /// What `hashes` of others gave.
+  /// Takes the result of `hashes` of another set.
   explicit KnownInputs(std::vector<Hashes> hashes) : versions_(std::move(hashes)) { settle(); }
 
-  /// Of one URL the last that is added counts.
+  /// Adds a version of a URL. A later version replaces an earlier one of the same URL.
   void add(std::string_view url, std::string_view version);
-  /// REQUIRES: nothing was added since `settle`
+  /// Compares with the version that was read. REQUIRES: nothing was added since `settle`
   Match look(std::string_view url, std::string_view version) const;
   void settle();
-  /// The same for the same additions, in their order.
+  /// The hashes. Equal additions in equal order give equal hashes.
   const std::vector<Hashes>& hashes() const { return versions_; }
 
  private:
-  std::vector<Hashes> versions_;  // ascending by URL's, once settled
+  std::vector<Hashes> versions_;  // ascending by the URL's hash, once settled
 };
 
-/// That a file or an object has changed, and what to do.
+/// The error for a file or object that has changed, with advice.
 Error changed_since_read(std::string_view url);
 
 }  // namespace headrace

@@ -38,7 +38,7 @@ inline RowsRead read_rows(RowSource& source, StoreRegistry& stores) {
   return read;
 }
 
-/// A memory store with objects, and what is in it as an input.
+/// A fixture with a memory store: puts objects into it and reads them as an input.
 class SourceTest : public testing::Test {
  protected:
   void put(const std::string& key, BytesView data) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Byte-order marks, which programs of Windows put before a text.
+/// \file Byte-order marks, which Windows programs put before a text.
 
 #include <string>
 #include <string_view>
@@ -11,17 +11,17 @@ namespace headrace {
 
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Of a file that begins like this, what to tell about it; its lines are no text.
+/// The message for a file that begins as UTF-16; such a file cannot be read as lines.
 inline constexpr std::string_view kIsUtf16 =
     "is UTF-16, which is not read: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)";
 inline bool begins_as_utf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
 }
 
-/// Takes that of UTF-8 off a text that comes in pieces, cut anywhere.
+/// Removes the byte-order mark of UTF-8 from a text that comes in pieces, cut anywhere.
 class ByteOrderMark {
  public:
-  /// What is left of the piece goes to `use`, in one or two parts.
+  /// Passes the rest of the piece to `use`, in one or two parts.
   template <typename Use>
   void take_off(BytesView piece, Use&& use) {
     while (!is_decided_ && !piece.empty()) {
@@ -32,14 +32,14 @@ class ByteOrderMark {
     }
     if (!piece.empty()) use(piece);
   }
-  /// There are no more pieces.
+  /// Call after the last piece.
   template <typename Use>
   void finish(Use&& use) {
     if (!is_decided_ && !begin_.empty()) use(as_bytes(begin_));
     is_decided_ = true;
   }
 
-  /// Of what was taken off.
+  /// Size of the mark that was removed; 0 if there was none.
   std::size_t size_bytes() const { return begin_ == kByteOrderMark ? begin_.size() : 0; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The bytes of a file, front to back.
+/// \file Reads the bytes of a file, from front to back.
 
 #include <cstdint>
 #include <functional>
@@ -12,19 +12,19 @@
 
 namespace headrace {
 
-/// Takes compression off; while a piece is used, a thread reads the next. Memory: that of ArchiveInput, some
-/// 2 MiB. One thread at a time.
+/// Decompresses the file. While the caller uses a piece, a thread reads the next one. Memory: that of
+/// ArchiveInput, some 2 MiB. Use it from one thread at a time.
 class BytePieces {
  public:
-  /// \error kFailedPrecondition  the file is not there, or not in the version that was listed
+  /// \error kFailedPrecondition  the file is missing, or its version is not the listed one
   static Result<std::unique_ptr<BytePieces>> open(SourceFile file, CompressionOfHead compression_of_head);
 
-  /// Gives the next piece to `use`, which may not keep it; false at the end of the file.
+  /// Passes the next piece to `use`, which may not keep it. Returns false at the end of the file.
   /// \error kFailedPrecondition  the file was written or removed since it was listed
-  /// \error kDataLoss            it is damaged: compressed data that are cut or corrupt, a wrong checksum
+  /// \error kDataLoss            the file is damaged: compressed data cut off or corrupt, or a wrong checksum
   Result<bool> next(const std::function<void(BytesView)>& use);
 
-  /// Of the file's size, so far.
+  /// How many of the file's stored bytes have been read.
   std::uint64_t consumed_bytes() const { return consumed_bytes_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A tf.Example to cells.
+/// \file Turns a tf.Example into cells.
 
 #include <optional>
 #include <string_view>
@@ -12,17 +12,17 @@
 
 namespace headrace {
 
-/// Memory that is used again from record to record. One thread at a time.
+/// Uses its memory again from record to record. Use it from one thread at a time.
 class ExampleCells {
  public:
   explicit ExampleCells(std::uint64_t cell_limit_bytes) : cell_limit_bytes_(cell_limit_bytes) {}
 
-  /// Makes a cell of each feature, ascending by name. Borrows `record` where it can. Memory: numbers have
-  /// four or eight bytes each, byte strings of a list four more, together at most the limit of a row.
-  /// \return what is wrong with it, if something is; `cells` are of no use then
+  /// Makes a cell of each feature, ascending by name. Borrows `record` where it can. Memory: four or eight
+  /// bytes for each number and four more for each byte string of a list, together at most the limit of a row.
+  /// \return the problem with the record, if there is one; `cells` must not be used then
   std::optional<RowProblem> read(BytesView record);
 
-  /// Of the record that was read last. Valid until the next call of anything else.
+  /// The cells of the record that was read last. Valid until any other function is called.
   std::span<const NamedCell> cells() { return cells_.cells(); }
 
  private:

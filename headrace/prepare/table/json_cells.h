@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A JSON object to cells.
+/// \file Turns a JSON object into cells.
 
 #include <optional>
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace headrace {
 
-/// Appends a cell for each key, in the order of the text. What each kind of value becomes: docs at
-/// `open_json_lines`. Borrows `text` where it can. Memory: numbers are eight bytes each, together at most the
+/// Appends a cell for each key, in the order of the text; the table at `open_json_lines` shows the cell for
+/// each kind of value. Borrows `text` where it can. Memory: eight bytes for each number, together at most the
 /// limit of a row. Stack: the same for all texts.
-/// \return what is wrong with it, if something is; the cells are of no use then
+/// \return the problem with the text, if there is one; the cells must not be used then
 std::optional<RowProblem> read_json_object(std::string_view text, std::uint64_t cell_limit_bytes,
                                            RowCells& cells);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Lines of JSON as rows: docs/prepare.md, "Rows".
+/// \file Reads lines of JSON as rows: docs/prepare.md, "Rows".
 
 #include <memory>
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace headrace {
 
-/// Files of an object a line, plain or gzip; lines of white space are passed over. A row is a line of the
-/// file, its id "<file>@<offset of the line>", in the uncompressed file. A key is a column:
+/// Reads files with one object in each line, plain or gzip; skips lines of white space. Each line is a row,
+/// numbered as in the file; its id is "<file>@<offset of the line>", in the uncompressed file. Each key is a
+/// column:
 ///
 /// | value | cell |
 /// |---|---|
@@ -22,14 +23,14 @@ namespace headrace {
 /// | list of texts | a list of byte strings |
 /// | other list, object | its JSON text, as it stands there, as bytes |
 ///
-/// Rejected are lines that are no object, nest deeper than kJsonDepthLimit, name a key twice, have a number
-/// that is too large for its type, or are larger than allowed.
+/// A line is rejected if it is no object, nests deeper than kJsonDepthLimit, has a key twice, has a number
+/// that is too large for its type, or is larger than allowed.
 ///
 /// Errors of the source: those of BytePieces. Memory: a line and its lists, each at most row_limit_bytes.
 std::unique_ptr<RowSource> open_json_lines(std::vector<SourceFile> files,
                                            std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
-/// As above, of bytes without compression.
+/// As above, for bytes without compression.
 std::unique_ptr<RowParser> make_json_lines_parser(std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
 }  // namespace headrace

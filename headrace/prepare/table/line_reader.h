@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Text to lines, of which none is held that is too long.
+/// \file Splits text into lines, and holds none that is too long.
 
 #include <cstdint>
 #include <optional>
@@ -12,31 +12,31 @@
 namespace headrace {
 
 struct Line {
-  std::string_view text{};         // without its end, LF; empty if it is too long
-  std::uint64_t number = 0;        // 1 is the first
-  std::uint64_t offset_bytes = 0;  // where it begins
+  std::string_view text{};         // without its end, LF; empty if the line is too long
+  std::uint64_t number = 0;        // from 1
+  std::uint64_t offset_bytes = 0;  // where the line begins
   bool is_too_long = false;
 };
 
-/// Fed with pieces of the text, cut anywhere, as CsvReader is. The last line needs no end. Memory: a piece,
-/// and a line of at most the limit. One thread at a time.
+/// Takes pieces of the text, cut anywhere, as CsvReader does. The last line needs no end. Memory: a piece,
+/// and a line of at most the limit. Use it from one thread at a time.
 class LineReader {
  public:
   explicit LineReader(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
   void feed(BytesView piece);
-  /// There is nothing more.
+  /// Call after the last piece.
   void finish() { is_finished_ = true; }
-  /// The next one, valid until the next call of anything; none if more has to be fed, or at the end.
+  /// The next line, valid until the next call of any function; none if more must be fed, or at the end.
   std::optional<Line> next();
 
  private:
   std::uint64_t limit_bytes_;
   std::string buffer_;
-  std::uint64_t buffer_offset_bytes_ = 0;  // in the text
+  std::uint64_t buffer_offset_bytes_ = 0;  // offset of the buffer in the text
   std::size_t begin_ = 0;                  // of the line, in the buffer
-  std::size_t at_ = 0;                     // what is before was looked at
-  std::uint64_t forgotten_bytes_ = 0;      // of the line, since it is too long
+  std::size_t at_ = 0;                     // the search for the line's end has come this far
+  std::uint64_t forgotten_bytes_ = 0;      // bytes dropped from a line that is too long
   std::uint64_t lines_ = 0;
   bool is_finished_ = false;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What all formats of files share: files one after another, their bytes to rows.
+/// \file Turns the bytes of files into rows, one file after another, for all formats of files.
 
 #include <memory>
 #include <optional>
@@ -15,38 +15,38 @@
 
 namespace headrace {
 
-/// What a row is rejected for: a short phrase, the same for all of a kind; and what it is about.
+/// Why a row is rejected: a short phrase, equal for all cases of one kind; and the detail that caused it.
 struct RowProblem {
   std::string reason;
   std::string detail;
 };
 
-/// Rows of the bytes of one file after another. What it gives depends on the bytes, not on how they were cut.
-/// One thread at a time.
+/// Produces rows from the bytes of one file after another. The rows depend only on the bytes, not on how they
+/// were cut into pieces. Use it from one thread at a time.
 class RowParser {
  public:
   virtual ~RowParser() = default;
 
-  /// From here on they are of another file. `where` names it in messages, `name` in ids.
+  /// The following pieces belong to another file. `where` names it in messages, `name` in ids.
   virtual void begin_file(std::string_view where, std::string_view name, std::uint32_t number) = 0;
   virtual void feed(BytesView piece) = 0;
-  /// There is no more of the file.
+  /// Call after the last piece of the file.
   virtual void end_file() = 0;
 
-  /// The next row, valid until the next call of anything; none if more has to be fed, or at the file's end.
-  /// \error kInvalidArgument  the file is none of the format, or does not go with the ones before
+  /// The next row, valid until the next call of any function; none if more must be fed, or at the file's end.
+  /// \error kInvalidArgument  the file is not of the format, or does not match the files before
   virtual Result<std::optional<SourceRow>> next() = 0;
 };
 
-/// Reads the files through the parser. No file is opened before it is needed.
+/// Reads the files through the parser. Opens each file only when its rows are needed.
 std::unique_ptr<RowSource> read_files(std::vector<SourceFile> files, CompressionOfHead compression_of_head,
                                       std::unique_ptr<RowParser> parser);
 
-/// "<file>@<number>", made without allocating each time.
+/// Builds ids like "<file>@<number>" without allocating each time.
 class RowId {
  public:
   void begin_file(std::string_view name);
-  /// Valid until the next call of anything.
+  /// Valid until the next call of any function.
   std::string_view of(std::uint64_t number);
 
  private:

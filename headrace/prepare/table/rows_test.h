@@ -20,7 +20,7 @@
 
 namespace headrace {
 
-/// Files of a store in memory, as a slice of them is.
+/// Files in a memory store, in the form that a slice has them.
 struct FilesInMemory {
   std::shared_ptr<Store> store = make_memory_store("test");
   std::vector<SourceFile> files{};
@@ -60,7 +60,7 @@ inline std::string cell_text(const Cell& cell) {
   return cell.kind == CellKind::kMissing ? "-" : "reference";
 }
 
-/// The same; of a reference, what it refers to.
+/// The same; follows a reference and shows its bytes.
 inline std::string cell_text(const Cell& cell, StoreRegistry& stores) {
   if (cell.kind != CellKind::kReference) return cell_text(cell);
   const Reference& reference = cell.reference;
@@ -73,7 +73,7 @@ inline std::string cell_text(const Cell& cell, StoreRegistry& stores) {
   return read ? concat("'", as_text(data), "'") : read.error().message;
 }
 
-/// "id column=cell …", or "id rejected: reason: detail"; references are followed if there are `stores`.
+/// "id column=cell …", or "id rejected: reason: detail"; follows references if `stores` is given.
 inline std::string row_text(const SourceRow& row, StoreRegistry* stores = nullptr) {
   std::string text(row.id);
   if (row.verdict != RowVerdict::kRow)
@@ -89,7 +89,7 @@ inline std::string placed_text(const SourceRow& row) {
   return concat(row.place.file, ":", row.place.row, " ", row_text(row));
 }
 
-/// What a source gives to its end, which may be an error: then its code and message come last.
+/// All rows of a source to its end. If it ends with an error, the error's code and message come last.
 inline std::vector<std::string> all_rows(RowSource& source) {
   std::vector<std::string> rows;
   while (true) {
@@ -100,7 +100,7 @@ inline std::vector<std::string> all_rows(RowSource& source) {
   }
 }
 
-/// The same of a parser, fed with pieces of so many bytes; `check` is given each row.
+/// The same for a parser that gets pieces of `piece_bytes`; calls `check` with each row.
 inline std::vector<std::string> parsed_rows(
     RowParser& parser, std::string_view content, std::size_t piece_bytes,
     const std::function<void(const SourceRow&)>& check = [](const SourceRow&) {}) {

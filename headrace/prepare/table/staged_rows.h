@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of Python, as headrace.prepare writes them below its output: docs/formats/plan.md, "Staged
+/// \file Rows from Python, which headrace.prepare stages below its output: docs/formats/plan.md, "Staged
 /// rows".
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace headrace {
 
-/// Below an output.
+/// The folder of staged rows below an output.
 inline constexpr std::string_view kStagedFolder = "_headrace/staged";
 
-/// Whether a key, or a URL, is that of such a folder.
+/// Whether a key or a URL names such a folder.
 bool is_staged_folder(std::string_view key);
 
 struct StagedPart {
   std::uint64_t rows_before = 0;
-  /// Its rows lay in a store, so they must not name files of this machine. Others are of the program that
-  /// staged them.
+  /// Whether the rows came from a store, so that they must not name files of this machine. Other rows came
+  /// from the program that staged them.
   bool is_from_store = false;
 };
 
-/// Of a name as docs/formats/plan.md says; none if it is another.
+/// Parses a name as docs/formats/plan.md defines it; none for any other name.
 std::optional<StagedPart> parse_staged_name(std::string_view name);
-/// Of a file of such a name in such a folder.
+/// The same for a file in such a folder; none for any other file.
 std::optional<StagedPart> staged_part(std::string_view url);
 
-/// What tells a file's content beside its URL: the store's version; of a staged part nothing, as its name
-/// does.
+/// The version that, with its URL, identifies the content of a file: the store's version, but empty for a
+/// staged part, whose name holds a digest of the content.
 std::string_view version_of_content(std::string_view url, std::string_view version);
 
 }  // namespace headrace

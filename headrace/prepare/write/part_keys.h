@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Where the parts of a dataset lie: docs/formats/plan.md, "Names". Only shards lie in the dataset's
-/// folder, so that whoever lists it by prefix finds shards alone.
+/// \file The keys of a dataset's parts: docs/formats/plan.md, "Names". Only shards lie in the dataset's
+/// folder itself, so a listing by its prefix shows only shards.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace headrace {
 /// "_headrace/index/train-1a2b3c4d-00003-of-00017.tfrecord.gz.index"
 inline std::string index_key(std::string_view shard) { return concat("_headrace/index/", shard, ".index"); }
 
-/// "_headrace/report/1a2b3c4d-<name>": of a part that is JSON Lines. The plan's digest keeps those of
+/// "_headrace/report/1a2b3c4d-<name>": the key of a part in JSON Lines. The plan's digest keeps parts of
 /// different plans apart. `role`: "report" or "inputs"
 inline std::string lines_key(std::string_view role, std::string_view plan_digest, std::string_view name) {
   return concat("_headrace/", role, "/", plan_digest.substr(0, 8), "-", name);

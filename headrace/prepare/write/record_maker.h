@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows to records: what the schema says of each feature, done to cells. docs/prepare.md, "Schema".
+/// \file Makes records from rows as the schema says. docs/prepare.md, "Schema".
 
 #include <cstdint>
 #include <functional>
@@ -22,9 +22,9 @@
 
 namespace headrace {
 
-/// Why a row gives no record, or what was changed in it. Both texts empty: nothing to tell.
+/// Why a row gives no record, or how its record was changed. Both texts are empty if neither happened.
 struct RowRemark {
-  std::string reason{};  // a short phrase, the same for all of a kind
+  std::string reason{};  // a short phrase, equal for all cases of one kind
   std::string detail{};  // the column, and what is in it
   bool is_rejection = false;
 
@@ -32,27 +32,28 @@ struct RowRemark {
 };
 
 struct MadeRecord {
-  std::size_t row = 0;  // of those given
-  /// The tf.Example; nothing if the row is rejected. Valid until the call returns.
+  std::size_t row = 0;  // index into the given rows
+  /// The tf.Example; empty if the row is rejected. Valid until `take` returns.
   BytesView example{};
   RowRemark remark{};
-  /// Of label features that the row has: which of the schema's label features, and the id. Valid as
-  /// `example` is.
+  /// The label features of the row, as indices among the schema's label features, and their ids. Valid as
+  /// long as `example`.
   std::span<const std::size_t> label_features{};
   std::span<const std::int64_t> labels{};
-  /// Of the first image, as stored; none without.
+  /// The first image, as stored; none if the record has no image.
   std::optional<ConvertedImage> image{};
 };
 
-/// Cells hold the bytes that references refer to. One thread at a time. The record depends on the row and the
-/// schema alone, not on what other rows are in a call.
+/// The given cells hold the bytes of their references. Use it from one thread at a time. A record depends
+/// only on its row and the schema, not on the other rows of a call.
 class RecordMaker {
  public:
-  /// Borrows all. REQUIRES: a vocabulary for each label, an encoder for each vector
+  /// Borrows all arguments. REQUIRES: a vocabulary for each label, an encoder for each vector
   RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders);
   ~RecordMaker();
 
-  /// Makes a record of each row, in their order. `rows[i]` are a row's cells, as `feature_cells` has them.
+  /// Makes a record of each row and passes it to `take`, in the order of rows. `rows[i]` has the cells that
+  /// `feature_cells` describes.
   /// \error what `take` or an encoder returns
   Status make(std::span<const std::span<const Cell>> rows,
               const std::function<Status(const MadeRecord&)>& take);

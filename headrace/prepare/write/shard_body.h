@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A shard as it is written: framed records, in members of gzip if it is compressed, and their index.
+/// \file Writes a shard: framed records, in gzip members if it is compressed, and their index.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// Not thread-safe. Memory: two members, and what the store's upload holds.
+/// Use it from one thread at a time. Memory: two members, and the buffers of the store's upload.
 class ShardBody {
  public:
   /// \param compression  "gzip" or "none"
@@ -21,7 +21,7 @@ class ShardBody {
 
   Status add(BytesView example);
 
-  /// Publishes the shard; gives its index. Call once.
+  /// Publishes the shard and returns its index. Call once.
   Result<ShardIndex> finish();
 
  private:
