@@ -29,9 +29,8 @@ struct ArchivedContent {
   std::uint64_t size_bytes = 0;
 };
 
-/// Reads archives in their order, each from front to back. Of an uncompressed tar it reads only headers;
-/// every other archive, tar or zip, it reads as a whole. Use it from one thread at a time. Memory: some
-/// megabytes.
+/// Reads archives in their order, each from front to back: only the headers of an uncompressed tar, and all
+/// bytes of any other tar or zip. Use it from one thread at a time. Memory: some megabytes.
 class ArchivedFiles {
  public:
   /// Opens each archive only when its entries are needed.

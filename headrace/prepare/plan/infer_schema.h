@@ -23,8 +23,9 @@ namespace headrace {
 ///   they are only names. The feature's name drops "_uri", "_url" or "_path" from the column's end.
 /// * Whole numbers are int64, other numbers float32. If one value is in brackets or a list, the shape is
 ///   fixed if all have the same count, at least 2; else ragged. A whole number too large for int64 is text.
-/// * Text is a string if it is UTF-8, else bytes; a text that was not read is bytes. The same holds for lists
-///   of texts, even if they hold numbers; their shape follows the rule for numbers.
+/// * Text is a string if it is UTF-8, else bytes. Content that was not read is a string in WebDataset's
+///   `txt`, `text` and `json`, else bytes. Lists of texts are strings or bytes too, even if they hold
+///   numbers; their shape follows the rule for numbers.
 ///
 /// If two features would have the same name, the later column's gets "_2" (or "_3" …) at its end.
 /// `parse_schema` reads the result's TOML as the same schema. Memory: a row, and for each column its name and

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The second kind of task: one shard, from the sorted rows of all slices. The same rows give the same
-/// bytes under the same names, whoever writes them and however often.
+/// \file The second kind of task: writes one shard from the sorted rows of all slices. The same rows give the
+/// same bytes under the same names, whichever process writes them and however often.
 
 #include <cstdint>
 #include <functional>
@@ -14,10 +14,10 @@
 
 namespace headrace {
 
-/// What a finished task leaves for the manifest. in = written + rejected + dropped.
+/// The record that a finished task leaves for the manifest. in = written + rejected + dropped.
 struct ShardReceipt {
   std::string split{};
-  std::optional<ManifestPart> shard{};  // none, and no index, without records
+  std::optional<ManifestPart> shard{};  // none, as `index`, if there are no records
   std::optional<ManifestPart> index{};
   std::optional<ManifestPart> report{};
   std::uint64_t in = 0;
@@ -33,18 +33,19 @@ struct ShardReceipt {
 /// "train-1a2b3c4d-00003-of-00017.tfrecord.gz": the plan's digest keeps shards of different plans apart.
 std::string shard_name(const ShardTask& task, std::string_view plan_digest, const std::string& compression);
 
-/// The receipt of who wrote the shard, if it and what it names are there.
+/// The receipt of a shard that was written, if the objects that it names are there; else none.
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task);
 
-/// Which of the tasks have no receipt, by their place, ascending. Cost: a list.
+/// The indices of the tasks without a receipt, ascending. Cost: a list.
 Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
                                                     const std::vector<ShardTask>& tasks);
 
-/// Is told of rows that were merged since it was told last, and of those among them that were rejected.
+/// Called with the rows that were merged since the last call, and with how many of them were rejected.
 using ShardProgress = std::function<void(std::uint64_t rows, std::uint64_t rejected)>;
 
-/// Writes shard, index, report, receipt, in this order: who finds a receipt finds the rest. Memory: some
-/// 16 MiB of rows, twice 8 MiB of what they refer to, a few members, and what the store's upload holds.
+/// Writes shard, index, report and receipt in this order, so whoever finds a receipt finds the rest. Memory:
+/// some 16 MiB of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and the buffers of
+/// the store's upload.
 /// \error kInvalidArgument  more rejects than `context.max_rejects`
 /// \error kDataLoss         the sorted rows are damaged
 /// \error kCancelled
