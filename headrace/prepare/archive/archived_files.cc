@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Of one archive.
+/// Reads one archive.
 class ArchivedFiles::Reader {
  public:
   virtual ~Reader() = default;
@@ -86,7 +86,7 @@ class PlainTarReader final : public ArchivedFiles::Reader {
   std::uint64_t consumed_bytes() const override { return current_.data_offset_bytes + current_.data_bytes; }
 
  private:
-  // What the store fails with says itself what it was doing.
+  // Errors of the store already say what was being read.
   Error failure(const Error& error) const {
     if (error.code != Code::kDataLoss) return error;
     const std::string after =
@@ -101,7 +101,7 @@ class PlainTarReader final : public ArchivedFiles::Reader {
   TarEntry current_;
 };
 
-// Of the version that was looked at.
+// Opens a file in the version that was listed.
 Result<std::unique_ptr<ArchivedFiles::Reader>> open_reader(const SourceFile& file) {
   Store& store = *file.location.store;
   HEADRACE_TRY(const ObjectInfo object, store.stat(file.location.key, {}));

@@ -63,7 +63,7 @@ ClassifiedPath classify_aclimdb_path(const Segments& segments) {
   return {.verdict = PathVerdict::kExample, .split = split_name, .label = label};
 }
 
-// Of a file that is a text or image by its name.
+// Classifies a file whose name is that of a text or image.
 ClassifiedPath classify_by_folders(Segments segments) {
   segments.pop_back();
   if (holds(segments, "") || holds(segments, ".")) return rejected("path has an empty segment, or one \".\"");

@@ -79,7 +79,7 @@ class WebDatasetSource final : public RowSource {
     detail_.clear();
   }
 
-  // What was read of it is of no use.
+  // Drops the files of the sample that were read so far.
   Status reject_sample(std::string reason, std::string_view detail) {
     reason_ = std::move(reason);
     detail_ = printable_line(detail, kDetailBytes);

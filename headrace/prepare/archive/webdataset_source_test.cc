@@ -89,7 +89,7 @@ TEST_F(WebDatasetSource, ASampleHasSoManyFilesAtMost) {
 }
 
 TEST_F(WebDatasetSource, ASampleIsSoLargeAtMost) {
-  // Of files that are in no memory: an uncompressed tar of which only headers are read.
+  // Rows of an uncompressed tar hold no file contents, since only headers are read.
   constexpr std::size_t kFileBytes = 48 << 20;
   TarBuilder tar;
   const std::string data(kFileBytes, 'x');

@@ -20,7 +20,7 @@ constexpr std::uint64_t kRecordBytes = 64;  // frame, names, lengths
 
 std::uint64_t divide_up(std::uint64_t number, std::uint64_t by) { return number / by + (number % by != 0); }
 
-// What records have that rows have not.
+// Bytes that each record has beyond its row.
 std::uint64_t added_bytes(const TaskContext& context) {
   std::uint64_t bytes = kRecordBytes;
   for (const FeatureDefinition& feature : context.plan.schema.features) {
@@ -107,7 +107,7 @@ bool may_repeat_ids(const Schema& schema) {
   return schema.splits.empty() ? schema.split.has_value() : schema.group.has_value();
 }
 
-// Of each split: how many are before it.
+// The number of splits before each split.
 std::map<std::string_view, std::uint32_t> split_ranks(const PreparePlan& plan,
                                                       const Arrangement& arrangement) {
   std::map<std::string_view, std::uint32_t> ranks;

@@ -11,13 +11,14 @@
 namespace headrace {
 namespace {
 
-// Of each of three slices. What rows refer to takes requests of its own.
+// The most rows that are tried of each of three slices. Each reference takes a request of its own.
 constexpr std::uint64_t kTriedRows = 100'000;
 constexpr std::uint64_t kTriedReferences = 300;
 constexpr std::uint64_t kListedObjects = 1'000;  // in an answer of S3
 constexpr std::uint64_t kUploadPartBytes = 8 << 20;
 constexpr std::uint64_t kMemoryBytes = 256 << 20;
-// Of a shard: index, receipt; of a slice: receipt, inputs, their copy. Of all: plan, manifest.
+// Requests for a shard: index, receipt; for a slice: receipt, inputs, their copy; for the job: plan,
+// manifest.
 constexpr std::uint64_t kRequestsOfShard = 2;
 constexpr std::uint64_t kRequestsOfSlice = 3;
 constexpr std::uint64_t kRequestsOfJob = 2;

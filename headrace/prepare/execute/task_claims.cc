@@ -36,7 +36,7 @@ class LeaseRenewal {
     thread_.request_stop();
     thread_.join();
     if (!is_held_) return;
-    // What cannot be removed becomes stale.
+    // A lease that cannot be removed becomes stale.
     const auto there = object_.store->stat(object_.key, {});
     if (there && there->version == version_) (void)remove_object(*object_.store, object_.key);
   }

@@ -42,7 +42,7 @@ TEST_F(TaskClaimsTest, ALeaseThatStandsStillIsTakenOver) {
   EXPECT_FALSE(*patient->claim(1));
   const auto heir = leases("heir", {.stale_after = 0ms});
   EXPECT_TRUE(*heir->claim(1));
-  // Who lost it does not give away what is another's.
+  // A process that lost its lease does not release the new holder's.
   dead->release(1);
   const auto third = leases("third");
   EXPECT_FALSE(*third->claim(1));

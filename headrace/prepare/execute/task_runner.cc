@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What workers have done so far, told one at a time.
+// Adds up the progress of workers, and reports it from one of them at a time.
 class SharedProgress {
  public:
   SharedProgress(const PrepareProgress& progress, const PrepareState& begin)
@@ -63,7 +63,7 @@ class PhaseRun {
       }
       if (left.empty()) return {};
       if (!tasks_.is_alone()) {
-        // Who has published removes what tells that tasks are done.
+        // The process that publishes removes the receipts that show which tasks are done.
         HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks_.context()));
         if (published) return {};
         HEADRACE_CHECK(check_patience(left));

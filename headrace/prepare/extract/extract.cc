@@ -140,7 +140,7 @@ class Extraction {
 
   const Slice& slice() const { return plan_.input.slices[number_]; }
 
-  // Of tables: every row of a file has the cells of its heading.
+  // Checks the heading of a table once: every row of a file has the same columns.
   Status check_heading(const SourceRow& row) {
     const bool is_table = plan_.input.format == InputFormat::kCsv || plan_.input.format == InputFormat::kTsv;
     if (!is_table || has_seen_heading_ || !plan_.map.empty()) return {};
@@ -512,7 +512,7 @@ Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t sli
   }
   HEADRACE_TRY(SliceReceipt receipt, extraction.finish());
   progress(source->consumed_bytes() - told);
-  // What lies in memory is lost with the process, so no receipt may outlive it.
+  // Rows in memory are lost with the process, so no receipt may outlive them.
   if (!extraction.is_in_memory())
     HEADRACE_CHECK(write_text(*place.store, place.key, slice_receipt_to_json(receipt)));
   return receipt;

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr std::chrono::minutes kStartTimeout{5};
-// What a frame has besides one row: rows before it, and tables.
+// Room in a frame beside one row: for the rows before it, and for tables.
 constexpr std::uint64_t kFrameExtraBytes = 16 << 20;
 
 }  // namespace

@@ -48,7 +48,7 @@ std::uint8_t kind_number(CellKind kind, bool is_text) {
   return kind == CellKind::kByteStrings ? kTextsKind : kTextKind;
 }
 
-// What the kind's number stands for; false if nothing, or not with these data.
+// Translates the number of a kind. Returns false if no kind has it, or the data do not fit the kind.
 bool read_kind(std::uint8_t number, BytesView data, CellKind& kind) {
   kind = number == kTextKind    ? CellKind::kBytes
          : number == kTextsKind ? CellKind::kByteStrings

@@ -20,7 +20,7 @@ constexpr std::size_t kLongestSplitName = 100;
 constexpr std::size_t kQuotedBytes = 60;
 constexpr std::string_view kClassField = "cls";
 
-// What values are. Each kind takes in those before it.
+// The kinds of values. Each kind includes those before it.
 enum class Content : std::uint8_t { kInt64s, kFloats, kText, kBytes };
 
 // How many values cells have.
@@ -43,7 +43,7 @@ struct Column {
   bool is_split_name = false;
   bool is_id_name = false;
 
-  // Of its values.
+  // Found in its values.
   std::uint64_t values = 0;
   Content content = Content::kInt64s;
   Counts numbers{};

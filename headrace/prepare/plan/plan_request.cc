@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kSchemaLimitBytes = 64 << 20;
-// Of a folder, in a slice, with a map: so few, since a slice is mapped by one process.
+// The most objects of a folder in a slice with a map. Few, since one process maps a whole slice.
 constexpr std::uint64_t kMappedObjects = 1000;
 
 Result<Schema> schema_of_file(const PlanningContext& context, const std::string& url) {
@@ -21,7 +21,7 @@ Result<Schema> schema_of_file(const PlanningContext& context, const std::string&
   return parse_schema(as_text(read->data), location.describe());
 }
 
-// Of a file in any store: a value a line.
+// Reads vocabularies from files in any store, with one value in each line.
 Status read_vocabularies(const PlanningContext& context, Schema& schema) {
   for (FeatureDefinition& feature : schema.features) {
     if (feature.vocabulary_url.empty()) continue;
@@ -64,7 +64,7 @@ Status find_schema(const PlanRequest& request, const PlanningContext& context, P
   return {};
 }
 
-// What the function gives is UTF-8, whatever the input is.
+// The function returns UTF-8, whatever the encoding of the input.
 Status check_encoding(const Schema& schema) {
   if (text_encoding_from_name(schema.encoding) == TextEncoding::kUtf8) return {};
   return Error{

@@ -7,9 +7,9 @@
 #include "headrace/base/text.h"
 #include "headrace/prepare/schema/split_name.h"
 
-// toml++ 3.3 asserts what a file may well not fulfil ("[?]"), tells the compiler with NDEBUG that it is
-// fulfilled, and takes for unreachable, in its tables of characters, what "é" reaches. What follows in its
-// code is right without.
+// toml++ 3.3 asserts conditions that a file can break ("[?]"). With NDEBUG it tells the compiler that they
+// hold, and that its character tables are never reached with characters like "é". The code after each
+// assertion is right without it.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_assert(true)
 #define TOML_EXCEPTIONS 0
@@ -335,7 +335,7 @@ Status read_splits(const toml::node& node, std::string_view source_name, Schema&
   return {};
 }
 
-// What is told of an image comes from where the image comes from.
+// Features that describe an image get their columns from the image's feature.
 Status join_images(std::string_view source_name, std::vector<FeatureDefinition>& features) {
   for (FeatureDefinition& feature : features) {
     if (!is_of_image(feature.type)) continue;

@@ -97,8 +97,8 @@ bool MergedRows::is_small(std::uint64_t last, int level) const {
   return coarse_bytes + fine_bytes <= options_.hold_bytes || fine_bytes <= options_.hold_bytes / 4;
 }
 
-// Of the largest piece that may begin at piece_first_. Pieces begin at multiples of their size, as buckets
-// do, so a bucket is part of a piece, or a piece part of it.
+// Chooses the largest piece that may begin at piece_first_. Pieces begin at multiples of their size, as
+// buckets do, so a bucket is part of a piece, or a piece part of a bucket.
 int MergedRows::choose_level() const {
   int level = 0;
   while ((piece_first_ & span_of(level)) != 0) ++level;

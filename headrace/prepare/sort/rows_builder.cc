@@ -23,7 +23,7 @@ BytesView row_at(const std::byte* row) {
   return {row, position + body_bytes};
 }
 
-// Of rows that have the same order. What is the same in all that is ordered by is ordered by its bytes.
+// Compares rows that have the same order. If all other keys are equal too, their bytes decide.
 bool comes_before(const std::byte* a, const std::byte* b) {
   const BytesView a_bytes = row_at(a), b_bytes = row_at(b);
   EncodedRow a_row, b_row;

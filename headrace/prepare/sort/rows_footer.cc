@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kBucketRows = 64, kBucketBytes = 16 << 10;
 constexpr std::size_t kBucketEntryBytes = 16;
-// Of kMaxRowsSplits with names of kMaxSplitNameBytes, each of which JSON may write as six.
+// Room for kMaxRowsSplits names of kMaxSplitNameBytes, each byte of which JSON may write as six.
 constexpr std::size_t kMaxSplitsBytes = 8 << 20;
 
 Error damaged(const char* what) { return {Code::kDataLoss, what}; }

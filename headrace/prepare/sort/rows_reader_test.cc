@@ -271,7 +271,7 @@ TEST(RowsReader, AnObjectThatIsNotThereIsNotFound) {
   EXPECT_EQ(reader.error().code, Code::kNotFound);
 }
 
-// What a spill is found to hold, or why it cannot be read.
+// All rows of a spill, or why it cannot be read.
 Result<std::vector<OwnedRow>> read_everything(const Result<RowsReader>& reader) {
   if (!reader) return reader.error();
   std::vector<OwnedRow> all;

@@ -193,7 +193,7 @@ Result<std::vector<ObjectInfo>> find_matches(const Location& location) {
                                        " says; check it with headrace ls")};
 }
 
-// What tells a file from the others of the input.
+// A name that is unique among the files of the input.
 std::string name_in_input(const Location& input, std::string_view key) {
   const std::string folder = folder_prefix(input.key);
   if (key.starts_with(folder)) return std::string(key.substr(folder.size()));

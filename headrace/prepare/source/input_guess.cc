@@ -27,14 +27,14 @@ class Guess {
     found_.try_emplace(format, printable_line(path, kNameBytes));
   }
 
-  // Of a file below a folder or in an archive.
+  // Takes the path of a file below a folder or in an archive.
   void add_path(std::string_view path) {
     if (is_arrow_name(path)) arrow_file_ = printable_line(path, kNameBytes);
     if (classify_path(Layout::kImageFolder, path).verdict == PathVerdict::kExample)
       return add(InputFormat::kImageFolder, path);
     const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
     if (imdb.verdict == PathVerdict::kExample) return add(InputFormat::kAclImdb, path);
-    // What aclimdb knows is no example of a folder of texts ("unsup").
+    // Files that aclimdb has no use for ("unsup") are no examples of a text folder.
     const bool is_known = !imdb.reason.starts_with("outside of ");
     if (!is_known && classify_path(Layout::kTextFolder, path).verdict == PathVerdict::kExample)
       add(InputFormat::kTextFolder, path);

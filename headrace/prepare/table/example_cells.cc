@@ -77,7 +77,7 @@ std::optional<RowProblem> ExampleCells::read(BytesView record) {
   return std::nullopt;
 }
 
-// Of equal names the last one counts.
+// If a name occurs twice, its last feature counts.
 std::optional<RowProblem> ExampleCells::find_features(BytesView record) {
   features_.clear();
   const bool is_sound = walk_features(record, [&](std::string_view name, BytesView message) {

@@ -83,7 +83,7 @@ class ObjectReader {
     return is_there;
   }
 
-  // Of a string that begins here: to behind its closing quote.
+  // The string that begins here, up to and including its closing quote.
   std::string_view string_token() {
     const std::size_t begin = at_++;
     while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
@@ -159,7 +159,7 @@ class ObjectReader {
            token.substr(1, token.size() - 2).find_first_not_of("+-.0123456789eE, \t\r\n") == token.npos;
   }
 
-  // Of one text at least.
+  // Whether the list has texts only, and one at least.
   static bool is_list_of_texts(std::string_view token) {
     bool is_in_text = false, has_text = false;
     for (std::size_t at = 1; at + 1 < token.size(); ++at) {
@@ -175,7 +175,7 @@ class ObjectReader {
     return token.starts_with('[') && has_text;
   }
 
-  // Of a list of texts that begins here: to behind it.
+  // Adds the list of texts that begins here, and moves behind it.
   Problem add_texts(std::string_view name) {
     const std::size_t begin = cells_.made().size();
     take('[');

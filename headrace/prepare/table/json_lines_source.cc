@@ -26,7 +26,7 @@ class JsonLinesParser final : public RowParser {
       std::string_view text = line->text;
       if (line->offset_bytes == 0 && begins_as_utf16(text))
         return Error{Code::kInvalidArgument, concat(where_, " ", kIsUtf16)};
-      // Of a file that was put together from several, some begin a line other than the first.
+      // In a file joined from several, lines other than the first may begin with a mark.
       if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
       if (line->is_too_long || !trim(text).empty()) return std::optional(take(*line, text));
     }

@@ -25,7 +25,7 @@ std::vector<std::string> read_lines(std::string_view content,
   return read_lines(FilesInMemory().add("a", content), cell_limit_bytes);
 }
 
-// Of a file of one line.
+// The row of a file with one line.
 std::string line_row(std::string_view line, std::uint64_t cell_limit_bytes = kCellLimitBytes) {
   const auto rows = read_lines(line, cell_limit_bytes);
   return rows.size() == 1 ? rows[0] : concat(rows.size(), " rows");

@@ -123,7 +123,7 @@ class RecordParser final : public RowParser {
   const std::uint64_t limit_bytes_;
   ExampleCells cells_;
 
-  // Of the file that is read.
+  // State of the current file.
   RowId id_;
   std::uint64_t rows_before_ = 0;  // of rows that are staged, in other files
   RowPlace place_;

@@ -99,7 +99,7 @@ class TableParser final : public RowParser {
     return go_on_with(names, order);
   }
 
-  // What the bytes of a heading say of the whole file.
+  // Rejects a file whose heading shows that it is no text that can be read.
   Status check_text(const std::vector<std::string>& names) const {
     if (!names.empty() && begins_as_utf16(names.front())) return invalid(kIsUtf16);
     for (const std::string& name : names) {
@@ -185,7 +185,7 @@ class TableParser final : public RowParser {
                      column_of_.size())};
     }
     std::string what = concat(", ", column_text(row.problem_cell));
-    // What cell that happened in depends on how the bytes were cut.
+    // The message names no cell: which cell it is depends on how the bytes were cut.
     if (row.problem == CsvProblem::kRowTooLarge)
       what = concat(": ", row.size_bytes, " bytes, at most ", csv_options_.max_row_bytes, " are read");
     if (row.problem == CsvProblem::kQuoteNotClosed)
@@ -204,12 +204,12 @@ class TableParser final : public RowParser {
   const CsvOptions csv_options_;
   const std::uint64_t cell_limit_bytes_;
 
-  // Of the table.
+  // State of the table.
   std::vector<std::string> names_;
   std::vector<std::size_t> order_;  // of the names: the first, the second …
   std::vector<NamedCell> cells_;    // of the last row
 
-  // Of the file that is read.
+  // State of the current file.
   std::string where_;
   RowId id_;
   RowPlace place_;

@@ -122,7 +122,7 @@ Status add_base(DatasetAttributes& attributes, const BaseDataset& base, const Ar
   return {};
 }
 
-// What tells of slices lies among the work objects until now.
+// Copies the parts that describe slices from the work objects to their final keys.
 Result<std::vector<ManifestPart>> take_slice_parts(const TaskContext& context,
                                                    const std::vector<ManifestPart>& parts) {
   std::vector<ManifestPart> out;

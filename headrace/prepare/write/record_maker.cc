@@ -64,7 +64,7 @@ Status append_texts(std::string_view cell, bool is_list, std::vector<float>& num
   return {};
 }
 
-// Of a cell of bytes, or of a list.
+// Reads the values of a cell of bytes or of a list.
 void read_byte_strings(const Cell& cell, std::vector<BytesView>& values) {
   values.clear();
   if (cell.kind == CellKind::kBytes) values.push_back(cell.data);
@@ -73,7 +73,7 @@ void read_byte_strings(const Cell& cell, std::vector<BytesView>& values) {
   while (const auto value = take_byte_string(rest)) values.push_back(*value);
 }
 
-// Whose values might as well be texts, as there are none.
+// An empty list of numbers can also be read as an empty list of texts.
 bool is_empty_list_of_numbers(const Cell& cell) {
   return (cell.kind == CellKind::kInt64s || cell.kind == CellKind::kFloats) && cell.data.empty();
 }
@@ -122,7 +122,7 @@ struct RecordMaker::Feature {
   TextEncoding encoding = TextEncoding::kUtf8;
   bool replaces_text = false;
 
-  // Of the row or rows at hand.
+  // Values of the current row or rows.
   std::vector<std::int64_t> int64s;
   std::vector<float> floats;
   std::vector<BytesView> byte_strings;
@@ -153,7 +153,7 @@ RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies,
     for (const std::string& value : vocabularies.at(definition.name))
       feature.ids.emplace(value, feature.vocabulary_size++);
   }
-  // What tells of images comes after them.
+  // Features that describe images come after the images.
   const auto tell = std::stable_partition(features_.begin(), features_.end(), [](const Feature& feature) {
     return !is_of_image(feature.definition->type);
   });
@@ -191,8 +191,8 @@ Status RecordMaker::make(std::span<const std::span<const Cell>> rows,
   return {};
 }
 
-// Vectors of all rows at once: encoders are faster so. What is no text counts as an empty one here, and is
-// rejected when the row is made.
+// Encodes the texts of all rows at once, which is faster. A cell that is no text counts as an empty text
+// here, and is rejected when its record is made.
 Status RecordMaker::encode_texts(std::span<const std::span<const Cell>> rows) {
   std::vector<std::string_view> texts;
   std::vector<std::string> decoded;  // of what is not UTF-8
@@ -244,7 +244,7 @@ RowRemark RecordMaker::add_feature(Feature& feature, std::size_t row, std::span<
     case SchemaType::kVector:
       return add_vector(feature, row, cell);
     default:
-      // What the schema says is UTF-8, whatever the table is.
+      // The schema's default is UTF-8, whatever the encoding of the table.
       return add_byte_strings(feature, cell, is_default ? TextEncoding::kUtf8 : feature.encoding);
   }
 }
