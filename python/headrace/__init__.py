@@ -78,7 +78,7 @@ _HOMES = {
 }
 _MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow", "tfrecorder")
 
-# What `import *` gives: nothing that would hide Python's own `open`, or import Keras.
+# The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [
     "Capabilities",
     "Column",

@@ -1,4 +1,4 @@
-"""What is to happen once a module has been imported, by whomever; nothing is imported for it."""
+"""Runs an action once a module has been imported, by any code; does not import the module itself."""
 
 from __future__ import annotations
 

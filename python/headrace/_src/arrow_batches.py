@@ -36,7 +36,7 @@ def _pyarrow() -> Any:
 
 
 def batches_of_arrow(source: Any) -> Iterator[Batch]:
-    """Of whatever has Arrow's stream or array interface."""
+    """Batches of any object that has Arrow's stream or array interface."""
     pa = _pyarrow()
     if hasattr(source, "__arrow_c_stream__"):
         return _batches(pa.RecordBatchReader.from_stream(source))
@@ -62,8 +62,8 @@ def format_of_arrow(url: str | os.PathLike[str]) -> str | None:
 
 
 def batches_of_files(url: str | os.PathLike[str], file_format: str) -> Iterator[Batch]:
-    """Of all files at a URL, path or pattern, ascending by name. Columns that names of folders give
-    ("year=2024/") are there, too.
+    """Batches of all files at a URL, path or pattern, ascending by name. Names of folders give columns too
+    ("year=2024/").
 
     Raises:
         NotFoundError: there is none.
@@ -179,7 +179,7 @@ def _bytes(name: str, array: Any) -> StagedColumn:
 
 
 def _plain(kind: Any) -> Any:
-    """What a dictionary is of."""
+    """The type of the values, also where a dictionary holds them."""
     return kind.value_type if _pyarrow().types.is_dictionary(kind) else kind
 
 

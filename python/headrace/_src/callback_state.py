@@ -1,4 +1,4 @@
-"""What a callback has seen so far, as named arrays in checkpoints (docs/formats/keras-checkpoint.md)."""
+"""The state of callbacks, as named arrays in checkpoints (docs/formats/keras-checkpoint.md)."""
 
 from __future__ import annotations
 

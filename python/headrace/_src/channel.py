@@ -1,6 +1,6 @@
 """How a Python program that `headrace` started speaks with it: JSON lines over the standard streams.
 
-What is printed by whatever is imported goes to standard error, and does not mix with that.
+Everything that imported modules print goes to standard error, so it does not mix with the messages.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
 
 
 def size_bytes(name: str, value: Any, least: int = 0) -> int:
-    """Of a number of bytes, or of a text like "64MiB"."""
+    """Checks a number of bytes, or a text like "64MiB"."""
     if isinstance(value, str):
         try:
             value = _headrace.parse_size_bytes(value)

@@ -14,7 +14,7 @@ from headrace.errors import InvalidArgumentError
 _MOST_VALUES = 2**31 - 1
 _MOST_DIMENSIONS = 31  # with the batch's own as many as any NumPy has
 _LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
-# What may stand for an absent value, by element type.
+# The values that may replace an absent value, by element type.
 _DEFAULTS = {
     "float32": "a number that float32 can hold, as 0.0",
     "int64": "an integer from -2**63 to 2**63 - 1",

@@ -138,7 +138,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         return self._type_of(path) == "directory"
 
     def ls(self, path: str, detail: bool = True, refresh: bool = False, **kwargs: Any) -> list:
-        """What lies in a folder; of a file, itself."""
+        """The entries of a folder; for a file, the file itself."""
         path = self._strip_protocol(path)
         entries = None if refresh else self._listed(path)
         if entries is None:
@@ -195,7 +195,8 @@ class HeadraceFileSystem(AbstractFileSystem):
         on_error: Any = None,
         **kwargs: Any,
     ) -> Iterator[tuple[str, Any, Any]]:
-        """As os.walk. What fails is raised, lest a part be taken for all; what is not there is empty.
+        """As os.walk, but raises errors, so that nobody takes a part for the whole. A missing folder is
+        empty.
 
         Args:
             on_error: "raise": also if a folder is not there; "omit": folders that fail are empty; a function
@@ -361,7 +362,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         }
 
     def _expand(self, path: Any, recursive: bool, maxdepth: int | None = None) -> dict[str, bool]:
-        """What expand_path finds, and of each whether it is a file, as `a` beside `a/x` is."""
+        """The paths that expand_path finds, each with whether it is a file. (`a` beside `a/x` is one.)"""
         found: dict[str, bool] = {}
         for one in [path] if isinstance(path, str | os.PathLike) else path:
             name = self._strip_protocol(one)

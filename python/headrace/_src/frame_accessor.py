@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FrameAccessor:
-    """What headrace does with a frame: `frame.headrace`."""
+    """The methods of a frame's `frame.headrace`."""
 
     def __init__(self, frame: Any):
         self._frame = frame

@@ -6,7 +6,7 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-# What TensorFlow's kernel does not know.
+# The options that TensorFlow's kernel does not support.
 _OPTIONS = (
     "amsgrad",
     "weight_decay",

@@ -71,7 +71,7 @@ _DECODERS: dict[int, Callable[[bytes], Any]] = {
 
 
 class Answers:
-    """What the function made of rows, until it is sent. A row that cannot be sent is one that failed."""
+    """Collects the function's results until they are sent. A row that cannot be sent counts as failed."""
 
     def __init__(self, row_bytes_max: int) -> None:
         self._row_bytes_max = row_bytes_max
@@ -91,7 +91,7 @@ class Answers:
         self._add(FAILED, ("",), bytes([_TEXT]), [detail.encode(errors="backslashreplace")])
 
     def add(self, features: Any) -> None:
-        """Of what the function returned."""
+        """Adds a result of the function."""
         if features is None:
             return self._add(DROPPED, (), b"", [])
         if not isinstance(features, Mapping):

@@ -49,10 +49,10 @@ def arrays_of(model: keras.Model) -> dict[str, np.ndarray]:
 
 
 def check_optimizers(model: keras.Model) -> None:
-    """Of several optimizers (a GAN's), each must have its variables before training.
+    """Checks that each of several optimizers (a GAN's) has its variables before training.
 
     Raises:
-        FailedPreconditionError: one has none, and nothing says which variables it is for.
+        FailedPreconditionError: one has none, and nothing says which variables it trains.
     """
     for name, optimizer in _own_optimizers(model).items():
         if not optimizer.built:

@@ -35,11 +35,11 @@ class Prepared:
     counts: Mapping[str, int]
     """Rows: in, written, rejected, dropped, ignored; the first is the sum of the others."""
     splits: Mapping[str, Mapping[str, Any]]
-    """Of each its records, and its labels with how many records have them."""
+    """The records of each split, and its labels with how many records have them."""
     labels: list[str]
     """The vocabulary of the label."""
     reasons: Mapping[str, int]
-    """Why rows were rejected or dropped: how many for each."""
+    """Each reason why rows were rejected or dropped, with the number of rows."""
     shards: int
     shard_bytes: int
     manifest: int
@@ -47,11 +47,11 @@ class Prepared:
     manifest_digest: str
     """SHA-256 of the manifest: it names every shard with its checksum."""
     was_published: bool
-    """The same call had been finished before."""
+    """Whether the same call was finished before."""
     seconds: float
 
     def open(self, **options: Any) -> Dataset:
-        """`headrace.open` of it: `prepared.open(split="train").loader(batch_size=128)`."""
+        """Opens the dataset with `headrace.open`: `prepared.open(split="train").loader(batch_size=128)`."""
         return open_dataset(self.url, **options)
 
     def __repr__(self) -> str:
@@ -66,38 +66,42 @@ class Prepared:
 
 
 def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOptions]) -> Prepared:
-    """Makes shuffled TFRecord shards of raw data: `headrace prepare`, for rows of Python too.
+    """Makes shuffled TFRecord shards from raw data, as `headrace prepare` does; also from rows of Python.
 
         headrace.prepare("s3://raw/images.csv", "s3://datasets/images", schema="images.toml")
         headrace.prepare(frame, "s3://datasets/measurements", splits={"train": 0.9, "test": 0.1})
 
     Args:
-        source: URL or path of what the command takes, or of Parquet, Feather or Arrow files; or rows: a frame
-            of pandas or polars, a table or stream of Arrow, `headrace.query(…)`, an iterable of mappings.
+        source: URL or path of any input of the command, or of Parquet, Feather or Arrow files; or rows: a
+            frame of pandas or polars, a table or stream of Arrow, `headrace.query(…)`, an iterable of
+            mappings.
         to: folder that becomes the dataset.
         schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
-        layout: what the source holds, if names do not tell.
-        map: a function of a module, or "module:function": a row in, a dict of features out, None to drop it.
-        version: of that function's content: who changes it says another.
-        map_timeout: whole seconds that it may take for a row.
-        runner: who runs the tasks: "local", "local:8", "ray", …
-        runner_options: what that takes, by name.
+        layout: format of the source, if its names do not show it.
+        map: a function of a module, or "module:function". It takes a row and returns a dict of features, or
+            None to drop the row.
+        version: version of that function's content; change it whenever the function changes.
+        map_timeout: whole seconds that the function may take for one row.
+        runner: executes the tasks: "local", "local:8", "ray", …
+        runner_options: the runner's options, by name.
         splits: shares by hash of the rows' ids, {"train": 0.9, "test": 0.1}; they sum to 1.
         resize: height and width of images.
-        max_rejects: rows that may be rejected: an int is a number, "0.1%" or 0.001 a share.
-        overwrite: start anew, and remove what was prepared there before.
-        append: add what the source has more than what is published; of rows of Python, all that are given.
-        retry_failed: try those again that were rejected; of rows of Python, give all of them again.
+        max_rejects: how many rows may be rejected: an int is a number, "0.1%" or 0.001 a share.
+        overwrite: remove what was prepared there before, and start over.
+        append: add the part of the source that is not in the published dataset; with rows of Python, add all
+            rows that are given.
+        retry_failed: try rejected rows again; with rows of Python, give all rows again.
         splits_as_they_are, image_format, encoder, sample, duplicates, shard_records, shard_size, compression,
             seed, workers, report: as the command's options of that name.
 
     Returns:
-        What was published; the same call again finds it, or goes on where it was interrupted.
+        The published dataset. If the same call was made before, it finds its dataset, or continues where it
+        was interrupted.
 
     Raises:
-        InvalidArgumentError: the source, the schema or an option is not fit, or too many rows are rejected:
-            the first is named. FailedPreconditionError: another dataset was begun or published there.
-            NotFoundError: there is no source. CancelledError: it was stopped. What a store raises.
+        InvalidArgumentError: the source, the schema or an option cannot be used, or too many rows are
+            rejected: names the first. FailedPreconditionError: another dataset was started or published
+            there. NotFoundError: there is no source. CancelledError: it was stopped. The store's errors.
     """
     batches = _batches(source)
     if batches is not None and options.get("layout") is not None:

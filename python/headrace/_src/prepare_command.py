@@ -19,11 +19,11 @@ _STOP_SECONDS = 30.0  # that a stopped child may take to end what it is writing
 
 
 def run_prepare(arguments: Sequence[str]) -> dict[str, Any]:
-    """What the command answers. Its progress goes to this process's stderr; an exception here, as that of
-    Ctrl-C, stops it.
+    """Runs the command and returns its answer. Its progress goes to this process's stderr; an exception here,
+    such as that of Ctrl-C, stops it.
 
     Raises:
-        Error: of the class that belongs to what the command says.
+        Error: of the class that belongs to the command's error.
     """
     environment = dict(os.environ)
     if environment.setdefault("HEADRACE_PYTHON", sys.executable) == sys.executable:

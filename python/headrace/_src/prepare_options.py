@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 
 
 class PrepareOptions(TypedDict, total=False):
-    """What `headrace.prepare` takes by name; None is as if it were not given."""
+    """The options of `headrace.prepare`. None is the same as leaving an option out."""
 
     schema: str | os.PathLike[str] | Mapping[str, Any] | None
     layout: str | None

@@ -29,7 +29,7 @@ class Query:
 
 
 def query(connection: Any, sql: str, parameters: Any = ()) -> Query:
-    """What a SELECT gives, as a source of `headrace.prepare`: read some thousand rows at a time.
+    """Rows of a SELECT, as a source of `headrace.prepare`; reads some thousand rows at a time.
 
     Args:
         connection: of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.

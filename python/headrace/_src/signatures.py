@@ -68,7 +68,7 @@ def mean_metrics_of(model: keras.Model) -> tuple[list, list[str]]:
 
 
 def metric_names_of(model: keras.Model) -> tuple[list[str], list[str]]:
-    """What the elements of a step's `metrics` are called, and which compiled metrics are not among them."""
+    """The names of the elements in a step's `metrics`, and of the compiled metrics that are not there."""
     means, others = mean_metrics_of(model)
     return ["examples", *(metric.name for metric in means)], others
 
@@ -98,7 +98,7 @@ class TracedModel(tf.Module):
 
 
 class _Computation:
-    """What the signatures have in common, as it is traced into each."""
+    """The common part of all signatures. It is traced into each of them."""
 
     def __init__(self, model: keras.Model, metrics: list):
         self.model, self.metrics = model, metrics

@@ -1,4 +1,4 @@
-"""What a model's trace depends on beside its arguments: source files and versions. Imports no TensorFlow."""
+"""Source files and versions that a model's trace depends on, besides arguments. Imports no TensorFlow."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def column_of_integers(
 
 
 def column_of_objects(name: str, values: Sequence[Any], first_row: int = 0) -> StagedColumn | None:
-    """Of any values that there are in Python, one of them or None for each row. None if there is none at all.
+    """A column of any Python values, with one value or None for each row. None if every value is missing.
 
     Raises:
         InvalidArgumentError: a value that no record can hold, or several kinds in one column.
@@ -242,7 +242,7 @@ def _lists_of_texts(
 
 
 def row_by_offsets(offsets: np.ndarray, first_row: int) -> Callable[[int], int]:
-    """Of a value's place."""
+    """A function from the place of a value to its row."""
     return lambda place: first_row + int(np.searchsorted(offsets, place, "right")) - 1
 
 

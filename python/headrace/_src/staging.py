@@ -46,9 +46,9 @@ def stage_rows(
 ) -> int:
     """Writes the parts that are not there yet, and removes those of other rows: how many rows there are.
 
-    What a killed call has left is used again, since names of parts have the digests of their contents.
-    Rows that come from a store (`are_from_store`) may not name files of this machine; others are this
-    program's own. Memory: a part and a batch. One call at a time for an output.
+    Reuses the parts of a call that was killed, since their names have the digests of their contents. Rows
+    that come from a store (`are_from_store`) may not name files of this machine; other rows come from this
+    program. Memory: a part and a batch. Allows one call at a time for an output.
 
     Raises:
         InvalidArgumentError: there is no row.

@@ -16,7 +16,7 @@ _LABEL_NAMES = ("label", "labels")
 
 
 class Source(Protocol):
-    """What a loader is to tf.data: `headrace.Loader` describes each of these."""
+    """The properties of a loader that tf.data needs: `headrace.Loader` describes each of them."""
 
     @property
     def columns(self) -> Mapping[str, Column]: ...
@@ -79,7 +79,7 @@ def _spec(loader: Source, column: Column, row_shape: tuple[int, ...] | None) -> 
 
 
 def _tensor(column: Any) -> Any:
-    """What tf.data takes; arrays are taken as they are, without a copy."""
+    """The form of a column that tf.data takes. Arrays are taken as they are, without a copy."""
     if isinstance(column, Ragged):
         return tf.RaggedTensor.from_row_splits(_tensor(column.values), column.offsets, validate=False)
     return tf.constant(np.asarray(column), tf.string) if isinstance(column, Strings) else column

@@ -43,7 +43,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def answer(arguments: list[str] | None) -> dict:
-    """What the one line on standard output says."""
+    """The result that the one line on standard output reports."""
     options = _parse(arguments)
     try:
         if options.probe:

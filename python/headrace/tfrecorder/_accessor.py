@@ -15,7 +15,7 @@ from headrace.tfrecorder.input_schema import IMAGE_CSV_SCHEMA, Schema
 
 @pandas.api.extensions.register_dataframe_accessor("tensorflow")
 class TensorflowAccessor:
-    """What `frame.tensorflow` offers."""
+    """The methods of a frame's `frame.tensorflow`."""
 
     def __init__(self, frame: pandas.DataFrame):
         self._frame = frame

@@ -1,4 +1,4 @@
-"""What is converted, as a frame of its schema's columns."""
+"""The sources that can be converted, each as a frame with its schema's columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column of the input is: the values of `input_schema.Schema`."""
+"""The types of input columns: the values of `input_schema.Schema`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SPLITS = ("TRAIN", "VALIDATION", "TEST", "DISCARD")
 
 
 class ColumnType:
-    """Of a column whose feature has its name."""
+    """A column whose feature has the same name."""
 
     feature_type: ClassVar[str] = "string"
 

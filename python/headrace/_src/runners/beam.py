@@ -39,8 +39,8 @@ def _run_pipelines(plan: Plan, target: str, options: dict[str, str]) -> None:
 def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
     if target not in _DIRECT:
         return _run_pipelines(plan, target, options)
-    # Threads suffice: each waits for a program. What fails is raised, and printed at length besides, by
-    # threads that may outlive the pipeline: so nothing is for the rest of this process.
+    # Threads are enough, since each only waits for a program. Beam raises an error and also prints it at
+    # length, from threads that may outlive the pipeline, so stderr is closed for the rest of this process.
     options = {"direct_running_mode": "multi_threading", "direct_num_workers": "0", **options}
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return _run_pipelines(plan, target, options)

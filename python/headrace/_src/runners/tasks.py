@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from headrace._src.program import find_program
 
-# What may pass by itself; docs/concepts.md, "Errors".
+# Errors that may pass without a change: docs/concepts.md, "Errors".
 _TRANSIENT = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED"}
 _GROUPS = 256  # of a phase, about: enough for many machines, and few starts of the program
 _GROUP_TASKS_MAX = 64
@@ -41,7 +41,7 @@ class Plan:
         self._run(*(f"--task={number}" for number in numbers))
 
     def look(self) -> dict:
-        """What is left: the document of `headrace execute --list --json`."""
+        """The tasks that are left: the document of `headrace execute --list --json`."""
         return json.loads(self._run("--list"))
 
     def _run(self, *arguments: str) -> str:
