@@ -12,8 +12,8 @@ namespace headrace::python {
 /// Raises the exception of headrace.errors that belongs to the error's code. REQUIRES: the GIL
 [[noreturn]] void raise(const Error& error);
 
-/// What an exception of the standard library says: kResourceExhausted where memory or threads ran out,
-/// kInternal otherwise, since nothing else is expected to be thrown.
+/// The error for an exception of the standard library: kResourceExhausted if memory or threads ran out, else
+/// kInternal, since no other exception is expected.
 Error error_of(const std::exception& exception);
 
 /// The value, or its error raised.

@@ -8,15 +8,15 @@ namespace headrace::python {
 
 namespace {
 
-// Of a read whose size nobody said: memory that is taken, but touched only as far as there is content.
+// Memory for a read of unknown size. It is reserved, but touched only as far as there is content.
 constexpr std::uint64_t kFirstBytes = 4 << 20;
 constexpr std::uint64_t kMostUnseenBytes = 64 << 20;  // taken before it is known that there are so many
 constexpr int kMostRestarts = 3;
 constexpr int kParallelReads = 32;  // of objects whose size is unknown
 
-// What the first answer shows to be there beyond it is read in one call, and of the version that it shows. A
-// whole object that the first call has no room for is left to that call, which then compares all of it with
-// the store's checksum.
+// Reads what the first answer has room for. If more is there, one more call reads the rest, in the same
+// version. If the first call has no room for a whole object, the second call reads all of it, and compares it
+// with the store's checksum.
 Status read_once(Store& store, const Range& range, const CallOptions& call, NewBytes& bytes,
                  bool& has_begun) {
   const std::uint64_t at_first = std::min(range.size_bytes.value_or(kFirstBytes), kMostUnseenBytes);

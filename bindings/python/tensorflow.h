@@ -6,7 +6,7 @@
 
 namespace headrace::python {
 
-/// What the package needs to register the plug-in.
+/// Binds the functions by which the package registers the plug-in.
 void bind_tensorflow(nanobind::module_& module);
 
 }  // namespace headrace::python

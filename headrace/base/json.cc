@@ -10,7 +10,7 @@ namespace {
 
 using Library = nlohmann::json;
 
-// Of a number that a message shows.
+// How many bytes of a number a message shows.
 constexpr std::size_t kQuotedBytes = 60;
 
 // Where brackets outside of strings open a level too many.
@@ -34,7 +34,7 @@ std::optional<std::size_t> find_too_deep(std::string_view text) {
   return std::nullopt;
 }
 
-// What the library's parser calls. Builds nothing, and keeps what the parser complains about.
+// The callbacks of the library's parser. Builds nothing, and keeps the parser's complaint.
 struct Checker {
   bool null() { return true; }
   bool boolean(bool) { return true; }

@@ -180,13 +180,14 @@ struct Json::Member {
   Json value;
 };
 
-/// The value of a whole text, UTF-8. Of members of one name, the last counts. Integers beyond 64 bits become
-/// doubles. Time and memory: linear in the text.
-/// \error kDataLoss  it is no JSON (the message says where and why), nests deeper than kJsonDepthLimit, or
-///                   has a number beyond double's range
+/// Parses a whole text in UTF-8. If a member occurs twice, the last one counts. Integers beyond 64 bits
+/// become doubles. Time and memory: linear in the text.
+/// \error kDataLoss  the text is no JSON (the message says where and why), nests deeper than kJsonDepthLimit,
+///                   or has a number beyond double's range
 Result<Json> parse_json(std::string_view text);
 
-/// What `read` returns for the document: a Result or Status. Where it throws JsonError, that.
+/// Returns the Result or Status that `read` returns for the document; turns a JsonError that it throws into
+/// an error.
 /// \error kDataLoss  "`complaint`: " and the reason
 template <typename Read>
 auto read_document(const Json& document, std::string_view complaint, const Read& read)
@@ -207,7 +208,7 @@ auto read_json(std::string_view text, std::string_view complaint, const Read& re
   return read_document(*document, complaint, read);
 }
 
-/// What is wrong with a text that `parse_json` refuses.
+/// The reason why `parse_json` refuses a text.
 struct JsonFault {
   enum class Kind { kNoJson, kTooDeep, kNumberTooLarge };
   Kind kind = Kind::kNoJson;

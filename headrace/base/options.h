@@ -30,9 +30,9 @@ struct Option {
   OptionType type = OptionType::kText;
   /// As it would be typed; empty: none, and the option is absent unless given.
   std::string_view default_value = "";
-  /// What the value is counted in, or stands for: "records", "URL".
+  /// The unit of the value, or the thing that it stands for: "records", "URL".
   std::string_view unit = "";
-  /// One sentence: what it does.
+  /// One sentence that says what the option does.
   std::string_view sentence = "";
   double minimum = std::numeric_limits<double>::lowest();
   double maximum = std::numeric_limits<double>::max();

@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// gRPC's numbers. What the caller should do about each: docs/concepts.md, "Errors".
+/// gRPC's numbers. docs/concepts.md, "Errors", says how a caller should treat each of them.
 enum class Code : std::uint8_t {
   kCancelled = 1,
   kUnknown = 2,

@@ -101,8 +101,8 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-/// Appends fields to `out`, which must outlive it. What is written is in the order of the calls; nothing is
-/// left out for being zero.
+/// Appends fields to `out`, which must outlive it. Writes them in the order of the calls; a field that is
+/// zero is written, too.
 class WireWriter {
  public:
   explicit WireWriter(Bytes& out) : out_(out) {}

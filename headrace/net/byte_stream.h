@@ -21,8 +21,8 @@ class ByteStream {
   virtual IoAttempt try_receive(MutableBytesView target) = 0;
   virtual IoAttempt try_send(BytesView data) = 0;
   virtual int fd() const = 0;
-  /// Whoever waits to read is woken once so many bytes, at least 1, or the end, can be read. A hint, for
-  /// fewer turns of those who wait for much: at first it is 1, and it stays until there is another.
+  /// Asks that waiting readers wake only when so many bytes, at least 1, or the end can be read. It is a
+  /// hint, which saves wake-ups before large reads. It holds until the next call; at first it is 1.
   virtual void wake_for(std::size_t bytes) { (void)bytes; }
   /// "TLSv1.3"; empty in the clear.
   virtual std::string_view tls_version() const { return {}; }

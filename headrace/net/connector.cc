@@ -201,7 +201,7 @@ ConnectAttempt::GoOn ConnectAttempt::shake_hands(Time now) {
   const Result<IoAttempt> attempt = stream_->try_handshake();
   if (!attempt) {
     last_ = attempt.error();
-    // Who shows a wrong certificate is not asked elsewhere.
+    // A server with a wrong certificate ends the attempt; other addresses are not tried.
     return last_.code == Code::kUnavailable ? try_next_address(now) : finish(last_);
   }
   if (attempt->state == IoAttempt::State::kDone) {

@@ -7,7 +7,7 @@
 ///   HEADRACE_TRY(const std::unique_ptr<ByteStream> stream,
 ///                connector.connect({.host = "ignite-1", .port = 10800, .tls_name = "ignite-1"}, stop));
 ///
-/// `Connector::connect` waits. Whoever drives many sockets on one thread has a `ConnectAttempt` for each
+/// `Connector::connect` waits. To drive many sockets on one thread, use a `ConnectAttempt` for each
 /// connection instead, which never waits.
 
 #include <chrono>
@@ -28,7 +28,8 @@
 
 namespace headrace {
 
-/// What is said over a connected socket before it is one with the server: to a proxy, say. It never waits.
+/// A conversation over a connected socket, for example with a proxy, before it leads to the server. It never
+/// waits.
 class Tunnel {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -53,16 +54,16 @@ struct ConnectTarget {
   std::uint16_t port = 0;
   /// Names the server in "cannot connect to …"; empty: "host:port".
   std::string description{};
-  /// Whose name the server's certificate must hold; none: no TLS.
+  /// The host name that the server's certificate must hold; none: no TLS.
   std::optional<std::string> tls_name{};
-  /// For all together: the resolver, every address, tunnel and hands.
+  /// Covers the resolver, every address, the tunnel and the handshake together.
   std::chrono::milliseconds timeout{10'000};
   /// Takes a second descriptor of each socket that is connected; null: no tunnel.
   std::function<std::unique_ptr<Tunnel>(FileDescriptor socket, Tunnel::Time now)> begin_tunnel{};
 };
 
-/// What connections with the same TLS options share: known addresses, certificate authorities, the client's
-/// own certificate. Thread-safe.
+/// State that connections with the same TLS options share: known addresses, certificate authorities, the
+/// client's own certificate. Thread-safe.
 class Connector {
  public:
   explicit Connector(TlsOptions tls = TlsOptions(), HostAddresses::Resolve resolver = resolve);
@@ -93,14 +94,14 @@ class ConnectAttempt {
  public:
   using Time = Tunnel::Time;
 
-  /// What is to be waited for comes from `poller` with `tag`.
+  /// `poller` reports the events of this attempt with `tag`.
   ConnectAttempt(Connector& connector, ConnectTarget target, Poller& poller, std::uint64_t tag);
-  /// Gives up what has not come to an end.
+  /// Gives up if the attempt is not over.
   ~ConnectAttempt();
   ConnectAttempt(const ConnectAttempt&) = delete;
   ConnectAttempt& operator=(const ConnectAttempt&) = delete;
 
-  /// Goes on until it is over or the poller is to be waited with, until `wake_at` at most.
+  /// Continues until it is over, or until the caller must wait with the poller, at most until `wake_at`.
   void advance(bool readable, Time now);
   bool is_over() const { return outcome_.has_value(); }
   Time wake_at() const;

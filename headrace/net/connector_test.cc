@@ -74,7 +74,7 @@ void wait_for(const ByteStream& stream, IoAttempt::State state) {
   EXPECT_EQ(::poll(&ready, 1, 20'000), 1);
 }
 
-// What the server says until it closes; a line of an error otherwise.
+// Everything that the server sends until it closes, or the line of an error.
 std::string ping(ByteStream& stream) {
   BytesView left = as_bytes("PING / HTTP/1.1\r\n\r\n");
   while (!left.empty()) {

@@ -38,7 +38,7 @@ Result<FileDescriptor> duplicate(const FileDescriptor& socket);
 /// \error kUnavailable  with the system's reason
 Status connect_outcome(int fd);
 
-/// What came of one attempt to read or write without waiting.
+/// The outcome of one attempt to read or write without waiting.
 struct IoAttempt {
   enum class State { kDone, kWantRead, kWantWrite, kEnd, kFailed };
   State state = State::kFailed;
@@ -48,8 +48,8 @@ struct IoAttempt {
 
 IoAttempt receive_from_socket(int fd, MutableBytesView target);
 IoAttempt send_to_socket(int fd, BytesView data);
-/// The socket is not readable before so many bytes are there, or the end, or no more fit into its buffer.
-/// Where the system cannot do that, nothing changes. What is there can be received all the same.
+/// Makes the socket readable only when so many bytes are there, or the end, or no more fit into its buffer.
+/// Does nothing where the system cannot do that. Bytes that are there can always be received.
 void wake_reader_for(int fd, std::size_t bytes);
 
 }  // namespace headrace

@@ -11,7 +11,7 @@
 namespace headrace {
 
 struct TlsOptions {
-  /// False accepts any certificate: who is between can read and change everything.
+  /// False accepts any certificate: anyone between client and server can read and change everything.
   bool verify = true;
   /// PEM file of certificate authorities to trust instead of the system's.
   std::string ca_file;
@@ -20,11 +20,11 @@ struct TlsOptions {
   std::string certificate_file{};
   /// PEM file of the key of that certificate; empty: the key is in `certificate_file`, too.
   std::string key_file{};
-  /// Of the key; a secret. Empty: the key is not encrypted.
+  /// Password of the key; a secret. Empty: the key is not encrypted.
   std::string key_password{};
 };
 
-/// What all connections with the same options share. Thread-safe.
+/// State that all connections with the same options share. Thread-safe.
 class TlsContext {
  public:
   /// \error kFailedPrecondition  `ca_file`, or every place where systems keep theirs, cannot be read; or

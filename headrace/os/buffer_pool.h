@@ -41,9 +41,9 @@ class PooledBuffer {
 
 /// Thread-safe; lives as long as any of its buffers.
 ///
-/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All of the pool's, in use
-/// and kept for later, take at most what those in use at once ever took: before memory is had for a new
-/// buffer, kept ones are freed until that holds. What is kept is freed with the pool.
+/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All buffers of the pool,
+/// in use and kept for later, take at most as much as the buffers in use at one time ever took: before the
+/// pool allocates a new buffer, it frees kept ones until that holds. Kept buffers are freed with the pool.
 /// Cost: taking and giving back, O(log of the number kept) under one mutex.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
@@ -53,7 +53,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   /// The content is undefined. Throws std::bad_alloc.
   PooledBuffer take(std::size_t size);
 
-  /// Of all its buffers, in use and kept.
+  /// The memory of all its buffers, in use and kept.
   std::size_t memory_bytes() const;
 
  private:

@@ -116,7 +116,7 @@ class Child {
     return {};
   }
 
-  /// What lies in the stream now: at most what a pipe holds.
+  /// Reads the bytes that are in the stream now: at most as many as a pipe holds.
   static Status read_rest(const FileDescriptor& from, const Sink& sink) {
     int rest = 0;
     if (!from.is_open() || ioctl(from.get(), FIONREAD, &rest) != 0) return {};
@@ -145,7 +145,7 @@ class Lines {
     begun_.append(text);
     return {};
   }
-  /// What there is of a line whose end has not come.
+  /// The beginning of a line whose end has not come.
   std::string& begun() { return begun_; }
 
  private:

@@ -43,7 +43,7 @@ Result<ChildResult> run_child(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string, std::less<>>& environment,
                               const ChildLimits& limits);
 
-/// What a program and this process tell one another. Called in the thread that is in `converse_with_child`.
+/// The dialogue between a program and this process. Called in the thread that is in `converse_with_child`.
 struct ChildConversation {
   /// A line of standard output, without its end. Returns what to answer on the program's standard input, at
   /// most 64 KiB; empty for nothing. An error ends the program.

@@ -105,7 +105,7 @@ TEST(RunChild, DoesNotListenToOneThatItsProgramLeft) {
   end_left(child->output.substr(0, child->output.find('\n')));
 }
 
-// What a program said, and what to answer.
+// Records the program's lines, and answers them.
 struct Listener {
   std::vector<std::string> said;
   std::vector<std::string> printed;

@@ -29,7 +29,7 @@ Result<std::unique_ptr<FramedChild>> FramedChild::start(
     const std::vector<std::string>& arguments,
     const std::map<std::string, std::string, std::less<>>& environment) {
   HEADRACE_TRY(StreamEnds frames, open_socket());
-  // Of this pipe the program has the end for reading.
+  // The program gets the reading end of this pipe.
   HEADRACE_TRY(StreamEnds lifeline, open_pipe());
   HEADRACE_TRY(const pid_t id,
                spawn(arguments, environment, {.input = lifeline.ours.get(), .output = frames.theirs.get()}));

@@ -44,7 +44,8 @@ Result<std::string> find_python(const Environment& environment) {
 
 Result<std::string> find_python_package(const std::string& executable) {
   const fs::path folder = fs::path(executable).parent_path();
-  // Of a checkout's build; of an installation; of a wheel, which holds headrace/bin/headrace.
+  // The package's folder in a checkout's build, an installation, and a wheel, which holds
+  // headrace/bin/headrace.
   for (const char* const candidate : {"../python", "../lib/headrace/python", "../.."}) {
     std::error_code ignored;
     const fs::path found = fs::weakly_canonical(folder / candidate, ignored);

@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// Of a stream between two processes. None is passed on to other programs.
+/// The two ends of a stream between two processes. No other program inherits them.
 struct StreamEnds {
   FileDescriptor ours;
   FileDescriptor theirs;
@@ -34,7 +34,7 @@ struct ChildStreams {
 };
 
 /// Starts `arguments[0]` (a path) with this environment, in this process's working folder and in a process
-/// group of its own, with every signal as at the start. Whoever calls waits for it.
+/// group of its own, with every signal reset. The caller must wait for the child.
 /// \error kNotFound  it cannot be started
 Result<pid_t> spawn(std::vector<std::string> arguments,
                     const std::map<std::string, std::string, std::less<>>& environment,

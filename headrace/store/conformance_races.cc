@@ -1,4 +1,4 @@
-// What holds of a store that many use at once.
+// The promises of a store that many use at once.
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWriters = 16;
 
-// What came of one race: how many won, and which of them last.
+// The outcome of one race: how many writers won, and the number of the last winner.
 struct Race {
   std::atomic<int> winners{0};
   std::atomic<int> winner{-1};

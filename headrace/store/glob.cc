@@ -122,7 +122,7 @@ class Walk {
   Walk(Store& store, const MatchOptions& options, const std::function<bool(const ObjectInfo&)>& visit)
       : store_(store), options_(options), visit_(visit) {}
 
-  // What `pattern` describes below `folder`, which is empty or ends in '/'.
+  // Visits the matches of `pattern` below `folder`, which is empty or ends in '/'.
   Status below(const std::string& folder, std::string_view pattern) {
     const std::size_t slash = pattern.find('/');
     const bool is_last = slash == pattern.npos;

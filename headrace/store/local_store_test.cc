@@ -30,7 +30,7 @@ std::function<void()> after_read;
 constexpr std::string_view kNamesOnly = "/names-only/";
 // Entries that can be read of a folder before its disk fails; negative: all.
 int readable_entries = -1;
-// What this is called cannot be looked at, as where the folder must not be searched.
+// A folder of this name cannot be listed, as without the right to search it.
 constexpr std::string_view kHidden = "/cannot-be-seen";
 }  // namespace
 

@@ -36,7 +36,8 @@ FileDescriptor open_file(const fs::path& path, int flags) {
   return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
-/// Removes the folders under `root` whose lock nobody holds. What cannot be removed is left for another time.
+/// Removes the folders under `root` whose lock nobody holds. A folder that cannot be removed stays for
+/// another time.
 void remove_abandoned(const fs::path& root) {
   std::error_code ignored;
   for (fs::directory_iterator entry(root, ignored), end; !ignored && entry != end; entry.increment(ignored)) {

@@ -8,8 +8,9 @@
 ///   HEADRACE_TRY(const HttpResponse response, client.perform({.endpoint = endpoint, .target =
 ///   "/minio/health/live"}));
 ///
-/// What it leaves to its callers: redirects (an answer like any other: whoever holds credentials decides
-/// where they may go), retries of answered requests, authentication, cookies, caching, decompression.
+/// Its callers handle redirects (they are answers like any other, since only the owner of credentials can
+/// decide where they may go), retries of answered requests, authentication, cookies, caching and
+/// decompression.
 
 #include <chrono>
 #include <cstddef>
@@ -60,7 +61,7 @@ class HttpClient {
   /// \error kResourceExhausted   the system has no file descriptor left
   Result<HttpResponse> perform(const HttpRequest& request, const std::stop_token& stop = {});
 
-  /// What was done there so far.
+  /// The counters of the client's requests to that endpoint so far.
   HttpCounters counters(const HttpEndpoint& endpoint) const;
 
  private:

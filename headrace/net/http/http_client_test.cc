@@ -75,7 +75,8 @@ TEST(HttpClient, ReadsABodyIntoTheCallersMemory) {
   }
 }
 
-// What is waited for must come: of a long body much, of a chunk's end and of the next answer a few bytes.
+// The client must never wait for more bytes than will come: many in a long body, a few at the end of a chunk
+// and in the next answer.
 TEST(HttpClient, WaitsForNoMoreThanWillCome) {
   const std::string large(700'000, 'l'), small(10, 's');
   HttpTestServer server([&](const TestHttpRequest& request) {

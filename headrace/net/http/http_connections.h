@@ -44,13 +44,13 @@ class HttpConnections {
     bool is_last_ = false;              // of those that it gives
   };
 
-  /// None: all places are taken, or others have waited longer. Then `wake` is queued, and woken when it is
-  /// its turn, until it is withdrawn, as it has to be before its end, or when it wants nothing there any
-  /// more. Who gets a place leaves the queue.
+  /// Takes a place; none if all places are taken, or others have waited longer. Then `wake` is queued, and
+  /// woken when its turn comes. Withdraw it before it ends, or when it no longer needs a place. A successful
+  /// call removes it from the queue.
   std::optional<Place> try_take(const HttpEndpoint& endpoint, Poller* wake);
   void withdraw(Poller* wake);
-  /// For a request that is sent a second time: a new connection, beyond what the governor allows. None: there
-  /// are as many connections as there may be.
+  /// A place for a request that is sent a second time: a new connection, beyond the governor's limit. None if
+  /// there are as many connections as there may be.
   std::optional<Place> try_take_another(const HttpEndpoint& endpoint);
 
   HttpGovernor& governor(const HttpEndpoint& endpoint);

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// What one client has done at one endpoint so far.
+/// The counters of one client at one endpoint so far.
 struct HttpCounters {
   std::uint64_t requests = 0;   // sent, second ones included
   std::uint64_t answers = 0;    // whole ones, of any status

@@ -126,7 +126,7 @@ TEST(HttpGovernor, DoesNotHedgeAtAServerThatHasTooMuchToDo) {
   EXPECT_TRUE(governor.may_hedge(now + milliseconds(1'500)));
 }
 
-// Of twenty answers three are late, and lose against a second request: more than hedging may pay for.
+// Three of twenty answers are late and lose against a second request. That is more than hedging may cost.
 TEST(HttpGovernor, LateAnswersThatLoseAreLearntFrom) {
   HttpGovernor governor(64);
   const auto serve = [&](milliseconds time) {

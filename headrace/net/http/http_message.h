@@ -60,7 +60,7 @@ struct HttpRequest {
   /// The body of a 2xx answer is read straight into this memory, if it is not empty. Borrowed. On an error it
   /// may have been written to.
   MutableBytesView target_memory{};
-  /// Of what goes there: HttpResponse::body_crc32c.
+  /// Compute the checksum of the bytes that go there: HttpResponse::body_crc32c.
   bool with_crc32c = false;
   /// A body for which that memory is too small is left, with its connection, and is no error.
   bool leaves_longer_body = false;
@@ -87,9 +87,9 @@ struct HttpResponse {
   std::uint64_t body_bytes = 0;
   /// There is more than fits, as HttpRequest::leaves_longer_body allows: `body_bytes` is 0.
   bool left_body = false;
-  /// Of a body that went into `target_memory`, if the request asks for it; else 0.
+  /// The checksum of a body that went into `target_memory`, if the request asks for it; else 0.
   std::uint32_t body_crc32c = 0;
-  /// Of the connection: "TLSv1.3"; empty in the clear.
+  /// The TLS version of the connection: "TLSv1.3"; empty in the clear.
   std::string_view tls_version{};
 
   bool is_success() const { return status / 100 == 2; }

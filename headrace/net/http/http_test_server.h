@@ -24,8 +24,8 @@ struct TestHttpRequest {
   }
 };
 
-/// What the server does: sends `bytes` as they are, at once or in pieces a millisecond apart, then keeps the
-/// connection open, closes it, or resets it.
+/// An answer of the server. It sends `bytes` as they are, at once or in pieces a millisecond apart, and then
+/// keeps the connection open, closes it, or resets it.
 struct TestHttpReply {
   enum class Then { kKeep, kClose, kReset };
   std::string bytes;

@@ -33,7 +33,7 @@ class HttpTransfer {
   bool is_overloaded() const {
     return head_after() && (exchange_->status() == 429 || exchange_->status() == 503);
   }
-  /// What another attempt would be told as well.
+  /// Whether another attempt would get the same kind of answer.
   bool has_definite_head() const {
     return head_after() && exchange_->status() < 500 && exchange_->status() != 429 &&
            exchange_->status() != 408;

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using Time = steady_clock::time_point;
 
-// Whoever can put a line break into a request can put a second request into it.
+// A line break in a request could smuggle a second request into it.
 Status check_request(const HttpRequest& request) {
   const auto has_control = [](std::string_view text, unsigned char lowest) {
     return std::ranges::any_of(text, [&](char c) {
@@ -296,7 +296,7 @@ class HttpTransfers::Loop {
     for (const Pause& pause : over) pause.then();
   }
 
-  // What is started meanwhile fails in the next round.
+  // Requests that start meanwhile fail in the next round.
   void fail_all(const Error& error) {
     while (!running_.empty()) {
       const HttpRequest& request = *running_.front().request;

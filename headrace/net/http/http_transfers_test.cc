@@ -157,7 +157,7 @@ class LateServer {
   HttpTestServer server_;
 };
 
-// What the answer to a read holds.
+// The text of the answer to a read.
 std::string read_text(HttpClient& client, const HttpEndpoint& endpoint, std::string_view path) {
   Bytes target(8);
   const auto response = client.perform({.endpoint = endpoint,

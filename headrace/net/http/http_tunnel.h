@@ -18,7 +18,7 @@ std::unique_ptr<Tunnel> open_http_tunnel(FileDescriptor socket, const HttpProxy&
                                          const HttpRequest& request, const HttpLimits& limits,
                                          Tunnel::Time now);
 
-/// What a proxy's own answer means.
+/// The error for a proxy's own answer.
 Error refused_by_proxy(const HttpProxy& proxy, int status);
 
 }  // namespace headrace

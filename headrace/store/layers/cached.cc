@@ -59,7 +59,7 @@ class CachedStore final : public ForwardingStore {
                                                           '\0', options.offset_bytes, '\0', size))));
   }
 
-  // What is damaged is removed: only what is not there is written.
+  // Removes a damaged object, since only missing ones are written.
   std::optional<ReadResult> find(const std::string& name, std::string_view key, MutableBytesView target,
                                  const ReadOptions& options) const {
     auto kept = read_kept(name, key, target, options);

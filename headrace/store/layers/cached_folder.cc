@@ -36,8 +36,8 @@ bool is_cached_name(std::string_view name) {
          is_hexadecimal(name.substr(kFanOutSize + 1));
 }
 
-// What takes room: kept objects, and what writes have left that were killed. A write that still goes on may
-// be taken for such; then its range is not kept.
+// An item that takes room: a kept object, or the rest of a killed write. A write that still runs may be taken
+// for such a rest; then its range is not kept.
 struct CachedItem {
   UnfinishedWrite item;
   std::uint64_t bytes;

@@ -72,7 +72,7 @@ class CachedStoreTest : public testing::Test {
             data.begin() + static_cast<std::ptrdiff_t>(std::min(offset + size, data.size()))};
   }
 
-  // Of all that lies in the folder.
+  // Bytes of all objects in the folder.
   std::uint64_t kept_bytes() const {
     std::uint64_t bytes = 0;
     const auto kept = list_all(*near, "cache/");
@@ -235,7 +235,7 @@ TEST_F(CachedStoreTest, WhoeverWritesKeepsToItsOwnMost) {
   EXPECT_LE(kept_bytes(), 3000U);
 }
 
-// What a killed process leaves where files cannot be written without a name.
+// Killed processes leave such files where a file cannot be written without a name.
 TEST_F(CachedStoreTest, WhatKilledWritesHaveLeftCountsAndGoes) {
   std::string root = (std::filesystem::temp_directory_path() / "headrace-cache-XXXXXX").string();
   ASSERT_NE(mkdtemp(root.data()), nullptr);
@@ -267,7 +267,7 @@ TEST_F(CachedStoreTest, WhatKilledWritesHaveLeftCountsAndGoes) {
   std::filesystem::remove_all(root);
 }
 
-// Of how the cache writes: it must leave nothing behind when killed, and need not wait for the disk.
+// The cache's writes must leave nothing behind when they are killed, and need not wait for the disk.
 TEST_F(CachedStoreTest, WritesReplaceNothingAndAreNotSynced) {
   class RecordingStore final : public ForwardingStore {
    public:

@@ -91,7 +91,7 @@ class MemoryStore final : public Store {
     }
   }
 
-  // What is being written is the writer's memory.
+  // Unfinished writes lie in the writer's memory, not in the store.
   Status list_unfinished(std::string_view, const CallOptions&,
                          const std::function<bool(const UnfinishedWrite&)>&) override {
     return {};

@@ -83,7 +83,7 @@ void take_error(S3Answer& answer, bool may_be_in_success) {
   }
 }
 
-// What takes long the server answers with 200 and, now and then, a space, before it says what came of it.
+// For a long operation the server sends status 200 and a space now and then, before it sends the outcome.
 constexpr std::chrono::minutes kLongestTrickle{10};
 
 bool may_fail_after_200(const S3Request& request) {

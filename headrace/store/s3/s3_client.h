@@ -96,13 +96,13 @@ class S3Client {
   std::atomic<bool> honours_absent{false}, honours_version{false};
 
  private:
-  // What a request is addressed and signed with, and its answer may correct.
+  // Values that address and sign a request. Its answer may correct them.
   struct Assumptions {
     std::string region;
     std::chrono::seconds clock_offset;
   };
   Assumptions assumptions() const;
-  // Who signs; null where nobody does. \error as CredentialsProvider::get
+  // The keys that sign; null if requests are not signed. \error as CredentialsProvider::get
   Result<CredentialsProvider::Current> signing_keys(const S3Request& request);
   HttpRequest signed_request(const S3Request& request, const Assumptions& assumed, const S3Credentials* keys);
   // A request until it is over, through all its attempts.

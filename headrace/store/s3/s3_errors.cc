@@ -11,7 +11,7 @@ namespace {
 struct Meaning {
   std::string_view s3_code;
   Code code;
-  // What to do; "$endpoint", "$credentials", "$bucket" and so on are filled in. Empty: nothing to add.
+  // Advice; "$endpoint", "$credentials", "$bucket" and so on are filled in. Empty: none.
   std::string_view advice;
 };
 

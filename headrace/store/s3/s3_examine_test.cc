@@ -1,4 +1,4 @@
-// What real servers seldom do; the rest is in tests/python/test_doctor.py.
+// Cases that real servers seldom show; the rest is in tests/python/test_doctor.py.
 
 #include "headrace/store/s3/s3_examine.h"
 

@@ -27,7 +27,7 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
-// What came, if it is the range that was asked for, and whole.
+// Returns the result if the whole range that was asked for came.
 Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const S3Answer& answer) {
   const auto wrong = [&](std::string_view what) {
     return Error{Code::kDataLoss,
@@ -127,7 +127,8 @@ HttpHeaders if_match(const std::optional<Version>& version) {
 
 namespace {
 
-// That of the content; of an object of parts it may be one of the parts' checksums.
+// The checksum of the whole content. For an object of parts the header may be a checksum of the parts'
+// checksums.
 std::optional<std::uint32_t> crc32c_of(const HttpResponse& http) {
   if (http.header("x-amz-checksum-type").value_or("FULL_OBJECT") != "FULL_OBJECT") return std::nullopt;
   return parse_crc32c_field(http.header("x-amz-checksum-crc32c").value_or(""));

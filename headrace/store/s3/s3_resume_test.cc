@@ -34,8 +34,8 @@ const TestHttpReply kCompleted = test_reply(200,
 const TestHttpReply kDenied = test_reply(403, error_xml("AccessDenied"));
 const TestHttpReply kGone = test_reply(404, error_xml("NoSuchUpload"));
 
-// Of an object of three parts of 5 MiB. One script answers two runs, of which the first fails at its second
-// part.
+// Uploads an object of three parts of 5 MiB. One script answers two runs, the first of which fails at its
+// second part.
 class ResumedUpload : public testing::Test {
  protected:
   static constexpr std::size_t kPartBytes = 5 << 20;

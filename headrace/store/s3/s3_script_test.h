@@ -28,7 +28,7 @@ inline TestHttpReply range_of(std::string_view object, std::size_t begin, std::s
                            object.size(), "\r\n"));
 }
 
-// What a store would do of its own accord between the requests that a test counts.
+// Requests that a store may send on its own, between the requests that a test counts.
 struct Initiative {
   bool probe_conditions = false;
   bool outlasts_outages = false;

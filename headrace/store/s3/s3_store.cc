@@ -182,7 +182,7 @@ Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptio
     HEADRACE_CHECK(check_key(request.key));
     std::vector<S3Range> of_request =
         split_into_ranges(request.key, request.target, request.offset_bytes, request.if_version, range_bytes);
-    // What is to be pinned to a version first is read alone.
+    // A large request without a version needs one first, so it is read alone.
     if (of_request.size() > 1 && !request.if_version) of_request.clear();
     std::ranges::move(of_request, std::back_inserter(ranges));
     ends.push_back(ranges.size());

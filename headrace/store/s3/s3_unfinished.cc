@@ -21,7 +21,8 @@ using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
 
 bool is_gone(const S3Answer& answer) { return answer.error_code == "NoSuchUpload"; }
 
-// Who may abort, or list, need not have the right to look at parts, and some servers cannot.
+// A caller that may abort or list uploads may lack the right to look at their parts. Some servers cannot list
+// parts.
 bool does_not_tell(const S3Answer& answer) {
   const int status = answer.http.status;
   return status == 403 || status == 405 || status == 501;

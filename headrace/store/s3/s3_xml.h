@@ -88,7 +88,7 @@ Result<std::vector<S3DeleteFailure>> parse_delete_result(BytesView body);
 
 /// XML 1.0 cannot carry control characters: such a key goes into no body.
 bool fits_into_xml(std::string_view key);
-/// Of DeleteObjects, quiet. REQUIRES: every key fits.
+/// The body of a quiet DeleteObjects. REQUIRES: every key fits.
 std::string delete_body(const std::vector<std::string>& keys);
 
 struct S3Part {
@@ -96,10 +96,10 @@ struct S3Part {
   std::uint64_t size_bytes = 0;
   std::optional<std::uint32_t> crc32c{};  // none where none was sent
 };
-/// Of CompleteMultipartUpload; the first part has number 1.
+/// The body of CompleteMultipartUpload; the first part has number 1.
 std::string complete_body(const std::vector<S3Part>& parts);
 
-/// Without the quotes around it.
+/// The ETag without its quotes.
 std::string unquoted_etag(std::string_view etag);
 
 }  // namespace headrace

@@ -19,7 +19,7 @@ Error cannot_look_at(const std::string& path) {
   return {Code::kUnknown, concat("looking at ", path, ": ", std::strerror(errno))};
 }
 
-// What it is called on this machine.
+// The path on this machine.
 std::string path_of(const Location& place) { return concat("/", place.key); }
 
 using FileIdentity = std::pair<dev_t, ino_t>;

@@ -200,7 +200,7 @@ class FolderTransfer {
   TransferTotals totals_;
 };
 
-// Of folders of which neither lies in the other by name.
+// Checks folders neither of which lies in the other by name.
 Status check_overlap_on_disk(const Location& from, const Location& to) {
   HEADRACE_TRY(const bool contains_itself, lies_in(to, from));
   HEADRACE_TRY(const bool is_inside, lies_in(from, to));

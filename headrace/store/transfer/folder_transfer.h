@@ -56,8 +56,8 @@ struct FolderTransferOptions {
   bool removes_others = false;
   /// Read and report only; `to` stays as it is.
   bool is_dry_run = false;
-  /// Objects of up to kPieceBytes that are copied at once. Of larger ones, which take 64 MiB each plus the
-  /// stores' buffers, at most four are copied at once.
+  /// How many objects of up to kPieceBytes are copied at once. At most four larger ones are copied at once;
+  /// each takes 64 MiB and the stores' buffers.
   int jobs = 16;
   /// Only names on either side that begin with this prefix and that the selection accepts. Empty: all.
   std::string name_prefix{};

@@ -84,7 +84,7 @@ Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& c
   if (!descriptor.is_open()) {
     return Error{Code::kUnavailable, concat("opening ", file.describe(), ": ", std::strerror(errno))};
   }
-  // What cannot be tidied up takes room only.
+  // A failure here only leaves files that take room.
   (void)::futimens(descriptor.get(), nullptr);  // used now
   (void)remove_unused(cache, now);
   return std::unique_ptr<TransferJournal>(

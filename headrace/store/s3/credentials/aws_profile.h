@@ -29,8 +29,8 @@ std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section
 /// The profile that AWS_PROFILE names, else "default".
 std::string selected_aws_profile(const Environment& environment);
 
-/// That profile, from both files; the credentials file takes precedence. Missing files count as empty; at
-/// most 1 MiB of each is read.
+/// Reads the profile `name` from both files; the credentials file takes precedence. Missing files count as
+/// empty; at most 1 MiB of each is read.
 AwsProfile read_aws_profile(const Environment& environment, const std::string& name);
 
 }  // namespace headrace

@@ -14,7 +14,7 @@ using std::chrono::system_clock;
 constexpr seconds kRenewBefore{300};
 constexpr seconds kRenewJitter{60};
 constexpr seconds kPauseAfterFailure{30};
-// Who has just given keys that are refused would give the same again.
+// A source whose new keys are refused would return the same keys again.
 constexpr seconds kPauseAfterSuccess{30};
 // Keys that this machine's clock takes for expired when they come are used so long, and then had anew.
 constexpr seconds kLeastUse{60};
@@ -73,7 +73,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock
     renew_at_ = now_() + kPauseAfterFailure;
   } else {
     Error error = std::move(fetched).error().in(concat("s3: credentials from ", source_.name));
-    // Who was stopped has said nothing about the source: whoever waited tries for itself.
+    // A stopped caller says nothing about the source, so each waiting caller tries for itself.
     if (error.code != Code::kCancelled) last_ = error;
     return error;
   }
