@@ -167,7 +167,7 @@ class Ours {
   std::vector<std::uint8_t> batch_ = std::vector<std::uint8_t>(kBatchImages * kRowBytes);
 };
 
-// What libjpeg-convert encodes: the files at kTarget, one after the other.
+// The pixels that libjpeg-convert encodes: the files at kTarget, one after the other.
 Result<std::vector<std::uint8_t>> resize_all(const std::vector<Bytes>& files) {
   constexpr std::size_t kBytes = std::size_t{kTarget.width} * kTarget.height * 3;
   std::vector<std::uint8_t> out(files.size() * kBytes);

@@ -57,7 +57,7 @@ Result<std::uint64_t> count_records(BytesView stream) {
   return count;
 }
 
-// What is measured keeps its buffers from shard to shard, as a reader of shards does.
+// Each measured way keeps its buffers from shard to shard, as a reader of shards does.
 class Work {
  public:
   explicit Work(const Location& folder) : folder_(folder) {}

@@ -37,7 +37,7 @@ class Bucket {
  public:
   explicit Bucket(std::uint64_t count) : count_(count) {}
 
-  // Of the objects in the order of their keys.
+  // The key at this place in the order of the keys.
   std::string key(std::uint64_t rank) const {
     const std::uint64_t half = (count_ + 1) / 2;
     return concat(kLabels[rank >= half], "/", zero_padded(rank >= half ? rank - half : rank, kDigits),
@@ -103,7 +103,7 @@ std::string parameter(std::string_view query, std::string_view name) {
   return "";
 }
 
-// Of an object: with a range, from its first byte to its last, which a client may ask for beyond the end.
+// Answers with an object, or a range of it from a first to a last byte; a client may ask beyond the end.
 std::string answer_object(const Bucket& bucket, std::string_view name, std::string_view head, bool has_body) {
   const std::optional<std::uint64_t> rank = bucket.find(name);
   if (!rank) return answer("404 Not Found", "", "<Error><Code>NoSuchKey</Code></Error>", has_body);

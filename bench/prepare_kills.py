@@ -82,7 +82,7 @@ def execute(source: pathlib.Path, out: pathlib.Path, with_kills: bool) -> dict:
 
 
 def digest(folder: pathlib.Path) -> str:
-    """Of names and bytes of all that is published."""
+    """A digest of the names and bytes of all that is published."""
     files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     names = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return hashlib.sha256(json.dumps(names, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What takes minutes and wants a quiet machine; the parts that are named, or all:
+"""Measures jobs that take minutes and need a quiet machine; runs the parts that are named, or all:
 
     ./dev bench whole_job [--encode] [--demo] --json bench/results/2026-01-31/whole_job.json
 

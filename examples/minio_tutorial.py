@@ -5,7 +5,7 @@
     headrace prepare aclImdb_v1.tar.gz s3://datasets/preprocessed-data
     python examples/minio_tutorial.py s3://datasets
 
-What is in the bucket afterwards: checkpoints/, logs/ and the model. Runs with Keras 3 and, under
+Afterwards the bucket holds checkpoints/, logs/ and the model. Runs with Keras 3 and, under
 TF_USE_LEGACY_KERAS=1, with tf_keras; the comments say where they differ.
 """
 

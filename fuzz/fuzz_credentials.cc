@@ -10,7 +10,7 @@ namespace {
 
 void check_keys(const headrace::Result<headrace::S3Credentials>& keys, std::string_view input) {
   if (!keys) {
-    // Of what came, only a service's reason is quoted, and not much of it.
+    // The error quotes only a service's reason, and not much of it.
     if (keys.error().message.size() > 400) std::abort();
     return;
   }

@@ -26,7 +26,7 @@ void check_tensor(const SummaryValue& value, const MigratedValue& migrated) {
   }
 }
 
-// What is read in one go is what the reader of everything reads.
+// The fast reader of scalars finds the same as the reader of all events.
 void check_scalar(BytesView record) {
   ScalarEvent scalar;
   if (!parse_scalar_event(record, scalar)) return;

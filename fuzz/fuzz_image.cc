@@ -31,7 +31,7 @@ Bytes make_jpeg_file(Script& script) {
   return with_exif(make_jpeg(image.view(), kind), make_exif(orientation, script.byte() % 2 == 0));
 }
 
-// Of right checksums, but the rows may be too few, and nothing need fit.
+// A PNG whose checksums are right, but whose rows may be too few or not fit.
 Bytes make_png_file(Script& script) {
   constexpr int kBits[] = {1, 2, 4, 8, 16};
   const PngKind kind = {.size = {1 + script.byte() % 64, 1 + script.byte() % 64},
@@ -53,7 +53,7 @@ void damage(Bytes& file, Script& script) {
   if (script.byte() % 4 == 0) file.resize(file.size() - std::min<std::size_t>(file.size(), script.word()));
 }
 
-// What has been decoded is as large as declared, survives a PNG, and can be resized.
+// A decoded image has its declared size, survives a PNG, and can be resized.
 void check_pixels(const ImageHeader& header, const DecodeOptions& options, const PixelsView& pixels) {
   ImageSize size = header.size;
   if (options.is_upright && swaps_sides(header.orientation)) std::swap(size.width, size.height);
@@ -64,7 +64,7 @@ void check_pixels(const ImageHeader& header, const DecodeOptions& options, const
   Image again;
   if (!encode_png(pixels, 1, png) || !ImageDecoder().decode(png, {}, again)) std::abort();
   if (samples_of(again.view()) != samples_of(pixels)) std::abort();
-  // Of just its size, so that what is read or written beside it is noticed.
+  // A copy of exactly this size, so that reads or writes outside of it are noticed.
   const auto copy = std::make_unique<std::uint8_t[]>(samples_of(pixels).size());
   const MutablePixelsView dense = dense_pixels(copy.get(), pixels.size, pixels.channels);
   std::ranges::copy(samples_of(pixels), dense.data);
@@ -78,7 +78,7 @@ void check_pixels(const ImageHeader& header, const DecodeOptions& options, const
 void check_file(const Bytes& file, const DecodeOptions& options) {
   // Kept, as a program would: an error must leave nothing behind.
   static ImageDecoder decoder;
-  // Of just its size.
+  // A copy of exactly this size.
   const auto copy = std::make_unique<std::byte[]>(file.size());
   const MutableBytesView encoded(copy.get(), file.size());
   std::ranges::copy(file, encoded.begin());

@@ -26,9 +26,9 @@ headrace::Result<headrace::Bytes> inflate_stream(headrace::BytesView input,
   return out;
 }
 
-// By both decompressors. What zlib accepts libdeflate must accept, and give the same; the reverse does not
-// hold: libdeflate takes some codes that RFC 1951 forbids, where the checksum is right all the same. Returns
-// the content, or nothing if zlib refused it.
+// Inflates with both decompressors. If zlib accepts an input, libdeflate must accept it and give the same;
+// the reverse does not hold: libdeflate takes some codes that RFC 1951 forbids, if the checksum is right.
+// Returns the content, or nothing if zlib refused it.
 std::optional<headrace::Bytes> inflate(headrace::BytesView input, headrace::Compression compression) {
   headrace::Bytes whole;
   const headrace::Status status = headrace::BufferInflater().all(input, compression, whole, kLimitBytes);

@@ -34,7 +34,7 @@ Result<Totals> walk(Rows rows) {
   }
 }
 
-// Whoever reads a spill that can be read at all finds as many rows as its tables tell of.
+// If a spill can be read at all, reading finds as many rows as its tables say.
 void read_all(BytesView spill) {
   const Result<RowsReader> reader = RowsReader::open(spill, "spill");
   if (!reader) return;

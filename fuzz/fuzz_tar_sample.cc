@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kFields = {"a", "b", "cls", "left.cls", "id", "", "jpg", "__key__"};
 
-// What is wanted; nothing for all.
+// The columns to read; empty: all.
 std::vector<Column> make_columns(Script& script) {
   std::vector<Column> columns;
   for (unsigned count = script.byte() % 5; count > 0; --count) {
@@ -127,7 +127,7 @@ void check_record(BytesView record, Sample sample, const std::vector<Column>& co
 }
 
 void check_converted(BytesView tar, std::uint64_t offset, bool is_end, const std::vector<Column>& columns) {
-  // Of just its size, so that what is written beside it is noticed.
+  // A copy of exactly this size, so that writes outside of it are noticed.
   const auto copy = std::make_unique<std::byte[]>(tar.size());
   const MutableBytesView part(copy.get(), tar.size());
   std::ranges::copy(tar, part.begin());

@@ -52,7 +52,7 @@ Tar make_tar(Script& script) {
   return tar;
 }
 
-// What the cell shows or refers to; `tar` is what references lie in.
+// The bytes that the cell holds or refers to; references lie in `tar`.
 std::string value_of(const Cell& cell, BytesView tar) {
   if (cell.kind != CellKind::kReference) return to_string(cell.data);
   const std::uint64_t offset = *cell.reference.offset_bytes, size = *cell.reference.size_bytes;

@@ -1,5 +1,5 @@
-// What tests/python/test_http_against_curl.py drives: sends "METHOD http://host:port/target", a line of
-// standard input each, and writes what came of it, a JSON object a line: status and body, or the error's
+// The program of tests/python/test_http_against_curl.py: sends "METHOD http://host:port/target" for each line
+// of standard input, and writes the outcome as a JSON object in each line: status and body, or the error's
 // code.
 
 #include <iostream>

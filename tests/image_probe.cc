@@ -1,5 +1,5 @@
-// What tests/python/test_image_codec.py drives: images in files, one JSON line a step on standard input, one
-// for its result on standard output. Pixels lie in files as they do in memory.
+// The program of tests/python/test_image_codec.py: images in files, one JSON line for each step on standard
+// input, one for its result on standard output. Pixels lie in files as they do in memory.
 //
 //   {"do": "header", "file": …}
 //   {"do": "decode", "file": …, "to": …, "channels": …, "background": […], "upright": …, "at_least": […]}
@@ -36,7 +36,7 @@ RgbColor background_of(const Json& json) {
   return {json.at(0).as<std::uint8_t>(), json.at(1).as<std::uint8_t>(), json.at(2).as<std::uint8_t>()};
 }
 
-// What all steps share, as in a program that goes through many images.
+// Objects that all steps share, as in a program that goes through many images.
 struct Steps {
   ImageDecoder decoder;
   Resizer resizer;

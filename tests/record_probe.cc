@@ -1,5 +1,5 @@
-// What tests/python/test_record_tensorflow.py drives: the codecs of record/ and codec/ on files, JSON lines
-// on standard input and output. Floats travel as their 32 bits, bytes as hexadecimal digits.
+// The program of tests/python/test_record_tensorflow.py: the codecs of record/ and codec/ on files, JSON
+// lines on standard input and output. Floats travel as their 32 bits, bytes as hexadecimal digits.
 //
 //   headrace_record_probe read FILE [NAME:TYPE[:LENGTH[:DEFAULT]] …]   columns: by ExampleDecoder
 //   headrace_record_probe write FILE none|gzip RECORDS_PER_MEMBER

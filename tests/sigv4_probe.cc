@@ -1,5 +1,5 @@
-// What tests/python/test_sigv4.py drives: signatures of requests that stand on standard input, one JSON
-// object a line; answers on standard output: the Authorization field, or the query of a presigned URL.
+// The program of tests/python/test_sigv4.py: signs requests from standard input, one JSON object in each
+// line; answers on standard output: the Authorization field, or the query of a presigned URL.
 
 #include <iostream>
 

@@ -71,7 +71,7 @@ def commands_page() -> str:
 
 
 def stores_page() -> str:
-    """What each driver says of itself: URLs, options, environment variables."""
+    """The page of all drivers: URLs, options, environment variables."""
     return page("Stores", f"<pre>{html.escape(output_of('stores'))}</pre>")
 
 

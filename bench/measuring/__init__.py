@@ -1,5 +1,5 @@
-"""What the programs of bench/ share: building, pinning, CPU time and memory of a process, the machine,
-results.
+"""Functions that the programs of bench/ share: building, pinning, CPU time and memory of a process, the
+machine, results.
 
 A result file holds `machine`, `summary` (name → number; a name that ends with "(must be >= 10)" states its
 requirement), `peers` (the same names → the figure it was compared with, in words) and `raw`, every value.
@@ -66,7 +66,7 @@ class Done:
 
 
 def run(command: list, on: list[int], watch_memory: bool = False) -> Done:
-    """Runs on these cores. What it writes to standard error is shown if it fails."""
+    """Runs the command on these cores. Shows its standard error if it fails."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
@@ -87,7 +87,7 @@ def run(command: list, on: list[int], watch_memory: bool = False) -> Done:
 
 
 def run_json(command: list, on: list[int]) -> dict:
-    """What the program prints: "records" or "examples", and the seconds of each repeat, "cpu_s", "wall_s"."""
+    """The JSON that the program prints: "records" or "examples", and "cpu_s" and "wall_s" of each repeat."""
     return json.loads(run(command, on).output)
 
 
@@ -146,7 +146,7 @@ def _watch(pid: int) -> int:
 
 
 def machine() -> dict:
-    """Of the machine and the programs, what a figure depends on."""
+    """The properties of the machine and the programs that a figure depends on."""
     fields = dict(
         line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
     )

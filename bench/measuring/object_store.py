@@ -54,7 +54,7 @@ def host() -> str:
 
 
 def library(what: str, name: str, key: str, *more: int) -> dict | str:
-    """What bench/peers/move_objects.py measures of it, or why it failed."""
+    """The measurement of bench/peers/move_objects.py for one library, or why it failed."""
     run = peers.run_project if name in _IN_THE_PROJECT else peers.run_own
     return run("move_objects", what, name, BUCKET, key, *more, on=cores())
 

@@ -1,6 +1,6 @@
 """Programs of other people, in environments of their own below build/bench, made from the files of
-bench/peers: `peers` from requirements.txt, `peers-ray` from requirements-ray.txt and so on, for what cannot
-live together. What does not install is left out, and named with the reason.
+bench/peers: `peers` from requirements.txt, `peers-ray` from requirements-ray.txt and so on, for packages that
+cannot be installed together. A peer that cannot be installed is left out, and named with the reason.
 """
 
 import functools
@@ -55,8 +55,9 @@ def installed(environment: str = "") -> list[str]:
 
 
 def account(failed: dict[str, str], *environments: str) -> dict:
-    """What a result says of them: who is missing and why, be it for want of a package or since its program
-    `failed`; and the others' versions."""
+    """The part of a result that describes the peers: the missing ones with the reason, which may be that a
+    program `failed`; and the versions of the others.
+    """
     chosen = environments or ("",)
     missing = {line: reason for environment in chosen for line, reason in install(environment).items()}
     packages = [line for environment in chosen for line in installed(environment)]
@@ -64,7 +65,7 @@ def account(failed: dict[str, str], *environments: str) -> dict:
 
 
 def run_own(name: str, *arguments, on: list[int], environment: str = "") -> dict | str:
-    """What bench/peers/<name>.py, in the environment of the peers, prints as JSON; or why it failed."""
+    """The JSON that bench/peers/<name>.py prints in the environment of the peers, or why it failed."""
     install(environment)
     return _run(_folder(environment) / "bin" / "python", name, arguments, on)
 

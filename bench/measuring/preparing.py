@@ -28,8 +28,9 @@ def prepare(
 def time_command(
     command: list, target: pathlib.Path, records: int, on: list[int] | None = None, watch_memory: bool = False
 ) -> dict:
-    """What it took, in the form of the peers' answers, with what the command printed as JSON. It writes
-    `target`, a folder or a file, which is removed before."""
+    """Measures the command, in the form of the peers' answers, with the JSON that it printed. It writes
+    `target`, a folder or a file, which is removed before.
+    """
     if target.is_dir():
         shutil.rmtree(target)
     target.unlink(missing_ok=True)
@@ -59,7 +60,9 @@ def rates(answers: dict, clock: str) -> dict[str, float]:
 
 
 def compare(rates_of: dict[str, float], what: str, unit: str, least: dict[str, float]) -> tuple[dict, dict]:
-    """Of "headrace", over each program of `least` that has answered: the summary's figures, and in words."""
+    """Compares "headrace" with each program of `least` that has answered: the summary's figures, and in
+    words.
+    """
     summary, compared = {}, {}
     mine = rates_of["headrace"]
     for name, ratio in least.items():

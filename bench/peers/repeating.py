@@ -1,4 +1,4 @@
-"""What the programs here share: timing some work again and again, in their own process."""
+"""A function that the programs here share: it times some work again and again, in their own process."""
 
 import json
 import os

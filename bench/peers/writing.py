@@ -1,4 +1,4 @@
-"""What the programs here share that write data sets: an empty folder, and bytes that are on the disk."""
+"""Functions that the programs here share to write datasets: an empty folder, bytes that are on the disk."""
 
 import pathlib
 import shutil

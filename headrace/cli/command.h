@@ -29,7 +29,7 @@
 
 namespace headrace {
 
-/// What a command is given besides its own arguments. Lives as long as the command runs.
+/// Everything that a command gets besides its own arguments. Lives as long as the command runs.
 struct CommandContext {
   const Environment& environment;
   StoreRegistry& stores;
@@ -60,8 +60,8 @@ struct Command {
   /// `arguments` holds the positionals that were given: as many as `positionals` allows.
   Status (*run)(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& options);
-  /// What one option's table row cannot say: options that need or exclude one another. Its error is that of
-  /// a wrong command line.
+  /// Checks what one option's table row cannot express: options that need or exclude one another. Its error
+  /// is reported as a wrong command line.
   Status (*check)(const OptionValues& options) = nullptr;
 };
 

@@ -45,10 +45,10 @@ class Console {
 
   /// A remark for people; not part of the result.
   void note(std::string_view line);
-  /// What may be wrong though the command goes on: "headrace: warning: …".
+  /// Reports a possible problem of a command that continues: "headrace: warning: …".
   void warn(std::string_view line);
-  /// Why the command failed: "headrace: …". With `json`, unless a result was printed before, programs are
-  /// told as well: {"error": {"code": "NOT_FOUND", "message": "…"}} is the document then.
+  /// Reports why the command failed: "headrace: …". With `json`, unless a result was printed before, also
+  /// prints the document {"error": {"code": "NOT_FOUND", "message": "…"}} for programs.
   void error(const Error& error);
 
   /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");

@@ -113,7 +113,7 @@ FolderTransferOptions folder_options(const OptionValues& options) {
           .jobs = static_cast<int>(options.integer("jobs"))};
 }
 
-// What matches, and with `recursive` also what lies in folders that match.
+// Copies all matches, and with `recursive` also everything in folders that match.
 Status copy_matches(CommandContext& context, const Location& pattern, const Location& to,
                     const OptionValues& options) {
   const std::string folder(literal_folder(pattern.key));

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// What a store charges, in whatever money.
+/// The prices of a store, in any currency.
 struct Prices {
   double read_requests = 0;   // for 1,000
   double write_requests = 0;  // for 1,000

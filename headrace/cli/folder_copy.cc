@@ -24,7 +24,7 @@ std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Loc
   return nullptr;
 }
 
-// What announces others appears after them.
+// The copy's order: objects that announce others come after them.
 int rank_of(std::string_view name) {
   if (is_manifest_key(name)) return 2;
   return last_segment(name) == "saved_model.pb" ? 1 : 0;

@@ -34,7 +34,7 @@ inline constexpr Option kExcludeOption = {
     .unit = "GLOB",
     .sentence = "Leave out matching objects, even if --include matches them."};
 
-/// What --include and --exclude say of a name; none if they are not given.
+/// The names that --include and --exclude select; none if neither is given.
 std::function<bool(std::string_view name)> selection_of(const OptionValues& options);
 
 /// Copies with the journal of this user, what publishes a folder (manifests, saved_model.pb) last; shows

@@ -36,7 +36,7 @@ Status check_gc(const OptionValues& options) {
   return {};
 }
 
-// What was found, and what became of it.
+// The unfinished writes that were found, and what was done about them.
 struct Collection {
   std::vector<UnfinishedWrite> old;
   std::uint64_t too_young = 0;
@@ -47,7 +47,7 @@ struct Collection {
   std::vector<std::string> failures;
 };
 
-// Of the object or folder of that name, not of others that begin so.
+// Whether the key is that object, or lies in that folder; a longer name that begins the same does not count.
 bool lies_at(const Location& place, std::string_view key) {
   return key == place.key || key.starts_with(folder_prefix(place.key));
 }

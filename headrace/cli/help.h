@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// What a command does, its arguments, its options with unit, default and range.
+/// The help of a command: purpose, arguments, and options with unit, default and range.
 std::string command_help(const Command& command);
 
 /// All commands, or those of one group ("runs"), one line each.

@@ -36,7 +36,7 @@ std::string pattern_of(std::string_view key) {
   return pattern;
 }
 
-// What all values of one feature have in common.
+// The common properties of all values of one feature.
 struct ObservedFeature {
   std::string type;
   std::size_t least = ~std::size_t{0};

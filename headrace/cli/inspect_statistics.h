@@ -16,8 +16,8 @@ struct RecordStatistics {
   std::string text;  // lines that go on from an inspection's
 };
 
-/// What the options --statistics, --html, --sample, --limit and --parquet ask for; none without the first
-/// two. Warnings go to the console.
+/// Computes what the options --statistics, --html, --sample, --limit and --parquet ask for; none without the
+/// first two. Warnings go to the console.
 /// \error kInvalidArgument  something was published there, and it is not one dataset
 Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context, const Location& location,
                                                         const OptionValues& values);

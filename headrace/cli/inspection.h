@@ -19,7 +19,7 @@ namespace headrace {
 struct Inspection {
   std::string url;
   std::string kind;  // a manifest's kind; "TFRecord files" or "WebDataset tars" of a foreign dataset
-  /// Of something published.
+  /// Set if it was published.
   std::uint64_t manifest = 0;
   std::string digest;
   std::string created_by;
@@ -34,7 +34,7 @@ struct Inspection {
 
   std::map<std::string, std::uint64_t> objects;  // role or compression → how many
   std::uint64_t size_bytes = 0;
-  /// What the checksums of parts, or of records, say; none if they were not compared.
+  /// The parts or records with wrong checksums; none if checksums were not compared.
   std::optional<std::vector<BadPart>> bad;
   std::vector<std::string> warnings;
   std::vector<std::string> first_records;  // each with its split, see `describe_record`
@@ -47,12 +47,12 @@ struct InspectOptions {
   int jobs = 4;
 };
 
-/// Of a published folder: by its manifest. Reads all parts to compare checksums, and the first records.
+/// Inspects a published folder by its manifest. Reads all parts to compare checksums, and the first records.
 Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
                                      const InspectOptions& options);
 
-/// Of TFRecord objects and tars that no manifest describes: at `location`, or directly below it. Reads every
-/// record. A damaged object is reported in `bad`, and the others are read on.
+/// Inspects TFRecord objects and tars that no manifest describes, at `location` or directly below it. Reads
+/// every record. Reports a damaged object in `bad` and continues with the others.
 /// \error kInvalidArgument  none of them is a TFRecord file or a tar
 Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
                                    const InspectOptions& options);

@@ -18,7 +18,7 @@ inline constexpr Option kOnCorruptOption = {
     .sentence = "What to do with records that fail their checksum, and with missing shards.",
     .choices = "fail|skip-record|skip-shard"};
 
-/// What --on-corrupt asks for.
+/// The policy that --on-corrupt names.
 inline CorruptionPolicy corruption_policy(const OptionValues& values) {
   for (const auto policy : {CorruptionPolicy::kSkipRecord, CorruptionPolicy::kSkipShard}) {
     if (values.text("on-corrupt") == policy_name(policy)) return policy;

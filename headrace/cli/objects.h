@@ -16,7 +16,7 @@ namespace headrace {
 /// The object of that name; none if there is none, as for a store's root.
 Result<std::optional<ObjectInfo>> find_object(const Location& location, const CallOptions& call);
 
-/// What a URL of the command line names.
+/// The object, folder or pattern that a URL of the command line names.
 struct Named {
   enum class Kind { kObject, kFolder, kPattern, kNothing } kind = Kind::kNothing;
   ObjectInfo object{};

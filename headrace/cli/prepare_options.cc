@@ -89,7 +89,7 @@ constexpr std::string_view kOptionsOfRun[] = {
     "layout",  "print-schema", "workers", "max-rejects", "map-timeout",     "append", "retry-failed",
     "dry-run", "prices",       "memory",  "overwrite",   "encoder-weights", "track"};
 
-// What continues a dataset is done as that was.
+// A plan that continues a dataset repeats the options of the plan before it.
 Status check_continuation(const OptionValues& values) {
   std::vector<std::string_view> chosen;
   for (const std::string_view name : {"append", "retry-failed", "overwrite"}) {

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// What is wrong with the part; empty: nothing.
+// Describes what is wrong with the part; empty: nothing.
 Result<std::string> check_part(const Location& location, const ManifestPart& part, const CallOptions& call,
                                const std::function<void(std::uint64_t)>& advance) {
   if (const Status grammar = check_key(location.key); !grammar) return grammar.error().message;

@@ -12,7 +12,7 @@ struct RankVariables {
 
 constexpr RankVariables kArray{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"};
 
-// What is asked for first is more particular: every task of an array has a SLURM_PROCID too.
+// The more specific variables come first: every task of an array has a SLURM_PROCID too.
 constexpr RankVariables kSchedulers[] = {{"RANK", "WORLD_SIZE"},
                                          {"JOB_COMPLETION_INDEX", "WORLD_SIZE"},
                                          kArray,

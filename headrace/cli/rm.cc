@@ -27,7 +27,7 @@ constexpr Option kRmOptions[] = {
      .letter = 'y'},
 };
 
-// What a command line says is to be removed.
+// The object, folder or pattern that the command line asks to remove.
 struct Doomed {
   Location place;
   Named::Kind kind;
@@ -55,7 +55,7 @@ struct Doomed {
   }
 };
 
-// What there is to remove, as it is shown before: what comes later stays.
+// The objects to remove, as they are shown before. Objects that are written later stay.
 struct Survey {
   Totals totals;
   std::vector<std::string> manifests;

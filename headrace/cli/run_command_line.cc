@@ -19,7 +19,7 @@ constexpr int kWrongCommandLine = 2;
 int finish(Console& console, Status outcome) {
   const Status flushed = console.flush();
   if (outcome && flushed) return kDone;
-  // Who closed the pipe knows why; and the command, stopped by that, has nothing to add.
+  // The reader has closed the pipe, which stopped the command, so there is nothing to report.
   if (!flushed && flushed.error().code == Code::kCancelled) return kFailed;
   console.error(outcome ? flushed.error() : outcome.error());
   return kFailed;

@@ -54,7 +54,7 @@ std::string runner_text(const OptionValues& values);
 /// \error kInvalidArgument  options that do not go together
 Status check_runner_options(const OptionValues& values);
 
-/// What `values`, of kPrepareOptions and kRunnerOptions, say of how to carry a plan out.
+/// The options that execute a plan, from `values` of kPrepareOptions and kRunnerOptions.
 /// \error as find_rank, with --runner ranks
 Result<PrepareOptions> prepare_options_from(CommandContext& context, const OptionValues& values);
 

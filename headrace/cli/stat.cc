@@ -48,7 +48,7 @@ void show_folder(Console& console, const Location& place, const FolderFacts& fol
   console.result(concat("  digest    ", artifact.digest));
 }
 
-// What there is to say of one object or folder: shown, or, for --json, returned.
+// Describes one object or folder: shows it, or, for --json, returns it.
 Result<Json> stat_one(CommandContext& context, const Location& place,
                       const std::optional<ObjectInfo>& object) {
   if (object) {

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What is written to `input` is what `lines` reads.
+// `lines` reads whatever is written to `input`.
 class TextLinesTest : public testing::Test {
  protected:
   TextLinesTest() { EXPECT_EQ(pipe(ends_.data()), 0); }

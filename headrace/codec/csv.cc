@@ -94,7 +94,7 @@ void CsvReader::end_cell(std::size_t end) {
   mode_ = Mode::kCellBegin;
 }
 
-// Of an input that ends without a line's end.
+// Ends the last cell of an input without a final line end.
 void CsvReader::end_last_cell() {
   at_ = buffer_.size();
   if (mode_ == Mode::kQuoted) complain(CsvProblem::kQuoteNotClosed, cells_seen_);

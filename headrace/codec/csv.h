@@ -83,7 +83,7 @@ class CsvReader {
   std::uint64_t rows_ = 0;
   std::uint64_t lines_ = 0;
 
-  // Of the row that is being read. Places are in the buffer.
+  // State of the current row. Places are in the buffer.
   std::size_t row_begin_ = 0;
   std::size_t cell_begin_ = 0;
   std::size_t at_ = 0;  // what is before was looked at

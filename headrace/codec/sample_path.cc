@@ -23,7 +23,7 @@ std::optional<SampleFileName> split_sample_path(std::string_view path) {
   return SampleFileName{path.substr(0, dot), path.substr(dot + 1)};
 }
 
-// Of "left.cls" the last extension counts.
+// In a field like "left.cls" the last extension counts.
 bool is_sample_number_field(std::string_view field) {
   return std::ranges::find(kNumberFields, field.substr(field.rfind('.') + 1)) != kNumberFields.end();
 }

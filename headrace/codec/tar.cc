@@ -158,7 +158,7 @@ Result<std::optional<TarEntry>> TarWalker::next() {
   return error;
 }
 
-// Of pax: "<length of all this> <key>=<value>\n", again and again. Others' data are the name.
+// A pax header repeats "<length of all this> <key>=<value>\n". The data of other headers are the name.
 Status TarWalker::read_extended(char type, std::uint64_t data_bytes, Extended& extended) {
   if (type == 'g' || type == 'K') return {};
   HEADRACE_TRY(const BytesView data, read_(position_, data_bytes));

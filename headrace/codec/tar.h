@@ -34,7 +34,8 @@ struct TarEntry {
   /// As written: any bytes, possibly absolute or with "..". From a pax or GNU header if there is one.
   std::string path;
   TarEntryKind kind = TarEntryKind::kFile;
-  /// Of the first of its headers; those for long names come before the one that all entries have.
+  /// Where the first of its headers begins. Headers for long names come before the header that every entry
+  /// has.
   std::uint64_t offset_bytes = 0;
   std::uint64_t data_offset_bytes = 0;
   std::uint64_t data_bytes = 0;

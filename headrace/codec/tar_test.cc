@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-// What each entry is, and the error if there is one; goes on behind damage.
+// Describes each entry, and the error if there is one; continues behind damage.
 std::vector<std::string> walk(BytesView tar, std::uint64_t offset_bytes = 0) {
   std::vector<std::string> seen;
   TarWalker walker(tar, offset_bytes);

@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// Of one class. A quotient whose divisor is 0 counts as 0, as in scikit-learn (zero_division=0).
+/// The scores of one class. A quotient with divisor 0 counts as 0, as in scikit-learn (zero_division=0).
 struct ClassScores {
   double precision = 0;       // right of those predicted
   double recall = 0;          // right of those that are

@@ -24,7 +24,7 @@ std::string to_base64url(BytesView data) {
   return out;
 }
 
-// Of other characters nothing is made; the seal will not fit.
+// Skips other characters; the seal will then not match.
 Bytes from_base64url(std::string_view text) {
   Bytes out;
   std::uint32_t bits = 0, held = 0;

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// What a listing told that is not so any more: the next one will tell what is.
+// Whether the listing is out of date; the next one will be right.
 bool is_outdated(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kOutOfRange;
 }

@@ -51,7 +51,7 @@ class Restarts {
   }
 
  private:
-  // Of a log and all that began after it: the two that go back furthest.
+  // The two logs that go back furthest, among one log and all that began after it.
   struct TwoLeast {
     const Restart* first = nullptr;
     const Restart* second = nullptr;

@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// Of one log among all that were ever followed.
+/// Identifies one log among all that were ever followed.
 using LogId = std::uint32_t;
 /// When each log of a run began: the wall time of its first event.
 using LogTimes = std::map<LogId, double>;
@@ -63,8 +63,8 @@ class Series {
   /// Forgets the points of that log; true if nothing is left.
   bool drop_log(LogId log);
 
-  // What is shown: of several logs, without what a later one repeats (docs/tensorboard.md, "Steps that go
-  // back"), merged by step.
+  // The points to show: several logs merged by step, without points that a later log repeats
+  // (docs/tensorboard.md, "Steps that go back").
   /// \param scratch  holds the points of several logs; the view ends with it
   ScalarView scalars(const LogTimes& begun, ScalarColumns& scratch) const;
   std::vector<const Sample<Bytes>*> tensors(const LogTimes& begun) const;

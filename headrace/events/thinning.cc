@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// Of one column, by place.
+// Places of the extreme values in one column.
 struct Extremes {
   std::size_t least = kNone;
   std::size_t greatest = kNone;

@@ -73,7 +73,7 @@ void Background::run(std::function<void()> task) {
   try {
     task();
   } catch (const std::exception&) {
-    // Out of memory. Whoever waits for the result has been told, or does it himself.
+    // Out of memory. A caller that waits for the result was told, or does the work itself.
   }
 }
 

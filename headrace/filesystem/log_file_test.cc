@@ -46,7 +46,7 @@ class LogFileTest : public testing::Test {
     return *std::move(log);
   }
   static Status append(LogFile& log, std::string_view text) { return log.append(as_bytes(record(text))); }
-  // Of all segments, in the order of their names; framing is left out.
+  // The texts of all segments, in the order of their names, without framing.
   std::vector<std::string> segments() {
     std::vector<std::string> out;
     const auto objects = list_all(*store, "");

@@ -83,7 +83,7 @@ std::vector<HistogramBucket> count_into_buckets(std::span<const Number> values, 
   }
   for (const Number value : values) {
     if (!std::isfinite(value)) continue;
-    // Of a range of subnormal numbers, the width of a bucket may be 0.
+    // In a range of subnormal numbers, the width of a bucket may be 0.
     const double place = width > 0 ? (value * scale - low * scale) / width : 0;
     ++buckets[std::min(static_cast<std::size_t>(place), buckets.size() - 1)].count;
   }

@@ -22,7 +22,7 @@ struct EventStamp {
   std::int64_t step = 0;
 };
 
-/// What people read beside a series; taken from the first value of a tag in a file.
+/// The texts that people read beside a series; taken from the first value of a tag in a file.
 struct SeriesLabel {
   std::string_view display_name{};  // empty: the tag
   std::string_view description{};   // Markdown
@@ -65,8 +65,8 @@ struct Hyperparameter {
   HyperparameterValue value;
 };
 
-/// What a hyperparameter may be: `values`, all of one type; or without any, the numbers from `least` to
-/// `greatest`.
+/// The values that a hyperparameter may have: `values`, all of one type; or, if that is empty, the numbers
+/// from `least` to `greatest`.
 struct HyperparameterDomain {
   std::string_view name;
   std::span<const HyperparameterValue> values{};
@@ -115,7 +115,7 @@ class EventEncoder {
   /// A serialized tensorflow.GraphDef; shown once a file.
   void graph(Bytes& out, const EventStamp& stamp, BytesView graph_def);
 
-  /// What the trials of an experiment have in common; in a file of its own above those of the trials.
+  /// Describes the common part of an experiment's trials; in a file of its own above those of the trials.
   void experiment(Bytes& out, double wall_time_s, const ExperimentDescription& experiment);
   /// Makes the run a trial with these hyperparameters. Trials of one `trial` name are shown as one, with the
   /// mean of their metrics: use the run's name where each stands for itself.

@@ -109,7 +109,7 @@ Status EventMigration::migrate_tensor(const SummaryValue& value, MigratedValue& 
     out.tensor = tensor.message;
     return {};
   }
-  // Of hyperparameters the metadata are all there is.
+  // A value of hyperparameters has only metadata.
   if (value.form != ValueForm::kNone) return does_not_fit(value, "no tensor");
   scratch_.clear();
   WireWriter tensor(scratch_);

@@ -100,7 +100,7 @@ struct TensorProtoView {
   std::uint32_t dtype = 0;
   /// −1: unknown.
   int rank = 0;
-  /// Of the first dimensions.
+  /// The sizes of the first dimensions.
   std::array<std::int64_t, kMaxSizes> sizes{};
   /// The product of all sizes; 0 where the rank or a size is not known.
   std::uint64_t element_count = 0;

@@ -63,7 +63,7 @@ StreamOutcome EventStream::next_record(StreamEvent& event) {
     case ScanOutcome::kTooLarge: {
       const auto size = load_little_endian<std::uint64_t>(buffer_.data() + begin_);
       const Code code = outcome == ScanOutcome::kTooLarge ? Code::kResourceExhausted : Code::kDataLoss;
-      // Of the largest length that a header can hold, the end of the record would not be a number any more.
+      // With the largest length that a header can hold, the end of the record would overflow.
       const std::uint64_t whole = std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
       return leave_out(whole, {code, concat("at offset ", offset, ": ", scan_outcome_text(outcome))});
     }

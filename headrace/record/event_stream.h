@@ -25,12 +25,12 @@ struct StreamEvent {
   EventView event{};
   /// The serialized event, which `event` views; until the stream is called again with anything but `next`.
   BytesView record{};
-  /// Of the first byte of `record` in the file.
+  /// Offset in the file of the first byte of `record`.
   std::uint64_t offset_bytes = 0;
 };
 
-/// Takes the bytes of one file front to back and yields its events. Keeps what no whole record was of yet: at
-/// most one record and what was appended last. One thread at a time.
+/// Takes the bytes of one file front to back and yields its events. Keeps the bytes that do not make a whole
+/// record yet: at most one record and the latest appended bytes. Use it from one thread at a time.
 ///
 ///   MutableBytesView room = stream.room(8 << 20);
 ///   stream.arrived(read(file, stream.end_bytes(), room));
@@ -49,7 +49,8 @@ class EventStream {
   /// The same, but a record is not parsed: of `event`, only `record` and `offset_bytes` are set.
   StreamOutcome next_record(StreamEvent& event);
 
-  /// Of the last kDamaged or kBroken; kDataLoss or, for a record beyond the limit, kResourceExhausted.
+  /// The error of the last kDamaged or kBroken: kDataLoss or, for a record beyond the limit,
+  /// kResourceExhausted.
   const Error& error() const { return error_; }
   /// Offset in the file of the first byte that was not appended.
   std::uint64_t end_bytes() const { return end_bytes_; }

@@ -177,7 +177,7 @@ Status read_shape(BytesView message, TensorProtoView& tensor) {
   return {};
 }
 
-// What a packed field may hold; what stands in the field under another wire type is unknown to protobuf, too.
+// Whether a packed field may hold these bytes. Under another wire type the field is unknown to protobuf, too.
 bool is_sound_packed(const WireField& field) {
   switch (field.number) {
     case tensor_field::kFloatVal:

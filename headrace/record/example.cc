@@ -155,7 +155,8 @@ Result<std::vector<Feature>> parse_example(BytesView record) {
     return false;
   });
   if (!sound) return Error{Code::kDataLoss, concat("not a tf.Example: malformed message", failed)};
-  // Of equal names the last stays: it comes first after a stable sort of the reversed list.
+  // If a name occurs twice, the last feature is kept: it comes first after a stable sort of the reversed
+  // list.
   std::reverse(features.begin(), features.end());
   std::stable_sort(features.begin(), features.end(),
                    [](const Feature& a, const Feature& b) { return a.name < b.name; });

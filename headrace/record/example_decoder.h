@@ -16,7 +16,7 @@
 
 namespace headrace {
 
-/// What fills a feature that an example lacks; `monostate`: nothing was given.
+/// The value for a feature that an example lacks; `monostate`: no value was given.
 using DefaultValue = std::variant<std::monostate, float, std::int64_t, std::string>;
 
 /// A feature that is wanted from every example.
@@ -28,20 +28,20 @@ struct Column {
   /// Whether it is an error that an example lacks the feature, or has it without a kind, which protobuf
   /// allows. With a default it is none.
   bool required = true;
-  /// What each of the `length` values then is, of the column's type; else zeros or empty byte strings. A
-  /// ragged column has no default: its row is empty.
+  /// If it is absent, each of the `length` values is this one, of the column's type; else zeros or empty byte
+  /// strings. A ragged column has no default: its row is empty.
   DefaultValue default_value{};
 };
 
-/// Where a column's values go. Of a fixed length n: the first value of row 0; row r begins n·r values further
-/// on. Ragged: values are appended, and the caller notes the size after each row. Byte strings view the
-/// record, or the decoder where they are a default.
+/// The target of a column's values. With a fixed length n it is the first value of row 0, and row r begins
+/// n·r values further on. Ragged: values are appended, and the caller notes the size after each row. Byte
+/// strings view the record, or the decoder if they are a default.
 using ColumnBuffer = std::variant<float*, std::int64_t*, BytesView*, std::vector<float>*,
                                   std::vector<std::int64_t>*, std::vector<BytesView>*>;
 
 /// Compiled once from the columns, then used for millions of records. Accepts every encoding that protobuf
 /// parsers accept: packed and unpacked lists, lists in several pieces, unknown fields, any order, repeated
-/// names (the last counts). What is not selected is passed over and not validated.
+/// names (the last counts). Features that are not selected are skipped and not validated.
 ///
 /// Not thread-safe: it remembers the order of names in the last record, to find a name by one comparison.
 /// Copy it for each thread.

@@ -26,7 +26,7 @@ bool advance(std::uint64_t& sum, std::uint64_t bytes) {
   return true;
 }
 
-// What is left of the members or records section.
+// The rest of the members or records section.
 struct Cursor {
   BytesView data;
   std::size_t position;

@@ -27,7 +27,7 @@ constexpr bool is_compressed(ShardEncoding encoding) {
   return encoding == ShardEncoding::kGzip || encoding == ShardEncoding::kZlib;
 }
 
-/// A part of the shard that can be decompressed by itself. Of an uncompressed shard: all of it.
+/// A part of the shard that can be decompressed by itself. An uncompressed shard is one member.
 struct ShardMember {
   std::uint64_t compressed_offset = 0;
   std::uint64_t compressed_bytes = 0;
@@ -67,7 +67,7 @@ class ShardIndex {
   std::uint32_t shard_crc32c() const { return shard_crc32c_; }
 
   std::uint64_t record_count() const { return offsets_.size() - 1; }
-  /// Of the uncompressed stream.
+  /// Size of the uncompressed stream.
   std::uint64_t stream_bytes() const { return offsets_.back(); }
   /// Where the framed record begins in the uncompressed stream; `record_count()` gives the stream's end.
   /// REQUIRES: record <= record_count()

@@ -76,7 +76,7 @@ class RecordScanner {
 /// which twelve bytes are a header: a length of at most `limit_bytes` with a right checksum. Records that lie
 /// wholly or partly between the two offsets are lost; nothing says how many.
 ///
-/// None if the stream holds no such offset. Where more of it is to come, keep its last twelve bytes, put the
+/// None if the stream holds no such offset. If more of it is to come, keep its last twelve bytes, put the
 /// rest after them and call again with `damaged` 0.
 ///
 /// Twelve bytes are a header by chance once in 2^32 offsets among zeros and small numbers, once in 2^66 of

@@ -34,7 +34,7 @@ struct SplitReport {
 
 struct DatasetReport {
   std::string url;
-  /// Of a published dataset; else 0 and empty.
+  /// Set for a published dataset; else 0 and empty.
   std::uint64_t manifest = 0;
   std::string plan;
   std::string created_by;

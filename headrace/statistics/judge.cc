@@ -10,7 +10,7 @@ namespace {
 constexpr double kNotableDistance = 0.1;
 constexpr std::uint64_t kImbalance = 10;
 
-// What the distance of two samples of one distribution exceeds once in a hundred times (Smirnov, 1948).
+// The distance that two samples of one distribution exceed once in a hundred times (Smirnov, 1948).
 double by_chance(std::uint64_t a, std::uint64_t b) {
   return 1.63 * std::sqrt(1 / static_cast<double>(a) + 1 / static_cast<double>(b));
 }
@@ -49,7 +49,7 @@ void compare_numbers(const NumberSketch& from, const NumberSketch& to, SplitDist
   out.is_notable = out.distance > std::max(kNotableDistance, by_chance(a.size(), b.size()));
 }
 
-// Of an identifier, every value differs: that is no drift.
+// Every value of an identifier differs: that is no drift.
 bool is_category(const FeatureStatistics& feature) {
   const ValueCounts& values = feature.values;
   return values.is_complete() && values.total() > 0 && values.counts().size() * 2 <= values.total();

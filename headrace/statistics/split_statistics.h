@@ -37,7 +37,7 @@ struct FeatureStatistics {
   NumberSketch numbers;       // all values of all records
   NumberSketch sizes_bytes;   // of byte strings
   std::uint64_t texts = 0;    // byte strings that are UTF-8
-  /// Of features with one value a record that is a label, a whole number or a short text.
+  /// Filled for features with one value a record that is a label, a whole number or a short text.
   ValueCounts values;
   ImageStatistics images;  // byte strings that begin as images do
 

@@ -165,7 +165,7 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
     add_members(is_whole ? summary.member_starts : std::vector<MemberStart>{{}}, size_bytes, stream_bytes,
                 builder);
   }
-  // Of a cut plain file, the index is that of the whole records in front.
+  // The index of a cut plain file covers the whole records before the cut.
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));
   ForeignShard shard = foreign_shard(object, index);

@@ -37,7 +37,7 @@ Status check_image_column(const std::string& name, const ImageColumn& column) {
   return {};
 }
 
-// Of an image that has `size`, which a crop changes.
+// Checks a change of an image that has `size`; a crop updates it.
 Status check(const Flip&, ImageSize&) { return {}; }
 
 Status check(const Crop& crop, ImageSize& size) {

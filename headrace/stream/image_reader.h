@@ -22,7 +22,7 @@ class PictureMemory {
  public:
   explicit PictureMemory(std::uint64_t bytes) : all_(bytes), free_(bytes) {}
 
-  /// That many bytes, from construction to destruction.
+  /// Holds that many bytes, from construction to destruction.
   class Share {
    public:
     /// Waits until other threads have released enough. A share that is larger than the whole waits for all

@@ -54,7 +54,7 @@ Result<BytesView> LoadedBlock::record(std::uint64_t record) const {
   return data(record);
 }
 
-// What holds the block: whole members, or the records of a plain shard, or samples.
+// Fetches the bytes that hold the block: whole members, the records of a plain shard, or samples.
 Result<PooledBuffer> BlockLoader::fetch(const DatasetBlock& block, const CallOptions& call) {
   const Stopwatch stopwatch(stats_.fetch_seconds);
   const DatasetShard& shard = dataset_.shards()[block.shard];

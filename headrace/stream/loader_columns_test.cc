@@ -25,7 +25,7 @@ std::vector<T> row_of(const ColumnData& data, std::size_t row) {
 
 class LoaderColumnsTest : public LoaderTest {
  protected:
-  // Of the first shard.
+  // Damages records of the first shard.
   void damage(const std::vector<std::uint64_t>& records) {
     Bytes data = read_object(*store, "data/train-00000", 1 << 20)->data;
     const auto index = ShardIndex::parse(read_object(*store, "data/train-00000.index", 1 << 20)->data);
@@ -44,7 +44,7 @@ class LoaderColumnsTest : public LoaderTest {
   }
 };
 
-// What `example` puts into record `id`.
+// Compares a row with the values that `example` puts into record `id`.
 void expect_row(const Batch& batch, std::size_t row, std::int64_t id) {
   const auto i = static_cast<std::size_t>(id);
   EXPECT_EQ(string_at(batch.data(1), row), concat("text of record ", id, std::string(i % 50, '.')));

@@ -90,7 +90,7 @@ TEST_F(LoaderTest, WhatExactOrderHasReadOnceIsInTheCache) {
       ASSERT_TRUE(dataset);
       EXPECT_EQ(batches_of(*dataset, with), expected) << window_bytes;
       const int reads = far->reads;
-      // Of blocks, of pieces, or of members.
+      // The reads fetch blocks, pieces, or members.
       const bool is_dense = window_bytes > 300;
       EXPECT_EQ(reads, member_records > 0 ? 286 + 115 : is_dense ? 2 : 3) << window_bytes;
       with.seed += 1;

@@ -15,14 +15,14 @@ constexpr int kMostThreads = 16;
 // least: one that is ready and one that is being made. Besides, the caller has one.
 constexpr std::uint64_t kMostAhead = 8;
 constexpr std::uint64_t kLeastAhead = 2;
-// Of large pictures that are being decoded.
+// The least memory for decoding large pictures.
 constexpr std::uint64_t kLeastPictureBytes = 64 << 20;
 // No memory has so many bytes; more is as good as this, so that sums do not wrap around.
 constexpr double kMostBytes = 1LL << 60;
 
 std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::min(bytes, kMostBytes)); }
 
-// Of one batch, columns of any length as large as the records are on average.
+// The bytes of one batch, if columns of any length are as large as the records are on average.
 std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
                           const std::vector<BatchColumn>& columns) {
   double row = sizeof(float);
@@ -37,7 +37,7 @@ std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, c
   return bytes_of(row * static_cast<double>(plan.row_count())) + (columns.size() + 1) * kBatchAlignmentBytes;
 }
 
-// What must be held at once of all sources.
+// The memory that all sources together need at once.
 struct Needs {
   std::uint64_t batch = 0;
   std::uint64_t windows = 0;

@@ -10,7 +10,7 @@ constexpr double kLeastSeconds = 0.1;
 constexpr std::uint64_t kBlocksForEach = 4;
 // By how much twice as many loads must be faster.
 constexpr double kWorthwhile = 1.2;
-// Of waiting, until the next look.
+// Seconds of waiting until the next look.
 constexpr double kRestSeconds = 30;
 
 }  // namespace

@@ -38,7 +38,7 @@ BlockLoadStats sum_of(const std::vector<BlockLoader>& loaders) {
 
 }  // namespace
 
-// What each thread has for itself.
+// The state that each thread has for itself.
 struct Pipeline::Worker {
   std::size_t number;
   std::vector<BlockLoader> loaders;  // by source
@@ -193,7 +193,8 @@ Pipeline::BatchTask Pipeline::claim_batch() {
   return task;
 }
 
-// Of the window that is needed first: by how far into the mixture its first position comes.
+// Claims a block of the window that is needed first: the one whose first position comes earliest in the
+// mixture.
 std::optional<Pipeline::BlockTask> Pipeline::claim_block() {
   std::optional<BlockTask> task;
   if (first_ || claimed_sequence_ >= end_of_making() || loads_ >= loads_at_once_.limit()) return task;
@@ -353,7 +354,7 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
   }
   std::optional<std::size_t> window = claim_window(false);
   const std::optional<BlockTask> block = window ? std::nullopt : claim_block();
-  // Of small windows many fit the budget; they must not keep the first batches waiting.
+  // Many small windows fit the budget; they must not delay the first batches.
   if (!window && !block) window = claim_window(true);
   if (!window && !block) return false;
   may_work_.notify_one();
@@ -412,7 +413,7 @@ bool Pipeline::caller_holds_all() const {
          batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
 }
 
-// Of a wait of the caller, or a part of one. REQUIRES: mutex_ is held
+// Learns from a wait of the caller, or a part of one. REQUIRES: mutex_ is held
 void Pipeline::learn_from_wait(double seconds, const LoaderStats& before) {
   double fetching = stats_.fetch_seconds;
   // A load that takes long is one that waits, before it has ended, too.

@@ -92,7 +92,7 @@ class Pipeline {
     Batch batch;
     std::vector<std::vector<std::shared_ptr<OpenWindow>>> windows;  // by source
   };
-  // What a thread does, for people and for the statistics.
+  // The activity of a thread, for people and for the statistics.
   struct Activity {
     const char* stage = kIdle;
     std::size_t source = 0;
@@ -100,7 +100,7 @@ class Pipeline {
     std::uint64_t sequence = 0;
     Clock::time_point since = Clock::now();
   };
-  // What each thread has for itself.
+  // The state that each thread has for itself.
   struct Worker;
   class Taking;
 

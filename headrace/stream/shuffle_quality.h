@@ -8,7 +8,8 @@
 
 namespace headrace {
 
-/// Of one epoch. Both are 1 for a perfect shuffle, to within chance, and about 0 for dataset order.
+/// The quality of one epoch's shuffle. Both are 1 for a perfect shuffle, to within chance, and about 0 for
+/// dataset order.
 struct ShuffleQuality {
   /// How far records move: the mean distance, as a share of the epoch, between a record's place in the data
   /// set and in the epoch, over that of a perfect shuffle, which is one third.

@@ -18,7 +18,7 @@ class ExampleWriter {
   static constexpr std::uint64_t kLengthBytes = 5, kNumberBytes = 10;
   static constexpr std::uint64_t kHeaderBytes = 1 + kLengthBytes;  // of a field
 
-  /// Of the map's entry: headers of itself, name, Feature, list and value.
+  /// Bytes of the map's entry before the values: headers of itself, name, Feature, list and value.
   static std::uint64_t prefix_bytes(std::string_view name) { return 5 * kHeaderBytes + name.size(); }
 
   explicit ExampleWriter(std::byte* to) : to_(to) {}
@@ -141,7 +141,7 @@ Status TarSampleConverter::read_samples(const TarPart& part, std::vector<std::ui
     const auto name = split_sample_path(entry->path);
     const bool is_file = entry->kind == TarEntryKind::kFile || entry->kind == TarEntryKind::kSparseFile;
     if (!is_file || !name) continue;
-    // What lies before this header has been read, and may be written over.
+    // The bytes before this header have been read, and may be overwritten.
     if (name->key != key_) HEADRACE_CHECK(flush(entry->offset_bytes - part.offset_bytes));
     key_ = name->key;
     if (entry->kind == TarEntryKind::kSparseFile)

@@ -58,7 +58,7 @@ class SampleFinder {
     if (remarks_.size() < kTarRemarks) remarks_.push_back(std::move(text));
   }
 
-  // Of a sample; that it cannot be had is found again when it is loaded.
+  // Notes a damaged sample. Loading it will find the damage again.
   Status damage(std::string_view what) {
     Error error{Code::kDataLoss, concat(name_, ": ", what)};
     if (policy_ == CorruptionPolicy::kFail) return with_advice(std::move(error));

@@ -68,7 +68,7 @@ class RecordCutter {
   bool pass_over(std::size_t& begin) {
     const BytesView rest = BytesView(pending_).first(held_).subspan(begin);
     std::optional<std::size_t> next = find_next_record(rest, 0, limit_bytes_);
-    // What is lost takes the place of a record, so it cannot be smaller.
+    // The lost bytes take the place of a record, so they cannot be fewer than its framing.
     while (next && lost_bytes_ + *next < kRecordFramingBytes)
       next = find_next_record(rest, *next, limit_bytes_);
     const std::size_t passed = next ? *next : rest.size() - std::min(rest.size(), kRecordHeaderBytes);

@@ -104,7 +104,7 @@ Status download_published(const PublishedFolder& published, std::string_view bel
 Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
                                    std::string_view last, std::string_view role, Manifest manifest,
                                    std::uint64_t number) {
-  // What a manifest names is never written again.
+  // Objects that a manifest names are never written again.
   HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(folder, {.number = number}));
   if (before) return same_plan(*before, manifest);
   const Location target = below.empty() ? folder : folder.at(below);

@@ -73,7 +73,7 @@ Result<std::optional<std::string>> find_any(const Location& output, const StageO
   return std::optional<std::string>();
 }
 
-// What another stage began or published lies there.
+// The error for an output that another stage began or published.
 Error belongs_to_another(const Location& output, const StageOutput& stage, std::string_view what) {
   return {Code::kFailedPrecondition, concat(output.describe(), " holds ", what, ", not what headrace ",
                                             stage.stage, " makes; nothing was removed. Give another URL")};

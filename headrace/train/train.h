@@ -20,7 +20,7 @@
 
 namespace headrace {
 
-/// What runs the steps.
+/// The loop that runs the steps.
 enum class TrainLoop : std::uint8_t {
   kNative,  // the traced model, without Python
   kKeras,   // Keras' own `fit`, in a Python process
@@ -60,7 +60,7 @@ struct TrainOptions {
   bool overwrite = false;
 };
 
-/// What the stage needs besides data; borrowed.
+/// Everything that the stage needs besides data; borrowed.
 struct TrainEnvironment {
   Engine& engine;
   const TraceOptions& trace;

@@ -1,4 +1,4 @@
-"""What a fault has to play with: the client's request, the store behind, the raw connection to the client."""
+"""The means of a fault: the client's request, the store behind, the raw connection to the client."""
 
 import asyncio
 import contextlib
@@ -103,8 +103,9 @@ class Play:
         raise HangUp
 
     async def close_below_tls(self) -> None:
-        """Ends the TCP connection in order, but TLS not at all: no close_notify. What the client has not made
-        room for is not sent, so that a long body is cut somewhere before the place asked for."""
+        """Ends the TCP connection in order, but TLS not at all: no close_notify. Does not send bytes that the
+        client has no room for, so a long body is cut somewhere before the place asked for.
+        """
         await asyncio.sleep(0.01)
         with contextlib.suppress(OSError):  # the client was first
             self._writer.get_extra_info("socket").shutdown(socket.SHUT_WR)

@@ -61,7 +61,7 @@ class Exchange:
 
 @dataclasses.dataclass
 class Account:
-    """What was done, kept while it is done.
+    """The record of the proxy's work, kept while it runs.
 
     Attributes:
         requests: how many came, repeats included.
@@ -90,8 +90,8 @@ class FaultProxy:
         …                        # clients use proxy.url
     assert not proxy.account.never()
 
-    Which exchanges fail depends on the seed and on the order in which requests come. Of the kinds that can be
-    played to a request, one that was played least often is taken.
+    Which exchanges fail depends on the seed and on the order in which requests come. Among the kinds that fit
+    a request, the proxy takes one that was played least often.
     """
 
     def __init__(self, store: str, options: Options):

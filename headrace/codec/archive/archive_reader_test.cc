@@ -136,7 +136,7 @@ class ChecksumStore final : public ForwardingStore {
   const std::optional<std::uint32_t> crc32c_;
 };
 
-// What every entry is, and the error's message if there was one. Appends the entries' data to `content`.
+// Describes every entry, and the error if there was one. Appends the entries' data to `content`.
 std::vector<std::string> read_all(const Bytes& data, std::string* content = nullptr,
                                   std::optional<std::uint32_t> checksum = {}) {
   const auto store = std::make_unique<ChecksumStore>(checksum);

@@ -38,7 +38,7 @@ inline void blend_sample(const std::uint8_t* top, const std::uint8_t* bottom, co
   *to = above + (below - above) * bottom_part;
 }
 
-/// What `blend_pixel` reads at the left corners, and writes.
+/// Bytes that `blend_pixel` reads at the left corners, and values that it writes.
 inline constexpr std::size_t kPixelReads = 8, kPixelWrites = 4;
 
 #if defined(__SSE2__)
@@ -58,7 +58,7 @@ inline __m128 between(__m128 a, __m128 b, float part) {
 
 }  // namespace bilinear_internal
 
-/// Of three or four channels; the right pixel is the one after the left.
+/// For three or four channels. The right pixel follows the left one directly.
 template <std::size_t kChannels>
 void blend_pixel(const std::uint8_t* top, const std::uint8_t* bottom, const Neighbours& at, float bottom_part,
                  float* to) {
@@ -111,7 +111,7 @@ inline void blend_rows_plainly(const std::uint8_t* top, const std::uint8_t* bott
   }
 }
 
-/// Of such a row. Rounded half up.
+/// Blends two samples of such a row. Rounds half up.
 inline std::uint8_t blend_sides(const std::int16_t* left, std::size_t to_right, const SideParts& parts) {
   constexpr int kBits = kSampleBits + kSidePartBits, kHalf = 1 << (kBits - 1);
   return static_cast<std::uint8_t>((left[0] * parts[0] + left[to_right] * parts[1] + kHalf) >> kBits);
@@ -171,7 +171,7 @@ template <std::size_t kChannels>
 HEADRACE_AVX2 void blend_sides_by_avx2(const std::int16_t* row, const Neighbours* at, const SideParts* parts,
                                        std::size_t count, std::uint8_t* to) {
   static_assert(kChannels == 3 || kChannels == 4);
-  // Of the first pixel, the third, the second and the fourth, four bytes each.
+  // Takes four bytes each of the first pixel, the third, the second and the fourth.
   const __m128i in_order = kChannels == 3
                                ? _mm_setr_epi8(0, 1, 2, 8, 9, 10, 4, 5, 6, 12, 13, 14, -1, -1, -1, -1)
                                : _mm_setr_epi8(0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);

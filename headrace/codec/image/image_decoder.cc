@@ -14,7 +14,8 @@ std::uint64_t scaled(std::uint32_t side, std::uint32_t eighths) {
   return (std::uint64_t{side} * eighths + kWhole - 1) / kWhole;
 }
 
-// Of the sizes that libjpeg-turbo has vector code for. The others, 3/8 for example, cost more than the whole.
+// Chooses among the sizes that libjpeg-turbo has vector code for. Others, 3/8 for example, cost more than the
+// whole.
 std::uint32_t choose_eighths(const ImageHeader& header, const DecodeOptions& options) {
   if (!options.at_least) return kWhole;
   ImageSize least = *options.at_least;

@@ -286,7 +286,7 @@ TEST(ImageDecoder, SaysHowMuchMemoryAPictureTakes) {
   EXPECT_EQ(decode_memory_bytes(turned, 3), 16'000U);
 }
 
-// What it had kept is freed: the address sanitizer would tell.
+// The replaced decoder frees its memory: the address sanitizer would report a leak.
 TEST(ImageDecoder, MayBeReplaced) {
   const Bytes jpeg = make_jpeg(smooth_image({20, 10}, 3).view(), {});
   ImageDecoder decoder;

@@ -27,8 +27,8 @@ struct ImageHeader {
   std::uint32_t bits = 8;
   /// Exif's: 1 is upright, 2 to 8 say how to rotate and mirror; 1 if it is missing or invalid.
   std::uint32_t orientation = 1;
-  /// Of a JPEG: four inks instead of colours, and pixels that come in several passes over the picture, as
-  /// those of a progressive one do. Both take more memory to decode.
+  /// Properties of a JPEG: four inks instead of colours; several scans over the picture, as a progressive
+  /// JPEG has. Both take more memory to decode.
   bool is_cmyk = false;
   bool has_several_scans = false;
 };

@@ -26,14 +26,14 @@ std::uint32_t pixel_at(float place, std::uint32_t size) {
       std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(place, 0.0F)), size - 1));
 }
 
-// Of the centre of pixel `to`, in pixels of the other size.
+// The neighbours of the centre of pixel `to`, in pixels of the other size.
 Neighbourhood neighbourhood(std::uint32_t to, float scale, std::uint32_t size) {
   const float place = (static_cast<float>(to) + 0.5F) * scale - 0.5F;
   const float below = std::floor(place);
   return {pixel_at(below, size), pixel_at(std::ceil(place), size), place - below};
 }
 
-// What pixel `to` covers of the other size: pixels begin to end - 1, and how much of each.
+// The part of the other size that pixel `to` covers: pixels begin to end - 1, and how much of each.
 struct Coverage {
   std::uint32_t begin;
   std::uint32_t end;

@@ -15,8 +15,8 @@ namespace headrace {
 
 enum class CharacterClass : std::uint8_t { kSeparator, kWord, kAlone };
 
-/// What a character outside ASCII does: part of a word, a separator, or (scripts written without spaces) a
-/// token of its own.
+/// The role of a character outside ASCII: part of a word, a separator, or (in scripts written without spaces)
+/// a token of its own.
 CharacterClass hash_character_class(char32_t code_point);
 
 /// Longer tokens are cut into pieces of at most this many bytes.

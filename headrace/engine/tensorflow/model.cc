@@ -49,7 +49,7 @@ class SessionCall final : public Call {
   std::vector<Slot> outputs_;
   std::vector<TF_Output> input_places_;
   std::vector<TF_Output> output_places_;
-  // Of one run; kept for their memory.
+  // State of one run; kept to reuse its memory.
   std::vector<TF_Tensor*> values_;
   std::vector<TensorHandle> owned_;
   std::vector<StringTensor> owned_strings_;

@@ -120,7 +120,7 @@ void Tokenizer::extend_paths(Window& window, std::size_t start, std::size_t char
 // is the text's. Leaves the path's ids in the window; returns the length of what they cover.
 std::size_t Tokenizer::segment(Window& window, bool is_last) const {
   const std::size_t size = window.text.size();
-  // What starts before this is not cut off by the window's end.
+  // A piece that begins before this place is not cut off by the window's end.
   const std::size_t complete = is_last ? size : size - std::min(size, longest_piece_bytes_);
   window.best.assign(size + 1, {kUnreached, 0, 0});
   window.best[0].score = window.score;
