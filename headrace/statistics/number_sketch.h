@@ -29,7 +29,7 @@ class NumberSketch {
   double minimum() const { return minimum_; }
   double maximum() const { return maximum_; }
   double mean() const { return mean_; }
-  /// Of the whole population: divides by the count.
+  /// The deviation of the whole population: divides by the count.
   double standard_deviation() const;
 
   /// For shares from 0 to 1, which are the minimum and maximum.

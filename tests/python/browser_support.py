@@ -95,7 +95,7 @@ class Browser:
         wait_until(clicked, f"a click on {path} with '{text}'")
 
     def pixels(self, path: str) -> list[np.ndarray]:
-        """What each image that is loaded, or canvas, holds: height × width × RGBA."""
+        """The pixels of each loaded image or canvas: height × width × RGBA."""
         script = """
           const sizes = (image) => [image.naturalWidth ?? image.width, image.naturalHeight ?? image.height];
           return find(arguments[0]).filter((image) => sizes(image)[0]).map((image) => {
@@ -116,7 +116,7 @@ class Browser:
             self.driver.save_screenshot(str(folder / f"{name}.png"))
 
     def errors(self) -> list[str]:
-        """What the console was told since the last call."""
+        """The messages in the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 

@@ -1,4 +1,4 @@
-"""What the Python tests share: the built command, stores to run it on."""
+"""Fixtures that the Python tests share: the built command, stores to run it on."""
 
 import base64
 import json
@@ -150,7 +150,7 @@ def certificate(root, tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def tls_of_a_server(certificate) -> ssl.SSLContext:
-    """What makes a server in this process speak TLS with that certificate."""
+    """The context by which a server in this process speaks TLS with that certificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, certificate.with_name("private.key"))
     return context

@@ -9,7 +9,8 @@ _SECONDS = 60
 
 def start_child(work: Callable[[], str]) -> Callable[[], str]:
     """Begins `work` in a fork, which ends without the interpreter's clean-up, or by SIGALRM after a minute.
-    What is returned waits for it, and gives what `work` returned there, or its error in words."""
+    Returns a function that waits for the fork and returns the result of `work`, or its error in words.
+    """
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:

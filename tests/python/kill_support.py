@@ -40,7 +40,7 @@ def write_archive(path: pathlib.Path, entries: dict[str, bytes]) -> pathlib.Path
 
 
 def names_below(folder: pathlib.Path) -> list[str]:
-    """Keys of the objects that a file store has there. What a killed write left is none."""
+    """Keys of the objects that a file store has there. The rest of a killed write is no object."""
     paths = (path for path in folder.rglob("*") if not path.name.startswith(".headrace-write-"))
     return [str(path.relative_to(folder)) for path in paths if path.is_file()]
 
@@ -87,7 +87,7 @@ def events_in(segment: bytes) -> list[bytes]:
 
 
 def of_run(objects: dict[str, bytes]) -> dict[str, object]:
-    """What lies below a run; of the event files, the events."""
+    """The objects below a run; for event files, their events."""
     return {name: events_in(data) if name.startswith("events/") else data for name, data in objects.items()}
 
 
@@ -98,7 +98,7 @@ def without_run(manifest: bytes) -> dict:
 
 
 def comparable(objects: dict[str, bytes]) -> dict[str, object]:
-    """What two folders that were made the same way have in common: all but which run made a manifest."""
+    """The common part of two folders that were made the same way: all but the run that made a manifest."""
     return {
         name: without_run(data) if "_headrace/manifest-" in name else data for name, data in objects.items()
     }
@@ -166,8 +166,9 @@ class Killer:
         return process.returncode == -9
 
     def kill(self, kills: int) -> Iterator[bool]:
-        """Until the command was killed `kills` times and has ended by itself after that: True for each
-        kill, False for each end. Whoever asks removes what a run that has ended left, to begin anew."""
+        """Runs the command until it was killed `kills` times and has then ended by itself: True for each
+        kill, False for each end. To begin again, the caller removes the output of a run that has ended.
+        """
         killed = 0
         for run in range(20 * kills):
             was_killed = self.was_killed(self.after_progress() if run % 2 else self.after_a_delay())

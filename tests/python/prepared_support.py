@@ -1,4 +1,4 @@
-"""What `headrace prepare` has made, as TensorFlow and Python read it."""
+"""Datasets of `headrace prepare`, as TensorFlow and Python read them."""
 
 import csv
 import gzip
@@ -8,7 +8,9 @@ import pathlib
 
 
 def examples(folder: pathlib.Path, split: str) -> list[dict]:
-    """What TensorFlow reads in the shards of a split: feature → list of values. Of all versions."""
+    """The records of a split in the shards of all versions, as TensorFlow reads them: feature → list of
+    values.
+    """
     import tensorflow as tf
 
     out = []

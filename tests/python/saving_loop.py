@@ -49,7 +49,7 @@ def manager_of(folder: str, module: Module) -> tf.train.CheckpointManager:
 
 
 def newest(folder: str, module: Module) -> int:
-    """Of the checkpoints; 0 without any."""
+    """The number of the latest checkpoint; 0 without any."""
     latest = manager_of(folder, module).latest_checkpoint
     if latest is None:
         return 0

@@ -24,7 +24,7 @@ ALL_POINTS = 1_000_000
 
 
 def wait_until(condition: Callable[[], object], what: str) -> object:
-    """What `condition` answers when that is true; fails if it is not in a minute."""
+    """Waits until `condition` is true, and returns its value; fails after a minute."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         if answer := condition():

@@ -9,7 +9,7 @@ gfile = tf.io.gfile
 
 
 def told(scenario, root: str) -> object:
-    """What a scenario saw there, in terms of the root."""
+    """The observations of a scenario below this root, with paths relative to it."""
     gfile.makedirs(root)
 
     def relative(value):

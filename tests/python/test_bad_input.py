@@ -29,14 +29,16 @@ def archive(tmp_path) -> pathlib.Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
-    """Of traced models: one for all tests here."""
+    """A cache of traced models, one for all tests here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 
 def manifests(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Of all that is published, but for the traces of models, which are made before the first step."""
+    """The manifests of all that is published, except for traces of models, which are made before the first
+    step.
+    """
     return [
         path
         for path in folder.rglob("_headrace/manifest-*")

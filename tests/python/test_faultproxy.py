@@ -188,7 +188,7 @@ def test_a_burst_fails_as_often_as_it_says_and_most_is_an_end(store):
 
 
 def end_of(proxy: FaultProxy, trust: ssl.SSLContext) -> tuple[bytes, Exception | None]:
-    """What comes in answer to a GET, up to the end, and what a client that asks TLS sees there."""
+    """The answer to a GET up to its end, and the error that a client with TLS sees there."""
     host, _, port = proxy.url.removeprefix("https://").partition(":")
     got = b""
     with (

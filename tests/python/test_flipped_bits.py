@@ -1,7 +1,7 @@
 """A bit of what is read flips between the store and the reader: what is read is right, or refused by name.
 
-Of a part of an object S3 tells no checksum. So only what is read as a whole is tested, and what has checksums
-of its own: archives, records, manifests.
+S3 tells no checksum of a part of an object. So these tests read whole objects, and formats with checksums of
+their own: archives, records, manifests.
 """
 
 import os

@@ -107,7 +107,7 @@ def test_what_minio_forgets_to_list_when_it_restarts_goes_by_its_name(headrace, 
 
 
 class ServerOfOneUpload(http.server.BaseHTTPRequestHandler):
-    """Of S3 what gc asks for: an upload that has grown when its parts are listed a second time."""
+    """A stand-in for S3's answers to gc: an upload that has grown when its parts are listed a second time."""
 
     asked: ClassVar[list[str]] = []
 
@@ -180,7 +180,7 @@ def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(
     left = whole = 0
     killer = kill_support.Killer(command, SEED, seconds, {}, lambda: len(pending_uploads(s3_url)))
     for was_killed in killer.kill(kills):
-        # What the killed process had sent last, the server may still be about to do.
+        # The server may still execute the last request of the killed process.
         for _ in range(20):
             left += collected(headrace, "--older-than", "0s", s3_url)["removed"]
             if not pending_uploads(s3_url):

@@ -334,7 +334,7 @@ def published(tmp_path, headrace):
 
 
 def flip_a_byte(folder, place) -> str:
-    """Of the record there: its shard's name."""
+    """Flips a byte of the record there, and returns the name of its shard."""
     shard = folder / place.url.rpartition("/")[2]
     content = bytearray(shard.read_bytes())
     content[place.offset_bytes + 20] ^= 1

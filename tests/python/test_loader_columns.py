@@ -1,4 +1,4 @@
-"""What columns may be asked for, rows of any length, and what the package shows of itself."""
+"""Columns that a loader can be asked for, rows of any length, and how the package shows its own objects."""
 
 import dataclasses
 import re

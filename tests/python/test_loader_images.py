@@ -28,7 +28,7 @@ COLUMNS = {"image": hr.image(*FULL), "label": hr.int64}
 
 
 def photo(number: int, mode: str = "RGB") -> Image.Image:
-    """Of a size of its own; gradients, noise and an edge."""
+    """An image of its own size, with gradients, noise and an edge."""
     rng = np.random.default_rng(number)
     height, width = 30 + 3 * number, 70 - 2 * number
     y, x = np.mgrid[0:height, 0:width]
@@ -243,7 +243,7 @@ def test_augmented_images_follow_from_the_page(data, augment, dtype):
             expected = augmented(plain[label], augment, 44, step // per_epoch, position)
             assert image.shape == expected.shape
             difference = np.abs(image.astype(np.float32) - expected.astype(np.float32)).max()
-            # Of 8 bits, a mean that is half a unit in the last place off may be rounded otherwise.
+            # With 8 bits, a mean that is half a unit in the last place off may be rounded otherwise.
             assert difference <= (1 if dtype == "uint8" else 1e-2)
             if all(augmentation.kind in ("flip", "crop") for augmentation in augment):
                 assert difference == 0

@@ -38,7 +38,7 @@ COLUMNS = {
 RECORDS = {"plain": 333, "gzip": 250, "damaged": 301}
 DAMAGED = {0, 17, 18, 19, 20, 150, 151, 300}
 
-# What is read, and in which order. A shard is one block here, of some 5 kB.
+# Sources and options of each kind of reading. A shard is one block here, of some 5 kB.
 KINDS = {
     "window": (["plain"], {"window": "12kB", "drop_remainder": True}),
     "compressed window": (["gzip"], {"window": "12kB", "drop_remainder": "pad"}),
@@ -101,7 +101,7 @@ def loader(data: str, kind: str, state: bytes | None, **options) -> hr.Loader:
 
 
 def digests(batch: dict) -> list[str]:
-    """Of each row its SHA-256; "-" for one of weight 0, which stands for no record."""
+    """The SHA-256 of each row; "-" for a row of weight 0, which stands for no record."""
     number, vector, name, tags = (batch[column] for column in COLUMNS)
     weights = batch.get("weight", [1] * len(number))
     return [
@@ -159,7 +159,7 @@ class Life:
         return min(map(len, self.parts))
 
     def check(self, batches: list[list[str]]) -> None:
-        """Of each batch, that a rank's rows are its part."""
+        """Checks in each batch that a rank's rows are its part."""
         for rank, parts in enumerate(self.parts):
             begin, end = rank * BATCH // self.ranks, (rank + 1) * BATCH // self.ranks
             for step, rows in enumerate(parts, self.first_step):

@@ -1,4 +1,4 @@
-"""What the loader does when memory is asked for that no machine has."""
+"""A loader that is asked for more memory than any machine has."""
 
 import pytest
 import tfrecords

@@ -20,7 +20,7 @@ def unescape(value: str) -> str:
 
 
 def samples_of(text: str) -> Samples:
-    """Name and labels → value. What comes before a sample must tell its type and what it is."""
+    """Name and labels → value. Checks that the lines before a sample tell its type and meaning."""
     assert text.endswith("\n")
     samples: Samples = {}
     told: dict[tuple[str, str], str] = {}

@@ -201,7 +201,7 @@ def test_numbers_that_are_too_large_are_rejected_and_those_that_are_none_are_kep
 
 
 def limit_memory_to(size_bytes: int):
-    """What the process may have of its own; beyond, its allocations fail."""
+    """Limits the process's own memory; allocations beyond the limit fail."""
     return lambda: resource.setrlimit(resource.RLIMIT_DATA, (size_bytes, size_bytes))
 
 
@@ -275,7 +275,7 @@ def noise() -> tuple[bytes, bytes]:
 
 
 def empty_png(side: int, has_pixels: bool) -> bytes:
-    """Of side × side pixels of one bit, all of which are there, compressed, or none."""
+    """A PNG of side × side pixels of one bit, with all of its compressed pixels, or with none."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -289,7 +289,7 @@ def empty_png(side: int, has_pixels: bool) -> bytes:
 
 
 def lying_jpeg(jpeg: bytes) -> bytes:
-    """Whose frame header claims 65,535 × 65,535 pixels."""
+    """The JPEG with a frame header that claims 65,535 × 65,535 pixels."""
     size = jpeg.index(b"\xff\xc0") + 5
     return jpeg[:size] + b"\xff" * 4 + jpeg[size + 4 :]
 
@@ -384,7 +384,7 @@ def test_images_that_only_look_bad_are_read(headrace, image_table, tmp_path):
         assert abs(pixels.astype(int) - list(color)).max() <= (3 if name == "cmyk.jpg" else 0), name
 
 
-# What cells refer to
+# References in cells
 
 
 @pytest.fixture

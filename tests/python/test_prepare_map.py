@@ -220,7 +220,7 @@ def content(folder: pathlib.Path) -> dict[str, bytes]:
 
 
 def reasons(folder: pathlib.Path) -> dict[int, tuple[str, str]]:
-    """Of the rows of `numbers`, by n."""
+    """The reasons and details of the rows of `numbers`, by n."""
     return {line["row"] - 2: (line["reason"], line["detail"]) for line in report(folder)}
 
 

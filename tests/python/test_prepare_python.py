@@ -30,7 +30,7 @@ SHARES = {"train": 0.8, "test": 0.2}
 
 
 def records(url, split: str = "train") -> list[dict]:
-    """What TensorFlow reads in the shards of a split: feature → list of values."""
+    """The records of a split, as TensorFlow reads them: feature → list of values."""
     import tensorflow as tf
 
     store, out = hr.store(url), []
@@ -49,7 +49,7 @@ def records(url, split: str = "train") -> list[dict]:
 
 
 def contents(url) -> list[bytes]:
-    """Of the shards, in their order."""
+    """The contents of the shards, in their order."""
     store = hr.store(url)
     return [store.read(found.key) for found in store.list("train-") if found.key.endswith(".gz")]
 

@@ -19,7 +19,7 @@ def built(monkeypatch, build):
 
 
 def refusal(source) -> str:
-    """What is said of rows that cannot be staged."""
+    """The message about rows that cannot be staged."""
     with pytest.raises(hr.errors.InvalidArgumentError) as caught:
         list(batches_of(source))
     return str(caught.value)

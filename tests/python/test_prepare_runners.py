@@ -43,7 +43,7 @@ def digests(folder: pathlib.Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def expected(headrace, tables, tmp_path_factory) -> dict[str, str]:
-    """What one thread makes."""
+    """The dataset that one thread makes."""
     folder = tmp_path_factory.mktemp("expected") / "data"
     headrace("prepare", tables, folder, *OPTIONS, "--runner", "local:1")
     out = digests(folder)
@@ -328,7 +328,7 @@ def test_faults_that_may_pass_are_told_from_those_that_stay(tmp_path, monkeypatc
 
 
 def judge(engines: pathlib.Path, program: str, text: str) -> str:
-    """What a program of the Python with the validators says of a text."""
+    """The output of a program about a text, run by the Python with the validators."""
     done = subprocess.run(
         [engines, "-c", program], input=text, capture_output=True, text=True, timeout=WAIT_S, check=False
     )

@@ -26,7 +26,7 @@ def tables(tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def expected(headrace, tables, tmp_path_factory) -> dict[str, bytes]:
-    """What one process makes."""
+    """The dataset that one process makes."""
     folder = tmp_path_factory.mktemp("expected") / "data"
     headrace("prepare", tables, folder, *OPTIONS)
     return content(folder)
@@ -115,7 +115,8 @@ def test_killed_processes_lose_their_leases_and_change_nothing(
         worker.send_signal(signal.SIGKILL)
         worker.wait()
         worker.stderr.close()
-    # What was leased stays so for two seconds: that is waited for, by one that goes on with the rest.
+    # The killed processes' leases last two seconds; this process executes the other tasks and then waits for
+    # them.
     headrace("execute", url, "--workers", "2", "--lease", "2")
     headrace("publish", url)
     headrace("cp", "-r", url, tmp_path / "copy")

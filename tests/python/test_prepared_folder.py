@@ -1,4 +1,4 @@
-"""What lies in a published dataset's folder: shards for whoever lists it, all else below _headrace/."""
+"""The layout of a published dataset's folder: a listing shows shards; all else lies below _headrace/."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ def data(headrace, tmp_path_factory) -> pathlib.Path:
 
 
 def numbers(files: list[str]) -> list[int]:
-    """Of all records, as a script reads them that knows nothing of Headrace."""
+    """The features of all records, as a script reads them that knows nothing of Headrace."""
     import tensorflow as tf
 
     out = []

@@ -209,7 +209,7 @@ def test_tensorboard_reads_the_hyperparameters(probe, tmp_path):
 
 
 def tensorboards_reading(path) -> list[dict]:
-    """What TensorBoard makes of a file: every value after its own migrations, in order."""
+    """Every value of a file as TensorBoard reads it: after its own migrations, in order."""
     initial, out = {}, []
     for record in RawEventFileLoader(str(path)).Load():
         event = data_compat.migrate_event(event_pb2.Event.FromString(record))

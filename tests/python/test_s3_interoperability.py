@@ -1,4 +1,4 @@
-"""What Headrace writes to S3, boto3 reads, and the other way round."""
+"""Objects that Headrace writes to S3 can be read by boto3, and the other way round."""
 
 import hashlib
 import random

@@ -27,7 +27,7 @@ def random_request(random_: random.Random) -> dict:
         # botocore and we both make runs of spaces one, and HTTP allows no others to be told apart.
         headers[f"x-amz-meta-{random_.randrange(10**6)}"] = "  a  b c".join(random_.choices("xyz019/+=", k=3))
     segments = [random_text(random_, 12, 1).replace("/", "_") for _ in range(random_.randint(1, 4))]
-    # What is "." or ".." no key of Headrace's has.
+    # No key of Headrace's has a segment "." or "..".
     path = "/" + "/".join(s if set(s) != {"."} else "dots" for s in segments)
     names = {random_text(random_, 8, 1) for _ in range(random_.randint(0, 5))}
     return {

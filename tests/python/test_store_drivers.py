@@ -1,4 +1,4 @@
-"""What the registry says of its drivers agrees with what cannot be computed from it."""
+"""Texts that cannot be computed from the registry agree with its drivers."""
 
 import re
 import typing

@@ -40,7 +40,7 @@ class Faults:
         self.total = Account()
 
     def run(self, *command: str, env: dict[str, str] | None = None, **options) -> bytes:
-        """What the command prints."""
+        """The output of the command, run through a proxy with faults."""
         proxy = fault_support.proxy_of_the_server(seed=self._seed, patience=0.5, **options)
         self._seed += 1
         done, account = fault_support.run_through(proxy, self._headrace, *command, env=env)
@@ -119,7 +119,7 @@ def test_a_body_that_tls_does_not_end_is_not_taken_for_whole(
             assert (tmp_path / "back").read_bytes() == content
 
 
-# What nobody has to notice, and a client does not count.
+# Faults that nobody has to notice, and that a client does not count.
 
 UNNOTICED = {
     "slow_first_byte": "it is right, and early enough",
@@ -220,8 +220,8 @@ def test_a_tenth_of_faults_costs_less_than_a_third_of_requests_more(request, nam
         assert work.disturbed(SEED + seed, kinds=ONE_MORE) <= 1.3 * work.needed
 
 
-# What the client counts. It does so exactly as long as it sends nothing a second time because it is late, for
-# which it has to have seen 50 answers: so each process here makes few calls.
+# Faults that the client counts. The count is exact as long as the client sends no late request a second time,
+# which needs 50 answers first: so each process here makes few calls.
 
 COUNTED = [kind.name for kind in Options().faults() if kind.name not in UNNOTICED]
 CALLS = """
@@ -241,7 +241,7 @@ print(json.dumps(store.counters()))
 
 
 def calls_through(proxy: FaultProxy, url: str) -> dict[str, int]:
-    """What a process that makes a few calls has counted."""
+    """The counters of a process that makes a few calls."""
     environment = os.environ | {"AWS_ENDPOINT_URL_S3": proxy.url}
     done = subprocess.run(
         [sys.executable, "-c", CALLS, url], env=environment, capture_output=True, text=True, check=False

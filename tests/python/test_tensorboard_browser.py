@@ -118,7 +118,7 @@ def window(tmp_path_factory):
 
 @pytest.fixture
 def browser(window, request):
-    """The window; afterwards nothing may have gone wrong in it. What it shows in the end is kept."""
+    """The window; afterwards nothing may have gone wrong in it. Its final view is kept."""
     yield window
     window.keep(request.node.name.removeprefix("test_"))
     assert window.errors() == []

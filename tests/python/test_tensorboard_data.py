@@ -90,7 +90,7 @@ def url_of(kind: str, folder: pathlib.Path, request, headrace) -> str:
 
 
 def everything(source: provider.DataProvider, plugin: str, kind: str) -> tuple:
-    """What a provider lists of a plugin, and all that it reads."""
+    """The listing of a provider for a plugin, and all that it reads."""
     options = {"experiment_id": "", "plugin_name": plugin}
     listed = getattr(source, f"list_{kind}")(CONTEXT, **options)
     read = getattr(source, f"read_{kind}")(CONTEXT, downsample=ALL_POINTS, **options)

@@ -27,7 +27,7 @@ def write(path: str, text: str = "text") -> None:
 
 
 def outcome_of(work) -> object:
-    """What it returns, or the class of TensorFlow's error."""
+    """The result of `work`, or the class of TensorFlow's error."""
     try:
         return work()
     except tf.errors.OpError as error:
@@ -504,7 +504,7 @@ def test_it_shares_the_stores_of_the_process():
 
 @pytest.fixture
 def as_a_limited_user(s3_url, monkeypatch):
-    """Who may list the bucket, and read the objects of its folder "readable"; nothing else."""
+    """A user that may list the bucket, and read the objects of its folder "readable"; nothing else."""
     bucket, prefix = s3_url.removeprefix("s3://").split("/", 1)
     allowed = [
         {"Action": "s3:ListBucket", "Resource": f"arn:aws:s3:::{bucket}"},

@@ -1,5 +1,6 @@
-"""What only Keras 2 takes (tf_keras), over stores: each gives what it gives on a local disk. Keras 3 is in
-the same process."""
+"""Formats and calls that only Keras 2 has (tf_keras), over stores: each gives the same result as on a local
+disk. Keras 3 is in the same process.
+"""
 
 import functools
 import tempfile

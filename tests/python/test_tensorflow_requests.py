@@ -1,4 +1,4 @@
-"""What TensorFlow's use of a store costs in requests and bytes, as the server sees them."""
+"""The cost of TensorFlow's use of a store in requests and bytes, as the server sees them."""
 
 from collections.abc import Callable, Iterator
 

@@ -38,7 +38,7 @@ def picture(mode: str, seed: int) -> PIL.Image.Image:
 
 
 def as_stored(path: str) -> np.ndarray:
-    """What Pillow reads, in grey or RGB."""
+    """The pixels that Pillow reads, in grey or RGB."""
     image = PIL.Image.open(path)
     return np.asarray(image.convert("L" if image.mode in ("L", "LA") else "RGB"))
 
@@ -66,7 +66,7 @@ def table(frame, tmp_path) -> str:
 
 
 def specification() -> dict:
-    """What TensorFlow Transform told of such records."""
+    """The specification that TensorFlow Transform wrote for such records."""
     import tensorflow as tf
 
     names = ("image", "image_name", "split")

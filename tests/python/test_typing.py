@@ -1,4 +1,4 @@
-"""What a type checker sees of the package."""
+"""The types of the package, as a type checker sees them."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Who turns the check of certificates off is told so, wherever a store is opened."""
+"""A user who turns the check of certificates off is told so, wherever a store is opened."""
 
 import warnings
 

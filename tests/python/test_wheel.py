@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.exhaustive
 
-# What any Linux of 2022 has; everything else must be within.
+# The libraries that any Linux of 2022 has; everything else must be in the wheel.
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 SYSTEM_VERSIONS = re.compile(r"@(?:GLIBC|GLIBCXX|CXXABI|GCC)_[\d.]+$")
 PYTHON_SYMBOLS = re.compile(r"_?Py[A-Z_]\w*")
