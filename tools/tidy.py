@@ -6,10 +6,12 @@ file name, also writes the verdict there as XML, as pytest does.
 """
 
 import ast
+import io
 import pathlib
 import re
 import subprocess
 import sys
+import tokenize
 import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ LAYERS = [
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
-# Folders within one of those, lowest first, likewise. Of others none includes its sibling.
+# Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
 INNER_ORDER = {
     "prepare": [
         "row",
@@ -118,7 +120,7 @@ WRAPPED_HEADERS = {
     "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
 }
 
-# What imports a module that a text names; the stub of the native module, which imports modules, too.
+# Calls that import a module that a text names; the stub of the native module, which imports modules, too.
 IMPORTING_CALLS = ("importlib.import_module", "import_module", "__import__")
 NATIVE_MODULE = "python/headrace/_headrace.pyi"
 
@@ -469,6 +471,64 @@ def check_conformance(tree: Tree) -> Iterator[Finding]:
             yield Finding(header, 1, "conformance", "no test runs StoreConformance on this driver or layer")
 
 
+# A sentence that hides its verb, up to its end: it stands at the beginning of a paragraph, behind the name of
+# an argument, or behind another sentence.
+FRAGMENT = re.compile(r"(?:^|[.:?!] )(?=(?P<sentence>(?:Of|What) .*?(?:[.?!](?= |$)|$)))")
+DOXYGEN = re.compile(r"\\(?:file|return|(?:error|param) +\S+) +")
+
+
+def cpp_comments(text: str) -> Iterator[tuple[int, str]]:
+    """Line and words of every comment that has its line for itself."""
+    for match in NOT_CODE.finditer(text):
+        before = text[: match.start()]
+        if match[0].startswith("//") and not before.rpartition("\n")[2].strip():
+            yield before.count("\n") + 1, match[0].lstrip("/").strip()
+
+
+def python_comments(text: str) -> Iterator[tuple[int, str]]:
+    """The same; a text that is a statement, as docstrings are, counts as a comment."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
+            yield token.start[0], token.string.lstrip("#").strip()
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.lineno - 1, ""
+            yield from ((value.lineno + i, line.strip()) for i, line in enumerate(value.value.split("\n")))
+
+
+def paragraphs(comments: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Lines that follow one another, up to an empty one or one that begins with a command of Doxygen."""
+    paragraph: list[tuple[int, str]] = []
+    for line, words in comments:
+        command = DOXYGEN.match(words)
+        if paragraph and (not words or command or line != paragraph[-1][0] + 1):
+            yield paragraph
+            paragraph = []
+        if words:
+            paragraph.append((line, words[command.end() :] if command else words))
+    if paragraph:
+        yield paragraph
+
+
+def check_sentences(tree: Tree) -> Iterator[Finding]:
+    for path, text in tree.items():
+        if is_cpp(path):
+            comments = cpp_comments(text)
+        elif path.endswith((".py", ".pyi")):
+            comments = python_comments(text)
+        else:
+            continue
+        for paragraph in paragraphs(comments):
+            joined = " ".join(words for _, words in paragraph)
+            line_at = [line for line, words in paragraph for _ in f"{words} "]  # of each character
+            for match in FRAGMENT.finditer(joined):
+                if not match["sentence"].endswith("?"):
+                    first = match["sentence"].split()[0]
+                    advice = f'do not begin a sentence with "{first}": name its subject first'
+                    yield Finding(path, line_at[match.start("sentence")], "sentence", advice)
+
+
 RULES: list[Callable[[Tree], Iterator[Finding]]] = [
     check_layers,
     check_sizes,
@@ -481,6 +541,7 @@ RULES: list[Callable[[Tree], Iterator[Finding]]] = [
     check_unused,
     check_import_cycles,
     check_conformance,
+    check_sentences,
 ]
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What the C++ programs of bench/ share: timing some work again and again. Their scripts pin them to a
-/// core.
+/// \file Functions that the C++ programs of bench/ share: timing some work again and again. Their scripts pin
+/// them to a core.
 
 #include <time.h>
 

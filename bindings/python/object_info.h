@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a store says of an object, as Python gets it.
+/// \file The facts about an object of a store, as Python gets them.
 
 #include <nanobind/nanobind.h>
 

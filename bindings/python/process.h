@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What belongs to this process: its stores, its identity across a fork, and calls that Ctrl-C ends.
+/// \file State of this process: its stores, its identity across a fork, and calls that Ctrl-C ends.
 
 #include <nanobind/nanobind.h>
 #include <sys/types.h>

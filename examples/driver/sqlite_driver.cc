@@ -1,4 +1,4 @@
-/// \file What the registry knows of sqlite://name/key. Nothing else of Headrace has to.
+/// \file The description of sqlite://name/key for the registry. No other part of Headrace knows of it.
 
 #include <filesystem>
 

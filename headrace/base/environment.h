@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What a process takes from outside: captured once at an entry point (cli/, a binding) and passed
-/// down. Nothing below an entry point reads the environment, the clock or the terminal.
+/// \file The surroundings of a process: captured once at an entry point (cli/, a binding) and passed down.
+/// Nothing below an entry point reads the environment, the clock or the terminal.
 
 #include <chrono>
 #include <cstdint>

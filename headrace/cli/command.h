@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What a command of `headrace` is: a name, a table of options, and a function. To add one: write
-/// x.cc, which defines `extern const Command kXCommand`, and name it in commands.cc, the only list.
+/// \file A command of `headrace`: a name, a table of options, and a function. To add one: write x.cc, which
+/// defines `extern const Command kXCommand`, and name it in commands.cc, the only list.
 ///
 ///   namespace headrace {
 ///   namespace {

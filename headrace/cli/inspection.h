@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What `inspect` finds out, published or not, and how it is shown.
+/// \file The findings of `inspect`, published or not, and how they are shown.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the commands over objects share: object or folder, counting, times for people.
+/// \file Functions that the commands over objects share: object or folder, counting, times for people.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file What the loader's threads did when, in Chrome's trace format (chrome://tracing, Perfetto): the
-/// "Trace Event Format" document's JSON object with complete events ("ph": "X", times in µs).
+/// \file The activities of the loader's threads over time, in Chrome's trace format (chrome://tracing,
+/// Perfetto): the "Trace Event Format" document's JSON object with complete events ("ph": "X", times in µs).
 
 #include <chrono>
 #include <cstdint>

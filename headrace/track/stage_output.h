@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What a stage leaves in its output folder; the one way to begin there, and to remove what is there.
+/// \file The output folder of a stage: the one way to begin there, and to remove its objects.
 
 #include <string>
 #include <string_view>

@@ -188,6 +188,18 @@ BAD = {
         "conformance",
         {"headrace/store/gcs/gcs_store.h": "#pragma once\n"},
     ),
+    "a contract that begins with Of": (
+        "sentence",
+        {"headrace/base/a.cc": "/// Of a row; empty: all.\nint x;\n"},
+    ),
+    "a file's purpose that begins with What": (
+        "sentence",
+        {"headrace/base/a.cc": "/// \\file What a row is.\n"},
+    ),
+    "a docstring that begins with What": (
+        "sentence",
+        {"tools/a.py": 'def f():\n    """What it returns."""\n'},
+    ),
 }
 
 
@@ -233,6 +245,27 @@ def test_an_import_cycle_is_told_once_with_its_way_and_line():
         "python/headrace/a.py:2: import cycle: python/headrace/a.py → python/headrace/b.py → "
         "python/headrace/a.py: move what both need to a third module"
     ]
+
+
+def test_a_sentence_is_found_at_its_line_wherever_the_comment_has_been_wrapped():
+    files = {
+        "headrace/base/text.cc": "// Reads a row. Of the\n// rest. What\n// is left is dropped.\nint x;\n",
+        "tools/a.py": 'def f():\n    """Reads.\n\n    Args:\n        x: Of\n            y.\n    """\n',
+    }
+    advice = 'sentence: do not begin a sentence with "{}": name its subject first'
+    assert [str(finding) for finding in tidy.check({**CLEAN, **files})] == [
+        f"headrace/base/text.cc:1: {advice.format('Of')}",
+        f"headrace/base/text.cc:2: {advice.format('What')}",
+        f"tools/a.py:5: {advice.format('Of')}",
+    ]
+
+
+def test_questions_and_what_is_no_comment_may_begin_so():
+    files = {
+        "headrace/base/text.cc": 'auto a = "// What it is.";\n// What does it cost,\n// and why?\n',
+        "tools/a.py": '"""What does it cost?\n\nA line. Whatever it says."""\n\nx = "Of a row."\n',
+    }
+    assert tidy.check({**CLEAN, **files}) == []
 
 
 def test_a_finding_names_its_place_and_what_to_do():

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What is said in HTTP/1.1 (RFC 9110, RFC 9112): endpoints, header fields, requests and responses.
+/// \file Messages of HTTP/1.1 (RFC 9110, RFC 9112): endpoints, header fields, requests and responses.
 
 #include <chrono>
 #include <cstdint>
