@@ -1,4 +1,4 @@
-"""Batches of a data set from Headrace's own loader, as Python sees them:
+"""Batches of a dataset from Headrace's own loader, as Python sees them:
 
     python load_headrace.py WHAT URL THREADS REPEATS [going]
 

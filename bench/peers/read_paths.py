@@ -1,4 +1,4 @@
-"""TFRecord files through TensorFlow's own data sets, by their paths:
+"""TFRecord files through TensorFlow's own datasets, by their paths:
 
     python read_paths.py FOLDER|URL READERS REPEATS [cold]
 

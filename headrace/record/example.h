@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file tf.Example, the message in a TFRecord of a data set: named features, each a list of byte strings, of
+/// \file tf.Example, the message in a TFRecord of a dataset: named features, each a list of byte strings, of
 /// float32 or of int64. Writing, and reading whole. For decoding into batches see example_decoder.h.
 ///
 ///   message Example { Features features = 1; }

@@ -11,8 +11,8 @@ namespace headrace {
 /// The quality of one epoch's shuffle. Both are 1 for a perfect shuffle, to within chance, and about 0 for
 /// dataset order.
 struct ShuffleQuality {
-  /// How far records move: the mean distance, as a share of the epoch, between a record's place in the data
-  /// set and in the epoch, over that of a perfect shuffle, which is one third.
+  /// How far records move: the mean distance, as a share of the epoch, between a record's place in the
+  /// dataset and in the epoch, over that of a perfect shuffle, which is one third.
   double displacement = 0;
   /// How far a batch reaches: the mean distance in the dataset of two neighbours in the epoch, over the
   /// same.

@@ -13,7 +13,7 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kMostShards = 99'999;  // of a split: names have five digits
-// Small data sets too are written and read by several at once.
+// Several processes write and read even a small dataset at once.
 constexpr std::uint64_t kLeastShards = 8;
 constexpr std::uint64_t kLeastShardRows = 1024;
 constexpr std::uint64_t kRecordBytes = 64;  // frame, names, lengths

@@ -1,4 +1,4 @@
-"""Files of fsspec that are open: of one version when read, whole or not at all when written."""
+"""Open files of fsspec: a reader sees one version; a writer writes a whole file or nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from headrace.errors import AlreadyExistsError, UnimplementedError
 
 
 class _WholeOrNothing(io.IOBase):
-    """Is written by `close`; not if an exception ends the `with`, nor if it is dropped while it is open."""
+    """A file that `close` writes; not written if an exception ends the `with`, or if it is dropped while
+    open.
+    """
 
     def abandon(self) -> None:
-        """Closes it, and leaves what was there as it was."""
+        """Closes the file without writing it; the old content stays."""
         raise NotImplementedError
 
     def __exit__(
@@ -97,7 +99,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
             upload.commit()
 
     def discard(self) -> None:
-        """Leaves what was there as it was; what is written from here on is refused."""
+        """Gives the file up; the old content stays, and later writes are refused."""
         upload, self._upload = self._upload, None
         self.forced = True  # so that `close` sends nothing
         if upload is not None:

@@ -33,9 +33,9 @@ _PIECE_BYTES = 64 << 20  # of a copy to this machine
 class HeadraceFileSystem(AbstractFileSystem):
     """Objects of one kind of store as files. Threads may share it; a fork's child may use it.
 
-    A folder is what objects lie under; an empty one does not exist, and nothing makes one. Listings are kept
-    only with `use_listings_cache=True`. Errors are those of headrace.errors, which are Python's own where
-    those exist: FileNotFoundError, FileExistsError, PermissionError, TimeoutError, ConnectionError.
+    A folder is a prefix of objects' paths: an empty one does not exist, and nothing makes one. Listings are
+    kept only with `use_listings_cache=True`. Errors are those of headrace.errors, which are Python's own
+    where those exist: FileNotFoundError, FileExistsError, PermissionError, TimeoutError, ConnectionError.
 
     Args:
         options: those of `headrace.store`, and fsspec's own: use_listings_cache, listings_expiry_time,
@@ -96,7 +96,9 @@ class HeadraceFileSystem(AbstractFileSystem):
     # ---- looking
 
     def info(self, path: str | os.PathLike[str], refresh: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Name, size in bytes, type ("file" or "directory"); of a file its version and mtime, in seconds."""
+        """Name, size in bytes, type ("file" or "directory"); for a file also its version, and mtime in
+        seconds.
+        """
         path = self._strip_protocol(path)
         listed = None if refresh else self._listed(self._parent(path))
         for entry in listed or []:
@@ -122,7 +124,7 @@ class HeadraceFileSystem(AbstractFileSystem):
             return None
 
     def _type_of(self, path: str | os.PathLike[str]) -> str | None:
-        """Unlike fsspec's own, this takes no failure for an answer."""
+        """Unlike fsspec's own, raises errors instead of answering False."""
         try:
             return self.info(path)["type"]
         except FileNotFoundError:
@@ -160,10 +162,10 @@ class HeadraceFileSystem(AbstractFileSystem):
         detail: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """All files below `path`, from one listing; with `maxdepth`, from one of each folder.
+        """All files below `path`, from one listing; with `maxdepth`, from one listing of each folder.
 
         Args:
-            withdirs: with the folders, `path` among them; of a file and a folder of one name, the file.
+            withdirs: also return folders, `path` among them; if a file and a folder have one name, the file.
         """
         path = self._strip_protocol(path)
         store, key = self._store_of(path)
@@ -261,7 +263,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     created = modified  # an object is never changed, so it is as old as its last write
 
     def ukey(self, path: str) -> str:
-        """Another one for another version."""
+        """A token that differs for each version of the file."""
         entry = self.info(path)
         return hashlib.sha256(f"{entry['size']} {entry.get('version')}".encode()).hexdigest()
 
@@ -346,10 +348,10 @@ class HeadraceFileSystem(AbstractFileSystem):
             return error
 
     def cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any) -> Any:
-        """Content of a file; of several, a dict of path → content, all of them requested at once.
+        """Content of a file; for several files, a dict of path → content, all requested at once.
 
         Args:
-            on_error: "raise"; "omit": files that fail are left out; "return": their exceptions are in it.
+            on_error: "raise"; "omit" leaves out files that fail; "return" returns their exceptions.
         """
         paths = self._files(path, recursive)
         if len(paths) == 1 and not isinstance(path, list) and paths[0] == self._strip_protocol(path):
@@ -435,9 +437,9 @@ class HeadraceFileSystem(AbstractFileSystem):
         """A file: modes r, w and x, as Python's own; see docs/python-store.md.
 
         Args:
-            block_size: bytes that are read ahead, and that are gathered before they are sent; 8 MiB.
-            cache_type: what is read ahead: one of fsspec's, "readahead" unless you say.
-            version: to be read, as `info` tells it; else the one that is there.
+            block_size: how many bytes are read ahead, or collected before they are sent; 8 MiB by default.
+            cache_type: fsspec's way to read ahead; "readahead" by default.
+            version: version to read, as `info` returns it; by default the present one.
             compression, encoding, …: as fsspec's own.
         """
         if "r" in mode:
@@ -450,7 +452,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         return file if "b" in mode else WrittenText(file, **text)
 
     def pipe_file(self, path: str, value: Any, mode: str = "overwrite", **kwargs: Any) -> None:
-        """Writes a whole file; mode "create": one that is not there yet, atomically."""
+        """Writes a whole file. With mode "create", only if the file does not exist yet, atomically."""
         store, key = self._store_of(self._strip_protocol(path))
         store.write(key, value, if_absent=mode == "create")
         self.invalidate_cache(path)
@@ -466,7 +468,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         super().put_file(lpath, rpath, callback=callback, if_absent=mode == "create", **kwargs)
 
     def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
-        """Copies a file; within a bucket its bytes do not come here."""
+        """Copies a file. Within a bucket, the server copies it."""
         path1, path2 = self._strip_protocol(path1), self._strip_protocol(path2)
         (store, source), (to, target) = self._store_of(path1), self._store_of(path2)
         try:
@@ -484,7 +486,8 @@ class HeadraceFileSystem(AbstractFileSystem):
     def mv(
         self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **kwargs: Any
     ) -> None:
-        """Moves files: copies all, to where `copy` would, then removes them; what is its own target stays.
+        """Moves files: copies all to where `copy` would, then removes them. A file that is its own target
+        stays.
 
         Raises:
             IsADirectoryError: a folder, and not `recursive`. InvalidArgumentError: something would be lost:
@@ -541,11 +544,11 @@ class HeadraceFileSystem(AbstractFileSystem):
             raise IsADirectoryError(f"{path} is a folder; it takes recursive=True")
 
     def rm_file(self, path: str) -> None:
-        """Removes the file of just this name: nothing in it is a pattern. None there is no error."""
+        """Removes the file of exactly this name, without patterns. A missing file is no error."""
         self._remove([path])
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Removes files, a thousand with each request. Those of a list that are not there are no error.
+        """Removes files, a thousand with each request. With a list, missing files are no error.
 
         Raises:
             FileNotFoundError: nothing is at `path`. IsADirectoryError: a folder, and not `recursive`.

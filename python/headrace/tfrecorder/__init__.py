@@ -1,4 +1,4 @@
-"""google/tensorflow-recorder's Python, for scripts that were written for it: only the import is another.
+"""The interface of google/tensorflow-recorder in Python. Scripts written for it change one import:
 
     import headrace.tfrecorder as tfrecorder
 

@@ -35,7 +35,7 @@ class TensorflowAccessor:
         *,
         schema_map: Schema | Mapping[str, type[types.ColumnType]] | None = None,
     ) -> dict[str, Any]:
-        """`convert` of the frame, with its arguments; `schema_map` is what `schema` was called before 2.0."""
+        """`convert` for the frame, with its arguments. Before 2.0, `schema` was called `schema_map`."""
         return convert(
             self._frame,
             output_dir,

@@ -13,7 +13,7 @@ from headrace.tfrecorder._inspect import check_tfrecords, inspect
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs a command line; its exit code."""
+    """Runs a command line and returns its exit code."""
     chosen = vars(_parser().parse_args([_as_of_old(argument) for argument in arguments]))
     run = chosen.pop("run")
     try:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _as_of_old(argument: str) -> str:
-    """Names have underscores; hyphens were taken, too."""
+    """Turns hyphens in an option's name into underscores; the old command accepted both."""
     if not argument.startswith("--"):
         return argument
     name, equals, value = argument[2:].partition("=")

@@ -44,29 +44,29 @@ def convert(
     compression: str | None = "gzip",
     num_shards: int = 0,
 ) -> dict[str, Any]:
-    """Writes TFRecord files of what `source` holds to a new folder below `output_dir`: a dataset.
+    """Writes TFRecord files of `source` to a new folder below `output_dir`. The folder is a dataset.
 
     Args:
-        source: a frame; the path or URL of a .csv; or of a folder of images, `<split>/<label>/<file>`.
+        source: a frame; the path or URL of a .csv file, or of a folder of images, `<split>/<label>/<file>`.
         output_dir: path, or URL of any store.
         schema: the columns and their types.
-        header: of a table: "infer": its first line; None: it has no heading.
-        names: of a table: names of its columns; of a frame: those that are taken.
-        runner: "DirectRunner": this machine, by threads; "DataflowRunner".
-        project, region: of Dataflow.
-        tfrecorder_wheel: not needed any more, and not looked at.
+        header: for a table: "infer" takes its first line; None means that it has no heading.
+        names: for a table, the names of its columns; for a frame, the columns to take.
+        runner: "DirectRunner" runs threads of this machine; or "DataflowRunner".
+        project, region: for Dataflow.
+        tfrecorder_wheel: no longer needed, and ignored.
         dataflow_options: further options of Beam's pipeline.
         job_label: ends the folder's name.
         compression: "gzip", or None.
-        num_shards: of the largest split; 0: as many as its size asks for.
+        num_shards: number of shards of the largest split; 0 lets its size decide.
 
     Returns:
-        `job_id`, `tfrecord_dir`, and of DirectRunner `metrics`: `rows`, `good_images` (records that were
-        written) and `bad_images` (rows that were not), None without images; of Dataflow `dataflow_url`.
+        `job_id` and `tfrecord_dir`. DirectRunner adds `metrics`: `rows`, `good_images` (records that were
+        written) and `bad_images` (rows that were not), None without images. Dataflow adds `dataflow_url`.
 
     Raises:
         AttributeError: a column is missing, the runner is not known, or Dataflow lacks project or region.
-        InvalidArgumentError (a ValueError): the source or an option is not fit, or no row is.
+        InvalidArgumentError (a ValueError): the source or an option cannot be used, or no row can.
     """
     if not isinstance(schema, Schema):
         schema = Schema(schema)
@@ -104,12 +104,12 @@ def create_tfrecords(
     *arguments: Any,
     **options: Any,
 ) -> dict[str, Any]:
-    """`convert`, as it was called before 2.0; further arguments are those of `convert`."""
+    """`convert` under its name before 2.0; further arguments are those of `convert`."""
     return convert(input_data, output_dir, *arguments, **options)
 
 
 def convert_and_load(*arguments: Any, **options: Any) -> dict[str, tensorflow.data.Dataset]:
-    """`load` of what `convert` makes, with the arguments of that."""
+    """`load` for the result of `convert`, with the arguments of `load`."""
     return load(convert(*arguments, **options)["tfrecord_dir"])
 
 
@@ -162,7 +162,9 @@ def _prepare(rows: Source, schema: Schema, output: str, options: dict[str, Any])
 
 @contextlib.contextmanager
 def _table(frame: pandas.DataFrame) -> Iterator[str]:
-    """A file of this machine: only such a one may name others of it, wherever the output lies."""
+    """Writes the frame to a file of this machine: only such a file may name others of the machine, wherever
+    the output lies.
+    """
     with tempfile.TemporaryDirectory(prefix="headrace-tfrecorder-") as folder:
         path = os.path.join(folder, "rows.csv")
         frame.to_csv(path, index=False)
@@ -170,8 +172,9 @@ def _table(frame: pandas.DataFrame) -> Iterator[str]:
 
 
 def _vocabulary(frame: pandas.DataFrame, split: str, column: str) -> list[str]:
-    """As TensorFlow Transform orders it: of TRAIN, the most frequent first, equals descending; then what only
-    other splits have, ascending."""
+    """Orders values as TensorFlow Transform does: first those of TRAIN, the most frequent first, equally
+    frequent ones descending; then those that only other splits have, ascending.
+    """
     values = frame[column].dropna()
     values = values[values != ""]
     splits = frame.loc[values.index, split].map(lambda value: str(value).strip().upper())

@@ -48,7 +48,7 @@ def check_tfrecords(
     num_records: int = 1,
     output_dir: str | os.PathLike[str] = "output",
 ) -> str:
-    """`inspect` of the files that a pattern names, as `…/train*.tfrecord.gz`, of one dataset.
+    """`inspect` for the files that a pattern names, as `…/train*.tfrecord.gz`, all of one dataset.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no such file.
@@ -86,7 +86,7 @@ def _text(value: Any) -> str:
 
 
 def _write_image(record: dict[str, Any], folder: Path) -> None:
-    """Under the name that the image had; of several with one name, all but the first have a number."""
+    """Writes the image under the name that it had; if several share it, all but the first get a number."""
     import PIL.Image
 
     shape = [int(record[f"image_{side}"]) for side in ("height", "width", "channels")]

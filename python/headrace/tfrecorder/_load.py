@@ -17,10 +17,10 @@ _SPLITS = ("train", "validation", "test")
 
 
 def load(tfrecord_dir: str | os.PathLike[str]) -> dict[str, tensorflow.data.Dataset]:
-    """Parsed records of each split that is there, "train", "validation" and "test": dicts of tensors.
+    """Returns the parsed records of each split that exists ("train", "validation", "test"): dicts of tensors.
 
     Args:
-        tfrecord_dir: path or URL of what `convert` made, or of any dataset of Headrace.
+        tfrecord_dir: path or URL of a folder that `convert` wrote, or of any dataset of Headrace.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no dataset.

@@ -1,4 +1,4 @@
-"""Which columns the input has, and of what types they are."""
+"""The columns of the input, and their types."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Schema:
         return [column for column, its in self.input_schema_map.items() if issubclass(its, of)]
 
     def to_headrace(self, image_column: str | None, vocabularies: Mapping[str, list[str]]) -> dict[str, Any]:
-        """The schema of `headrace.prepare` that gives such records.
+        """The schema of `headrace.prepare` that produces such records.
 
         Args:
-            image_column: where URLs of images are that do not depend on a folder.
-            vocabularies: of each `types.StringLabel`.
+            image_column: column with URLs of images that do not depend on a folder.
+            vocabularies: the values of each `types.StringLabel`.
         """
         features = {
             column: of.feature(column)
