@@ -29,7 +29,7 @@ class Backoff {
   std::chrono::milliseconds previous_;
 };
 
-/// Sleeps. Returns false, early, once `stop` is requested.
+/// Sleeps for that time. Returns false, early, once `stop` is requested.
 bool sleep_unless_stopped(std::chrono::milliseconds duration, const std::stop_token& stop);
 
 /// Shared by all requests to one server: a retry takes a token, a success gives a quarter of one back, so
@@ -37,7 +37,7 @@ bool sleep_unless_stopped(std::chrono::milliseconds duration, const std::stop_to
 class RetryBudget {
  public:
   explicit RetryBudget(double tokens) : capacity_(tokens), tokens_(tokens) {}
-  /// False: do not retry, report the error.
+  /// False: do not retry; report the error.
   bool take();
   void succeeded();
 

@@ -11,12 +11,12 @@
 
 namespace headrace {
 
-/// Not thread-safe. `fd` is what to wait on for kWantRead and kWantWrite.
+/// Not thread-safe. Wait on `fd` after kWantRead and kWantWrite.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// To be called until it is done, before anything else. Never kEnd or kFailed: those are errors here.
-  /// \error kUnauthenticated  the other side is not who it should be; kUnavailable
+  /// Call it until it is done, before anything else. Never returns kEnd or kFailed: those are errors here.
+  /// \error kUnauthenticated  the other side is not the expected server; kUnavailable
   virtual Result<IoAttempt> try_handshake() { return IoAttempt{IoAttempt::State::kDone}; }
   virtual IoAttempt try_receive(MutableBytesView target) = 0;
   virtual IoAttempt try_send(BytesView data) = 0;

@@ -40,15 +40,15 @@ class Tunnel {
     kRefused,  // because of `error`; no other address is tried
   };
   virtual ~Tunnel() = default;
-  /// Goes on until it is over or would have to wait.
+  /// Continues until it is over or would have to wait.
   virtual State advance(bool readable, Time now) = 0;
   virtual Poller::Interest interest() const = 0;
   virtual Time wake_at() const = 0;
-  /// Once it is lost or refused.
+  /// Why it is lost or refused. REQUIRES: it is
   virtual Error error() const = 0;
 };
 
-/// Where a connection is to lead, and how.
+/// The server that a connection should lead to, and the way to it.
 struct ConnectTarget {
   std::string host;  // name or address, without brackets
   std::uint16_t port = 0;
@@ -58,7 +58,7 @@ struct ConnectTarget {
   std::optional<std::string> tls_name{};
   /// Covers the resolver, every address, the tunnel and the handshake together.
   std::chrono::milliseconds timeout{10'000};
-  /// Takes a second descriptor of each socket that is connected; null: no tunnel.
+  /// Gets a second descriptor of each connected socket; null: no tunnel.
   std::function<std::unique_ptr<Tunnel>(FileDescriptor socket, Tunnel::Time now)> begin_tunnel{};
 };
 
@@ -79,7 +79,7 @@ class Connector {
   Result<std::unique_ptr<ByteStream>> connect(const ConnectTarget& target, const std::stop_token& stop = {});
 
   HostAddresses& addresses() { return addresses_; }
-  /// Made when first needed: plain connections do without certificate authorities.
+  /// Created on first use: plain connections need no certificate authorities.
   Result<const TlsContext*> tls_context();
 
  private:
@@ -89,7 +89,7 @@ class Connector {
   std::unique_ptr<TlsContext> tls_;
 };
 
-/// One connection in the making. Not thread-safe. Borrows connector and poller; stays where it is.
+/// A connection that is being made. Not thread-safe. Borrows connector and poller, which must stay in place.
 class ConnectAttempt {
  public:
   using Time = Tunnel::Time;
@@ -106,7 +106,8 @@ class ConnectAttempt {
   bool is_over() const { return outcome_.has_value(); }
   Time wake_at() const;
 
-  /// Once it is over; the poller no longer watches the socket. \error as Connector::connect, but kCancelled
+  /// The outcome; the poller no longer watches the socket. REQUIRES: it is over. \error as
+  /// Connector::connect, except kCancelled
   Result<std::unique_ptr<ByteStream>> take_stream() { return *std::move(outcome_); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Where the name of a server leads, remembered for a while.
+/// \file The addresses of a server's name, remembered for a while.
 
 #include <chrono>
 #include <cstdint>
@@ -23,17 +23,16 @@ class HostAddresses {
   using Answer = Result<std::vector<SocketAddress>>;
   using Resolve = std::function<Answer(const std::string&, std::uint16_t)>;
 
-  /// `resolver` may take as long as it likes: it is asked on a thread of its own, once at a time for each
-  /// name.
+  /// `resolver` may take as long as it likes: it runs on a thread of its own, once at a time for each name.
   explicit HostAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
 
-  /// All addresses, in the order in which this connection should try them: each time another of those of the
-  /// preferred family comes first. None: the resolver has not answered yet; ask again. If its last answer is
-  /// older than 30 s it is asked anew, and that answer is good until the next.
+  /// All addresses, in the order in which this connection should try them: each call puts another one of the
+  /// preferred family first. None: the resolver has not answered yet; ask again. If its last answer is older
+  /// than 30 s, the resolver is asked again, and the last answer stays good until then.
   /// \error kUnavailable  the resolver knows none
   std::optional<Answer> of(const std::string& host, std::uint16_t port);
 
-  /// A connection there failed: the next one waits for a new answer.
+  /// Call it if a connection to one of them failed: the next connection waits for a new answer.
   void distrust(const std::string& host, std::uint16_t port);
 
  private:

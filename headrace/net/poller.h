@@ -30,17 +30,17 @@ class Poller {
   /// \error kResourceExhausted  the system has no descriptor left
   static Result<std::unique_ptr<Poller>> create();
 
-  /// From now on, or from now on differently. `tag` comes back with what is ready.
+  /// Watches a descriptor, or changes how it is watched. `tag` identifies it in the list of ready ones.
   /// \error kResourceExhausted
   Status watch(int fd, Interest interest, std::uint64_t tag);
-  /// To be called before the descriptor is closed.
+  /// Stops watching. Call it before the descriptor is closed.
   void forget(int fd);
 
-  /// Blocks until a watched descriptor is ready, `wake` was called, or the time is over; then the list may be
-  /// empty. Valid until the next call.
+  /// Blocks until a watched descriptor is ready, `wake` was called, or the time is over; the list may then be
+  /// empty. The list is valid until the next call.
   Result<std::span<const Ready>> wait(std::chrono::milliseconds at_most);
 
-  /// Ends the wait that is going on, or else the next one. From any thread.
+  /// Ends the current wait, or else the next one. Call it from any thread.
   void wake() const;
 
  private:

@@ -22,17 +22,17 @@ struct SocketAddress {
   bool operator==(const SocketAddress& other) const;
 };
 
-/// All addresses of a name, in the order in which the system wants them tried. Waits for the system's
-/// resolver, for as long as that takes.
+/// Resolves a name to all its addresses, in the order in which the system wants them tried. Waits for the
+/// system's resolver, for as long as that takes.
 /// \error kUnavailable
 Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
 
-/// Begins to connect. The socket is writable once that has come to an end; then it is connected, or
+/// Begins to connect. When the attempt is over, the socket becomes writable: it is connected, or
 /// `connect_outcome` tells why not.
 /// \error kUnavailable  refused at once; kResourceExhausted  the system has no descriptor or memory left
 Result<FileDescriptor> start_connecting(const SocketAddress& address);
 bool is_connected(int fd);
-/// A second descriptor of the same socket.
+/// Makes a second descriptor of the same socket.
 /// \error kResourceExhausted
 Result<FileDescriptor> duplicate(const FileDescriptor& socket);
 /// \error kUnavailable  with the system's reason

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Runs a program to its end: collects what it says, or speaks with it. No shell is involved.
+/// \file Runs a program to its end, and collects its output or answers it. No shell is involved.
 
 #include <chrono>
 #include <cstddef>
@@ -28,7 +28,7 @@ struct ChildLimits {
 };
 
 struct ChildResult {
-  /// 128 + the signal's number where a signal ended it, as a shell would say.
+  /// 128 + the signal's number if a signal ended it, as a shell would say.
   int exit_status = 0;
   std::string output;
   std::string error_tail;
@@ -52,7 +52,7 @@ struct ChildConversation {
   std::function<void(std::string_view line)> on_error_line;
   /// A longer line of standard output is an error.
   std::size_t line_bytes_max = 16 << 20;
-  /// So long it may be silent on both streams.
+  /// The longest silence on both streams.
   std::chrono::milliseconds silence_max{3'600'000};
 };
 

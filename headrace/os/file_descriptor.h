@@ -21,7 +21,7 @@ class FileDescriptor {
 
   int get() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  /// Gives it up, to who closes it then.
+  /// Releases the descriptor to the caller, who must close it.
   int release() { return std::exchange(number_, -1); }
   /// False, with errno, if the system reports a write that failed late. None to close is success.
   bool close();

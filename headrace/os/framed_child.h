@@ -16,7 +16,7 @@ namespace headrace {
 
 /// How long to wait for the other side, and what ends waiting.
 struct FrameWait {
-  /// Without a byte that comes or goes.
+  /// The longest time without a byte in either direction.
   std::chrono::milliseconds silence_max{60'000};
   std::stop_token stop{};
 };
@@ -44,8 +44,8 @@ class FramedChild {
   /// \error as `send`; and kDataLoss  it claims more than `limit_bytes`
   Result<BytesView> receive(std::uint64_t limit_bytes, const FrameWait& wait);
 
-  /// Kills the program and its group; one that is about to end by itself has `grace` to do so. Says how it
-  /// ended: "exit status 3", "signal 11 (Segmentation fault)". Nothing else may be called then.
+  /// Kills the program and its group; a program that is about to end by itself has `grace` to do so. Returns
+  /// how it ended: "exit status 3", "signal 11 (Segmentation fault)". No other function may be called then.
   std::string end(std::chrono::milliseconds grace);
 
  private:

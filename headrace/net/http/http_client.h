@@ -28,9 +28,9 @@
 namespace headrace {
 
 struct HttpClientOptions {
-  /// Open connections to all servers together, idle ones included; a request beyond them waits for one.
+  /// The most open connections to all servers together, idle ones included. Requests beyond them wait.
   std::size_t max_connections = 64;
-  /// For connecting and the TLS handshake, over all addresses of the host together.
+  /// Covers connecting and the TLS handshake, over all addresses of the host together.
   std::chrono::milliseconds connect_timeout{10'000};
   /// An idle connection older than this is closed rather than used: servers drop theirs, often unannounced.
   std::chrono::milliseconds idle_timeout{15'000};
@@ -79,21 +79,22 @@ class HttpTransfers {
   using Done = std::function<void(Result<HttpResponse>)>;
 
   HttpTransfers(HttpClient& client, std::stop_token stop);
-  /// Gives up what has not come to an end; its `done` is not called.
+  /// Gives up requests that are not over, without calling their `done`.
   ~HttpTransfers();
 
-  /// `request` and what it borrows stay until `done` was called, once, by `run`; the response or the error is
-  /// as that of `HttpClient::perform`. Requests for which there is no connection wait, in their order.
+  /// Starts a request. `request` and the memory that it borrows must stay until `run` has called `done`,
+  /// once. The response or the error is that of `HttpClient::perform`. Requests that find no connection wait,
+  /// in their order.
   void start(const HttpRequest& request, Done done);
-  /// Has `run` call `then` after a pause.
+  /// Lets `run` call `then` after a pause.
   void after(std::chrono::milliseconds pause, std::function<void()> then);
 
-  /// For who calls it from a `done` or `then` that is about to take long: other threads, which want
-  /// connections, need not wait for this one's turn.
+  /// Call it from a `done` or `then` that is about to take long, so that other threads which need connections
+  /// do not wait for this one's turn.
   void give_way();
 
-  /// Until nothing is left to wait for, also of what `done` and `then` have started. After a stop everything
-  /// ends at once, with kCancelled, and pauses are over.
+  /// Runs until nothing is left to wait for, including requests that `done` and `then` have started. After a
+  /// stop, all requests end at once with kCancelled, and pauses end.
   void run();
 
  private:

@@ -54,13 +54,14 @@ class HttpConnections {
   std::optional<Place> try_take_another(const HttpEndpoint& endpoint);
 
   HttpGovernor& governor(const HttpEndpoint& endpoint);
-  /// How often a place was given back: while it changes, waiting is not for nothing.
+  /// How often a place was given back. While the number changes, places still become free, so waiting is
+  /// worthwhile.
   std::uint64_t places_given_back() const { return places_given_back_; }
 
   Connector& connector() { return connector_; }
   const HttpClientOptions& options() const { return options_; }
 
-  /// A poller that was used before, or a new one.
+  /// Returns a poller that was used before, or a new one.
   Result<std::unique_ptr<Poller>> take_poller();
   void keep(std::unique_ptr<Poller> poller);
 

@@ -46,7 +46,7 @@ class HttpExchange {
  public:
   using Time = ProgressLimit::Time;
 
-  /// `proxy`: whom the connection leads to, if that is to hand the request on; else null.
+  /// `proxy`: the proxy that hands the request on; null if the connection leads to the server itself.
   HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpProxy* proxy,
                const HttpLimits& limits, Time now);
 

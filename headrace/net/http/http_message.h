@@ -62,30 +62,30 @@ struct HttpRequest {
   MutableBytesView target_memory{};
   /// Compute the checksum of the bytes that go there: HttpResponse::body_crc32c.
   bool with_crc32c = false;
-  /// A body for which that memory is too small is left, with its connection, and is no error.
+  /// If the body is too large for that memory, leave it and close the connection, without an error.
   bool leaves_longer_body = false;
-  /// Longest body that is taken where it does not go into `target_memory`.
+  /// Longest body that is accepted outside of `target_memory`.
   std::uint64_t max_body_bytes = 16 << 20;
   /// Ask the server first (Expect: 100-continue) before the body is sent.
   bool expect_continue = false;
-  /// Sending this twice does no harm: it may be repeated once, when a connection kept from an earlier request
-  /// turns out to be closed.
+  /// Whether sending the request twice does no harm: it may be repeated once if a kept connection turns out
+  /// to be closed.
   bool repeatable = true;
   /// Longest time without progress: 32 KiB, or the end of a phase (connected, request sent, head received).
   std::chrono::milliseconds stall_timeout{30'000};
-  /// Since the request, for so long, any byte of the answer's body is progress: of servers that say now and
-  /// then that they go on.
+  /// For so long after the request, any byte of the answer's body counts as progress: some servers send a
+  /// byte now and then to show that they still work.
   std::chrono::milliseconds trickle_time{0};
 };
 
 struct HttpResponse {
   int status = 0;
   HttpHeaders headers{};
-  /// Empty where the body went into `target_memory`.
+  /// Empty if the body went into `target_memory`.
   Bytes body{};
   /// Length of the body, wherever it went.
   std::uint64_t body_bytes = 0;
-  /// There is more than fits, as HttpRequest::leaves_longer_body allows: `body_bytes` is 0.
+  /// The body did not fit, as HttpRequest::leaves_longer_body allows; `body_bytes` is 0.
   bool left_body = false;
   /// The checksum of a body that went into `target_memory`, if the request asks for it; else 0.
   std::uint32_t body_crc32c = 0;

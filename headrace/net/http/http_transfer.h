@@ -20,13 +20,13 @@ class HttpTransfer {
                Poller& poller, std::uint64_t tag, Time now);
   ~HttpTransfer();
 
-  /// Goes on until it is over or the poller is to be waited with, until `wake_at` at most.
+  /// Continues until it is over, or until the caller must wait with the poller, at most until `wake_at`.
   void advance(bool readable, Time now);
   bool is_over() const { return outcome_.has_value(); }
   Time wake_at() const;
-  /// Once the head of the answer is there: the time that took on its connection.
+  /// How long the head of the answer took on its connection; none before it is there.
   std::optional<Time::duration> head_after() const;
-  /// Since when the server has been asked on this connection; none before that.
+  /// When the exchange on this connection began; none before that.
   std::optional<Time> asked_at() const {
     return exchange_ ? std::optional(exchange_->begun_at()) : std::nullopt;
   }
