@@ -55,7 +55,7 @@ struct StoreDriver {
   std::string_view summary;  // one sentence, as `headrace --help` shows it, without full stop
   std::string_view details;  // paragraphs: what users should know before they use it
   UrlForm url_form{};
-  /// The options that Python's keyword arguments and storage_options take. Each has a `variable`, which it sets.
+  /// Options for Python's keyword arguments and storage_options. Each sets its `variable`.
   std::span<const Option> options{};
   std::span<const DriverVariable> variables{};
 
@@ -67,26 +67,26 @@ struct StoreDriver {
   /// \error kInvalidArgument  the options contradict each other; the message never holds a secret
   Status (*check_options)(const OptionValues& given, Environment& environment) = nullptr;
 
-  /// Tests step by step, without writing, whether this machine can reach `url`, and reports each finding. Returns
-  /// false if the URL cannot be used. For `headrace doctor`.
+  /// Tests step by step, without writing, whether this machine can reach `url`, and reports each finding.
+  /// Returns false if the URL cannot be used. For `headrace doctor`.
   bool (*examine)(const Url& url, const Environment& environment, const CallOptions& call,
                   const Report& report) = nullptr;
 
-  /// Tests writes beyond those of `examine_writes` (examine.h): writes objects with unique names into `folder`,
-  /// and removes them.
+  /// Tests writes beyond those of `examine_writes` (examine.h): writes objects with unique names into
+  /// `folder`, and removes them.
   void (*examine_own_writes)(const Url& url, std::string_view folder, const Environment& environment,
                              const CallOptions& call, const Report& report) = nullptr;
 
-  /// Makes a URL that lets anyone who has it read or write one object for a while, without keys. May fetch keys
-  /// first.
-  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or the key is empty
+  /// Makes a URL that lets anyone who has it read or write one object for a while, without keys. May fetch
+  /// keys first.
+  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or there is no
+  ///                             key
   /// \error kFailedPrecondition  no URL can do that with these settings
   Result<PresignedUrl> (*presign)(const Url& url, const Environment& environment,
                                   const PresignOptions& options, const std::stop_token& stop) = nullptr;
 };
 
-/// Returns `environment` with the variables of the given options, which are pairs of name ("endpoint-url") and
-/// text.
+/// Returns `environment` with the variables of the given options: pairs of a name ("endpoint-url") and a text.
 /// \error kInvalidArgument  the driver has no such option, or refuses its value
 Result<Environment> with_options(const StoreDriver& driver,
                                  std::span<const std::pair<std::string, std::string>> given,

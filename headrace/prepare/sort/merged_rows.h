@@ -29,9 +29,9 @@ struct MergedRow {
 
 struct MergeOptions {
   OrderRange range{};
-  /// How much is read ahead, about, of all spills together. It may be more where tables are too coarse: up to
-  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each spill (some 16 KiB, or all
-  /// that the spill has of it).
+  /// About how much is read ahead, of all spills together. Where tables are too coarse it may be more: up to
+  /// a quarter of it, or a 4,096th of the splits, and a bucket of each split of each spill (some 16 KiB, or
+  /// all that the spill has of it).
   std::uint64_t hold_bytes = 16 << 20;
   /// Of each request.
   CallOptions call{};

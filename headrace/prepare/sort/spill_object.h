@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reading parts of a spill, of many at once, each compared with its checksum. For this folder's own use.
+/// \file Reads parts of spills, many at once, and compares each with its checksum. For this folder's own use.
 
 #include <cstdint>
 #include <memory>
