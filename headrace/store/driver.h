@@ -86,7 +86,7 @@ struct StoreDriver {
                                   const PresignOptions& options, const std::stop_token& stop) = nullptr;
 };
 
-/// Returns `environment` with the variables of the given options: pairs of a name ("endpoint-url") and a text.
+/// Returns `environment` with the variables of the given options: pairs of name ("endpoint-url") and text.
 /// \error kInvalidArgument  the driver has no such option, or refuses its value
 Result<Environment> with_options(const StoreDriver& driver,
                                  std::span<const std::pair<std::string, std::string>> given,
