@@ -55,8 +55,7 @@ struct StoreDriver {
   std::string_view summary;  // one sentence, as `headrace --help` shows it, without full stop
   std::string_view details;  // paragraphs: what users should know before they use it
   UrlForm url_form{};
-  /// The options that Python's keyword arguments and storage_options take. Each has a `variable`, which it
-  /// sets.
+  /// Options for Python's keyword arguments and storage_options. Each sets its `variable`.
   std::span<const Option> options{};
   std::span<const DriverVariable> variables{};
 
@@ -80,15 +79,14 @@ struct StoreDriver {
 
   /// Makes a URL that lets anyone who has it read or write one object for a while, without keys. May fetch
   /// keys first.
-  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or the key is
-  ///                             empty
+  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or there is no
+  ///                             key
   /// \error kFailedPrecondition  no URL can do that with these settings
   Result<PresignedUrl> (*presign)(const Url& url, const Environment& environment,
                                   const PresignOptions& options, const std::stop_token& stop) = nullptr;
 };
 
-/// Returns `environment` with the variables of the given options, which are pairs of name ("endpoint-url")
-/// and text.
+/// Returns `environment` with the variables of the given options: pairs of name ("endpoint-url") and text.
 /// \error kInvalidArgument  the driver has no such option, or refuses its value
 Result<Environment> with_options(const StoreDriver& driver,
                                  std::span<const std::pair<std::string, std::string>> given,

@@ -310,7 +310,8 @@ TEST_F(Prepare, AnInputThatChangedSinceItWasListedIsRefused) {
   const auto plan = plan_of("raw");
   ASSERT_TRUE(plan);
   put("raw/train/pos/900_9.txt", "one more");
-  const auto result = prepare(*plan, encoders, registry, at("data"), options, "run-1", [](auto...) {}, {});
+  const PlannedPrepare planned{.plan = *plan, .encoders = encoders};
+  const auto result = prepare(planned, registry, at("data"), options, "run-1", [](auto...) {}, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(result.error().message, HasSubstr("changed"));
@@ -358,7 +359,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     const auto shared = read_shared_plan(output);
     ASSERT_TRUE(shared) << shared.error().message;
     SpillStore spills(work_folder(output, digest), 0);
-    const TaskContext context{*shared, digest, encoders, registry, runs, output};
+    const TaskContext context{*shared, digest, encoders, registry, spills, output};
     const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
     ASSERT_TRUE(done) << done.error().message;
@@ -374,7 +375,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
   }
   SpillStore spills(work_folder(at("data"), digest), 0);
   const auto shared = read_shared_plan(at("data"));
-  PlanTasks tasks({*shared, digest, encoders, registry, runs, at("data")}, {OtherProcesses::kMayJoin});
+  PlanTasks tasks({*shared, digest, encoders, registry, spills, at("data")}, {OtherProcesses::kMayJoin});
   const auto result = tasks.publish("run-2");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->attributes.counts.at("in"), 143U);

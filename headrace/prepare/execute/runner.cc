@@ -46,7 +46,8 @@ Status run_adapter(const std::vector<std::string>& arguments, std::string_view e
                converse_with_child(arguments, variables_with_package(package, *start.environment), limits,
                                    conversation));
   if (ended.exit_status == 0) return {};
-  if (failure.empty()) failure = concat("it ended with status ", ended.exit_status, "; its output above says why");
+  if (failure.empty())
+    failure = concat("it ended with status ", ended.exit_status, "; its output above says why");
   return Error{Code::kUnknown, concat(engine, ": ", failure)};
 }
 

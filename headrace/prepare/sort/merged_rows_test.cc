@@ -28,8 +28,8 @@ struct Cut {
   void sort_rows() { std::sort(rows.begin(), rows.end(), ranks_before); }
 };
 
-// Spills of unequal sizes, so that their buckets are unequal, too. Each lies in one of the stores, or in
-// memory if there is none.
+// Spills of unequal sizes, so that their buckets are, too. Each lies in one of the stores, or in memory if
+// there is none.
 Cut cut_at_random(std::vector<OwnedRow> rows, std::size_t spill_count, std::mt19937_64& random,
                   const std::vector<std::shared_ptr<Store>>& stores) {
   std::vector<std::vector<OwnedRow>> parts(spill_count);
