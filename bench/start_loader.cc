@@ -158,7 +158,7 @@ Status open(StoreRegistry& registry) {
   HEADRACE_TRY(const auto dataset, Dataset::open(folder, {}));
   std::vector<std::string> remarks;
   HEADRACE_TRY(const auto source, Source::create(dataset, {.seed = kSeed}, {}, remarks));
-  const BatchPlan plan({{.record_count = source->record_count()}}, kBatchSize, false, 0, 1);
+  const BatchPlan plan({{.record_count = source->record_count()}}, kBatchSize, false, {});
   const std::vector<SourcePosition> rows = plan.rows(plan.batches_per_epoch() / 2);
   const SourceRecord found = source->at(rows.front().epoch, rows.front().position);
   const double wall_s = seconds(CLOCK_MONOTONIC) - start;

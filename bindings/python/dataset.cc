@@ -116,6 +116,12 @@ void bind_dataset(nb::module_& module) {
                   nb::arg("cache").none())
       .def("features", &features_of)
       .def("shards", &shards_of)
+      .def(
+          "first_held_out",
+          [](const OpenedDataset& self, double share) {
+            return description_of(self).order(kOrderVersion).validation_range(share).first;
+          },
+          nb::arg("share"))
       .def_prop_ro("url",
                    [](const OpenedDataset& self) { return description_of(self).location().url.text(); })
       .def_prop_ro("digest", [](const OpenedDataset& self) { return description_of(self).digest(); })

@@ -51,6 +51,8 @@ struct Arguments {
   bool drop_remainder = false;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
+  std::uint64_t micro_shards = 0;
+  int order_version = kOrderVersion;
   std::string on_corrupt;
   int threads = 0;
   std::uint64_t memory_budget_bytes = 0;
@@ -124,6 +126,8 @@ LoaderOptions options_of(const Arguments& arguments) {
                         .window_bytes = arguments.window_bytes,
                         .rank = arguments.rank,
                         .world_size = arguments.world_size,
+                        .micro_shards = arguments.micro_shards,
+                        .order_version = arguments.order_version,
                         .on_corrupt = policy_of(arguments.on_corrupt),
                         .threads = arguments.threads,
                         .memory_budget_bytes = arguments.memory_budget_bytes,
@@ -362,26 +366,35 @@ class Loader {
 }  // namespace
 
 void bind_loader(nb::module_& module) {
+  module.attr("ORDER_VERSION") = kOrderVersion;
+  module.def(
+      "order_version_of",
+      [](const nb::bytes& state) {
+        return order_version_of({state.c_str(), state.size()});
+      },
+      nb::arg("state"));
   nb::class_<Loader>(module, "Loader")
       .def(
           "__init__",
           [](Loader* self, std::vector<SourceTuple> sources, std::vector<ColumnTuple> columns,
              std::vector<ImageTuple> images, std::vector<AugmentationTuple> augment, std::uint64_t batch_size,
              std::string shuffle, std::uint64_t window_bytes, std::uint64_t seed, std::uint64_t epochs,
-             bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::string on_corrupt,
-             int threads, std::uint64_t memory_budget_bytes, bool headspace, bool trace,
-             const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
-            new (self)
-                Loader({std::move(sources), std::move(columns), std::move(images), std::move(augment),
-                        batch_size, std::move(shuffle), window_bytes, seed, epochs, drop_remainder, rank,
-                        world_size, std::move(on_corrupt), threads, memory_budget_bytes, headspace, trace},
-                       state, position);
+             bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::uint64_t micro_shards,
+             int order_version, std::string on_corrupt, int threads, std::uint64_t memory_budget_bytes,
+             bool headspace, bool trace, const std::optional<nb::bytes>& state,
+             const std::optional<Position>& position) {
+            new (self) Loader({std::move(sources), std::move(columns), std::move(images), std::move(augment),
+                               batch_size, std::move(shuffle), window_bytes, seed, epochs, drop_remainder,
+                               rank, world_size, micro_shards, order_version, std::move(on_corrupt), threads,
+                               memory_budget_bytes, headspace, trace},
+                              state, position);
           },
           nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("images"), nb::arg("augment"),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("window_bytes"), nb::arg("seed"),
           nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"), nb::arg("world_size"),
-          nb::arg("on_corrupt"), nb::arg("threads"), nb::arg("memory_budget_bytes"), nb::arg("headspace"),
-          nb::arg("trace"), nb::arg("state").none(), nb::arg("position").none())
+          nb::arg("micro_shards"), nb::arg("order_version"), nb::arg("on_corrupt"), nb::arg("threads"),
+          nb::arg("memory_budget_bytes"), nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(),
+          nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("close", &Loader::close)
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))

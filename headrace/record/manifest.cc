@@ -63,6 +63,29 @@ bool blocks_agree(const ManifestPart& part) {
   return records_left == 0 && bytes_left == 0;
 }
 
+// False if they cannot be the shard's.
+bool thousandths_agree(const ManifestPart& part) {
+  const auto& [first, records] = part.thousandths;
+  if (records.empty() || records.size() > kThousandths || first > kThousandths - records.size()) return false;
+  std::uint64_t left = part.records.value_or(0);
+  for (const std::uint64_t count : records) {
+    if (count > left) return false;
+    left -= count;
+  }
+  return left == 0 && records.front() > 0 && records.back() > 0;
+}
+
+// The list holds the first thousandth, then the numbers of records.
+ShardThousandths thousandths_from_json(const Json& from, const ManifestPart& part) {
+  ShardThousandths out;
+  for (const Json& number : from.values())
+    out.records.push_back(number.as<std::uint64_t>(concat("a thousandth of ", part.key)));
+  if (out.records.empty()) return out;
+  out.first = out.records.front();
+  out.records.erase(out.records.begin());
+  return out;
+}
+
 ManifestPart part_from_json(const Json& from, PartSums& sums) {
   ManifestPart part;
   part.key = key_from_json(from.at("key"));
@@ -86,6 +109,10 @@ ManifestPart part_from_json(const Json& from, PartSums& sums) {
   if (!part.blocks.empty() && !blocks_agree(part)) {
     throw JsonError(concat("the blocks of ", part.key, " do not make up its records and its size"));
   }
+  if (!from.contains("thousandths")) return part;
+  part.thousandths = thousandths_from_json(from.at("thousandths"), part);
+  if (!thousandths_agree(part))
+    throw JsonError(concat("the thousandths of ", part.key, " do not make up its records"));
   return part;
 }
 
@@ -172,6 +199,9 @@ Json manifest_part_to_json(const ManifestPart& part) {
   if (!part.index.empty()) out["index"] = part.index;
   for (const ShardBlock& block : part.blocks)
     out["blocks"].push_back(Json::array({block.record_count, block.stored_bytes, block.stream_bytes}));
+  if (part.thousandths.records.empty()) return out;
+  out["thousandths"].push_back(part.thousandths.first);
+  for (const std::uint64_t count : part.thousandths.records) out["thousandths"].push_back(count);
   return out;
 }
 

@@ -23,6 +23,14 @@ inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
 /// Larger manifests are refused.
 inline constexpr std::uint64_t kManifestLimitBytes = 256 << 20;
 
+/// How a shard's records are spread over the thousandths of the hash: docs/formats/order.md, "Dataset order".
+struct ShardThousandths {
+  std::uint64_t first = 0;
+  std::vector<std::uint64_t> records{};  // in the thousandths first, first + 1, …; empty: unknown
+  bool operator==(const ShardThousandths&) const = default;
+};
+inline constexpr std::uint64_t kThousandths = 1000;
+
 struct ManifestPart {
   std::string key;  // relative to the published folder; of a parsed part: as base/key.h says
   std::uint64_t size_bytes = 0;
@@ -32,6 +40,7 @@ struct ManifestPart {
   std::optional<std::uint64_t> records{};
   std::string index;                 // of a shard: key of its index; else empty
   std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and `size_bytes`
+  ShardThousandths thousandths{};    // of a shard; parsed ones make up `records` and are below 1,000
 };
 
 struct Manifest {

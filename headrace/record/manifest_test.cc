@@ -22,7 +22,8 @@ Manifest example() {
                      .split = "train",
                      .records = 3,
                      .index = "train-a.index",
-                     .blocks = {{2, 4, 90}, {1, 3, 50}}},
+                     .blocks = {{2, 4, 90}, {1, 3, 50}},
+                     .thousandths = {998, {1, 2}}},
                     {.key = "train-a.index", .size_bytes = 1, .crc32c = 5, .role = "index"}};
   DatasetAttributes attributes{.compression = "gzip",
                                .compression_level = 1,
@@ -47,12 +48,35 @@ TEST(Manifest, WhatWasSerializedIsParsed) {
   EXPECT_EQ(parsed->parts[0].records, 3U);
   EXPECT_EQ(parsed->parts[0].crc32c, 0xe3069283U);
   EXPECT_EQ(parsed->parts[0].blocks, example().parts[0].blocks);
+  EXPECT_EQ(parsed->parts[0].thousandths, example().parts[0].thousandths);
+  EXPECT_TRUE(parsed->parts[1].thousandths.records.empty());
   EXPECT_FALSE(parsed->parts[1].records);
   const auto attributes = parse_dataset_attributes(parsed->attributes_json);
   ASSERT_TRUE(attributes) << attributes.error().message;
   EXPECT_EQ(attributes->splits.at("train").labels.at("neg"), 2U);
   EXPECT_TRUE(attributes->features.at("text").shape->empty());
   EXPECT_FALSE(attributes->features.at("tags").shape);
+}
+
+TEST(Manifest, ThousandthsThatCannotBeTheShardsAreRefused) {
+  const std::vector<ShardThousandths> wrong = {{998, {1, 1}},     // not all records
+                                               {998, {1, 3}},     // too many
+                                               {0, {3, 0}},       // empty at the end
+                                               {0, {0, 3}},       // empty at the front
+                                               {999, {1, 2}},     // beyond the last
+                                               {~0ULL, {1, 2}}};  // the same, and a sum of 2^64
+  for (const ShardThousandths& thousandths : wrong) {
+    Manifest manifest = example();
+    manifest.parts[0].thousandths = thousandths;
+    const auto parsed = parse_manifest(as_bytes(serialize_manifest(manifest)));
+    ASSERT_FALSE(parsed) << thousandths.first;
+    EXPECT_EQ(parsed.error().code, Code::kDataLoss);
+    EXPECT_THAT(parsed.error().message, testing::HasSubstr("the thousandths of train-a.tfrecord.gz"));
+  }
+  Manifest manifest = example();
+  Json empty = manifest_part_to_json(manifest.parts[0]);
+  empty["thousandths"] = Json::array();
+  EXPECT_THROW(manifest_part_from_json(empty), JsonError);
 }
 
 TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
@@ -180,6 +204,7 @@ TEST(Manifest, APartIsTheSameAlone) {
   const ManifestPart part = example().parts[0];
   const ManifestPart parsed = manifest_part_from_json(manifest_part_to_json(part));
   EXPECT_EQ(parsed.blocks, part.blocks);
+  EXPECT_EQ(parsed.thousandths, part.thousandths);
   EXPECT_EQ(parsed.key, part.key);
   EXPECT_THROW(manifest_part_from_json(Json::object()), JsonError);
 }

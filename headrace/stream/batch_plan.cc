@@ -16,12 +16,12 @@ std::vector<std::uint64_t> weights_of(const std::vector<BatchPlan::Source>& sour
 }  // namespace
 
 BatchPlan::BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool drop_remainder,
-                     std::uint64_t rank, std::uint64_t world_size)
-    : sources_(std::move(sources)),
-      mixture_(weights_of(sources_)),
-      batch_size_(batch_size),
-      row_first_(rank * batch_size / world_size),
-      row_count_((rank + 1) * batch_size / world_size - row_first_) {
+                     const Share& share)
+    : sources_(std::move(sources)), mixture_(weights_of(sources_)), batch_size_(batch_size) {
+  const std::uint64_t shards = share.micro_shards == 0 ? batch_size : share.micro_shards;
+  const std::uint64_t rows = batch_size / shards;  // of each
+  row_first_ = share.rank * shards / share.world_size * rows;
+  row_count_ = (share.rank + 1) * shards / share.world_size * rows - row_first_;
   for (const Source& source : sources_) records_per_epoch_ += source.record_count;
   batches_per_epoch_ = batches_in_epoch(records_per_epoch_, batch_size_, drop_remainder || is_mixture());
   if (is_mixture()) batches_per_epoch_ = std::max<std::uint64_t>(batches_per_epoch_, 1);

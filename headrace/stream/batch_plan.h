@@ -27,9 +27,14 @@ class BatchPlan {
     std::uint64_t record_count = 0;  // of an epoch, above 0
     std::uint64_t weight = 1;        // as `mixture_weights` gives it
   };
-  /// REQUIRES: at least one source; rank < world_size <= batch_size
-  BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool drop_remainder, std::uint64_t rank,
-            std::uint64_t world_size);
+  /// The rank whose rows are planned. It gets whole micro-shards of each batch.
+  struct Share {
+    std::uint64_t rank = 0;
+    std::uint64_t world_size = 1;
+    std::uint64_t micro_shards = 0;  // of a batch; 0: each row is one
+  };
+  /// REQUIRES: at least one source; rank < world_size <= micro_shards, which divides batch_size
+  BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool drop_remainder, const Share& share);
 
   /// For a mixture never 0; for one source with drop_remainder 0 if it has fewer records than a batch.
   std::uint64_t batches_per_epoch() const { return batches_per_epoch_; }
@@ -60,8 +65,8 @@ class BatchPlan {
   std::vector<Source> sources_;
   Mixture mixture_;
   std::uint64_t batch_size_;
-  std::uint64_t row_first_;  // of this rank, within the batch
-  std::uint64_t row_count_;
+  std::uint64_t row_first_ = 0;  // of this rank, within the batch
+  std::uint64_t row_count_ = 0;
   std::uint64_t records_per_epoch_ = 0;
   std::uint64_t batches_per_epoch_ = 0;
 };

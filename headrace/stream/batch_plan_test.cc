@@ -16,8 +16,8 @@ using testing::ElementsAre;
 using Rows = std::vector<SourcePosition>;
 
 BatchPlan plan_of(const std::vector<BatchPlan::Source>& sources, std::uint64_t batch_size,
-                  bool drop_remainder = false, std::uint64_t rank = 0, std::uint64_t world_size = 1) {
-  return {sources, batch_size, drop_remainder, rank, world_size};
+                  bool drop_remainder = false, const BatchPlan::Share& share = {}) {
+  return {sources, batch_size, drop_remainder, share};
 }
 
 TEST(BatchPlan, BatchesOfOneSourceFollowOneAnotherOverEpochs) {
@@ -40,9 +40,19 @@ TEST(BatchPlan, DroppingTheRemainderLeavesNoBatchShort) {
 TEST(BatchPlan, RanksSplitABatchInOrder) {
   std::vector<std::uint64_t> rows;
   for (std::uint64_t rank = 0; rank < 3; ++rank)
-    rows.push_back(plan_of({{.record_count = 100}}, 8, false, rank, 3).row_count());
+    rows.push_back(plan_of({{.record_count = 100}}, 8, false, {rank, 3}).row_count());
   EXPECT_THAT(rows, ElementsAre(2, 3, 3));
-  EXPECT_EQ(plan_of({{.record_count = 100}}, 8, false, 1, 3).rows(1).front(), (SourcePosition{0, 0, 10}));
+  EXPECT_EQ(plan_of({{.record_count = 100}}, 8, false, {1, 3}).rows(1).front(), (SourcePosition{0, 0, 10}));
+}
+
+// Settled: docs/formats/order.md.
+TEST(BatchPlan, RanksTakeWholeMicroShardsAsPublished) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
+  for (const std::uint64_t micro_shards : {24, 12, 8, 4}) {
+    const BatchPlan plan = plan_of({{.record_count = 100}}, 24, false, {1, 3, micro_shards});
+    rows.emplace_back(plan.row_first(), plan.row_first() + plan.row_count() - 1);
+  }
+  EXPECT_THAT(rows, ElementsAre(std::pair(8, 15), std::pair(8, 15), std::pair(6, 14), std::pair(6, 11)));
 }
 
 TEST(BatchPlan, AMixturesBatchesAreFullAndItsSourcesBeginAnew) {
@@ -69,13 +79,18 @@ struct RandomCase {
   std::vector<BatchPlan::Source> sources;
   std::uint64_t batch_size;
   std::uint64_t world_size;
+  std::uint64_t micro_shards;
   bool drop_remainder;
 };
 
 RandomCase random_case(std::mt19937_64& random) {
-  RandomCase out{
-      .sources = {}, .batch_size = 1 + random() % 40, .world_size = 0, .drop_remainder = random() % 2 == 0};
-  out.world_size = 1 + random() % std::min<std::uint64_t>(out.batch_size, 9);
+  RandomCase out{.sources = {},
+                 .batch_size = 0,
+                 .world_size = 0,
+                 .micro_shards = 1 + random() % 12,
+                 .drop_remainder = random() % 2 == 0};
+  out.batch_size = out.micro_shards * (1 + random() % 4);
+  out.world_size = 1 + random() % std::min<std::uint64_t>(out.micro_shards, 9);
   const std::size_t count = random() % 2 == 0 ? 1 : 2 + random() % 5;
   for (std::size_t i = 0; i < count; ++i)
     out.sources.push_back({1 + random() % 150, 1 + random() % (1 << 20)});
@@ -94,8 +109,10 @@ TEST(BatchPlan, HoldsForTenThousandRandomCases) {
     for (std::uint64_t sequence = 0; sequence < batches; ++sequence) {
       Rows joined;
       for (std::uint64_t rank = 0; rank < with.world_size; ++rank) {
-        const Rows part =
-            plan_of(with.sources, with.batch_size, with.drop_remainder, rank, with.world_size).rows(sequence);
+        const BatchPlan::Share share{rank, with.world_size, with.micro_shards};
+        const BatchPlan of_rank = plan_of(with.sources, with.batch_size, with.drop_remainder, share);
+        ASSERT_EQ(of_rank.row_count() % (with.batch_size / with.micro_shards), 0U);
+        const Rows part = of_rank.rows(sequence);
         joined.insert(joined.end(), part.begin(), part.end());
       }
       ASSERT_EQ(joined, whole.rows(sequence));

@@ -264,6 +264,12 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
                                        anew.error().message, "; restore it, or prepare the dataset again")};
 }
 
+DataOrder Dataset::order(int version) const {
+  std::vector<OrderedShard> shards;
+  for (const DatasetShard& shard : shards_) shards.push_back({shard.record_count, &shard.part.thousandths});
+  return {shards, version};
+}
+
 std::string Dataset::describe_shard(std::uint32_t shard) const { return shards_[shard].location.describe(); }
 
 }  // namespace headrace

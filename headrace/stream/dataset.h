@@ -12,6 +12,7 @@
 #include "headrace/record/index.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
+#include "headrace/stream/data_order.h"
 #include "headrace/stream/order.h"
 
 namespace headrace {
@@ -95,6 +96,9 @@ class Dataset {
   std::uint64_t record_count() const { return record_count_; }
   const std::vector<DatasetShard>& shards() const { return shards_; }
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
+
+  /// The order of the records, by this version of docs/formats/order.md. Cost: O(shards); reads nothing.
+  DataOrder order(int version) const;
 
   /// Where each record of a shard lies. The index of a published shard is read from the store; if it is
   /// unusable, it is made again from the shard, and `remark` says so. Cost: one request; memory: 8 bytes per

@@ -77,7 +77,7 @@ BatchPlan plan_of(const Case& with, std::uint64_t rank, std::uint64_t world_size
   std::vector<BatchPlan::Source> sources;
   for (std::size_t s = 0; s < with.sources.size(); ++s)
     sources.push_back({count_of(with.sources[s]), with.weights[s]});
-  return {sources, with.batch_size, with.drop_remainder, rank, world_size};
+  return {sources, with.batch_size, with.drop_remainder, {rank, world_size}};
 }
 
 // The orders of all sources and epochs of a case.

@@ -84,6 +84,16 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
     return Error{Code::kInvalidArgument, concat("a global batch of ", options.batch_size,
                                                 " cannot be split over ", options.world_size, " ranks")};
   }
+  if (options.micro_shards > 0 &&
+      (options.batch_size % options.micro_shards != 0 || options.micro_shards < options.world_size)) {
+    return Error{Code::kInvalidArgument,
+                 concat("a global batch of ", options.batch_size, " cannot be split into ",
+                        options.micro_shards, " equal micro-shards over ", options.world_size, " ranks")};
+  }
+  if (options.order_version < 1 || options.order_version > kOrderVersion) {
+    return Error{Code::kInvalidArgument, concat("version ", options.order_version,
+                                                " of the order; this Headrace has 1 to ", kOrderVersion)};
+  }
   HEADRACE_CHECK(check_images(options.images, options.columns));
   if (sources.empty() || sources.size() > kMaxMixtureSources) {
     return Error{Code::kInvalidArgument,
@@ -124,6 +134,7 @@ Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<Load
   std::vector<std::unique_ptr<Source>> sources;
   for (std::size_t s = 0; s < from.size(); ++s) {
     SourceOptions with{.range = from[s].range,
+                       .order_version = options.order_version,
                        .mode = options.shuffle,
                        .seed = options.seed,
                        .window_bytes = options.window_bytes};

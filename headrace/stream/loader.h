@@ -41,6 +41,10 @@ struct LoaderOptions {
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
+  /// Number of equal parts of a batch that are never split over ranks; 0: each row is a part.
+  std::uint64_t micro_shards = 0;
+  /// Of docs/formats/order.md. To continue a state: order_version_of (loader_state.h).
+  int order_version = kOrderVersion;
   /// Where to start: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;
   std::uint64_t first_batch = 0;

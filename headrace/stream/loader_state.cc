@@ -1,6 +1,7 @@
 #include "headrace/stream/loader_state.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "headrace/base/digest.h"
 #include "headrace/base/json.h"
@@ -32,12 +33,17 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
 
 // What of a state must be the same, but for the data.
 Json document_of(const LoaderOptions& options) {
-  return {{"order", kOrderVersion},
-          {"seed", options.seed},
-          {"batch_size", options.batch_size},
-          {"mode", shuffle_mode_name(options.shuffle)},
-          {"window_bytes", options.window_bytes},
-          {"drop_remainder", options.drop_remainder}};
+  return {{"order", options.order_version},       {"seed", options.seed},
+          {"batch_size", options.batch_size},     {"mode", shuffle_mode_name(options.shuffle)},
+          {"window_bytes", options.window_bytes}, {"drop_remainder", options.drop_remainder}};
+}
+
+// kOrderVersion if the state names none.
+int stored_order_version(const Json& state) {
+  const Json& order = state["order"];
+  if (!order.is_unsigned()) return kOrderVersion;
+  const auto version = order.as<std::uint64_t>();
+  return std::in_range<int>(version) ? static_cast<int>(version) : std::numeric_limits<int>::max();
 }
 
 // For people: the same data may lie elsewhere.
@@ -48,6 +54,30 @@ std::string describe(const std::vector<LoaderSource>& sources) {
   if (place.size() > kPlaceBytes) place = "…" + place.substr(place.size() - kPlaceBytes);
   if (sources.size() > 1) place += concat(" and ", sources.size() - 1, " more");
   return replace_invalid_utf8(concat(records, " records of ", place)).text;
+}
+
+// Whether a state of `version` continues unchanged. Versions differ only in dataset order and ranges.
+bool is_same_order(const std::vector<LoaderSource>& sources, const LoaderOptions& options, int version) {
+  if (version == options.order_version) return true;
+  return std::ranges::all_of(sources, [&](const LoaderSource& source) {
+    return source.dataset->order(version).is_same(source.dataset->order(options.order_version));
+  });
+}
+
+Status check_order_version(int version) {
+  if (version >= 1 && version <= kOrderVersion) return {};
+  return Error{Code::kUnimplemented,
+               concat("the loader's state has version ", version, " of the order; this Headrace reads 1 to ",
+                      kOrderVersion, ": install a newer one")};
+}
+
+Error other_order(int version, const LoaderOptions& options) {
+  return {Code::kFailedPrecondition,
+          concat("the loader's state has version ", version, " of the order, but the loader has version ",
+                 options.order_version,
+                 ", which orders this dataset in another way: give the state when the "
+                 "loader is made, or make the loader with order=",
+                 version)};
 }
 
 Error other_data(const Json& stored, const std::vector<LoaderSource>& sources) {
@@ -72,11 +102,19 @@ std::vector<std::uint64_t> integer_weights(const std::vector<LoaderSource>& sour
   return mixture_weights(weights);
 }
 
+int order_version_of(std::string_view state) {
+  const int version = stored_order_version(parse_json(state).value_or(Json()));
+  return check_order_version(version) ? version : kOrderVersion;
+}
+
 BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options) {
   const std::vector<std::uint64_t> weights = integer_weights(sources);
   std::vector<BatchPlan::Source> parts;
   for (std::size_t s = 0; s < sources.size(); ++s) parts.push_back({count_of(sources[s]), weights[s]});
-  return {std::move(parts), options.batch_size, options.drop_remainder, options.rank, options.world_size};
+  return {std::move(parts),
+          options.batch_size,
+          options.drop_remainder,
+          {options.rank, options.world_size, options.micro_shards}};
 }
 
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
@@ -92,9 +130,13 @@ std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderO
 Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vector<LoaderSource>& sources,
                                           const LoaderOptions& options) {
   const Json document = parse_json(state).value_or(Json());
-  if (!document["epoch"].is_unsigned() || !document["batch"].is_unsigned())
+  if (!document["epoch"].is_unsigned() || !document["batch"].is_unsigned() ||
+      !document["order"].is_unsigned())
     return Error{Code::kDataLoss, "the loader's state is damaged"};
-  const Json expected = document_of(options);
+  const int version = stored_order_version(document);
+  HEADRACE_CHECK(check_order_version(version));
+  Json expected = document_of(options);
+  expected.members().erase("order");
   for (const auto& [name, value] : expected.members()) {
     const Json& stored = document[name];
     if (stored == value) continue;
@@ -102,9 +144,11 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
                                                    stored.dump(), " there, ", value.dump(), " here")};
   }
   if (document["dataset"] != fingerprint(sources)) return other_data(document, sources);
+  if (!is_same_order(sources, options, version)) return other_order(version, options);
   const LoaderPosition position{document["epoch"].as<std::uint64_t>(), document["batch"].as<std::uint64_t>()};
   const bool has_batches =
       options.rank < options.world_size && options.world_size <= options.batch_size &&
+      (options.micro_shards == 0 || options.micro_shards <= options.batch_size) &&
       std::ranges::all_of(sources, [](const LoaderSource& source) { return count_of(source) > 0; });
   if (!has_batches) return position;  // the loader will not be made
   const std::uint64_t batches = batch_plan_of(sources, options).batches_per_epoch();

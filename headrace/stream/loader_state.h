@@ -17,7 +17,7 @@ namespace headrace {
 std::uint64_t count_of(const LoaderSource& source);
 /// The weights in the form of `mixture_weights`.
 std::vector<std::uint64_t> integer_weights(const std::vector<LoaderSource>& sources);
-/// REQUIRES: at least one source, none without records; rank < world_size <= batch_size
+/// REQUIRES: at least one source, none without records; rank < world_size <= micro_shards
 BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
 
 struct LoaderPosition {
@@ -28,8 +28,14 @@ struct LoaderPosition {
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
                          const LoaderPosition& position);
 
-/// The position in a state, which must belong to these sources and options.
+/// Version of the order that a state belongs to: the `LoaderOptions::order_version` that continues it on any
+/// dataset. kOrderVersion if the state is damaged or its version unknown: parse_loader_state reports that.
+int order_version_of(std::string_view state);
+
+/// The position in a state, which must belong to these sources and options. A state of another version of the
+/// order is taken if both versions order these sources alike.
 /// \error kFailedPrecondition  it belongs to others; the message says what differs
+/// \error kUnimplemented       its version of the order is newer than kOrderVersion
 /// \error kDataLoss            it is damaged, or names a batch that an epoch does not have
 Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vector<LoaderSource>& sources,
                                           const LoaderOptions& options);

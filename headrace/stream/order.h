@@ -12,9 +12,6 @@
 
 namespace headrace {
 
-/// Version of docs/formats/order.md that this implements.
-inline constexpr int kOrderVersion = 1;
-
 /// Key for one use, from the seed: "Keys" in the format.
 HashKey derive_order_key(std::uint64_t seed, std::string_view label, std::uint64_t a, std::uint64_t b);
 

@@ -92,7 +92,8 @@ class LoaderTest : public testing::Test {
 
   // Publishes shards of the given numbers of records.
   void publish(const std::vector<std::uint64_t>& shard_records, std::uint64_t member_records,
-               bool small_blocks = false, const std::string& folder = "data", std::uint64_t first = 0) {
+               bool small_blocks = false, const std::string& folder = "data", std::uint64_t first = 0,
+               const std::vector<ShardThousandths>& thousandths = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
     DatasetAttributes attributes{.compression = member_records == 0 ? "none" : "gzip", .labels = {"a", "b"}};
     attributes.features = {{"x", {"float32", std::vector<std::int64_t>{kWidth}}},
@@ -115,7 +116,8 @@ class LoaderTest : public testing::Test {
                                 .split = "train",
                                 .records = shard_records[s],
                                 .index = key + ".index",
-                                .blocks = blocks_of(shard.index, small_blocks)});
+                                .blocks = blocks_of(shard.index, small_blocks),
+                                .thousandths = s < thousandths.size() ? thousandths[s] : ShardThousandths{}});
       manifest.parts.push_back({.key = key + ".index", .size_bytes = index.size(), .role = "index"});
       first += shard_records[s];
     }

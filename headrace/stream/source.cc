@@ -108,16 +108,21 @@ Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& opti
     : dataset_(std::move(dataset)),
       options_(options),
       range_(options.range.value_or(RecordRange{0, dataset_->record_count()})) {
-  std::uint64_t begin = 0;
-  for (std::uint64_t b = 0; b < dataset_->blocks().size(); ++b) {
-    const DatasetBlock& block = dataset_->blocks()[b];
-    const std::uint64_t first = std::max(begin, range_.first);
-    const std::uint64_t end = std::min(begin + block.record_count, range_.first + range_.count);
-    if (first < end) {
-      slices_.push_back({b, first - begin, end - first, first - range_.first});
-      order_blocks_.push_back({end - first, block.stream_bytes});
+  const DataOrder order = dataset_->order(options_.order_version);
+  const std::vector<std::uint64_t> begins = order.cut(range_.first);
+  const std::vector<std::uint64_t> ends = order.cut(range_.first + range_.count);
+  std::uint64_t records = 0;
+  for (const std::uint32_t shard : order.shards()) {
+    auto block = std::ranges::lower_bound(dataset_->blocks(), shard, {}, &DatasetBlock::shard);
+    for (; block != dataset_->blocks().end() && block->shard == shard; ++block) {
+      const std::uint64_t first = std::max(block->first_record, begins[shard]);
+      const std::uint64_t end = std::min(block->first_record + block->record_count, ends[shard]);
+      if (first >= end) continue;
+      const auto number = static_cast<std::uint64_t>(block - dataset_->blocks().begin());
+      slices_.push_back({number, first - block->first_record, end - first, records});
+      order_blocks_.push_back({end - first, block->stream_bytes});
+      records += end - first;
     }
-    begin += block.record_count;
   }
 }
 

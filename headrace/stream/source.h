@@ -17,12 +17,6 @@
 
 namespace headrace {
 
-/// Records first … first + count − 1 in dataset order.
-struct RecordRange {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
-
 /// A record of a source, found.
 struct SourceRecord {
   std::uint32_t shard = 0;
@@ -86,6 +80,7 @@ class Window {
 
 struct SourceOptions {
   std::optional<RecordRange> range{};  // none: all
+  int order_version = kOrderVersion;
   ShuffleMode mode = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
   std::uint64_t window_bytes = kDefaultWindowBytes;

@@ -107,6 +107,7 @@ class KerasLoop {
             {"split", options.split},
             {"cache", options.cache_url},
             {"on_corrupt", policy_name(options.on_corrupt)},
+            {"order", run_.order_version},
             {"train_records", run_.train_range.count},
             {"features", options.features},
             {"labels", options.labels},

@@ -10,13 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/stream/small_dataset_test.h"
+#include "headrace/track/configuration.h"
+#include "headrace/track/stage_output.h"
 #include "headrace/train/train.h"
 
 namespace headrace {
 namespace {
 
 using testing::HasSubstr;
+
+constexpr std::string_view kModel = R"(
+mkdir $folder/model; echo '{}' > $folder/model/model.json
+echo '{"model": {}}'; read answer
+)";
 
 class NoEngine final : public Engine {
  public:
@@ -43,8 +51,12 @@ class KerasLoop : public LoaderTest {
     const Environment environment{.variables = {{"PATH", "/usr/bin:/bin"}}};
     const TrainEnvironment with{engine_, trace, environment, folder_ + "/staged",
                                 [this](std::string_view line) { printed.emplace_back(line); }};
-    const TrainOptions options{
-        .loop = TrainLoop::kKeras, .features = "x", .labels = "y", .epochs = 2, .overwrite = overwrite};
+    const TrainOptions options{.loop = TrainLoop::kKeras,
+                               .features = "x",
+                               .labels = "y",
+                               .epochs = 2,
+                               .validation = validation,
+                               .overwrite = overwrite};
     return train(
         location, run, options, with, "run", [this](const TrainProgress& at) { steps.push_back(at.step); },
         [this](const EpochMetrics& metrics) {
@@ -54,10 +66,19 @@ class KerasLoop : public LoaderTest {
         stop.get_token());
   }
 
+  // What the process is asked for; it begins nothing.
+  Json request() {
+    printed.clear();
+    const auto result = train_with("cat $3 >&2; exit 1");
+    EXPECT_FALSE(result);
+    return printed.empty() ? Json() : parse_json(printed.front()).value_or(Json());
+  }
+
   bool has(std::string_view key) { return store->stat(run.at(key).key, {}).has_value(); }
 
   const Location run{store, "run", Url{"memory", "test", "run"}};
   bool overwrite = false;
+  double validation = 0.1;
   std::stop_source stop;
   std::vector<std::string> printed;
   std::vector<std::uint64_t> steps;
@@ -68,11 +89,6 @@ class KerasLoop : public LoaderTest {
   std::string folder_;
   NoEngine engine_;
 };
-
-constexpr std::string_view kModel = R"(
-mkdir $folder/model; echo '{}' > $folder/model/model.json
-echo '{"model": {}}'; read answer
-)";
 
 TEST_F(KerasLoop, FollowsStepsAndEpochs) {
   const auto result = train_with(concat(kModel, R"(
@@ -141,6 +157,34 @@ TEST_F(KerasLoop, RefusesWhatItDoesNotUnderstand) {
     EXPECT_EQ(result.error().code, Code::kInternal) << line;
     EXPECT_THAT(result.error().message, HasSubstr("cannot be understood"));
   }
+}
+
+TEST_F(KerasLoop, ARunThatVersion1OfTheOrderBeganContinuesByVersion1) {
+  publish({60, 40}, 0, false, "data", 0, {{0, {60}}, {950, {40}}});
+  EXPECT_EQ(request()["order"], 2);
+  EXPECT_EQ(request()["train_records"], 60) << "the last tenth of the hash is held out";
+  EXPECT_FALSE(train_with(std::string(kModel))) << "it has begun, and did not finish";
+  auto begun = read_configuration(run.at(kConfigurationKey));
+  ASSERT_TRUE(begun);
+  EXPECT_EQ(begun->at("stage"), "train 2");
+  begun->at("stage") = "train 1";
+  ASSERT_TRUE(replace_configuration(run.at(kConfigurationKey), *begun));
+  EXPECT_EQ(request()["order"], 1);
+  EXPECT_EQ(request()["train_records"], 90) << "the last tenth of the records is held out";
+  EXPECT_EQ(read_configuration(run.at(kConfigurationKey))->at("stage"), "train 1");
+  overwrite = true;
+  EXPECT_EQ(request()["order"], 2) << "it begins again";
+}
+
+TEST_F(KerasLoop, BeginsNothingIfNoRecordIsHeldOut) {
+  publish({100}, 0, false, "data", 0, {{0, {100}}});
+  const auto result = train_with(std::string(kModel));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(result.error().message, HasSubstr("none of the 100 records of memory://test/data"));
+  EXPECT_TRUE(list_all(*store, "run/")->empty());
+  validation = 0;
+  EXPECT_EQ(request()["train_records"], 100);
 }
 
 TEST_F(KerasLoop, EndsWhenItIsStopped) {

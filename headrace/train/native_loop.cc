@@ -116,6 +116,7 @@ class NativeLoop {
                     .length = static_cast<std::uint32_t>(run_.labels_width)}};
     out.batch_size = options_.batch_size;
     out.shuffle = shuffle;
+    out.order_version = run_.order_version;
     out.seed = options_.seed;
     out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
     out.on_corrupt = options_.on_corrupt;

@@ -61,6 +61,9 @@ Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::str
                concat(option, " ", feature, ": it needs ", needs, "; the dataset has ", join(names, ", "))};
 }
 
+// The number is the order's version.
+std::string stage_name(int order_version) { return concat("train ", order_version); }
+
 Status open_data(TrainRun& run) {
   const Location& data = run.data;
   HEADRACE_TRY(const auto published, latest_number(*data.store, data.at(kManifestPrefix).key));
@@ -83,11 +86,25 @@ Status open_data(TrainRun& run) {
   if (!labels) return std::move(labels).error().in(data.describe());
   run.features_width = *features;
   run.labels_width = *labels;
+  run.validation_range = run.dataset->order(run.order_version).validation_range(options.validation);
+  run.train_range = {0, run.validation_range.first};
   const std::uint64_t records = run.dataset->record_count();
-  const auto tail = static_cast<std::uint64_t>(std::ceil(options.validation * static_cast<double>(records)));
-  run.train_range = {0, records - std::min(tail, records)};
-  run.validation_range = {run.train_range.count, records - run.train_range.count};
-  return {};
+  if (options.validation == 0 || run.validation_range.count > 0 || records == 0) return {};
+  return Error{Code::kInvalidArgument,
+               concat("--validation ", options.validation,
+                      ": hashes of ids decide, and they put none of the ", records, " records of ",
+                      data.describe(), " into the validation part; give a larger share, or 0")};
+}
+
+// A run that version 1 began continues by version 1.
+Result<int> begun_order_version(const TrainRun& run) {
+  if (run.options.overwrite) return kOrderVersion;
+  const auto begun = read_configuration(run.run.at(kConfigurationKey));
+  if (!begun && begun.error().code != Code::kNotFound && begun.error().code != Code::kDataLoss)
+    return begun.error();
+  if (!begun) return kOrderVersion;  // check_output reports the damage
+  const auto stage = begun->find("stage");
+  return stage != begun->end() && stage->second == stage_name(1) ? 1 : kOrderVersion;
 }
 
 // Digest of the checkpoint that --init-from names; empty without it.
@@ -116,7 +133,7 @@ Result<std::string> initial_checkpoint(TrainRun& run) {
 
 Configuration describe(const TrainRun& run, const std::string& init_digest) {
   const TrainOptions& options = run.options;
-  Configuration out{{"stage", "train 1"},
+  Configuration out{{"stage", stage_name(run.order_version)},
                     {"data", run.data.url.text()},
                     {"data manifest", run.dataset->digest()},
                     {"split", options.split},
@@ -160,6 +177,7 @@ void add_remark(TrainResult& result, const std::string& remark) {
 }
 
 Status open_run(TrainRun& run) {
+  HEADRACE_TRY(run.order_version, begun_order_version(run));
   HEADRACE_CHECK(open_data(run));
   HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
   run.configuration = describe(run, init_digest);

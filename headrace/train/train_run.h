@@ -31,6 +31,7 @@ struct TrainRun {
   std::shared_ptr<const Dataset> dataset{};
   std::uint64_t features_width = 0;
   std::uint64_t labels_width = 0;
+  int order_version = kOrderVersion;  // of a run that is continued: the version that it began with
   RecordRange train_range{};
   RecordRange validation_range{};
   Configuration configuration{};

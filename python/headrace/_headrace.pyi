@@ -72,6 +72,9 @@ class Dataset:
     def shards(self) -> list[tuple[str, int]]:
         """URL, records."""
 
+    def first_held_out(self, share: float) -> int:
+        """Number of the first record of the validation part, which ends with the dataset."""
+
     @property
     def url(self) -> str: ...
     @property
@@ -85,6 +88,10 @@ class Dataset:
     @property
     def remarks(self) -> list[str]: ...
     def __len__(self) -> int: ...
+
+ORDER_VERSION: int
+
+def order_version_of(state: bytes) -> int: ...
 
 class Loader:
     def __init__(
@@ -102,6 +109,8 @@ class Loader:
         drop_remainder: bool,
         rank: int,
         world_size: int,
+        micro_shards: int,
+        order_version: int,
         on_corrupt: str,
         threads: int,
         memory_budget_bytes: int,

@@ -1,5 +1,6 @@
 """docs/formats/order.md, implemented a second time from the page alone: both give its vectors."""
 
+import math
 import struct
 
 MASK = (1 << 64) - 1
@@ -140,3 +141,46 @@ def test_mixtures_as_published() -> None:
     assert [mixture_source([1, 1, 1], p) for p in range(9)] == [0, 2, 1, 0, 2, 1, 0, 2, 1]
     shares = [sum(mixture_source([5, 3, 1, 7], p) == s for p in range(1600)) for s in range(4)]
     assert shares == [500, 300, 100, 700]
+
+
+def spread(counts: list[int]) -> list[tuple[int, list[int]]]:
+    """Thousandths of shards without any: the first, and how many records of each from there on."""
+    total, begin, out = sum(counts), 0, []
+    for count in counts:
+        of_records = [1000 * r // total for r in range(begin, begin + count)]
+        begin += count
+        first = of_records[0]
+        out.append((first, [of_records.count(t) for t in range(first, of_records[-1] + 1)]))
+    return out
+
+
+def dataset_order(shards: list[tuple[int, list[int]]]) -> list[int]:
+    return sorted(range(len(shards)), key=lambda shard: shards[shard][0])
+
+
+def cut(shards: list[tuple[int, list[int]]], count: int) -> list[int]:
+    """How many records of each shard are among the first `count` of a range."""
+    fronts = [0] * len(shards)
+    for thousandth in range(1000):
+        for shard in dataset_order(shards):
+            first, records = shards[shard]
+            here = records[thousandth - first] if 0 <= thousandth - first < len(records) else 0
+            taken = min(here, count)
+            fronts[shard] += taken
+            count -= taken
+    return fronts
+
+
+def test_ranges_as_published() -> None:
+    two = [(0, [1, 2, 0, 3]), (1, [2, 2])]
+    fronts = ["00", "10", "20", "30", "31", "32", "33", "34", "44", "54", "64"]
+    assert ["".join(map(str, cut(two, count))) for count in range(11)] == fronts
+    assert dataset_order([(500, [1, 1]), (0, [3]), (500, [2])]) == [1, 0, 2]
+    assert cut([*spread([3, 7]), (250, [2, 2])], 7) == [3, 0, 4]
+    assert [max(1, math.ceil(1000 * f - 1e-6)) for f in (0.1, 0.07, 0.0001, 0.9999)] == [100, 70, 1, 1000]
+
+
+def test_ranks_as_published() -> None:
+    r, w, b = 1, 3, 24
+    rows = [(r * m // w * (b // m), (r + 1) * m // w * (b // m) - 1) for m in (24, 12, 8, 4)]
+    assert rows == [(8, 15), (8, 15), (6, 14), (6, 11)]

@@ -1,6 +1,7 @@
 """prepare --append and --retry-failed: the next version of a dataset, of what is new or was rejected."""
 
 import collections
+import functools
 import gzip
 import json
 import os
@@ -11,6 +12,7 @@ import time
 
 import pytest
 from prepared_support import examples, png, report
+from test_order import siphash
 
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 
@@ -73,6 +75,92 @@ def test_appended_tables_come_to_the_splits_of_one_that_was_prepared_whole(headr
     other = run("--overwrite", "--append", check=False)
     assert "exclude each other" in other
     assert "repeats the earlier settings" in run("--append", *SPLITS, check=False)
+
+
+def thousandth(name: str, seed: int) -> int:
+    """By docs/formats/plan.md, "Order of records, and shards", and docs/formats/order.md."""
+    return siphash((seed, 0x6F72646572206964), name.encode()) * 1000 >> 64
+
+
+def test_appending_moves_no_record_between_training_and_validation(run, tmp_path):
+    import headrace as hr
+
+    def ids(part) -> set[int]:
+        loader = part.loader(batch_size=64, shuffle=False, columns={"x": hr.int64})
+        return {int(x) for batch in loader for x in batch["x"]}
+
+    def add(begin: int, end: int) -> None:
+        rows = [(f"a{x}", "ab"[x % 2], x) for x in range(begin, end)]
+        write_table(tmp_path / "in" / f"{begin}.csv", rows)
+        run(*(("--append",) if begin else ("--shard-records", "150", "--seed", "44")))
+
+    seen, held_out = set(), set()
+    for begin, end in ((0, 500), (500, 520), (520, 2000)):
+        add(begin, end)
+        train, validation = map(ids, hr.open(str(tmp_path / "data")).hold_out(0.2))
+        assert validation == {x for x in range(end) if thousandth(f"a{x}", 44) >= 800}
+        assert train == set(range(end)) - validation
+        assert validation & seen == held_out
+        seen, held_out = train | validation, validation
+    prefix = ids(hr.open(str(tmp_path / "data")).part(0, 400))
+    assert 60 < sum(x < 500 for x in prefix) < 140, "a part is a random sample"
+
+
+def test_a_state_of_version_1_of_the_order_continues_by_it(run, tmp_path):
+    import headrace as hr
+
+    write_table(tmp_path / "in" / "1.csv", days(1, 2))
+    run("--shard-records", "40")
+    write_table(tmp_path / "in" / "3.csv", days(3))
+    run("--append")
+    data = hr.open(str(tmp_path / "data"))
+    make = functools.partial(data.loader, batch_size=16, columns={"id": hr.bytes_}, seed=3)
+
+    def batches(loader) -> list[list[bytes]]:
+        return [list(batch["id"]) for batch in loader]
+
+    first = batches(make(order=1))
+    assert first != batches(make()) and sorted(sum(first, [])) == sorted(sum(batches(make()), []))
+    loader = make(order=1, rank=0, world_size=1)
+    assert [next(loader), next(loader)]
+    state = loader.state()
+    assert json.loads(state)["order"] == 1
+    assert batches(make(state=state)) == first[2:]
+    with pytest.raises(hr.errors.FailedPreconditionError, match="order=1"):
+        make().step_of(state)
+    with pytest.raises(hr.errors.UnimplementedError, match="install a newer one"):
+        make(state=state.replace(b'"order":1', b'"order":9'))
+    with pytest.raises(hr.errors.InvalidArgumentError, match="order"):
+        make(order=3)
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, "0.1", 0.9999])
+def test_nothing_is_held_out_where_a_part_would_be_empty(run, tmp_path, share):
+    import headrace as hr
+
+    write_table(tmp_path / "in" / "1.csv", days(1))
+    run()
+    data = hr.open(str(tmp_path / "data"))
+    with pytest.raises(hr.errors.InvalidArgumentError, match="share"):
+        data.hold_out(share)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="needs the whole"):
+        data.part(0, 9).hold_out(0.5)
+
+
+def test_the_manifest_counts_the_thousandths_of_each_shard(run, tmp_path):
+    write_table(tmp_path / "in" / "1.csv", days(1, 2))
+    run("--shard-records", "40")
+    write_table(tmp_path / "in" / "3.csv", days(3))
+    run("--append")
+    published = sorted((tmp_path / "data" / "_headrace").glob("manifest-*"))[-1]
+    document = json.loads(published.read_text())
+    counted = collections.Counter()
+    for part in (part for part in document["parts"] if part["role"] == "shard"):
+        first, *counts = part["thousandths"]
+        assert sum(counts) == part["records"] and counts[0] and counts[-1]
+        counted.update({first + i: count for i, count in enumerate(counts) if count})
+    seed = document["attributes"]["seed"]
+    assert counted == collections.Counter(thousandth(name, seed) for name, *_ in days(1, 2, 3))
 
 
 def test_new_labels_come_after_those_that_were_there(run, tmp_path):

@@ -401,10 +401,10 @@ def fit_here(
         "spec": {"features": [WIDTH], "classes": 2, "label_dtype": "int64", "arguments": {}},
         "callbacks": f"{callbacks_file or store / file}:{callbacks}" if callbacks else "",
         "data": str(store / "data"), "split": "train", "cache": "", "on_corrupt": "fail",
-        "train_records": 400, "features": "sentence", "labels": "label", "batch_size": 32, "seed": 1,
-        "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None, "log_every": 0,
-        "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28, "loader_threads": 1,
-        "run": str(folder / "run"),
+        "order": 2, "train_records": 400, "features": "sentence", "labels": "label", "batch_size": 32,
+        "seed": 1, "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None,
+        "log_every": 0, "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28,
+        "loader_threads": 1, "run": str(folder / "run"),
         "checkpoints": str(folder / "run" / "checkpoints"), **more,
     }  # fmt: skip
     keras.backend.clear_session()

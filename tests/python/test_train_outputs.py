@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import threading
 
@@ -332,6 +333,43 @@ def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):
     assert done.returncode == 1
     assert real[:16] in done.stderr
     assert "ffffffffffffffff" in done.stderr
+
+
+def write_reviews(folder: pathlib.Path, entries: list[tuple[str, bytes]]) -> None:
+    for name, text in entries:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text)
+
+
+def test_a_run_of_version_1_of_the_order_continues_to_the_same_bits(headrace, tmp_path):
+    entries = list(kill_support.reviews(600).items())
+    write_reviews(tmp_path / "in", entries[:400])
+    headrace("prepare", tmp_path / "in", tmp_path / "data", "--encoder", f"hash:{WIDTH}")
+    write_reviews(tmp_path / "in", entries[400:])
+    headrace("prepare", tmp_path / "in", tmp_path / "data", "--append")
+
+    def train(name: str) -> dict:
+        words = ["--epochs", "2", "--batch-size", "32", "--validation", "0.15", "--json"]
+        return json.loads(headrace("train", tmp_path / "data", tmp_path / name, *words).stdout)
+
+    newest = train("newest")
+    claim = tmp_path / "whole" / "_headrace" / "configuration"
+    claim.parent.mkdir(parents=True)
+    stage = (tmp_path / "newest" / "_headrace" / "configuration").read_text()
+    claim.write_text(stage.replace('"train 2"', '"train 1"'))
+    whole = train("whole")
+    assert whole["validation_records"] == 72, "0.15 of 480"
+    assert newest["validation_records"] != 72, "a hash decides"
+    assert whole["history"] != newest["history"]
+
+    shutil.copytree(tmp_path / "whole", tmp_path / "interrupted")  # as after the first epoch
+    shutil.rmtree(tmp_path / "interrupted" / "export")
+    (tmp_path / "interrupted" / "checkpoints" / "_headrace" / "manifest-00000002").unlink()
+    state = json.loads(manifest(tmp_path / "interrupted" / "checkpoints")["attributes"]["state"])
+    assert state["order"] == 1
+    assert train("interrupted")["history"] == whole["history"]
+    runs = (kill_support.objects_below(tmp_path / name) for name in ("interrupted", "whole"))
+    kill_support.assert_same(*(kill_support.of_run(objects) for objects in runs))
 
 
 def test_a_cache_changes_nothing_but_where_bytes_come_from(headrace, job, tmp_path):

@@ -209,6 +209,7 @@ class ShardTaskRun {
     if (record.remark.is_rejection) return reject(row, record.remark.reason, record.remark.detail);
     HEADRACE_CHECK(body.add(record.example));
     ++receipt_.written;
+    count_thousandth(row.order);
     for (std::size_t i = 0; i < record.labels.size(); ++i)
       ++label_counts_[record.label_features[i]][static_cast<std::size_t>(record.labels[i])];
     if (record.remark) HEADRACE_CHECK(remark(row, "changed", record.remark.reason, record.remark.detail));
@@ -250,6 +251,15 @@ class ShardTaskRun {
                         .image = image});
   }
 
+  // docs/formats/order.md, "Dataset order". Rows come in ascending order.
+  void count_thousandth(std::uint64_t order) {
+    __extension__ using Wide = unsigned __int128;
+    const auto thousandth = static_cast<std::uint64_t>(Wide{order} * kThousandths >> 64);
+    if (thousandths_.records.empty()) thousandths_.first = thousandth;
+    thousandths_.records.resize(thousandth - thousandths_.first + 1);
+    ++thousandths_.records.back();
+  }
+
   Status finish_shard(const std::string& name, ShardBody& body) {
     HEADRACE_TRY(const ShardIndex index, body.finish());
     const Bytes index_bytes = index.serialize();
@@ -265,7 +275,8 @@ class ShardTaskRun {
                                   .split = task_.split,
                                   .records = receipt_.written,
                                   .index = receipt_.index->key,
-                                  .blocks = index.blocks()};
+                                  .blocks = index.blocks(),
+                                  .thousandths = thousandths_};
     const Location& output = context_.output;
     HEADRACE_CHECK(output.store->write(output.at(receipt_.index->key).key, index_bytes, {}));
     return {};
@@ -307,6 +318,7 @@ class ShardTaskRun {
   RowPlace last_place_;
   std::vector<const FeatureDefinition*> label_features_;
   std::vector<std::vector<std::uint64_t>> label_counts_;
+  ShardThousandths thousandths_;
   ReportBuilder report_;
   ShardReceipt receipt_;
 };

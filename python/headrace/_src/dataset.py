@@ -178,7 +178,7 @@ class Dataset:
 
     @functools.cached_property
     def shards(self) -> tuple[Shard, ...]:
-        """The shards, in order. A part has the shards of the whole."""
+        """The shards, in the manifest's order. A part has the shards of the whole."""
         return tuple(Shard(*shard) for shard in self._native.shards())
 
     def __len__(self) -> int:
@@ -186,10 +186,11 @@ class Dataset:
         return end - begin
 
     def part(self, begin: int = 0, end: int | None = None) -> Dataset:
-        """Returns records `begin` to `end`, in this dataset's order, as a dataset. Opens nothing again.
+        """Returns records `begin` to `end`, as docs/formats/order.md counts them, as a dataset. Opens nothing
+        again.
 
-        Datasets that `headrace prepare` publishes are shuffled, so a part is a random sample: train on
-        `data.part(0, 900)`, and validate on `data.part(900)`.
+        Datasets that `headrace prepare` publishes are shuffled, so a part is a random sample, even after
+        `--append`. For training and validation, see `hold_out`.
 
         Args:
             begin, end: numbers of records, counted from 0; `end` is excluded. None: up to the last record.
@@ -208,6 +209,31 @@ class Dataset:
         part._range = (offset + first, offset + last)
         return part
 
+    def hold_out(self, share: float) -> tuple[Dataset, Dataset]:
+        """Returns a part to train on, and a random `share` of the records to validate on: the same records
+        that `headrace train --validation` takes.
+
+        In a dataset that `headrace prepare` published, the ids of the records decide. `--append` therefore
+        moves no record from one part to the other.
+
+        Args:
+            share: above 0 and below 1; rounded up to a thousandth.
+
+        Raises:
+            InvalidArgumentError: this dataset is itself a part, or one of the two parts has no records.
+        """
+        if self._range:
+            raise InvalidArgumentError("this dataset is a part of another: hold_out needs the whole")
+        if not isinstance(share, numbers.Real) or not 0 < share < 1:
+            raise InvalidArgumentError(f"share is {share!r}; it is a number above 0 and below 1")
+        first = self._native.first_held_out(float(share))
+        if not 0 < first < len(self):
+            raise InvalidArgumentError(
+                f"holding out {share} of {len(self)} records leaves {first} to train on, because hashes of "
+                "ids decide: give another share"
+            )
+        return self.part(0, first), self.part(first)
+
     def _source(self, share: float) -> tuple[_headrace.Dataset, float, tuple[int, int] | None]:
         return self._native, share, self._range
 
@@ -224,6 +250,7 @@ class Dataset:
         drop_remainder: bool | str = False,
         rank: int = 0,
         world_size: int = 1,
+        micro_shards: int | None = None,
         memory_budget: int | str = "1GiB",
         on_corrupt: str | None = None,
         weights: str = "weight",
@@ -231,6 +258,7 @@ class Dataset:
         headspace: bool = False,
         trace: bool = False,
         state: bytes | None = None,
+        order: int | None = None,
     ) -> Loader:
         """Makes a loader of batches, in an order that is a function of `seed`. Native threads read ahead.
 
@@ -247,6 +275,8 @@ class Dataset:
             drop_remainder: says what happens to records that do not fill the last batch of an epoch. False:
                 that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch.
             rank, world_size: number of this process, and of processes, that share the global batches.
+            micro_shards: number of equal parts of a batch, M. Rank r gets the parts r·M/W to (r+1)·M/W, so a
+                sum over a part is the same at any world size. None: each row is a part.
             memory_budget: bytes ("1GiB") for reading ahead and for batches. It is checked at once.
             on_corrupt: "fail"; "skip-record": a row of weight 0 replaces a damaged record; "skip-shard": such
                 rows replace the rest of its block; None: as the dataset was opened.
@@ -255,32 +285,17 @@ class Dataset:
             headspace: return the first batch again and again, to measure training as if reading were free.
             trace: record what `Loader.trace` returns.
             state: result of `Loader.state`. The loader continues there, on any rank and at any world size.
+            order: version of the order (docs/formats/order.md); None: the version of `state`, or the newest.
 
         Raises:
             InvalidArgumentError: the data has no such column, or an argument is out of its range.
             ResourceExhaustedError: the budget is too small; the message says how much is needed.
             FailedPreconditionError: there are no records, or the state belongs to another dataset or options.
         """
-        return make_loader(
-            [self._source(1.0)],
-            columns=_columns_of([self], columns),
-            batch_size=batch_size,
-            augment=augment,
-            seed=seed,
-            shuffle=shuffle,
-            window=window,
-            epochs=epochs,
-            drop_remainder=drop_remainder,
-            rank=rank,
-            world_size=world_size,
-            memory_budget=memory_budget,
-            on_corrupt=self.on_corrupt if on_corrupt is None else on_corrupt,
-            weights=weights,
-            threads=threads,
-            headspace=headspace,
-            trace=trace,
-            state=state,
-        )
+        options = {name: value for name, value in locals().items() if name in LoaderOptions.__annotations__}
+        options["on_corrupt"] = self.on_corrupt if on_corrupt is None else on_corrupt
+        columns = _columns_of([self], columns)
+        return make_loader([self._source(1.0)], columns=columns, batch_size=batch_size, **options)
 
     def __reduce__(self):
         return _open_part, (self._arguments, self._range)

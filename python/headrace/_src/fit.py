@@ -69,6 +69,7 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
         },
         batch_size=request["batch_size"],
         seed=request["seed"],
+        order=request["order"],
         on_corrupt=request["on_corrupt"],
         weights=_WEIGHTS,
         threads=request["loader_threads"],

@@ -66,6 +66,7 @@ class LoaderOptions(TypedDict, total=False):
     drop_remainder: bool | str
     rank: int
     world_size: int
+    micro_shards: int | None
     memory_budget: int | str
     on_corrupt: str | None
     weights: str
@@ -73,6 +74,7 @@ class LoaderOptions(TypedDict, total=False):
     headspace: bool
     trace: bool
     state: bytes | None
+    order: int | None
 
 
 def make_loader(
@@ -88,6 +90,7 @@ def make_loader(
     drop_remainder: bool | str = False,
     rank: int = 0,
     world_size: int = 1,
+    micro_shards: int | None = None,
     memory_budget: int | str = "1GiB",
     on_corrupt: str,
     weights: str = "weight",
@@ -95,25 +98,23 @@ def make_loader(
     headspace: bool = False,
     trace: bool = False,
     state: bytes | None = None,
+    order: int | None = None,
 ) -> Loader:
     """Implements `Dataset.loader` and `mix`, which describe the arguments."""
     drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
     on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
         raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
-    if not columns:
-        raise InvalidArgumentError("no column was asked for; name at least one")
-    for name, column in columns.items():
-        if not isinstance(name, str):
-            raise InvalidArgumentError(f"a column is called {name!r}; names are str")
-        if not isinstance(column, Column):
-            raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
+    _check_columns(columns)
     augment = checked_augmentations(augment)
     may_weigh_nothing = drop_remainder == "pad" or on_corrupt != "fail"
     if may_weigh_nothing and weights in columns:
         raise InvalidArgumentError(
             f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
         )
+    state = None if state is None else checked.state("state", state)
+    if order is None:
+        order = _headrace.ORDER_VERSION if state is None else _headrace.order_version_of(state)
     epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
     stored = {name: column.stored for name, column in columns.items()}
     arguments = {
@@ -128,18 +129,29 @@ def make_loader(
         "drop_remainder": drop_remainder is True,
         "rank": checked.integer("rank", rank),
         "world_size": checked.integer("world_size", world_size, least=1),
+        "micro_shards": 0 if micro_shards is None else checked.integer("micro_shards", micro_shards, least=1),
+        "order_version": checked.integer("order", order, least=1, most=_headrace.ORDER_VERSION),
         "on_corrupt": on_corrupt,
         "threads": checked.integer("threads", threads, most=1024),
         "memory_budget_bytes": checked.size_bytes("memory_budget", memory_budget),
         "headspace": checked.choice("headspace", headspace, (True, False)),
         "trace": checked.choice("trace", trace, (True, False)),
     }
-    state = None if state is None else checked.state("state", state)
     shapes = {name: row_shape(column, augment) for name, column in columns.items()}
     loader = Loader(columns, shapes, arguments, epochs, weights if may_weigh_nothing else None, state)
     if state is not None and epochs is not None and len(loader) == 0:
         logger.warning("the state is at step %d, where %s epochs end: no batch is left", loader.step, epochs)
     return loader
+
+
+def _check_columns(columns: dict[str, Column]) -> None:
+    if not columns:
+        raise InvalidArgumentError("no column was asked for; name at least one")
+    for name, column in columns.items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"a column is called {name!r}; names are str")
+        if not isinstance(column, Column):
+            raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
 
 
 class Loader:
@@ -263,8 +275,9 @@ class Loader:
     @property
     def rows(self) -> int:
         """Number of rows of this rank's part of a full batch."""
-        b, r, w = self.batch_size, self._arguments["rank"], self._arguments["world_size"]
-        return (r + 1) * b // w - r * b // w
+        r, w = self._arguments["rank"], self._arguments["world_size"]
+        m = self._arguments["micro_shards"] or self.batch_size
+        return ((r + 1) * m // w - r * m // w) * (self.batch_size // m)
 
     @property
     def rank(self) -> int:

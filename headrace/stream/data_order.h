@@ -1,0 +1,69 @@
+#pragma once
+
+/// \file Dataset order, ranges and the validation part: docs/formats/order.md, "Dataset order".
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "headrace/record/manifest.h"
+
+namespace headrace {
+
+/// Version of docs/formats/order.md for new states and runs. Those of version 1 continue by version 1.
+inline constexpr int kOrderVersion = 2;
+
+/// Records first … first + count − 1 of a dataset, as docs/formats/order.md counts them.
+struct RecordRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  bool operator==(const RecordRange&) const = default;
+};
+
+struct OrderedShard {
+  std::uint64_t record_count = 0;
+  const ShardThousandths* thousandths = nullptr;  // null or without records: unknown
+};
+
+/// Immutable, hence thread-safe. Memory: 60 bytes a shard, and 8 for each thousandth of a shard.
+class DataOrder {
+ public:
+  /// \param shards   in the manifest's order
+  /// \param version  1 or 2
+  DataOrder(std::span<const OrderedShard> shards, int version);
+
+  /// Numbers of the shards in the manifest, in dataset order.
+  const std::vector<std::uint32_t>& shards() const { return sequence_; }
+
+  /// For each shard of the manifest, how many of its records are among the first `count`: they are the front
+  /// of the shard. Cost: O(shards). REQUIRES: count <= the number of all records
+  std::vector<std::uint64_t> cut(std::uint64_t count) const;
+
+  /// The records that a run with this share of validation holds out. REQUIRES: 0 <= share < 1
+  RecordRange validation_range(double share) const;
+
+  /// Whether both have the same order of shards, and the same records in every range. May be false though
+  /// they have, never true though they have not.
+  bool is_same(const DataOrder& other) const;
+
+ private:
+  struct Front {
+    std::uint64_t record_count = 0;
+    std::uint64_t thousandth = 0;       // of the first record
+    std::vector<std::uint64_t> sums{};  // records up to that thousandth, up to the next, …; empty: unknown
+    std::uint64_t spread_first = 0;     // if unknown: number of the first record among those spread
+  };
+  std::uint64_t records_below(const Front& shard, std::uint64_t thousandth) const;
+  std::uint64_t records_below(std::uint64_t thousandth) const;
+  std::uint64_t spread_thousandth(std::uint64_t record) const;
+  std::uint64_t last_thousandth(const Front& shard) const;
+  bool has_thousandths_in_sequence() const;
+
+  const int version_;
+  std::vector<Front> fronts_;
+  std::vector<std::uint32_t> sequence_;
+  std::uint64_t record_count_ = 0;
+  std::uint64_t spread_records_ = 0;  // in shards whose thousandths are unknown
+};
+
+}  // namespace headrace
