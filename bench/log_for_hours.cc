@@ -12,7 +12,7 @@
 #include <iostream>
 
 #include "headrace/base/json.h"
-#include "headrace/filesystem/log_file.h"
+#include "headrace/log/segment_log.h"
 #include "headrace/record/event.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/registry.h"
@@ -40,9 +40,10 @@ Status run() {
   seconds elapsed{0};
   Bytes header;
   EventEncoder().begin_file(header, kStartWallTime, "");
-  HEADRACE_TRY(const auto log,
-               LogFile::open(location, false,
-                             {.segment_header = header, .now = [&] { return start + elapsed; }}, background));
+  HEADRACE_TRY(
+      const auto log,
+      SegmentLog::open(location, false, {.segment_header = header, .now = [&] { return start + elapsed; }},
+                       background));
 
   EventEncoder encoder;
   Bytes events;

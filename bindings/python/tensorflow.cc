@@ -22,8 +22,9 @@ double now_s() {
 // has none of its parent's threads.
 struct ProcessFiles {
   const ProcessMark process;
-  FileSystem files{
-      {.open = open_from_any_thread, .segment_header = [] { return tensorflow::segment_header(now_s()); }}};
+  FileSystem files{{.open = open_from_any_thread,
+                    .segment_header = [] { return tensorflow::segment_header(now_s()); },
+                    .record_size = tensorflow::record_size}};
 };
 
 FileSystem& file_system() {

@@ -16,7 +16,8 @@ FileSystem& file_system() {
   static auto* stores = new StoreRegistry(*environment);
   static auto* files =
       new FileSystem({.open = [](std::string_view url) { return stores->open(url); },
-                      .segment_header = [] { return segment_header(seconds_of(environment->now())); }});
+                      .segment_header = [] { return segment_header(seconds_of(environment->now())); },
+                      .record_size = record_size});
   return *files;
 }
 

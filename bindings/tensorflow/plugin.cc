@@ -14,6 +14,7 @@
 #include "headrace/base/text.h"
 #include "headrace/os/large_memory.h"
 #include "headrace/record/event.h"
+#include "headrace/record/tfrecord.h"
 #include "headrace/store/registry.h"
 
 namespace headrace::tensorflow {
@@ -353,6 +354,14 @@ Bytes segment_header(double now_s) {
   Bytes out;
   EventEncoder().begin_file(out, now_s, "");  // as short as may be: it is there with every flush
   return out;
+}
+
+std::optional<std::uint64_t> record_size(BytesView beginning) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;  // more is no length
+  if (beginning.size() < sizeof(std::uint64_t)) return std::nullopt;
+  const auto length = load_little_endian<std::uint64_t>(beginning.data());
+  if (length >= kMostBytes) return std::nullopt;
+  return kRecordFramingBytes + length;
 }
 
 void describe_plugin(TF_FilesystemPluginInfo* info, FileSystem& (*file_system)()) {

@@ -24,6 +24,7 @@ extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
+extern const Command kRunsRepairCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
 extern const Command kTensorflowDisableCommand;
@@ -43,6 +44,7 @@ std::span<const Command* const> all_commands() {
       &kVerifyCommand,
       &kRunsLsCommand,
       &kRunsShowCommand,
+      &kRunsRepairCommand,
       &kLineageCommand,
       &kLsCommand,
       &kCatCommand,

@@ -33,6 +33,7 @@ constexpr Option kEvaluateOptions[] = {
      .sentence = "Memory for reading ahead.",
      .minimum = 1'000'000},
     kTrackOption,
+    kRunIdOption,
 };
 
 std::string pad_left(const std::string& text, std::size_t width) {
@@ -99,8 +100,8 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  HEADRACE_CHECK(recorder.add_input(model.folder));
-  HEADRACE_CHECK(recorder.add_input(data));
+  HEADRACE_CHECK(recorder.add_input("model", model.folder));
+  HEADRACE_CHECK(recorder.add_input("data", data));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("evaluating", done, total, "records");
   };
@@ -117,7 +118,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   const auto created = write_text(*written.store, written.key, object + "\n",
                                   {.only_if_absent = true, .call = context.call()});
   if (!created) return created.error().in("writing the evaluation");
-  HEADRACE_CHECK(recorder.add_output(written));
+  HEADRACE_CHECK(recorder.add_output("evaluation", written));
   show_evaluation(context.console, run, evaluation, written, object, seconds.count());
   return {};
 }

@@ -59,15 +59,15 @@ void print_tree(Console& console, const LineageNode& node, const TreeWords& word
 Status run_lineage(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  RunCatalog catalog;
+  RunPool runs(context.stores, context.call());
   HEADRACE_TRY(const Location root, tracking_root(location, context.call()));
-  HEADRACE_CHECK(catalog.add(context.stores, root, context.call()));
+  HEADRACE_CHECK(runs.add(root));
   for (const std::string& url : options.list("track")) {
     HEADRACE_TRY(const Location other, context.stores.open(url));
-    HEADRACE_CHECK(catalog.add(context.stores, other, context.call()));
+    HEADRACE_CHECK(runs.add(other));
   }
-  for (const std::string& remark : catalog.remarks()) context.console.warn(remark);
-  const Lineage lineage = catalog.lineage(location.url.text());
+  HEADRACE_TRY(const Lineage lineage, lineage_of(location.url.text(), runs));
+  for (const std::string& remark : runs.remarks()) context.console.warn(remark);
   if (lineage.upstream.steps.empty() && lineage.downstream.steps.empty()) {
     return Error{Code::kNotFound, concat("no run recorded below ", root.describe(), " read or made ",
                                          location.describe(), "; --track names another folder with records")};

@@ -54,7 +54,7 @@ constexpr Option kExecuteOptions[] = {
     kEncoderWeightsOption,
 };
 
-constexpr Option kPublishOptions[] = {kMaxRejectsOption, kEncoderWeightsOption, kTrackOption};
+constexpr Option kPublishOptions[] = {kMaxRejectsOption, kEncoderWeightsOption, kTrackOption, kRunIdOption};
 
 // "3", "3-9".
 Result<std::vector<std::uint64_t>> parse_tasks(const std::vector<std::string>& texts) {
@@ -201,12 +201,12 @@ Status run_publish(CommandContext& context, const std::vector<std::string>& argu
   return record_run(context, "prepare", job->output, values,
                     [&](RunRecorder& recorder, RunEnd& end) -> Status {
                       HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-                      HEADRACE_CHECK(recorder.add_input(input));
+                      HEADRACE_CHECK(recorder.add_input("input", input));
                       PlanTasks tasks = job->tasks(max_rejects_from(values), context.stores, context.stop);
                       HEADRACE_TRY(const PrepareResult result, tasks.publish(recorder.run_id()));
                       end.counts = result.attributes.counts;
                       end.counts["shards"] = result.shards;
-                      HEADRACE_CHECK(recorder.add_output(job->output));
+                      HEADRACE_CHECK(recorder.add_output("dataset", job->output));
                       show_prepared(context.console, job->output, result, 0);
                       return {};
                     });

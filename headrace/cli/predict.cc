@@ -47,6 +47,7 @@ constexpr Option kPredictOptions[] = {
      .type = OptionType::kFlag,
      .sentence = "Remove the predictions in the folder and start from scratch."},
     kTrackOption,
+    kRunIdOption,
 };
 
 int workers_of(const OptionValues& values) {
@@ -164,8 +165,8 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  HEADRACE_CHECK(recorder.add_input(model.folder));
-  HEADRACE_CHECK(recorder.add_input(data));
+  HEADRACE_CHECK(recorder.add_input("model", model.folder));
+  HEADRACE_CHECK(recorder.add_input("data", data));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("predicting", done, total, "records");
   };
@@ -176,7 +177,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   end.versions = {{"engine", engine.engine->version()}};
   end.counts = {
       {"records", result.records}, {"shards", result.shards}, {"corrupt_records", result.corrupt_records}};
-  HEADRACE_CHECK(recorder.add_output(output));
+  HEADRACE_CHECK(recorder.add_output("predictions", output));
   show_predictions(context.console, output, result, seconds.count());
   return {};
 }

@@ -48,7 +48,7 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
   }
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
-    HEADRACE_CHECK(recorder.add_input(input));
+    HEADRACE_CHECK(recorder.add_input("input", input));
     HEADRACE_TRY(const PrepareOptions options, prepare_options_from(context, values));
     const auto start = std::chrono::steady_clock::now();
     HEADRACE_TRY(const PrepareResult result,
@@ -59,7 +59,7 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
       end.versions["encoder"] = concat(name, " ", digest);
     end.counts = result.attributes.counts;
     end.counts["shards"] = result.shards;
-    HEADRACE_CHECK(recorder.add_output(output));
+    HEADRACE_CHECK(recorder.add_output("dataset", output));
     show_prepared(context.console, output, result, seconds.count());
     return {};
   });

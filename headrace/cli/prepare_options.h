@@ -4,6 +4,7 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
+#include "headrace/cli/record_run.h"
 #include "headrace/prepare/execute/prepare.h"
 #include "headrace/prepare/plan/plan_request.h"
 
@@ -173,6 +174,7 @@ inline constexpr Option kPrepareOptions[] = {
      .type = OptionType::kFlag,
      .sentence = "Start from scratch: remove what Headrace wrote to TO earlier, once FROM has been read."},
     kTrackOption,
+    kRunIdOption,
 };
 
 /// \error kInvalidArgument  a value that no single row of the table can tell to be wrong

@@ -1,5 +1,7 @@
 #include "headrace/cli/record_run.h"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <thread>
 
@@ -8,13 +10,45 @@
 namespace headrace {
 namespace {
 
-std::string processor_name() {
+// Those that TensorFlow's kernels differ by, as the system calls them: of x86-64, then of AArch64. Sorted.
+constexpr std::array<std::string_view, 23> kInstructionSets = {
+    "amx_bf16", "amx_fp16",    "amx_int8",    "amx_tile",    "asimd",    "asimddp",  "asimdhp", "avx",
+    "avx2",     "avx512_bf16", "avx512_fp16", "avx512_vnni", "avx512bw", "avx512dq", "avx512f", "avx512vl",
+    "avx_vnni", "bf16",        "f16c",        "fma",         "i8mm",     "sve",      "sve2"};
+
+// The value of the first line of /proc/cpuinfo that begins with one of the names; empty: there is none.
+std::string processor_fact(std::initializer_list<std::string_view> names) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name"))
-      return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
+    const bool is_it =
+        std::ranges::any_of(names, [&](std::string_view name) { return line.starts_with(name); });
+    if (is_it) return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
   }
-  return "unknown";
+  return "";
+}
+
+std::string instruction_sets() {
+  const std::vector<std::string> has = split(processor_fact({"flags", "Features"}), ' ');
+  std::string text;
+  for (const std::string_view name : kInstructionSets) {
+    if (std::ranges::find(has, name) != has.end()) text += concat(text.empty() ? "" : " ", name);
+  }
+  return text.empty() ? "unknown" : text;
+}
+
+// The kernels of TensorFlow, which set_tensorflow_environment has load those of oneDNN.
+std::string tensorflow_kernels(const Environment& environment) {
+  auto most = environment.get("ONEDNN_MAX_CPU_ISA");
+  if (!most) most = environment.get("DNNL_MAX_CPU_ISA");
+  return most ? concat("oneDNN, at most ", *most) : "oneDNN";
+}
+
+std::map<std::string, std::string> describe_host(const Environment& environment) {
+  const std::string name = processor_fact({"model name"});
+  return {{"cores", concat(std::thread::hardware_concurrency())},
+          {"processor", name.empty() ? "unknown" : name},
+          {"instruction_sets", instruction_sets()},
+          {"tensorflow_kernels", tensorflow_kernels(environment)}};
 }
 
 std::map<std::string, std::string> parameters_of(const OptionValues& values) {
@@ -33,10 +67,13 @@ Status record_run(CommandContext& context, std::string_view command, const Locat
                  .command_line = context.command_line,
                  .parameters = parameters_of(values)};
   start.versions["headrace"] = HEADRACE_VERSION;
-  start.host = {{"cores", concat(std::thread::hardware_concurrency())}, {"processor", processor_name()}};
-  const RecorderOptions options{
-      .root_url = values.text("track"), .now = context.environment.now, .call = context.call()};
+  start.host = describe_host(context.environment);
+  const RecorderOptions options{.root_url = values.text("track"),
+                                .run_id = values.text("run-id"),
+                                .now = context.environment.now,
+                                .call = context.call()};
   HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(context.stores, output, std::move(start), options));
+  for (const std::string& remark : recorder.remarks()) context.console.warn(remark);
   RunEnd end;
   Status outcome = body(recorder, end);
   if (!outcome && outcome.error().code == Code::kCancelled) {

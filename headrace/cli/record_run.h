@@ -10,8 +10,15 @@
 
 namespace headrace {
 
-/// Starts the record (parameters are the option values; versions and host are filled in), runs `body`, and
-/// finishes the record with its outcome, also when it failed or was stopped. Returns the outcome.
+/// For stages: the id of the run; see docs/formats/run-record.md.
+inline constexpr Option kRunIdOption = {
+    .name = "run-id",
+    .unit = "ID",
+    .sentence = "Id of the run: the same for a job that is started again. Without it: a new one."};
+
+/// Starts the record (parameters are the option values; versions and host are filled in), warns of its
+/// remarks, runs `body`, and finishes the record with its outcome, also when it failed or was stopped.
+/// Returns the outcome.
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
                   const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body);
 

@@ -75,7 +75,15 @@ std::string run_page(const RunRecord& run) {
   if (run.end) add_fact(page, "ended", concat(run.end->ended, "  (", format_seconds(run.end->seconds), ")"));
   add_fact(page, "output", run.start.output);
   const auto pair_of_texts = [](const auto& fact) { return concat(fact.first, " = ", fact.second); };
+  const auto line_of_part = [](const RunPart& part) {
+    return concat("rank ", part.start.rank, "  ", part.start.started, "  ",
+                  run_status_name(part.end ? part.end->status : RunStatus::kUnfinished));
+  };
+  if (run.parts.size() > 1) add_facts(page, "parts", run.parts, line_of_part);
+  add_facts(page, "remarks", run.start.remarks, [](const std::string& remark) { return remark; });
   add_facts(page, "inputs", run.inputs(), artifact_line);
+  add_facts(page, "series", run.end ? run.end->series : run.so_far.series,
+            [](const RunSeries& series) { return concat(series.name, " = ", series.url); });
   if (run.end) {
     add_facts(page, "outputs", run.end->outputs, artifact_line);
     add_facts(page, "metrics", run.end->metrics, pair_of_texts);
@@ -93,6 +101,14 @@ Json run_to_json(const RunRecord& run) {
               {"start", record_to_json(serialize_run_start(run.id, run.start))},
               {"end", nullptr}};
   if (run.end) out["end"] = record_to_json(serialize_run_end(run.id, *run.end));
+  for (const RunPart& part : run.parts) {
+    if (run.parts.size() == 1) break;
+    Json shown = {{"part", part.name},
+                  {"start", record_to_json(serialize_run_start(run.id, part.start))},
+                  {"end", nullptr}};
+    if (part.end) shown["end"] = record_to_json(serialize_run_end(run.id, *part.end));
+    out["parts"].push_back(std::move(shown));
+  }
   return out;
 }
 

@@ -16,7 +16,7 @@ std::string run_line(const RunRecord& run);
 std::string run_page(const RunRecord& run);
 
 /// {"id", "status", "start": {…}, "end": {…}}: as docs/formats/run-record.md has them. "end" is null for a
-/// run that has none.
+/// run that has none. A run of several parts also has "parts", each with "part", "start" and "end".
 Json run_to_json(const RunRecord& run);
 
 /// "s3://datasets/reviews  dataset, manifest 1, 12.3 MB"

@@ -36,6 +36,9 @@ constexpr Positional kShowPositionals[] = {
      .required = false},
 };
 
+constexpr Positional kRepairPositionals[] = {
+    {.name = "URL", .sentence = "The folder with _headrace/runs/, or anything below it."}};
+
 Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit) {
   // The root may be the URL itself: ask as for something in it.
   HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
@@ -95,6 +98,18 @@ Status show(CommandContext& context, const std::vector<std::string>& arguments, 
   return {};
 }
 
+Status repair(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
+  HEADRACE_TRY(const std::size_t created, repair_catalog(root, context.call()));
+  if (context.console.json()) {
+    context.console.result(Json({{"root", root.url.text()}, {"created", created}}).dump());
+  } else {
+    context.console.result(concat(root.describe(), ": ", created, " entries of the catalog were missing"));
+  }
+  return {};
+}
+
 }  // namespace
 
 extern const Command kRunsLsCommand;
@@ -120,5 +135,18 @@ const Command kRunsShowCommand = {
     .positionals = kShowPositionals,
     .options = {},
     .run = show};
+
+extern const Command kRunsRepairCommand;
+const Command kRunsRepairCommand = {
+    .name = "runs repair",
+    .summary = "Make the catalog of runs anew from their records",
+    .details =
+        "Lineage finds runs by a catalog beside their records. Where it was lost, or not copied with\n"
+        "them, this reads all records and creates the entries that are missing.\n"
+        "\n"
+        "  headrace runs repair s3://datasets",
+    .positionals = kRepairPositionals,
+    .options = {},
+    .run = repair};
 
 }  // namespace headrace

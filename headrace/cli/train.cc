@@ -115,6 +115,7 @@ constexpr Option kTrainOptions[] = {
      .type = OptionType::kFlag,
      .sentence = "Remove the results of an earlier run in RUN and start from scratch."},
     kTrackOption,
+    kRunIdOption,
 };
 
 Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
@@ -221,10 +222,14 @@ void show_training(Console& console, const Location& run, const TrainResult& res
 Status train_recorded(CommandContext& context, const Location& data, const Location& run,
                       const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
   HEADRACE_TRY(const TrainOptions options, options_from(context, values));
-  HEADRACE_CHECK(recorder.add_input(data));
+  HEADRACE_CHECK(recorder.add_input("data", data));
   if (options.init_from) {
-    if (Status known = recorder.add_input(options.init_from->at("checkpoints")); !known)
+    if (Status known = recorder.add_input("init-from", options.init_from->at("checkpoints")); !known)
       return std::move(known).error().in("--init-from");
+  }
+  for (const std::string name : {"train", "validation"}) {
+    if (name == "train" || options.validation > 0)
+      HEADRACE_CHECK(recorder.add_series({name, run.at("events/" + name).url.text(), "event_files"}));
   }
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
@@ -248,12 +253,12 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
                 {"validation_records", result.validation_records},
                 {"steps", result.steps},
                 {"corrupt_records", result.corrupt_records}};
-  HEADRACE_CHECK(recorder.add_output(run.at("export")));
+  HEADRACE_CHECK(recorder.add_output("export", run.at("export")));
   std::optional<NamedVersion> named;
   if (values.has("name")) {
     HEADRACE_TRY(named, publish_named_model(recorder.root(), values.text("name"), run.at("export"),
                                             result.export_digest, recorder.run_id()));
-    HEADRACE_CHECK(recorder.add_output(named->folder));
+    HEADRACE_CHECK(recorder.add_output("named-model", named->folder));
   }
   show_training(context.console, run, result, seconds.count(), named);
   return {};

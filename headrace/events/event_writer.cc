@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-EventWriter::EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options, Background& background)
+EventWriter::EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background)
     : log_(std::move(log)), options_(std::move(options)), background_(background) {}
 
 EventWriter::~EventWriter() { static_cast<void>(close()); }
@@ -21,8 +21,8 @@ Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double
   Bytes header;
   EventEncoder().begin_file(header, wall_time_s, "");
   HEADRACE_TRY(auto log,
-               LogFile::open(std::move(location), false,
-                             {.segment_header = std::move(header), .now = options.now}, background));
+               SegmentLog::open(std::move(location), false,
+                                {.segment_header = std::move(header), .now = options.now}, background));
   std::shared_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options), background));
   writer->encoder_.begin_file(writer->buffer_, wall_time_s, writer->options_.writer);
   return writer;

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "headrace/filesystem/log_file.h"
+#include "headrace/log/segment_log.h"
 #include "headrace/record/event.h"
 
 namespace headrace {
@@ -19,7 +19,7 @@ struct EventWriterOptions {
   std::string writer;
   /// Longest time, in seconds, from an event until it is on its way into the store.
   double flush_seconds = 30;
-  /// Tests pass their own, for LogFile.
+  /// Tests pass their own, for SegmentLog.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
@@ -54,7 +54,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   bool is_full() const { return is_full_; }
   /// Waits for the store if `is_full`. \error of the store; the events are kept
   Status make_room();
-  /// All added events are in the store within a second; \error as LogFile::flush
+  /// All added events are in the store within a second; \error as SegmentLog::flush
   Status flush();
   /// All events are in the store. May be repeated after an error.
   Status close();
@@ -63,13 +63,13 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
  private:
   static constexpr std::size_t kBufferBytes = 1 << 20;
 
-  EventWriter(std::shared_ptr<LogFile> log, EventWriterOptions options, Background& background);
+  EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background);
   Status refuse() const;
   Status hand_on();
   void order_flush();
   void flush_ordered();
 
-  const std::shared_ptr<LogFile> log_;
+  const std::shared_ptr<SegmentLog> log_;
   const EventWriterOptions options_;
   Background& background_;
   std::atomic<bool> is_full_ = false;

@@ -96,7 +96,7 @@ class TemporaryFile final : public WritableFile {
 // Of a file that is visible as it grows.
 class EventFile final : public WritableFile {
  public:
-  explicit EventFile(std::shared_ptr<LogFile> log) : log_(std::move(log)) {}
+  explicit EventFile(std::shared_ptr<SegmentLog> log) : log_(std::move(log)) {}
   ~EventFile() override { static_cast<void>(EventFile::close()); }
   Status append(BytesView data) override {
     if (closed_) return *closed_;
@@ -111,7 +111,7 @@ class EventFile final : public WritableFile {
   std::uint64_t size_bytes() const override { return log_->size_bytes(); }
 
  private:
-  const std::shared_ptr<LogFile> log_;
+  const std::shared_ptr<SegmentLog> log_;
   std::optional<Status> closed_;
 };
 
@@ -300,17 +300,19 @@ Result<std::unique_ptr<ReadableFile>> FileSystem::open_for_reading(std::string_v
   return ReadableFile::open(std::move(at), reads_);
 }
 
+Result<std::unique_ptr<WritableFile>> FileSystem::open_log(Location at, bool goes_on) {
+  const std::string name = at.url.text();
+  SegmentLogOptions options{.segment_header = options_.segment_header(), .record_size = options_.record_size};
+  HEADRACE_TRY(auto log, SegmentLog::open(std::move(at), goes_on, std::move(options), log_writers_));
+  logs_.add(name, log);
+  return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
+}
+
 Result<std::unique_ptr<WritableFile>> FileSystem::open_for_writing(std::string_view path) {
   HEADRACE_TRY(Location at, locate(path));
   HEADRACE_CHECK(check_key(at.key));
   if (was_created(at)) return refused(Code::kFailedPrecondition, at, "is a folder");
-  const std::string name = at.url.text();
-  if (is_event_file(at.key)) {
-    HEADRACE_TRY(auto log, LogFile::open(std::move(at), false, {.segment_header = options_.segment_header()},
-                                         log_writers_));
-    logs_.add(name, log);
-    return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
-  }
+  if (is_event_file(at.key)) return open_log(std::move(at), false);
   if (const auto final_key = final_name(at.key)) {
     Location final_location = at;
     final_location.key = final_location.url.path = *final_key;
@@ -323,13 +325,7 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_writing(std::string_v
 Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string_view path) {
   HEADRACE_TRY(Location at, locate(path));
   HEADRACE_CHECK(check_key(at.key));
-  if (is_event_file(at.key)) {
-    const std::string name = at.url.text();
-    HEADRACE_TRY(auto log, LogFile::open(std::move(at), true, {.segment_header = options_.segment_header()},
-                                         log_writers_));
-    logs_.add(name, log);
-    return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
-  }
+  if (is_event_file(at.key)) return open_log(std::move(at), true);
   HEADRACE_TRY(const std::optional<Bytes> held, held_.content(at.url.text()));
   if (held) {
     HEADRACE_TRY(auto again, open_for_writing(path));

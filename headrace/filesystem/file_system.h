@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "headrace/filesystem/held_files.h"
-#include "headrace/filesystem/log_file.h"
 #include "headrace/filesystem/readable_file.h"
 #include "headrace/filesystem/writable_file.h"
+#include "headrace/log/segment_log.h"
 
 namespace headrace {
 
@@ -30,6 +30,8 @@ struct FileSystemOptions {
   std::function<Result<Location>(std::string_view url)> open;
   /// The beginning of each segment of an event file except the first.
   std::function<Bytes()> segment_header;
+  /// Of the records of an event file, which TensorFlow appends in parts.
+  RecordSize record_size = nullptr;
 };
 
 /// All stores of a process. Thread-safe. Files that it opens must not outlive it.
@@ -79,6 +81,7 @@ class FileSystem {
 
  private:
   Result<Location> locate(std::string_view path) const;
+  Result<std::unique_ptr<WritableFile>> open_log(Location at, bool goes_on);
   Result<FileInfo> stat_at(const Location& at);
   Result<bool> is_folder(const Location& at);
   Status refuse_folder(const Location& at);

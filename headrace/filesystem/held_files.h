@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "headrace/filesystem/log_file.h"
 #include "headrace/filesystem/object_writer.h"
+#include "headrace/log/segment_log.h"
 
 namespace headrace {
 
@@ -39,12 +39,12 @@ class HeldFiles {
 /// By path; those that nobody has open are forgotten. Thread-safe.
 class OpenLogs {
  public:
-  void add(const std::string& path, const std::shared_ptr<LogFile>& log);
+  void add(const std::string& path, const std::shared_ptr<SegmentLog>& log);
   std::optional<std::uint64_t> size_bytes(const std::string& path);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<LogFile>> logs_;
+  std::map<std::string, std::weak_ptr<SegmentLog>> logs_;
 };
 
 }  // namespace headrace

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <stop_token>
 
-#include "headrace/filesystem/background.h"
 #include "headrace/filesystem/block_cache.h"
 #include "headrace/filesystem/fetched_range.h"
+#include "headrace/os/background.h"
 
 namespace headrace {
 

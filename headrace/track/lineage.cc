@@ -1,17 +1,16 @@
 #include "headrace/track/lineage.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "headrace/base/text.h"
-#include "headrace/track/recorder.h"
-#include "headrace/track/runs.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMaximumRunsPerRoot = 100'000;
 constexpr int kMaximumDepth = 100;
 
 bool lies_below(std::string_view url, std::string_view folder) {
@@ -77,29 +76,56 @@ const Entry* standing(const Entries& entries) {
   return first;
 }
 
+// All runs that were found so far.
+class EntryList {
+ public:
+  explicit EntryList(RunPool& runs) : runs_(runs) {}
+
+  Status find_makers(const Artifact& artifact) { return updated(runs_.find_makers(artifact)); }
+  Status find_readers(const Artifact& artifact) { return updated(runs_.find_readers(artifact)); }
+  const std::deque<Entry>& entries() const { return entries_; }
+
+ private:
+  Status updated(Status status) {
+    while (entries_.size() < runs_.runs().size()) entries_.emplace_back(runs_.runs()[entries_.size()]);
+    return status;
+  }
+
+  RunPool& runs_;
+  std::deque<Entry> entries_;
+};
+
 // Builds one of the two trees; remembers what stands in it.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const std::vector<Entry>& entries) : entries_(entries) {}
+  explicit TreeBuilder(EntryList& list) : list_(list) {}
 
   // `reader`: the run through which we came; null at the root.
-  LineageNode upstream(const Artifact& artifact, const Entry* reader, int depth) {
+  Result<LineageNode> upstream(const Artifact& artifact, const Entry* reader, int depth) {
     LineageNode node = {.artifact = artifact};
     if (!enter(node, depth)) return node;
+    HEADRACE_CHECK(list_.find_makers(artifact));
     for (const Entry* maker : makers(artifact, reader)) {
       LineageStep step = {.run = *maker->run};
-      for (const Artifact& input : maker->inputs) step.nodes.push_back(upstream(input, maker, depth + 1));
+      for (const Artifact& input : maker->inputs) {
+        HEADRACE_TRY(LineageNode inner, upstream(input, maker, depth + 1));
+        step.nodes.push_back(std::move(inner));
+      }
       node.steps.push_back(std::move(step));
     }
     return node;
   }
 
-  LineageNode downstream(const Artifact& artifact, int depth) {
+  Result<LineageNode> downstream(const Artifact& artifact, int depth) {
     LineageNode node = {.artifact = artifact};
     if (!enter(node, depth)) return node;
+    HEADRACE_CHECK(list_.find_readers(artifact));
     for (const Entry* reader : readers(artifact)) {
       LineageStep step = {.run = *reader->run};
-      for (const Artifact& output : reader->outputs) step.nodes.push_back(downstream(output, depth + 1));
+      for (const Artifact& output : reader->outputs) {
+        HEADRACE_TRY(LineageNode inner, downstream(output, depth + 1));
+        step.nodes.push_back(std::move(inner));
+      }
       node.steps.push_back(std::move(step));
     }
     return node;
@@ -115,7 +141,7 @@ class TreeBuilder {
     Entries by_digest;
     Entries around;
     std::map<std::string_view, Entries> below;  // by output
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : list_.entries()) {
       const RunStart& start = entry.run->start;
       if (&entry == reader || (reader != nullptr && start.started > reader->run->start.started)) continue;
       if (entry.published(artifact.digest)) by_digest.push_back(&entry);
@@ -133,58 +159,26 @@ class TreeBuilder {
 
   Entries readers(const Artifact& artifact) const {
     Entries out;
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : list_.entries()) {
       if (entry.read(artifact) && !entry.made(artifact.url)) out.push_back(&entry);
     }
     std::sort(out.begin(), out.end(), started_before);
     return out;
   }
 
-  const std::vector<Entry>& entries_;
+  EntryList& list_;
   std::set<std::string> seen_;
 };
 
 }  // namespace
 
-Status RunCatalog::add(StoreRegistry& registry, const Location& root, const CallOptions& call) {
-  std::vector<Location> pending = {root};
-  std::set<std::string> looked_at;  // folders whose root was looked for
-  while (!pending.empty()) {
-    const Location next = pending.back();
-    pending.pop_back();
-    const std::string name = next.url.text();
-    if (std::find(roots_.begin(), roots_.end(), name) != roots_.end()) continue;
-    if (roots_.size() >= kMaximumRoots) {
-      remarks_.push_back(
-          concat("the runs below ", name, " were left out: ", kMaximumRoots, " roots were read"));
-      continue;
-    }
-    roots_.push_back(name);
-    auto found = list_runs(next, kMaximumRunsPerRoot, call);
-    if (!found && (next.url == root.url || call.stop.stop_requested())) return std::move(found).error();
-    if (!found) {
-      remarks_.push_back(concat("the runs below ", name, " cannot be read: ", found.error().message));
-      continue;
-    }
-    remarks_.insert(remarks_.end(), found->damaged.begin(), found->damaged.end());
-    for (RunRecord& run : found->runs) {
-      for (const Artifact& input : run.inputs()) {
-        const auto location = registry.open(input.url);
-        if (!location || !looked_at.insert(parent_key(input.url)).second) continue;
-        auto input_root = tracking_root(*location, call);
-        if (input_root) pending.push_back(std::move(*input_root));
-      }
-      runs_.push_back(std::move(run));
-    }
-  }
-  return {};
-}
-
-Lineage RunCatalog::lineage(std::string_view url) const {
-  const std::vector<Entry> entries(runs_.begin(), runs_.end());
+Result<Lineage> lineage_of(std::string_view url, RunPool& runs) {
+  EntryList list(runs);
   Artifact artifact = {.url = std::string(url)};
+  HEADRACE_CHECK(list.find_makers(artifact));
+  HEADRACE_CHECK(list.find_readers(artifact));
   const Entry* latest = nullptr;  // that mentions it, and so knows its kind
-  for (const Entry& entry : entries) {
+  for (const Entry& entry : list.entries()) {
     for (const std::vector<Artifact>* mentioned : {&entry.inputs, &entry.outputs}) {
       for (const Artifact& other : *mentioned) {
         if (other.url != url || (latest != nullptr && started_before(&entry, latest))) continue;
@@ -193,7 +187,10 @@ Lineage RunCatalog::lineage(std::string_view url) const {
       }
     }
   }
-  return {TreeBuilder(entries).upstream(artifact, nullptr, 0), TreeBuilder(entries).downstream(artifact, 0)};
+  Lineage lineage;
+  HEADRACE_TRY(lineage.upstream, TreeBuilder(list).upstream(artifact, nullptr, 0));
+  HEADRACE_TRY(lineage.downstream, TreeBuilder(list).downstream(artifact, 0));
+  return lineage;
 }
 
 }  // namespace headrace

@@ -27,14 +27,24 @@ RunRecord run(int second, std::string command, std::vector<Artifact> inputs, std
   return out;
 }
 
-RunCatalog pipeline() {
-  RunCatalog catalog;
-  catalog.add(run(1, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
-  catalog.add(run(2, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/1/export", "e1")}));
-  catalog.add(
-      run(3, "evaluate", {artifact("s3://b/runs/1/export", "e1"), artifact("s3://b/data", "d1")}, {}));
-  catalog.add(run(4, "predict", {artifact("s3://b/runs/1/export", "e1")}, {artifact("s3://b/predictions")}));
-  return catalog;
+// No store is asked: there is no root.
+StoreRegistry& no_stores() {
+  static StoreRegistry stores{Environment{}};
+  return stores;
+}
+
+struct Runs : RunPool {
+  Runs() : RunPool(no_stores()) {}
+  Lineage lineage(std::string_view url) { return *lineage_of(url, *this); }
+};
+
+Runs pipeline() {
+  Runs runs;
+  runs.add(run(1, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
+  runs.add(run(2, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/1/export", "e1")}));
+  runs.add(run(3, "evaluate", {artifact("s3://b/runs/1/export", "e1"), artifact("s3://b/data", "d1")}, {}));
+  runs.add(run(4, "predict", {artifact("s3://b/runs/1/export", "e1")}, {artifact("s3://b/predictions")}));
+  return runs;
 }
 
 std::vector<std::string> commands(const LineageNode& node) {
@@ -72,57 +82,57 @@ TEST(Lineage, AFolderIsMadeByWhatWroteInItAndAnObjectByWhatWroteItsFolder) {
 }
 
 TEST(Lineage, TheDigestDecidesWhichVersionWasRead) {
-  RunCatalog catalog = pipeline();
-  catalog.add(run(5, "prepare", {artifact("s3://b/other.tar.gz")}, {artifact("s3://b/data", "d2")}));
-  const LineageNode model = catalog.lineage("s3://b/runs/1/export").upstream;
+  Runs runs = pipeline();
+  runs.add(run(5, "prepare", {artifact("s3://b/other.tar.gz")}, {artifact("s3://b/data", "d2")}));
+  const LineageNode model = runs.lineage("s3://b/runs/1/export").upstream;
   const LineageNode& data = model.steps.at(0).nodes.at(0);
   EXPECT_EQ(data.steps.at(0).nodes.at(0).artifact.url, "s3://b/raw.tar.gz");
-  const LineageNode newest = catalog.lineage("s3://b/data").upstream;
+  const LineageNode newest = runs.lineage("s3://b/data").upstream;
   EXPECT_EQ(newest.steps.at(0).nodes.at(0).artifact.url, "s3://b/other.tar.gz");
 }
 
 TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
-  RunCatalog catalog = pipeline();
+  Runs runs = pipeline();
   RunRecord killed = run(6, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/1")});
   killed.end.reset();
-  catalog.add(killed);
-  const LineageNode model = catalog.lineage("s3://b/runs/1/export").upstream;
+  runs.add(killed);
+  const LineageNode model = runs.lineage("s3://b/runs/1/export").upstream;
   EXPECT_EQ(model.steps.at(0).run.start.started, "2026-11-21T03:26:02.000Z");
   killed.start.output = "s3://b/runs/2";
-  catalog.add(killed);
-  EXPECT_EQ(commands(catalog.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
+  runs.add(killed);
+  EXPECT_EQ(commands(runs.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
 }
 
 TEST(Lineage, WhatFoundTheResultThereDidNotMakeIt) {
-  RunCatalog catalog = pipeline();
-  catalog.add(run(5, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
-  catalog.add(run(6, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/6/export", "e6")}));
+  Runs runs = pipeline();
+  runs.add(run(5, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));
+  runs.add(run(6, "train", {artifact("s3://b/data", "d1")}, {artifact("s3://b/runs/6/export", "e6")}));
   for (const char* url : {"s3://b/data", "s3://b/data/train-00000.tfrecord"}) {
-    const LineageNode data = catalog.lineage(url).upstream;
+    const LineageNode data = runs.lineage(url).upstream;
     EXPECT_EQ(data.steps.at(0).run.start.started, "2026-11-21T03:26:01.000Z") << url;
   }
-  const LineageNode model = catalog.lineage("s3://b/runs/6/export").upstream;
+  const LineageNode model = runs.lineage("s3://b/runs/6/export").upstream;
   EXPECT_EQ(model.steps.at(0).nodes.at(0).steps.at(0).run.start.started, "2026-11-21T03:26:01.000Z");
 }
 
 TEST(Lineage, ARunThatFailedMadeNothing) {
-  RunCatalog catalog = pipeline();
+  Runs runs = pipeline();
   for (const char* output : {"s3://b/data", "s3://b/other/data"}) {
     RunRecord failed = run(7, "prepare", {artifact("s3://b/raw.tar.gz")}, {});
     failed.start.output = output;
     failed.end->status = RunStatus::kFailed;
-    catalog.add(failed);
+    runs.add(failed);
   }
-  EXPECT_EQ(catalog.lineage("s3://b/data").upstream.steps.at(0).run.status(), RunStatus::kFinished);
-  EXPECT_TRUE(catalog.lineage("s3://b/other/data").upstream.steps.empty());
-  EXPECT_TRUE(catalog.lineage("s3://b/other").upstream.steps.empty());
+  EXPECT_EQ(runs.lineage("s3://b/data").upstream.steps.at(0).run.status(), RunStatus::kFinished);
+  EXPECT_TRUE(runs.lineage("s3://b/other/data").upstream.steps.empty());
+  EXPECT_TRUE(runs.lineage("s3://b/other").upstream.steps.empty());
 }
 
 TEST(Lineage, CirclesEnd) {
-  RunCatalog catalog;
-  catalog.add(run(1, "train", {artifact("s3://b/a")}, {artifact("s3://b/b")}));
-  catalog.add(run(1, "train", {artifact("s3://b/b")}, {artifact("s3://b/a")}));
-  const Lineage lineage = catalog.lineage("s3://b/a");
+  Runs runs;
+  runs.add(run(1, "train", {artifact("s3://b/a")}, {artifact("s3://b/b")}));
+  runs.add(run(1, "train", {artifact("s3://b/b")}, {artifact("s3://b/a")}));
+  const Lineage lineage = runs.lineage("s3://b/a");
   const LineageNode& again = lineage.upstream.steps.at(0).nodes.at(0).steps.at(0).nodes.at(0);
   EXPECT_EQ(again.artifact.url, "s3://b/a");
   EXPECT_TRUE(again.repeated);
@@ -130,24 +140,26 @@ TEST(Lineage, CirclesEnd) {
   EXPECT_FALSE(lineage.downstream.steps.empty());
 }
 
-TEST(RunCatalog, FollowsInputsIntoOtherTrackingRoots) {
+TEST(Lineage, FollowsInputsIntoOtherTrackingRoots) {
   StoreRegistry stores{Environment{}};
   const auto at = [&](std::string_view url) { return *stores.open(url); };
   const auto record = [&](std::string command, const char* from, const char* to) {
     auto recorder =
         RunRecorder::start(stores, at(to), {.command = std::move(command)}, {.now = Environment{}.now});
-    recorder->add_input(artifact(from));
+    Artifact input = artifact(from);
+    input.name = "input";
+    ASSERT_TRUE(recorder->add_input(std::move(input)));
     const Location object = at(to).at("object");
     ASSERT_TRUE(write_text(*object.store, object.key, "x"));
-    ASSERT_TRUE(recorder->add_output(at(to)));
+    ASSERT_TRUE(recorder->add_output("output", at(to)));
     ASSERT_TRUE(recorder->finish({}, {}));
   };
   record("prepare", "memory://raw/texts", "memory://data/reviews");
   record("train", "memory://data/reviews", "memory://models/imdb");
-  RunCatalog catalog;
-  ASSERT_TRUE(catalog.add(stores, at("memory://models"), {}));
-  EXPECT_TRUE(catalog.remarks().empty());
-  const LineageNode model = catalog.lineage("memory://models/imdb").upstream;
+  RunPool runs(stores);
+  ASSERT_TRUE(runs.add(at("memory://models")));
+  const LineageNode model = lineage_of("memory://models/imdb", runs)->upstream;
+  EXPECT_TRUE(runs.remarks().empty());
   ASSERT_EQ(commands(model), std::vector<std::string>{"train"});
   EXPECT_EQ(commands(model.steps[0].nodes.at(0)), std::vector<std::string>{"prepare"});
 }

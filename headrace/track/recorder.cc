@@ -1,10 +1,12 @@
 #include "headrace/track/recorder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/run_keys.h"
 #include "headrace/track/runs.h"
 
 namespace headrace {
@@ -12,7 +14,8 @@ namespace {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
-constexpr std::size_t kResumeLookback = 256;
+constexpr std::size_t kResumeLookback = 256;  // runs of version 1
+constexpr std::size_t kMostEntries = 16;      // that may point to no record, of processes that were killed
 
 std::string format_time_ms(TimePoint time) {
   std::string text = format_time(time);
@@ -20,16 +23,6 @@ std::string format_time_ms(TimePoint time) {
   const std::int64_t ms = (since_epoch % 1000 + 1000) % 1000;
   text.insert(text.size() - 1, concat(".", zero_padded(static_cast<std::uint64_t>(ms), 3)));
   return text;
-}
-
-// "2026-11-21T03:26:00Z" → "20261121-032600-1f2e3d4c"
-std::string new_run_id(TimePoint now) {
-  std::string id;
-  for (const char c : format_time(now)) {
-    if (c >= '0' && c <= '9') id += c;
-    if (c == 'T') id += '-';
-  }
-  return concat(id, "-", hex32(static_cast<std::uint32_t>(random_name_bits())));
 }
 
 Result<bool> has_runs(const Location& folder, const CallOptions& call) {
@@ -50,14 +43,57 @@ Location with_key(const Location& location, std::string key) {
   return out;
 }
 
-// The latest earlier run of the same command into the same output, if it did not finish; else empty.
-Result<std::string> find_unfinished(const Location& root, const RunStart& start, const CallOptions& call) {
-  HEADRACE_TRY(const RunList earlier, list_runs(root, kResumeLookback, call));
-  const auto found = std::find_if(earlier.runs.rbegin(), earlier.runs.rend(), [&](const RunRecord& run) {
-    return run.start.output == start.output && run.start.command == start.command;
-  });
-  if (found == earlier.runs.rend() || found->status() == RunStatus::kFinished) return std::string();
-  return found->id;
+struct EarlierPart {
+  std::string run;
+  RunPart part;
+};
+
+bool is_of(const RunStart& start, const RunStart& other) {
+  return start.output == other.output && start.command == other.command;
+}
+
+// The latest earlier part of this rank, of the same command into the same output.
+Result<std::optional<EarlierPart>> find_earlier(const Location& root, const RunStart& start,
+                                                const CallOptions& call) {
+  HEADRACE_TRY(const std::vector<CatalogEntry> entries,
+               newest_entries(root, start.output, start.command, start.rank, kMostEntries, call));
+  for (const CatalogEntry& entry : entries) {
+    auto part = read_part(root, entry.run, entry.part, call);
+    if (part && is_of(part->start, start)) return std::optional(EarlierPart{entry.run, std::move(*part)});
+    const bool is_damaged = !part && part.error().code != Code::kNotFound &&
+                            part.error().code != Code::kDataLoss && part.error().code != Code::kUnimplemented;
+    if (is_damaged) return part.error();
+  }
+  HEADRACE_TRY(RunList earlier, list_version_1_runs(root, kResumeLookback, call));
+  for (auto run = earlier.runs.rbegin(); run != earlier.runs.rend(); ++run) {
+    if (is_of(run->start, start)) return std::optional(EarlierPart{run->id, std::move(run->parts.front())});
+  }
+  return std::optional<EarlierPart>();
+}
+
+// Whether weights that both train may differ: a warning; else empty.
+std::string compare_hosts(const EarlierPart& earlier, const RunStart& start) {
+  std::string differences;
+  for (const char* key : {"instruction_sets", "tensorflow_kernels"}) {
+    const auto before = earlier.part.start.host.find(key);
+    const auto now = start.host.find(key);
+    if (before == earlier.part.start.host.end() || now == start.host.end() || before->second == now->second)
+      continue;
+    differences += concat(differences.empty() ? "" : "; ", key, " ", before->second, ", now ", now->second);
+  }
+  if (differences.empty()) return "";
+  return concat("this goes on with run ", earlier.run, " on another kind of processor (", differences,
+                "): the bytes of data are the same on both, but weights may differ in their last bits");
+}
+
+// "data", "data-2", …
+template <typename Item>
+void make_name_unique(std::string& name, const std::vector<Item>& others) {
+  const std::string wanted = name;
+  const auto is_taken = [&] {
+    return std::ranges::any_of(others, [&](const Item& other) { return other.name == name; });
+  };
+  for (std::size_t number = 2; is_taken(); ++number) name = concat(wanted, "-", number);
 }
 
 }  // namespace
@@ -103,8 +139,44 @@ Result<Location> tracking_root(const Location& output, const CallOptions& call) 
   return parent.empty() ? output : with_key(output, parent);
 }
 
+Status RunRecorder::create(std::string_view object, const std::string& text, const CallOptions& call) const {
+  const Location at = root_.at(part_key(entry_.run, entry_.part, object));
+  const auto written = write_text(*at.store, at.key, text, {.only_if_absent = true, .call = call});
+  return written ? Status{} : Status(written.error());
+}
+
+// The id may have been given to another run by mistake.
+Status RunRecorder::check_same_run(const RunStart& start) const {
+  std::string part;
+  const std::string prefix = root_.at(concat(kRunPartsPrefix, entry_.run, "/")).key;
+  HEADRACE_CHECK(root_.store->list(prefix, {.call = options_.call}, [&](const ObjectInfo& object) {
+    part = object.key.substr(prefix.size(), object.key.find('/', prefix.size()) - prefix.size());
+    return false;
+  }));
+  if (part.empty()) return {};
+  const auto other = read_part(root_, entry_.run, part, options_.call);
+  if (!other || is_of(other->start, start)) return {};
+  return Error{Code::kFailedPrecondition,
+               concat("run ", entry_.run, " below ", root_.describe(), " is of ", other->start.command,
+                      " into ", other->start.output, ": give this one another id")};
+}
+
+Status RunRecorder::look_back(RunStart& start) {
+  HEADRACE_TRY(const std::optional<EarlierPart> earlier, find_earlier(root_, start, options_.call));
+  if (!earlier || (earlier->part.end && earlier->part.end->status == RunStatus::kFinished)) return {};
+  start.resumed_from = earlier->run;
+  if (std::string remark = compare_hosts(*earlier, start); !remark.empty())
+    start.remarks.push_back(std::move(remark));
+  return {};
+}
+
 Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& output, RunStart start,
                                        const RecorderOptions& options) {
+  if (!options.run_id.empty()) HEADRACE_CHECK(check_run_name(options.run_id));
+  if (options.rank >= options.ranks || (options.ranks > 1 && options.run_id.empty()))
+    return Error{Code::kInvalidArgument,
+                 concat("rank ", options.rank, " of ", options.ranks,
+                        ": ranks count from 0, and the ranks of a run need one run id, given to all")};
   RunRecorder recorder;
   recorder.options_ = options;
   if (options.root_url.empty()) {
@@ -112,29 +184,64 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
   } else {
     HEADRACE_TRY(recorder.root_, registry.open(options.root_url));
   }
+  const auto random = [] { return static_cast<std::uint32_t>(random_name_bits()); };
   recorder.started_ = options.now();
   start.started = format_time_ms(recorder.started_);
+  start.rank = options.rank;
+  start.ranks = options.ranks;
+  if (options.has_output) start.output = output.url.text();
+  recorder.entry_ = {start.command, make_part_name(options.rank, recorder.started_, random()),
+                     options.run_id.empty() ? make_run_id(recorder.started_, random()) : options.run_id};
+  if (!options.run_id.empty()) HEADRACE_CHECK(recorder.check_same_run(start));
   if (options.has_output) {
-    start.output = output.url.text();
-    HEADRACE_TRY(start.resumed_from, find_unfinished(recorder.root_, start, options.call));
+    HEADRACE_CHECK(recorder.look_back(start));
+    HEADRACE_CHECK(
+        add_to_catalog(recorder.root_, CatalogIndex::kOutput, start.output, recorder.entry_, options.call));
   }
-  recorder.id_ = new_run_id(recorder.started_);
-  const Location object = recorder.root_.at(concat(kRunsPrefix, recorder.id_, "/start"));
-  const auto written = write_text(*object.store, object.key, serialize_run_start(recorder.id_, start),
-                                  {.only_if_absent = true, .call = options.call});
+  for (const Artifact& input : start.inputs)
+    HEADRACE_CHECK(
+        add_to_catalog(recorder.root_, CatalogIndex::kInput, input, recorder.entry_, options.call));
+  recorder.remarks_ = start.remarks;
+  const Status written =
+      recorder.create("start", serialize_run_start(recorder.entry_.run, start), options.call);
   if (!written) return written.error().in("recording the start of the run");
   return recorder;
 }
 
-Status RunRecorder::add_input(const Location& input) {
-  HEADRACE_TRY(Artifact artifact, describe_artifact(input, options_.call));
-  add_input(std::move(artifact));
+Status RunRecorder::add_input(Artifact input) {
+  make_name_unique(input.name, so_far_.inputs);
+  HEADRACE_CHECK(check_run_name(input.name));
+  HEADRACE_CHECK(add_to_catalog(root_, CatalogIndex::kInput, input, entry_, options_.call));
+  HEADRACE_CHECK(
+      create(concat("inputs/", input.name), serialize_run_input(entry_.run, input), options_.call));
+  so_far_.inputs.push_back(std::move(input));
   return {};
 }
 
-Status RunRecorder::add_output(const Location& output) {
+Status RunRecorder::add_input(std::string name, const Location& input) {
+  HEADRACE_TRY(Artifact artifact, describe_artifact(input, options_.call));
+  artifact.name = std::move(name);
+  return add_input(std::move(artifact));
+}
+
+Status RunRecorder::add_output(std::string name, const Location& output) {
   HEADRACE_TRY(Artifact artifact, describe_artifact(output, options_.call));
-  outputs_.push_back(std::move(artifact));
+  artifact.name = std::move(name);
+  make_name_unique(artifact.name, so_far_.outputs);
+  HEADRACE_CHECK(check_run_name(artifact.name));
+  HEADRACE_CHECK(add_to_catalog(root_, CatalogIndex::kOutput, artifact, entry_, options_.call));
+  HEADRACE_CHECK(
+      create(concat("outputs/", artifact.name), serialize_run_output(entry_.run, artifact), options_.call));
+  so_far_.outputs.push_back(std::move(artifact));
+  return {};
+}
+
+Status RunRecorder::add_series(RunSeries series) {
+  make_name_unique(series.name, so_far_.series);
+  HEADRACE_CHECK(check_run_name(series.name));
+  HEADRACE_CHECK(
+      create(concat("series/", series.name), serialize_run_series(entry_.run, series), options_.call));
+  so_far_.series.push_back(std::move(series));
   return {};
 }
 
@@ -143,14 +250,14 @@ Status RunRecorder::finish(const Status& outcome, RunEnd end) {
     end.status = outcome.error().code == Code::kCancelled ? RunStatus::kStopped : RunStatus::kFailed;
     end.error = outcome.error().message;
   }
-  end.inputs.insert(end.inputs.begin(), inputs_.begin(), inputs_.end());
-  end.outputs.insert(end.outputs.begin(), outputs_.begin(), outputs_.end());
+  end.inputs = std::move(so_far_.inputs);
+  end.outputs = std::move(so_far_.outputs);
+  end.series = std::move(so_far_.series);
   const TimePoint ended = options_.now();
   end.ended = format_time_ms(ended);
   end.seconds = std::chrono::duration<double>(ended - started_).count();
-  const Location object = root_.at(concat(kRunsPrefix, id_, "/end"));
-  const auto written = write_text(*object.store, object.key, serialize_run_end(id_, end),
-                                  {.only_if_absent = true, .call = {.deadline = options_.call.deadline}});
+  const Status written =
+      create("end", serialize_run_end(entry_.run, end), {.deadline = options_.call.deadline});
   if (!outcome) return outcome;
   if (!written) return written.error().in("recording the end of the run");
   return {};

@@ -3,25 +3,23 @@
 /// \file Writes the record of a run. In a stage:
 ///
 ///   HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(registry, output, std::move(run_start), options));
-///   HEADRACE_CHECK(recorder.add_input(data));
+///   HEADRACE_CHECK(recorder.add_input("data", data));
 ///   RunEnd end;
 ///   const Status outcome = train(…, recorder.run_id(), end);    // fills end.metrics, end.counts
 ///   return recorder.finish(outcome, std::move(end));
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headrace/store/registry.h"
+#include "headrace/track/catalog.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {
-
-/// Where runs lie below a tracking root.
-inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
 
 /// What to record of the object or folder at `location`: of a folder, its latest manifest (read whole, to
 /// digest it); of an object, size and version.
@@ -37,6 +35,11 @@ Result<Location> tracking_root(const Location& output, const CallOptions& call =
 struct RecorderOptions {
   /// Tracking root to use instead (--track); empty: `tracking_root` of the output.
   std::string root_url{};
+  /// Id of the run (--run-id), which other ranks and earlier attempts may have, too; empty: a new one.
+  std::string run_id{};
+  /// Which process of the run this is, of how many; several need a run id.
+  std::uint64_t rank = 0;
+  std::uint64_t ranks = 1;
   /// False: the run publishes nothing (as `evaluate`); `output` only says where its record belongs.
   bool has_output = true;
   /// Wall clock: `Environment::now`. Must be given.
@@ -44,39 +47,51 @@ struct RecorderOptions {
   CallOptions call{};
 };
 
-/// One run. Movable, not thread-safe. If `finish` is never called, the run stays "running or killed".
+/// One part of a run. Movable, not thread-safe. If `finish` is never called, it stays "running or killed".
+/// Whatever is added is in the store when the call returns, entry of the catalog first.
 class RunRecorder {
  public:
-  /// Creates the run's `start` object. `start` needs command, command_line and parameters; versions and host
-  /// as far as known; inputs as far as known. `output`, `started` and `resumed_from` are filled in here: the
-  /// last 256 runs below the root are looked at for an unfinished, failed or stopped one to the same output.
+  /// Creates the part's `start` object. `start` needs command, command_line and parameters; versions and host
+  /// as far as known; inputs as far as known. `output`, `started`, `rank`, `ranks`, `resumed_from` and
+  /// `remarks` are filled in here. Takes a number of requests that does not depend on how many runs there
+  /// are, but for those of version 1, of which the last 256 are read if there is no entry of the output.
+  /// \error kInvalidArgument     the run id breaks its grammar; several ranks without one
+  /// \error kFailedPrecondition  the run of that id is of another command, or into another output
   static Result<RunRecorder> start(StoreRegistry& registry, const Location& output, RunStart start,
                                    const RecorderOptions& options);
 
   /// "20261121-032600-1f2e3d4c": for `created_by` of manifests.
-  const std::string& run_id() const { return id_; }
+  const std::string& run_id() const { return entry_.run; }
   const Location& root() const { return root_; }
+  /// What to warn of: that it goes on on another kind of processor.
+  const std::vector<std::string>& remarks() const { return remarks_; }
 
-  /// Records an input that became known after the start; it is written with the end.
-  void add_input(Artifact input) { inputs_.push_back(std::move(input)); }
+  /// Records an input that became known after the start. A name that is taken gets "-2", "-3".
+  Status add_input(Artifact input);
   /// The same, described by `describe_artifact`.
-  Status add_input(const Location& input);
+  Status add_input(std::string name, const Location& input);
   /// Records an output, described by `describe_artifact`: call it when it is published.
-  Status add_output(const Location& output);
+  Status add_output(std::string name, const Location& output);
+  /// Records where metrics are logged: call it before the first.
+  Status add_series(RunSeries series);
 
-  /// Creates the run's `end` object, with the status that `outcome` means (kCancelled: stopped), and returns
+  /// Creates the part's `end` object, with the status that `outcome` means (kCancelled: stopped), and returns
   /// `outcome`; or why the record could not be written, where the outcome was good. `end` needs metrics,
-  /// counts and versions; inputs and outputs are added to those recorded before. Is written even after a
-  /// stop was asked for. Call once.
+  /// counts and versions; what was added before is added to it. Is written even after a stop was asked for.
+  /// Call once.
   Status finish(const Status& outcome, RunEnd end);
 
  private:
   RunRecorder() = default;
 
+  Status create(std::string_view object, const std::string& text, const CallOptions& call) const;
+  Status check_same_run(const RunStart& start) const;
+  Status look_back(RunStart& start);
+
   Location root_;
-  std::string id_;
-  std::vector<Artifact> inputs_;
-  std::vector<Artifact> outputs_;
+  CatalogEntry entry_;
+  RunSoFar so_far_;
+  std::vector<std::string> remarks_;
   RecorderOptions options_;
   std::chrono::system_clock::time_point started_{};
 };

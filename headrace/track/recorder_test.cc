@@ -9,6 +9,7 @@
 #include "headrace/record/manifest.h"
 #include "headrace/store/numbered.h"
 #include "headrace/store/registry.h"
+#include "headrace/track/run_keys.h"
 #include "headrace/track/runs.h"
 
 namespace headrace {
@@ -38,8 +39,8 @@ TEST_F(Recorder, WritesAStartAndAnEndThatCanBeRead) {
   auto recorder = start("memory://b/runs/1");
   ASSERT_TRUE(recorder) << recorder.error().message;
   EXPECT_THAT(recorder->run_id(), testing::StartsWith("20261121-032601-"));
-  ASSERT_TRUE(recorder->add_input(at("memory://b/raw.tar")));
-  ASSERT_TRUE(recorder->add_output(at("memory://b/runs/1")));
+  ASSERT_TRUE(recorder->add_input("raw", at("memory://b/raw.tar")));
+  ASSERT_TRUE(recorder->add_output("run", at("memory://b/runs/1")));
   now += std::chrono::milliseconds(2500);
   ASSERT_TRUE(recorder->finish({}, {.metrics = {{"loss", 0.5}}}));
 
@@ -131,8 +132,8 @@ TEST_F(Recorder, AnotherRootCanBeGiven) {
   auto recorder = RunRecorder::start(stores, at("memory://b/runs/1"), {.command = "train"},
                                      {.root_url = "memory://records/mine", .now = Environment{}.now});
   ASSERT_TRUE(recorder);
-  EXPECT_EQ(list_run_ids(at("memory://records/mine"))->size(), 1U);
-  EXPECT_TRUE(list_run_ids(at("memory://b"))->empty());
+  EXPECT_EQ(list_runs(at("memory://records/mine"), 10)->runs.size(), 1U);
+  EXPECT_TRUE(list_runs(at("memory://b"), 10)->runs.empty());
 }
 
 TEST_F(Recorder, ARunWithoutOutputSaysSo) {

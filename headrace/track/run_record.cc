@@ -11,7 +11,10 @@ namespace {
 
 constexpr std::string_view kStartFormat = "headrace.run.start";
 constexpr std::string_view kEndFormat = "headrace.run.end";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kInputFormat = "headrace.run.input";
+constexpr std::string_view kOutputFormat = "headrace.run.output";
+constexpr std::string_view kSeriesFormat = "headrace.run.series";
+constexpr std::uint64_t kVersion = 2;
 constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
 void redact_texts(Json& value) {
@@ -47,27 +50,57 @@ Result<Json> unseal(BytesView data, std::string_view format) {
   return document;
 }
 
-Json artifacts_to_json(const std::vector<Artifact>& artifacts) {
+Json artifact_to_json(const Artifact& artifact) {
+  return {{"name", artifact.name},
+          {"url", artifact.url},
+          {"kind", artifact.kind},
+          {"version", artifact.version},
+          {"manifest", artifact.manifest},
+          {"digest", artifact.digest},
+          {"size_bytes", artifact.size_bytes}};
+}
+
+Artifact artifact_from_json(const Json& from) {
+  return {.url = from.get<std::string>("url"),
+          .kind = from.get<std::string>("kind"),
+          .version = from.get<std::string>("version"),
+          .manifest = from.get<std::uint64_t>("manifest"),
+          .digest = from.get<std::string>("digest"),
+          .size_bytes = from.get<std::uint64_t>("size_bytes"),
+          .name = from.get_or("name", "")};
+}
+
+Json series_to_json(const RunSeries& series) {
+  return {{"name", series.name}, {"url", series.url}, {"kind", series.kind}};
+}
+
+RunSeries series_from_json(const Json& from) {
+  return {from.get<std::string>("name"), from.get<std::string>("url"), from.get<std::string>("kind")};
+}
+
+template <typename Item>
+Json list_to_json(const std::vector<Item>& items, Json (*to_json)(const Item&)) {
   Json out = Json::array();
-  for (const Artifact& artifact : artifacts) {
-    out.push_back({{"url", artifact.url},
-                   {"kind", artifact.kind},
-                   {"version", artifact.version},
-                   {"manifest", artifact.manifest},
-                   {"digest", artifact.digest},
-                   {"size_bytes", artifact.size_bytes}});
-  }
+  for (const Item& item : items) out.push_back(to_json(item));
   return out;
 }
 
-std::vector<Artifact> artifacts_from_json(const Json& from) {
-  std::vector<Artifact> out;
-  for (const Json& artifact : from.values()) {
-    out.push_back({artifact.get<std::string>("url"), artifact.get<std::string>("kind"),
-                   artifact.get<std::string>("version"), artifact.get<std::uint64_t>("manifest"),
-                   artifact.get<std::string>("digest"), artifact.get<std::uint64_t>("size_bytes")});
-  }
+template <typename Item>
+std::vector<Item> list_from_json(const Json& from, Item (*from_json)(const Json&)) {
+  std::vector<Item> out;
+  for (const Json& item : from.values()) out.push_back(from_json(item));
   return out;
+}
+
+std::string seal_artifact(std::string_view id, const Artifact& artifact, std::string_view format) {
+  return seal({{"artifact", artifact_to_json(artifact)}}, format, id);
+}
+
+Result<Artifact> unseal_artifact(BytesView data, std::string_view format) {
+  HEADRACE_TRY(const Json document, unseal(data, format));
+  return read_document(document, kComplaint, [](const Json& from) -> Result<Artifact> {
+    return artifact_from_json(from.at("artifact"));
+  });
 }
 
 RunStatus status_from_name(std::string_view name) {
@@ -93,7 +126,8 @@ std::string_view run_status_name(RunStatus status) {
 
 std::vector<Artifact> RunRecord::inputs() const {
   std::vector<Artifact> out = start.inputs;
-  if (end) out.insert(out.end(), end->inputs.begin(), end->inputs.end());
+  const std::vector<Artifact>& later = end ? end->inputs : so_far.inputs;
+  out.insert(out.end(), later.begin(), later.end());
   return out;
 }
 
@@ -104,7 +138,8 @@ std::map<std::string, std::string> RunRecord::versions() const {
 }
 
 std::vector<Artifact> RunRecord::outputs() const {
-  if (end && !end->outputs.empty()) return end->outputs;
+  const std::vector<Artifact>& recorded = end ? end->outputs : so_far.outputs;
+  if (!recorded.empty()) return recorded;
   const bool may_have_written = status() == RunStatus::kUnfinished || status() == RunStatus::kStopped;
   if (!may_have_written || start.output.empty()) return {};
   return {{.url = start.output, .kind = "folder"}};
@@ -120,10 +155,13 @@ std::string serialize_run_start(std::string_view id, const RunStart& start) {
                {"parameters", std::move(parameters)},
                {"versions", start.versions},
                {"host", start.host},
-               {"inputs", artifacts_to_json(start.inputs)},
+               {"inputs", list_to_json(start.inputs, artifact_to_json)},
                {"output", start.output},
                {"started", start.started},
-               {"resumed_from", start.resumed_from}},
+               {"resumed_from", start.resumed_from},
+               {"rank", start.rank},
+               {"ranks", start.ranks},
+               {"remarks", start.remarks}},
               kStartFormat, id);
 }
 
@@ -132,14 +170,38 @@ std::string serialize_run_end(std::string_view id, const RunEnd& end) {
   for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json(number);
   return seal({{"status", run_status_name(end.status)},
                {"error", end.error},
-               {"inputs", artifacts_to_json(end.inputs)},
-               {"outputs", artifacts_to_json(end.outputs)},
+               {"inputs", list_to_json(end.inputs, artifact_to_json)},
+               {"outputs", list_to_json(end.outputs, artifact_to_json)},
+               {"series", list_to_json(end.series, series_to_json)},
                {"metrics", std::move(metrics)},
                {"counts", end.counts},
                {"versions", end.versions},
                {"ended", end.ended},
                {"seconds", number_to_json(end.seconds)}},
               kEndFormat, id);
+}
+
+std::string serialize_run_input(std::string_view id, const Artifact& input) {
+  return seal_artifact(id, input, kInputFormat);
+}
+
+std::string serialize_run_output(std::string_view id, const Artifact& output) {
+  return seal_artifact(id, output, kOutputFormat);
+}
+
+std::string serialize_run_series(std::string_view id, const RunSeries& series) {
+  return seal({{"series", series_to_json(series)}}, kSeriesFormat, id);
+}
+
+Result<Artifact> parse_run_input(BytesView data) { return unseal_artifact(data, kInputFormat); }
+
+Result<Artifact> parse_run_output(BytesView data) { return unseal_artifact(data, kOutputFormat); }
+
+Result<RunSeries> parse_run_series(BytesView data) {
+  HEADRACE_TRY(const Json document, unseal(data, kSeriesFormat));
+  return read_document(document, kComplaint, [](const Json& from) -> Result<RunSeries> {
+    return series_from_json(from.at("series"));
+  });
 }
 
 Result<RunStart> parse_run_start(BytesView data) {
@@ -151,10 +213,13 @@ Result<RunStart> parse_run_start(BytesView data) {
                     .parameters = from.get<Texts>("parameters"),
                     .versions = from.get<Texts>("versions"),
                     .host = from.get<Texts>("host"),
-                    .inputs = artifacts_from_json(from.at("inputs")),
+                    .inputs = list_from_json(from.at("inputs"), artifact_from_json),
                     .output = from.get<std::string>("output"),
                     .started = from.get<std::string>("started"),
-                    .resumed_from = from.get<std::string>("resumed_from")};
+                    .resumed_from = from.get<std::string>("resumed_from"),
+                    .rank = from.get_or<std::uint64_t>("rank", 0),
+                    .ranks = from.get_or<std::uint64_t>("ranks", 1),
+                    .remarks = from.get_or("remarks", std::vector<std::string>())};
   });
 }
 
@@ -163,12 +228,13 @@ Result<RunEnd> parse_run_end(BytesView data) {
   return read_document(document, kComplaint, [](const Json& from) -> Result<RunEnd> {
     RunEnd end = {.status = status_from_name(from.get<std::string>("status")),
                   .error = from.get<std::string>("error"),
-                  .inputs = artifacts_from_json(from.at("inputs")),
-                  .outputs = artifacts_from_json(from.at("outputs")),
+                  .inputs = list_from_json(from.at("inputs"), artifact_from_json),
+                  .outputs = list_from_json(from.at("outputs"), artifact_from_json),
                   .counts = from.get<std::map<std::string, std::uint64_t>>("counts"),
                   .versions = from.get<std::map<std::string, std::string>>("versions"),
                   .ended = from.get<std::string>("ended"),
                   .seconds = number_from_json(from.at("seconds"))};
+    if (from.contains("series")) end.series = list_from_json(from.at("series"), series_from_json);
     for (const auto& [name, number] : from.at("metrics").members())
       end.metrics[name] = number_from_json(number);
     return end;

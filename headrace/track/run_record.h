@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The record of one run of one stage, as bytes: what was run, on what, from what, into what.
+/// \file The record of a run of a stage, as bytes: what was run, on what, from what, into what.
 /// Format: docs/formats/run-record.md. recorder.h writes records, runs.h and lineage.h read them.
 
 #include <cstdint>
@@ -26,9 +26,18 @@ struct Artifact {
   std::string digest{};
   /// Size of the object, or of all parts that the manifest names; 0 if unknown.
   std::uint64_t size_bytes = 0;
+  /// What the run calls it: "data", "export". Empty in records of version 1.
+  std::string name{};
 };
 
-/// What is known when a run begins.
+/// Where a run logs metrics while it goes on.
+struct RunSeries {
+  std::string name;  // "train"
+  std::string url;   // of the folder or log, normalised
+  std::string kind;  // its format: "event_files"
+};
+
+/// What is known when a part of a run begins.
 struct RunStart {
   std::string command;                    // "train"
   std::vector<std::string> command_line;  // from the program's name on
@@ -36,14 +45,20 @@ struct RunStart {
   std::map<std::string, std::string> parameters;
   /// "headrace" → "0.1.0".
   std::map<std::string, std::string> versions;
-  /// "cores", "processor" and the like.
+  /// "cores", "processor", "instruction_sets", "tensorflow_kernels".
   std::map<std::string, std::string> host;
   std::vector<Artifact> inputs;
   /// The URL that the run writes to, normalised; empty: it publishes nothing.
   std::string output;
   std::string started;  // "2026-11-21T03:26:00.125Z"
-  /// Id of the earlier, unfinished run of the same command into the same output; empty: none.
+  /// Id of the earlier run, unfinished, of the same command into the same output, which may be this one;
+  /// empty: none.
   std::string resumed_from;
+  /// Which process of the run this is, of how many.
+  std::uint64_t rank = 0;
+  std::uint64_t ranks = 1;
+  /// What was said of how it began.
+  std::vector<std::string> remarks{};
 };
 
 enum class RunStatus : std::uint8_t {
@@ -56,7 +71,7 @@ enum class RunStatus : std::uint8_t {
 /// "finished", "failed", "stopped"; "running or killed" for kUnfinished.
 std::string_view run_status_name(RunStatus status);
 
-/// What is known when a run has ended.
+/// What is known when a part of a run has ended.
 struct RunEnd {
   RunStatus status = RunStatus::kFinished;
   std::string error{};             // why it failed or was stopped
@@ -68,13 +83,35 @@ struct RunEnd {
   std::map<std::string, std::string> versions{};
   std::string ended{};
   double seconds = 0;  // from start to end, by the wall clock
+  std::vector<RunSeries> series{};
 };
 
+/// What was recorded by a process that has not ended.
+struct RunSoFar {
+  std::vector<Artifact> inputs{};
+  std::vector<Artifact> outputs{};
+  std::vector<RunSeries> series{};
+};
+
+/// What one process of a run did.
+struct RunPart {
+  std::string name;  // see run_keys.h; empty in version 1
+  RunStart start;
+  /// None: see RunStatus::kUnfinished.
+  std::optional<RunEnd> end{};
+  /// Only where there is no end.
+  RunSoFar so_far{};
+};
+
+/// A run: one part, or several made one by `join_parts`.
 struct RunRecord {
   std::string id;
   RunStart start;
   /// None: see RunStatus::kUnfinished.
   std::optional<RunEnd> end{};
+  RunSoFar so_far{};
+  /// All of them, by rank, the latest attempt of each first.
+  std::vector<RunPart> parts{};
 
   RunStatus status() const { return end ? end->status : RunStatus::kUnfinished; }
   /// All inputs, in the order in which they became known.
@@ -86,14 +123,23 @@ struct RunRecord {
   std::vector<Artifact> outputs() const;
 };
 
+/// One run of its parts, by the rules of the format's page. REQUIRES: there is one at least
+RunRecord join_parts(std::string id, std::vector<RunPart> parts);
+
 /// The objects' bytes: canonical JSON with its checksum. Secrets are taken out of every text
 /// (redact.h).
 std::string serialize_run_start(std::string_view id, const RunStart& start);
 std::string serialize_run_end(std::string_view id, const RunEnd& end);
+std::string serialize_run_input(std::string_view id, const Artifact& input);
+std::string serialize_run_output(std::string_view id, const Artifact& output);
+std::string serialize_run_series(std::string_view id, const RunSeries& series);
 
 /// \error kDataLoss       not as the format says, or a wrong checksum
 /// \error kUnimplemented  a newer version than this reader knows
 Result<RunStart> parse_run_start(BytesView data);
 Result<RunEnd> parse_run_end(BytesView data);
+Result<Artifact> parse_run_input(BytesView data);
+Result<Artifact> parse_run_output(BytesView data);
+Result<RunSeries> parse_run_series(BytesView data);
 
 }  // namespace headrace

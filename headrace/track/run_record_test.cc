@@ -29,7 +29,7 @@ RunStart example_start() {
 
 RunEnd example_end() {
   return {.status = RunStatus::kFinished,
-          .outputs = {{.url = "s3://datasets/runs/imdb-1", .kind = "folder"}},
+          .outputs = {{.url = "s3://datasets/runs/imdb-1", .kind = "folder", .name = "export"}},
           .metrics = {{"accuracy", 0.75}},
           .counts = {{"records", 10}},
           .ended = "2026-11-21T03:26:02.625Z",
@@ -49,13 +49,28 @@ TEST(RunRecordFormat, ReadsWhatItWrote) {
 }
 
 TEST(RunRecordFormat, IsByteForByteAsItsPageShows) {
-  EXPECT_EQ(serialize_run_end(kId, example_end()),
+  EXPECT_EQ(serialize_run_end("imdb-1", example_end()),
             R"({"counts":{"records":10},"ended":"2026-11-21T03:26:02.625Z","error":"",)"
             R"("format":"headrace.run.end","inputs":[],"metrics":{"accuracy":0.75},)"
-            R"("outputs":[{"digest":"","kind":"folder","manifest":0,"size_bytes":0,)"
-            R"("url":"s3://datasets/runs/imdb-1","version":""}],"run":"20261121-032600-1f2e3d4c",)"
-            R"("seconds":2.5,"status":"finished","version":1,"versions":{},"zz_crc32c":"414a8482"})"
+            R"("outputs":[{"digest":"","kind":"folder","manifest":0,"name":"export","size_bytes":0,)"
+            R"("url":"s3://datasets/runs/imdb-1","version":""}],"run":"imdb-1","seconds":2.5,"series":[],)"
+            R"("status":"finished","version":2,"versions":{},"zz_crc32c":"caa3e967"})"
             "\n");
+}
+
+TEST(RunRecordFormat, ReadsWhatItWroteOfEachThing) {
+  const Artifact data = example_start().inputs.at(0);
+  const auto input = parse_run_input(as_bytes(serialize_run_input(kId, data)));
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_EQ(input->digest, "ab");
+  const auto output = parse_run_output(as_bytes(serialize_run_output(kId, example_end().outputs.at(0))));
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->name, "export");
+  const auto series =
+      parse_run_series(as_bytes(serialize_run_series(kId, {"train", "s3://b/events/train", "event_files"})));
+  ASSERT_TRUE(series) << series.error().message;
+  EXPECT_EQ(series->url, "s3://b/events/train");
+  EXPECT_FALSE(parse_run_output(as_bytes(serialize_run_input(kId, data))));
 }
 
 TEST(RunRecordFormat, KeepsNumbersThatJsonLacks) {
@@ -80,7 +95,7 @@ TEST(RunRecordFormat, RefusesDamageAndNewerVersions) {
   }
   EXPECT_FALSE(parse_run_start(as_bytes(good)));
   std::string newer = good;
-  newer.replace(newer.find(R"("version":1,)"), 12, R"("version":2,)");
+  newer.replace(newer.find(R"("version":2,)"), 12, R"("version":3,)");
   const auto refused = parse_run_end(as_bytes(newer));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);

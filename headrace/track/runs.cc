@@ -1,11 +1,13 @@
 #include "headrace/track/runs.h"
 
 #include <algorithm>
-#include <mutex>
+#include <map>
+#include <tuple>
 
+#include "headrace/base/iso_time.h"
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
-#include "headrace/track/recorder.h"
+#include "headrace/track/run_keys.h"
 
 namespace headrace {
 namespace {
@@ -13,69 +15,208 @@ namespace {
 constexpr std::uint64_t kRecordLimitBytes = 16 << 20;
 constexpr int kReaders = 8;
 
-Location object_of(const Location& root, std::string_view id, std::string_view name) {
-  return root.at(concat(kRunsPrefix, id, "/", name));
+// Objects of a part, as a listing names them: "start", "inputs/data".
+struct PartObjects {
+  std::string run;
+  std::string part;  // empty: version 1
+  std::vector<std::string> names{};
+
+  bool has(std::string_view name) const { return std::ranges::find(names, name) != names.end(); }
+};
+
+Location object_of(const Location& root, const PartObjects& objects, std::string_view name) {
+  return root.at(objects.part.empty() ? concat(kRunsPrefix, objects.run, "/", name)
+                                      : part_key(objects.run, objects.part, name));
+}
+
+template <typename T>
+Result<T> read_parsed(const Location& object, Result<T> (*parse)(BytesView), const CallOptions& call) {
+  HEADRACE_CHECK(check_key(object.key));
+  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kRecordLimitBytes, call));
+  auto parsed = parse(read.data);
+  if (!parsed) return std::move(parsed).error().in(object.describe());
+  return parsed;
+}
+
+Error no_such_run(const Location& root, std::string_view id) {
+  return {Code::kNotFound, concat("there is no run ", id, " below ", root.describe())};
+}
+
+// What was recorded before an end.
+Status read_so_far(const Location& root, const PartObjects& objects, const CallOptions& call,
+                   RunSoFar& so_far) {
+  for (const std::string& name : objects.names) {
+    const Location object = object_of(root, objects, name);
+    if (name.starts_with("inputs/")) {
+      HEADRACE_TRY(Artifact input, read_parsed(object, parse_run_input, call));
+      so_far.inputs.push_back(std::move(input));
+    } else if (name.starts_with("outputs/")) {
+      HEADRACE_TRY(Artifact output, read_parsed(object, parse_run_output, call));
+      so_far.outputs.push_back(std::move(output));
+    } else if (name.starts_with("series/")) {
+      HEADRACE_TRY(RunSeries series, read_parsed(object, parse_run_series, call));
+      so_far.series.push_back(std::move(series));
+    }
+  }
+  return {};
+}
+
+Result<RunPart> read_objects(const Location& root, const PartObjects& objects, const CallOptions& call) {
+  RunPart part{.name = objects.part};
+  auto start = read_parsed(object_of(root, objects, "start"), parse_run_start, call);
+  if (!start && start.error().code == Code::kNotFound) return no_such_run(root, objects.run);
+  if (!start) return start.error();
+  part.start = std::move(*start);
+  auto end = read_parsed(object_of(root, objects, "end"), parse_run_end, call);
+  if (!end && end.error().code != Code::kNotFound) return end.error();
+  if (end) {
+    part.end = std::move(*end);
+  } else {
+    HEADRACE_CHECK(read_so_far(root, objects, call, part.so_far));
+  }
+  return part;
+}
+
+// All parts whose keys begin with `kRunPartsPrefix` and then `prefix`.
+Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_view prefix,
+                                            const CallOptions& call) {
+  std::vector<PartObjects> parts;
+  const std::size_t cut = root.at(kRunPartsPrefix).key.size();
+  const std::string begin = root.at(concat(kRunPartsPrefix, prefix)).key;
+  HEADRACE_CHECK(root.store->list(begin, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view rest = std::string_view(object.key).substr(cut);
+    const std::size_t run = rest.find('/');
+    const std::size_t part = run == std::string_view::npos ? run : rest.find('/', run + 1);
+    if (part == std::string_view::npos) return true;
+    const std::string_view run_name = rest.substr(0, run);
+    const std::string_view part_name = rest.substr(run + 1, part - run - 1);
+    if (!parse_part_name(part_name)) return true;
+    if (parts.empty() || parts.back().run != run_name || parts.back().part != part_name)
+      parts.push_back({std::string(run_name), std::string(part_name)});
+    parts.back().names.emplace_back(rest.substr(part + 1));
+    return true;
+  }));
+  return parts;
+}
+
+Result<std::vector<PartObjects>> list_version_1(const Location& root, const CallOptions& call) {
+  std::vector<PartObjects> runs;
+  const std::string prefix = root.at(kRunsPrefix).key;
+  HEADRACE_CHECK(
+      root.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& run) {
+        if (!run.is_folder()) return true;
+        std::string id = run.key.substr(prefix.size(), run.key.size() - prefix.size() - 1);
+        const bool is_newer =
+            kRunPartsPrefix.ends_with(concat("/", id, "/")) || kCatalogPrefix.ends_with(concat("/", id, "/"));
+        if (!is_newer) runs.push_back({.run = std::move(id), .part = ""});
+        return true;
+      }));
+  return runs;
+}
+
+// When a run began, as its keys tell.
+std::uint64_t started_ms(const PartObjects& objects) {
+  if (const auto part = parse_part_name(objects.part)) return part->started_ms;
+  const std::string& id = objects.run;  // of version 1: "20261121-032600-1f2e3d4c"
+  if (id.size() < 15) return 0;
+  const auto time =
+      parse_iso_time(concat(id.substr(0, 4), "-", id.substr(4, 2), "-", id.substr(6, 2), "T", id.substr(9, 2),
+                            ":", id.substr(11, 2), ":", id.substr(13, 2), "Z"));
+  if (!time) return 0;
+  return static_cast<std::uint64_t>(
+      std::chrono::floor<std::chrono::milliseconds>(time->time_since_epoch()).count());
+}
+
+// Of the runs that began last, `limit` of them.
+std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limit) {
+  std::map<std::string, std::uint64_t> began;  // by run
+  for (const PartObjects& part : parts) {
+    const auto [at, is_new] = began.emplace(part.run, started_ms(part));
+    if (!is_new) at->second = std::min(at->second, started_ms(part));
+  }
+  if (began.size() <= limit) return parts;
+  std::vector<std::pair<std::uint64_t, std::string>> order;
+  for (const auto& [run, time] : began) order.emplace_back(time, run);
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < order.size() - limit; ++i) began.erase(order[i].second);
+  std::erase_if(parts, [&](const PartObjects& part) { return !began.contains(part.run); });
+  return parts;
+}
+
+bool is_damage(Code code) {
+  return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
+}
+
+// Reads them all; damage becomes a message.
+Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& objects,
+                         const CallOptions& call) {
+  std::vector<std::optional<Result<RunPart>>> read(objects.size());
+  HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
+    read[i] = read_objects(root, objects[i], call);
+    if (!*read[i] && !is_damage(read[i]->error().code)) return read[i]->error();
+    return {};
+  }));
+  RunList list;
+  std::map<std::pair<std::string, bool>, std::vector<RunPart>> runs;  // by id and version
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (*read[i]) {
+      runs[{objects[i].run, objects[i].part.empty()}].push_back(std::move(**read[i]));
+    } else {
+      list.damaged.push_back(read[i]->error().message);
+    }
+  }
+  for (auto& [run, parts] : runs) list.runs.push_back(join_parts(run.first, std::move(parts)));
+  std::ranges::sort(list.runs, [](const RunRecord& a, const RunRecord& b) {
+    return std::tie(a.start.started, a.id) < std::tie(b.start.started, b.id);
+  });
+  std::ranges::sort(list.damaged);
+  return list;
 }
 
 }  // namespace
 
-Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call) {
-  RunRecord run = {.id = std::string(id)};
-  const Location start = object_of(root, id, "start");
-  HEADRACE_CHECK(check_key(start.key));
-  const auto start_object = read_object(*start.store, start.key, kRecordLimitBytes, call);
-  if (!start_object && start_object.error().code == Code::kNotFound)
-    return Error{Code::kNotFound, concat("there is no run ", id, " below ", root.describe())};
-  if (!start_object) return start_object.error();
-  auto parsed_start = parse_run_start(start_object->data);
-  if (!parsed_start) return std::move(parsed_start).error().in(start.describe());
-  run.start = std::move(*parsed_start);
-
-  const Location end = object_of(root, id, "end");
-  const auto end_object = read_object(*end.store, end.key, kRecordLimitBytes, call);
-  if (!end_object && end_object.error().code == Code::kNotFound) return run;
-  if (!end_object) return end_object.error();
-  auto parsed_end = parse_run_end(end_object->data);
-  if (!parsed_end) return std::move(parsed_end).error().in(end.describe());
-  run.end = std::move(*parsed_end);
-  return run;
+Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
+                          const CallOptions& call) {
+  return read_objects(root, {.run = std::string(run), .part = std::string(part)}, call);
 }
 
-Result<std::vector<std::string>> list_run_ids(const Location& root, const CallOptions& call) {
-  std::vector<std::string> ids;
-  const std::string prefix = root.at(kRunsPrefix).key;
-  HEADRACE_CHECK(
-      root.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& run) {
-        if (run.is_folder()) ids.push_back(run.key.substr(prefix.size(), run.key.size() - prefix.size() - 1));
-        return true;
-      }));
-  return ids;
+Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call) {
+  HEADRACE_CHECK(check_run_name(id));
+  HEADRACE_TRY(std::vector<PartObjects> objects, list_parts(root, concat(id, "/"), call));
+  if (objects.empty()) objects.push_back({.run = std::string(id), .part = ""});
+  std::vector<RunPart> parts(objects.size());
+  HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
+    HEADRACE_TRY(parts[i], read_objects(root, objects[i], call));
+    return {};
+  }));
+  return join_parts(std::string(id), std::move(parts));
+}
+
+Result<RunList> read_runs(const Location& root, const std::vector<std::string>& ids,
+                          const CallOptions& call) {
+  std::vector<std::vector<PartObjects>> found(ids.size());
+  HEADRACE_CHECK(parallel_for(kReaders, ids.size(), [&](std::size_t i) -> Status {
+    HEADRACE_TRY(found[i], list_parts(root, concat(ids[i], "/"), call));
+    return {};
+  }));
+  std::vector<PartObjects> objects;
+  for (std::vector<PartObjects>& parts : found)
+    objects.insert(objects.end(), std::make_move_iterator(parts.begin()),
+                   std::make_move_iterator(parts.end()));
+  std::erase_if(objects, [](const PartObjects& part) { return !part.has("start"); });
+  return read_all(root, objects, call);
 }
 
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<std::string> ids, list_run_ids(root, call));
-  if (ids.size() > limit) ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(limit));
-  RunList list;
-  std::mutex mutex;
-  HEADRACE_CHECK(parallel_for(kReaders, ids.size(), [&](std::size_t i) -> Status {
-    auto run = read_run(root, ids[i], call);
-    const std::lock_guard lock(mutex);
-    if (run) {
-      list.runs.push_back(std::move(*run));
-      return {};
-    }
-    if (run.error().code != Code::kDataLoss && run.error().code != Code::kUnimplemented &&
-        run.error().code != Code::kNotFound) {
-      return run.error();
-    }
-    list.damaged.push_back(run.error().message);
-    return {};
-  }));
-  std::sort(list.runs.begin(), list.runs.end(), [](const RunRecord& a, const RunRecord& b) {
-    return std::tie(a.start.started, a.id) < std::tie(b.start.started, b.id);
-  });
-  std::sort(list.damaged.begin(), list.damaged.end());
-  return list;
+  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, call));
+  HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, "", call));
+  objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  return read_all(root, newest(std::move(objects), limit), call);
+}
+
+Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call) {
+  HEADRACE_TRY(std::vector<PartObjects> runs, list_version_1(root, call));
+  return read_all(root, newest(std::move(runs), limit), call);
 }
 
 }  // namespace headrace

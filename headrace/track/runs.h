@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads records of runs.
+/// \file Reads records of runs, of both versions.
 
 #include <cstddef>
 #include <string>
@@ -12,11 +12,14 @@
 
 namespace headrace {
 
+/// One listing, and two reads for each part that has ended.
 /// \error kNotFound  no run of that id below `root`; else as for `parse_run_start`
 Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call = {});
 
-/// Ids of all runs below `root`, oldest first: an id begins with the time. One listing.
-Result<std::vector<std::string>> list_run_ids(const Location& root, const CallOptions& call = {});
+/// Start and end of one part: two reads. What it had recorded before an end is left out.
+/// \error as for `read_run`
+Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
+                          const CallOptions& call = {});
 
 struct RunList {
   std::vector<RunRecord> runs;  // oldest first
@@ -24,7 +27,14 @@ struct RunList {
   std::vector<std::string> damaged;
 };
 
-/// The newest `limit` runs below `root`, read eight at a time.
+/// The newest `limit` runs below `root`, read eight objects at a time.
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
+
+/// The same, of version 1 alone: no catalog knows of them. One listing where there are none.
+Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
+
+/// Those of the given ids.
+Result<RunList> read_runs(const Location& root, const std::vector<std::string>& ids,
+                          const CallOptions& call = {});
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #include "headrace/train/event_log.h"
 
-#include "headrace/base/text.h"
+#include "headrace/log/segment_log.h"
 
 namespace headrace {
 
@@ -8,8 +8,7 @@ EventLog::EventLog(Location folder, std::string writer)
     : folder_(std::move(folder)), writer_(std::move(writer)) {}
 
 void EventLog::begin(std::uint64_t epoch, double wall_time_s) {
-  name_ = epoch == 1 ? "events.out.tfevents.headrace"
-                     : concat("events.out.tfevents.headrace.", zero_padded(epoch, 6));
+  name_ = segment_key("events.out.tfevents.headrace", epoch == 1 ? 0 : epoch);
   segment_.clear();
   encoder_ = EventEncoder();
   encoder_.begin_file(segment_, wall_time_s, writer_);

@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -18,7 +19,8 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("journals")
 
-COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "runs ls", "runs show", "lineage"]
+COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify"]
+COMMANDS += ["runs ls", "runs show", "runs repair", "lineage"]
 
 
 def crc32c(data: bytes) -> int:
@@ -557,6 +559,40 @@ def test_lineage_answers_both_ways(headrace, project):
         "predict",
         "train",
     ]
+
+
+def test_lineage_finds_new_runs_by_the_catalog_and_says_where_it_was_lost(headrace, tmp_path):
+    raw, data = tmp_path / "raw", tmp_path / "data"
+    raw.mkdir()
+    (raw / "rows.jsonl").write_text('{"text": "good"}\n')
+    headrace("prepare", raw, data, "--encoder", "none", "--run-id", "first-try")
+    assert (tmp_path / "_headrace/runs/v2/first-try").is_dir()
+    made = headrace("lineage", data)
+    assert "made by prepare  first-try  finished" in made.stdout and not made.stderr
+    shutil.rmtree(tmp_path / "_headrace/runs/catalog")
+    lost = headrace("lineage", data)
+    assert lost.stdout == made.stdout and "headrace runs repair" in lost.stderr
+    assert "entries of the catalog were missing" in headrace("runs", "repair", data).stdout
+    assert json.loads(headrace("runs", "repair", data, "--json").stdout)["created"] == 0
+    assert headrace("lineage", data).stderr == made.stderr
+    shown = json.loads(headrace("runs", "show", data, "--json").stdout)
+    assert shown["start"]["host"].keys() == {
+        "cores",
+        "processor",
+        "instruction_sets",
+        "tensorflow_kernels",
+    }
+
+
+def test_a_run_id_that_is_another_runs_is_refused(headrace, tmp_path):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "rows.jsonl").write_text('{"text": "good"}\n')
+    headrace("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
+    other = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine", check=False)
+    assert other.returncode == 1 and "give this one another id" in other.stderr
+    wrong = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "a/b", check=False)
+    assert wrong.returncode == 1 and "cannot name a run" in wrong.stderr
 
 
 def test_lineage_of_a_part_of_what_was_made(headrace, project):

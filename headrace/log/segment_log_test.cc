@@ -1,14 +1,19 @@
-#include "headrace/filesystem/log_file.h"
+#include "headrace/log/segment_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/staging.h"
 
 namespace headrace {
 namespace {
@@ -23,29 +28,41 @@ std::string record(std::string_view text) {
   return concat(out, "LLLL", text, "DDDD");
 }
 
+std::optional<std::uint64_t> record_size(BytesView beginning) {
+  if (beginning.size() < sizeof(std::uint64_t)) return std::nullopt;
+  return 16 + load_little_endian<std::uint64_t>(beginning.data());
+}
+
 class FailingStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    on_write();
     if (failure) return *failure;
+    if (writes_left == 0) return Error{Code::kUnavailable, "out of reach"};
+    if (writes_left) --*writes_left;
     auto written = ForwardingStore::write(key, data, options);
     if (loses_answer) return Error{Code::kUnavailable, "no answer"};
     return written;
   }
   std::optional<Error> failure;
+  std::optional<int> writes_left;
+  std::function<void()> on_write = [] {};
   bool loses_answer = false;
 };
 
-class LogFileTest : public testing::Test {
+class SegmentLogTest : public testing::Test {
  protected:
-  std::shared_ptr<LogFile> open(bool goes_on = false) {
-    auto log = LogFile::open(at, goes_on, {.segment_header = to_bytes("H:"), .now = [this] { return now; }},
-                             background);
+  std::shared_ptr<SegmentLog> open(bool goes_on = false, SegmentLogOptions options = {}) {
+    options.segment_header = to_bytes("H:");
+    options.record_size = record_size;
+    options.now = [this] { return now; };
+    auto log = SegmentLog::open(at, goes_on, std::move(options), background);
     EXPECT_TRUE(log);
     now += seconds(1);
     return *std::move(log);
   }
-  static Status append(LogFile& log, std::string_view text) { return log.append(as_bytes(record(text))); }
+  static Status append(SegmentLog& log, std::string_view text) { return log.append(as_bytes(record(text))); }
   // The texts of all segments, in the order of their names, without framing.
   std::vector<std::string> segments() {
     std::vector<std::string> out;
@@ -66,7 +83,7 @@ class LogFileTest : public testing::Test {
   Background background{2};
 };
 
-TEST_F(LogFileTest, EachFlushIsASegmentThatNeverChanges) {
+TEST_F(SegmentLogTest, EachFlushIsASegmentThatNeverChanges) {
   const auto log = open();
   EXPECT_TRUE(log->flush());
   EXPECT_THAT(segments(), ElementsAre());
@@ -80,7 +97,7 @@ TEST_F(LogFileTest, EachFlushIsASegmentThatNeverChanges) {
   EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:twothree"));
 }
 
-TEST_F(LogFileTest, FlushesSoonAfterAnotherAreOneSegment) {
+TEST_F(SegmentLogTest, FlushesSoonAfterAnotherAreOneSegment) {
   const auto log = open();
   for (const char* text : {"a", "b", "c", "d"}) {
     ASSERT_TRUE(append(*log, text));
@@ -91,7 +108,7 @@ TEST_F(LogFileTest, FlushesSoonAfterAnotherAreOneSegment) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:bcd"));
 }
 
-TEST_F(LogFileTest, AFlushThatWasPutOffHappens) {
+TEST_F(SegmentLogTest, AFlushThatWasPutOffHappens) {
   const auto began = Background::Clock::now();
   now = began - seconds(1);
   const auto log = open();
@@ -105,7 +122,7 @@ TEST_F(LogFileTest, AFlushThatWasPutOffHappens) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
 }
 
-TEST_F(LogFileTest, AFlushWritesWholeRecordsOnly) {
+TEST_F(SegmentLogTest, AFlushWritesWholeRecordsOnly) {
   const auto log = open();
   const std::string two = record("one") + record("two");
   ASSERT_TRUE(log->append(as_bytes(two).first(two.size() - 5)));
@@ -116,7 +133,7 @@ TEST_F(LogFileTest, AFlushWritesWholeRecordsOnly) {
   EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:two"));
 }
 
-TEST_F(LogFileTest, MuchIsWrittenWithoutAFlush) {
+TEST_F(SegmentLogTest, MuchIsWrittenWithoutAFlush) {
   now = Background::Clock::now() - seconds(1);
   const auto log = open();
   const std::string megabyte(1 << 20, 'x');
@@ -128,9 +145,9 @@ TEST_F(LogFileTest, MuchIsWrittenWithoutAFlush) {
 }
 
 // A scalar a second, as hr.summary writes it, for twelve hours, flushed each half minute.
-TEST_F(LogFileTest, ALongRunSendsHardlyMoreThanItLogs) {
+TEST_F(SegmentLogTest, ALongRunSendsHardlyMoreThanItLogs) {
   const auto log =
-      *LogFile::open(at, false, {.segment_header = Bytes(40), .now = [this] { return now; }}, background);
+      *SegmentLog::open(at, false, {.segment_header = Bytes(40), .now = [this] { return now; }}, background);
   const std::string scalar = record(std::string(35, 'x'));
   std::uint64_t logged = 0;
   for (int second = 0; second < 12 * 3600; ++second) {
@@ -148,7 +165,7 @@ TEST_F(LogFileTest, ALongRunSendsHardlyMoreThanItLogs) {
   EXPECT_LE(static_cast<double>(sent), 1.05 * static_cast<double>(logged));
 }
 
-TEST_F(LogFileTest, TwoWritersOfOneNameLoseNothing) {
+TEST_F(SegmentLogTest, TwoWritersOfOneNameLoseNothing) {
   const auto first = open(), second = open();
   ASSERT_TRUE(append(*first, "a"));
   ASSERT_TRUE(append(*second, "b"));
@@ -160,7 +177,7 @@ TEST_F(LogFileTest, TwoWritersOfOneNameLoseNothing) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:c"));
 }
 
-TEST_F(LogFileTest, AppendingGoesOnAfterWhatIsThere) {
+TEST_F(SegmentLogTest, AppendingGoesOnAfterWhatIsThere) {
   for (const char* text : {"a", "b", "c"}) {
     const auto log = open(true);
     ASSERT_TRUE(append(*log, text));
@@ -168,7 +185,7 @@ TEST_F(LogFileTest, AppendingGoesOnAfterWhatIsThere) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:c"));
 }
 
-TEST_F(LogFileTest, AnOutageOfTheStoreIsOutlasted) {
+TEST_F(SegmentLogTest, AnOutageOfTheStoreIsOutlasted) {
   const auto log = open();
   store->failure = Error{Code::kUnavailable, "out of reach"};
   ASSERT_TRUE(append(*log, "a"));
@@ -180,14 +197,14 @@ TEST_F(LogFileTest, AnOutageOfTheStoreIsOutlasted) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
 }
 
-TEST_F(LogFileTest, WhatNoWaitingMendsIsToldAtOnce) {
+TEST_F(SegmentLogTest, WhatNoWaitingMendsIsToldAtOnce) {
   const auto log = open();
   store->failure = Error{Code::kPermissionDenied, "may not write"};
   ASSERT_TRUE(append(*log, "a"));
   EXPECT_EQ(log->flush().error().code, Code::kPermissionDenied);
 }
 
-TEST_F(LogFileTest, AnAnswerThatWasLostWritesNothingTwice) {
+TEST_F(SegmentLogTest, AnAnswerThatWasLostWritesNothingTwice) {
   const auto log = open();
   ASSERT_TRUE(append(*log, "a"));
   store->loses_answer = true;
@@ -198,7 +215,7 @@ TEST_F(LogFileTest, AnAnswerThatWasLostWritesNothingTwice) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
 }
 
-TEST_F(LogFileTest, MuchAtOnceWaitsForTheStore) {
+TEST_F(SegmentLogTest, MuchAtOnceWaitsForTheStore) {
   const auto log = open();
   const std::string large(70 << 20, 'x');
   for (int i = 0; i < 4; ++i) {
@@ -214,7 +231,7 @@ TEST_F(LogFileTest, MuchAtOnceWaitsForTheStore) {
   EXPECT_GE(sent, std::uint64_t{280} << 20);
 }
 
-TEST_F(LogFileTest, WhatIsRefusedLeavesWholeRecords) {
+TEST_F(SegmentLogTest, WhatIsRefusedLeavesWholeRecords) {
   const auto log = open();
   store->failure = Error{Code::kUnavailable, "out of reach"};
   ASSERT_TRUE(append(*log, "a"));
@@ -237,7 +254,7 @@ TEST_F(LogFileTest, WhatIsRefusedLeavesWholeRecords) {
   EXPECT_GT(others, 50 * text.size());
 }
 
-TEST_F(LogFileTest, WhatAWriteThatNobodyWaitedForWasToldTheNextFlushTells) {
+TEST_F(SegmentLogTest, WhatAWriteThatNobodyWaitedForWasToldTheNextFlushTells) {
   now = Background::Clock::now() - seconds(1);
   const auto log = open();
   store->failure = Error{Code::kPermissionDenied, "may not write"};
@@ -254,7 +271,7 @@ TEST_F(LogFileTest, WhatAWriteThatNobodyWaitedForWasToldTheNextFlushTells) {
   EXPECT_TRUE(log->flush()) << "it is told once";
 }
 
-TEST_F(LogFileTest, WhatWaitsForTheStoreIsBounded) {
+TEST_F(SegmentLogTest, WhatWaitsForTheStoreIsBounded) {
   const auto log = open();
   store->failure = Error{Code::kUnavailable, "out of reach"};
   ASSERT_TRUE(append(*log, "a"));
@@ -263,6 +280,117 @@ TEST_F(LogFileTest, WhatWaitsForTheStoreIsBounded) {
   Status status;
   for (int i = 0; i < 100 && status; ++i) status = append(*log, megabyte);
   EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+}
+
+// Of a store that cannot be reached, memory takes one record, and the spool the others.
+class SpoolTest : public SegmentLogTest {
+ protected:
+  std::shared_ptr<SegmentLog> open_spooled(std::uint64_t most_bytes = 1 << 20) {
+    return open(false, {.most_held_bytes = 32, .spool = {scratch.path(), most_bytes}});
+  }
+  // The text of all segments, whatever the cuts between them.
+  std::string content() {
+    std::string out;
+    for (const std::string& segment : segments()) out += segment.substr(segment.find('=') + 1);
+    while (out.find("H:") != std::string::npos) out.erase(out.find("H:"), 2);
+    return out;
+  }
+
+  StagedFolder scratch = *StagedFolder::create(testing::TempDir() + "headrace-spool-test");
+};
+
+TEST_F(SpoolTest, HoldsWhatMemoryDoesNotAndGivesItBackInOrder) {
+  const auto log = open_spooled();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  for (const char* text : {"b", "c", "d", "e", "f"}) ASSERT_TRUE(append(*log, text)) << text;
+  EXPECT_EQ(segments().size(), 0U);
+  store->failure.reset();
+  now += seconds(20);
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "g"));
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "abcdefg");
+}
+
+TEST_F(SpoolTest, IsBounded) {
+  const auto log = open_spooled(40);
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  Status status;
+  int taken = 0;
+  for (; taken < 100 && status; ++taken) status = append(*log, "x");
+  EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "a" + std::string(static_cast<std::size_t>(taken - 1), 'x'));
+}
+
+TEST_F(SpoolTest, AnOutageThatComesAgainRepeatsNothing) {
+  const auto log = open_spooled();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  for (const char* text : {"b", "c", "d"}) ASSERT_TRUE(append(*log, text));
+  store->failure.reset();
+  for (int writes = 1; writes < 3; ++writes) {
+    store->writes_left = 1;
+    EXPECT_FALSE(log->close());
+  }
+  store->writes_left.reset();
+  ASSERT_TRUE(append(*log, "e"));
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "abcde");
+}
+
+TEST_F(SpoolTest, LeavesNoFileBehind) {
+  const std::string root = scratch.path() + "/spool";
+  {
+    const auto log = open(false, {.most_held_bytes = 32, .spool = {root, 1 << 20}});
+    store->failure = Error{Code::kUnavailable, "out of reach"};
+    ASSERT_TRUE(append(*log, "a"));
+    ASSERT_TRUE(log->flush());
+    for (const char* text : {"b", "c", "d"}) ASSERT_TRUE(append(*log, text));
+    EXPECT_FALSE(std::filesystem::is_empty(root));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(root));
+}
+
+TEST_F(SegmentLogTest, WithoutFramingEachAppendIsWhole) {
+  auto log = *SegmentLog::open(at, false, {.now = [this] { return now; }}, background);
+  now += seconds(1);
+  ASSERT_TRUE(log->append(as_bytes("a line\n")));
+  ASSERT_TRUE(log->flush());
+  EXPECT_EQ(as_text(read_object(*store, "events", 100)->data), "a line\n");
+}
+
+TEST_F(SegmentLogTest, ClosingIsBoundedInTime) {
+  const auto log = open(false, {.close_time = std::chrono::milliseconds(500)});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "b"));
+  store->failure.reset();
+  store->on_write = [this] { now += seconds(1); };
+  EXPECT_EQ(log->close().error().code, Code::kDeadlineExceeded);
+  store->on_write = [] {};
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
+}
+
+// A process that is stalled between two segments for any time, while another takes the log over.
+TEST_F(SegmentLogTest, AStalledWriterOverwritesNothing) {
+  const auto stalled = open();
+  ASSERT_TRUE(append(*stalled, "a"));
+  ASSERT_TRUE(stalled->flush());
+  ASSERT_TRUE(append(*stalled, "late"));
+  const auto other = open(true);
+  ASSERT_TRUE(append(*other, "b"));
+  ASSERT_TRUE(other->close());
+  ASSERT_TRUE(stalled->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:late"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "headrace/filesystem/background.h"
+#include "headrace/os/background.h"
 
 #include <exception>
 #include <system_error>

@@ -1,0 +1,279 @@
+#include "headrace/log/segment_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kNameDigits = 6;
+// Writers that find their number taken this often in a row do not share a log, something is wrong.
+constexpr int kMostTaken = 1'000;
+
+struct Segments {
+  std::uint64_t next = 0;  // the number after the greatest
+  std::uint64_t size_bytes = 0;
+};
+
+Result<Segments> segments_of(const Location& location, const CallOptions& call) {
+  Segments found;
+  HEADRACE_CHECK(location.store->list(location.key, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view rest = std::string_view(object.key).substr(location.key.size());
+    std::optional<std::uint64_t> number;
+    if (rest.empty()) number = 0;
+    if (rest.starts_with('.')) number = parse_number<std::uint64_t>(rest.substr(1));
+    if (number) found.next = std::max(found.next, *number + 1);
+    if (number) found.size_bytes += object.size_bytes;
+    return rest.empty() || rest.front() <= '.';
+  }));
+  return found;
+}
+
+}  // namespace
+
+std::string segment_key(std::string_view log, std::uint64_t segment) {
+  return segment == 0 ? std::string(log) : concat(log, ".", zero_padded(segment, kNameDigits));
+}
+
+SegmentLog::SegmentLog(Location location, SegmentLogOptions options, Background& background)
+    : location_(std::move(location)),
+      options_(std::move(options)),
+      background_(background),
+      spool_(options_.spool),
+      not_before_(options_.now() + kLeastInterval) {}
+
+SegmentLog::~SegmentLog() { static_cast<void>(close()); }
+
+Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goes_on,
+                                                     SegmentLogOptions options, Background& background) {
+  Segments there;
+  if (goes_on) {
+    HEADRACE_TRY(there, segments_of(location, options.call));
+  }
+  std::shared_ptr<SegmentLog> log(new SegmentLog(std::move(location), std::move(options), background));
+  log->next_segment_ = there.next;
+  log->size_bytes_ = there.size_bytes;
+  return log;
+}
+
+// How much of it is whole records.
+std::size_t SegmentLog::whole_bytes(BytesView data) const {
+  if (options_.record_size == nullptr) return data.size();
+  std::size_t end = 0;
+  while (end < data.size()) {
+    const auto size = options_.record_size(data.subspan(end));
+    if (!size || *size > data.size() - end) break;
+    end += static_cast<std::size_t>(*size);
+  }
+  return end;
+}
+
+// In memory. REQUIRES: mutex_ is held
+std::size_t SegmentLog::held_bytes() const {
+  std::size_t held = buffer_.size();
+  for (const Waiting& waiting : waiting_) held += waiting.records.size();
+  return held;
+}
+
+Status SegmentLog::append(BytesView data) {
+  const std::scoped_lock lock(mutex_);
+  const auto refused = static_cast<std::size_t>(std::min<std::uint64_t>(refused_bytes_, data.size()));
+  refused_bytes_ -= refused;
+  if (refused > 0 && refused == data.size()) return refuse();
+  data = data.subspan(refused);
+  const std::size_t held = held_bytes();
+  if (has_failed_ && held > 0 && held + data.size() > options_.most_held_bytes &&
+      !make_room_in_spool(data.size())) {
+    drop_record_of(data);
+    write_later(not_before_);  // the store may have changed its mind
+    return refuse();
+  }
+  headrace::append(buffer_, data);
+  size_bytes_ += data.size();
+  if (buffer_.size() >= kMostSegmentBytes) write_later(has_failed_ ? not_before_ : options_.now());
+  return {};
+}
+
+bool SegmentLog::is_full() const {
+  const std::scoped_lock lock(mutex_);
+  return !has_failed_ && buffer_.size() >= kFullBytes;
+}
+
+Status SegmentLog::make_room() { return is_full() ? write(Part::kWholeRecords) : Status{}; }
+
+// REQUIRES: mutex_ is held
+Status SegmentLog::refuse() const {
+  return Error{Code::kResourceExhausted,
+               concat(location_.describe(), ": ", format_size(held_bytes()),
+                      " of records wait for the store, which has not taken them; is it there?")};
+}
+
+// A part of a record would make all after it unreadable, and who appends one may go on with the next part:
+// the whole record is left out. REQUIRES: mutex_ is held
+void SegmentLog::drop_record_of(BytesView data) {
+  if (options_.record_size == nullptr) return;
+  const std::size_t whole = whole_bytes(buffer_);
+  Bytes dropped(buffer_.begin() + static_cast<std::ptrdiff_t>(whole), buffer_.end());
+  size_bytes_ -= dropped.size();
+  buffer_.resize(whole);
+  headrace::append(dropped, data);
+  const BytesView rest = BytesView(dropped).subspan(whole_bytes(dropped));
+  const auto size = options_.record_size(rest);
+  refused_bytes_ = size ? *size - rest.size() : 0;
+}
+
+// The first bytes of the buffer. REQUIRES: mutex_ is held
+Bytes SegmentLog::take(std::size_t size) {
+  Bytes rest(buffer_.begin() + static_cast<std::ptrdiff_t>(size), buffer_.end());
+  Bytes taken = std::exchange(buffer_, std::move(rest));
+  taken.resize(size);
+  return taken;
+}
+
+// Moves to the spool what waits and is not being written. Whether memory has room for so much then.
+// REQUIRES: mutex_ is held
+bool SegmentLog::make_room_in_spool(std::size_t size) {
+  for (Waiting& waiting : waiting_) {
+    if (waiting.file || (is_writing_ && &waiting == &waiting_.front())) continue;
+    const auto file = spool_.add(waiting.records);
+    if (!file) return false;
+    waiting = {.file = *file};
+  }
+  if (const std::size_t whole = whole_bytes(buffer_); whole > 0) {
+    const auto file = spool_.add(BytesView(buffer_).first(whole));
+    if (!file) return false;
+    waiting_.push_back({.file = *file});
+    take(whole);
+  }
+  return buffer_.empty() || buffer_.size() + size <= options_.most_held_bytes;
+}
+
+Status SegmentLog::flush() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (buffer_.empty() && waiting_.empty()) return {};
+    if (options_.now() < not_before_) {
+      write_later(not_before_);
+      return std::exchange(untold_, Status());
+    }
+  }
+  return write(Part::kWholeRecords);
+}
+
+// REQUIRES: mutex_ is held
+void SegmentLog::write_later(Clock::time_point time) {
+  if (std::exchange(is_put_off_, true)) return;
+  background_.add_at(time, [weak = weak_from_this()] {
+    const std::shared_ptr<SegmentLog> log = weak.lock();
+    if (!log) return;
+    {
+      const std::scoped_lock lock(log->mutex_);
+      log->is_put_off_ = false;
+    }
+    Status status = log->write(Part::kWholeRecords);
+    const std::scoped_lock lock(log->mutex_);
+    log->untold_ = std::move(status);
+  });
+}
+
+Status SegmentLog::close() { return write(Part::kAll); }
+
+std::uint64_t SegmentLog::size_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return size_bytes_;
+}
+
+// Whether something waits: what waited before, or the buffer's records. REQUIRES: mutex_ is held
+bool SegmentLog::queue(Part part) {
+  if (!waiting_.empty()) return true;
+  const std::size_t size = part == Part::kAll ? buffer_.size() : whole_bytes(buffer_);
+  if (size > 0) waiting_.push_back({.records = take(size)});
+  return size > 0;
+}
+
+// REQUIRES: mutex_ and writing_ are held
+void SegmentLog::take_first() {
+  if (waiting_.front().file) spool_.remove(*waiting_.front().file);
+  waiting_.pop_front();
+}
+
+// An outage is an error only of the last write.
+Status SegmentLog::write(Part part) {
+  const std::scoped_lock one_writer(writing_);
+  const Clock::time_point begin = options_.now();
+  while (true) {
+    HEADRACE_TRY(const bool is_more, write_next(part));
+    if (!is_more) return {};
+    if (part == Part::kAll && options_.now() - begin > options_.close_time)
+      return Error{Code::kDeadlineExceeded,
+                   concat(location_.describe(), ": not all records were written in time; close it again")};
+  }
+}
+
+// Writes what waits first. Whether there is more to write now. REQUIRES: writing_ is held
+Result<bool> SegmentLog::write_next(Part part) {
+  const Waiting* first = nullptr;
+  bool has_waited = false;
+  Bytes spooled;
+  {
+    const std::scoped_lock lock(mutex_);
+    has_waited = !waiting_.empty();
+    if (!queue(part)) return false;
+    first = &waiting_.front();  // stays where it is: only this function takes it out
+    if (first->file) {
+      auto read = spool_.read(*first->file);
+      if (!read) {  // it will not come back: the others go on
+        take_first();
+        return std::move(read).error().in("what was spooled of a log");
+      }
+      spooled = std::move(*read);
+    }
+    is_writing_ = true;
+  }
+  const Status status = write_segment(first->file ? spooled : first->records);
+  const std::scoped_lock lock(mutex_);
+  is_writing_ = false;
+  has_failed_ = !status;
+  not_before_ = options_.now() + (status ? kLeastInterval : kRetryInterval);
+  if (status) {
+    untold_ = Status();  // what had been refused is there now
+    take_first();
+    return has_waited || !waiting_.empty();  // what has come since
+  }
+  const Code code = status.error().code;
+  const bool is_outage = code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+  if (part == Part::kAll || !is_outage) return status.error();
+  write_later(not_before_);
+  return false;
+}
+
+// Whether the object is what this log has written there, in a request whose answer was lost.
+Result<bool> SegmentLog::is_ours(const std::string& key, BytesView segment) {
+  HEADRACE_TRY(const ObjectInfo object, location_.store->stat(key, options_.call));
+  if (object.size_bytes != segment.size()) return false;
+  HEADRACE_TRY(const ReadObject there, read_object(*location_.store, key, segment.size(), options_.call));
+  return std::ranges::equal(there.data, segment);
+}
+
+// Under the first number that is free. REQUIRES: writing_ is held
+Status SegmentLog::write_segment(BytesView records) {
+  for (int taken = 0;; ++taken) {
+    const std::string key = segment_key(location_.key, next_segment_);
+    Bytes segment = next_segment_ == 0 ? Bytes() : options_.segment_header;
+    headrace::append(segment, records);
+    const auto written =
+        location_.store->write(key, segment, {.only_if_absent = true, .call = options_.call});
+    const bool is_taken = !written && written.error().code == Code::kAlreadyExists;
+    if (!written && (!is_taken || taken == kMostTaken)) return written.error();
+    bool is_done = written.has_value();
+    if (is_taken) {
+      HEADRACE_TRY(is_done, is_ours(key, segment));
+    }
+    ++next_segment_;
+    if (is_done) return {};
+  }
+}
+
+}  // namespace headrace

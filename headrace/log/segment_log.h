@@ -1,0 +1,133 @@
+#pragma once
+
+/// \file A log of one writer that grows as a sequence of objects which never change, its segments.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "headrace/log/spool.h"
+#include "headrace/os/background.h"
+#include "headrace/store/location.h"
+
+namespace headrace {
+
+/// Key of a segment: that of the log for segment 0, "<log>.000001" and so on for the others.
+std::string segment_key(std::string_view log, std::uint64_t segment);
+
+/// Bytes that a record takes, by its beginning; none where that is too short to tell, or is no record's.
+using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
+
+struct SegmentLogOptions {
+  /// Begins every segment but the first: for event files their `file_version` record.
+  Bytes segment_header{};
+  /// Tells where records end. Null: each call of `append` gives whole records.
+  RecordSize record_size = nullptr;
+  /// Of what the store does not take, so much is kept in memory …
+  std::size_t most_held_bytes = 64 << 20;
+  /// … and the rest in files below this folder of the machine, if it is not empty.
+  SpoolOptions spool{};
+  /// `close` begins no further segment after this time.
+  std::chrono::milliseconds close_time{300'000};
+  /// Of each request to the store.
+  CallOptions call{};
+  /// Tests pass their own.
+  std::function<Background::Clock::time_point()> now = Background::Clock::now;
+};
+
+/// Thread-safe. `background` must outlive it.
+///
+/// If the store cannot be reached, the log keeps what was appended, first in memory and then in the spool,
+/// and later flushes offer it again: an outage of the store does not end a training. A killed process loses
+/// what was not in the store, spool included; the segments that are there are whole. Segments are created
+/// only if absent. If two logs have one name, or a stalled process goes on after another took over, each
+/// writes under the next free number: nothing is overwritten and nothing is lost.
+class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
+ public:
+  /// Shortest time from opening, or from one segment, to the next, however often `flush` is called.
+  static constexpr std::chrono::seconds kLeastInterval{1};
+  /// The same after a write that failed.
+  static constexpr std::chrono::seconds kRetryInterval{10};
+  /// So much is written without a flush, in the background.
+  static constexpr std::size_t kMostSegmentBytes = 8 << 20;
+  /// `is_full` from here on.
+  static constexpr std::size_t kFullBytes = 4 * kMostSegmentBytes;
+
+  /// Writes nothing yet. With `goes_on`, the log continues after the segments that are there: one listing.
+  static Result<std::shared_ptr<SegmentLog>> open(Location location, bool goes_on, SegmentLogOptions options,
+                                                  Background& background);
+  /// Writes what is left. Call `close` before to get the error.
+  ~SegmentLog();
+
+  /// Never waits for the store; writes to the spool's disk where memory is full.
+  /// \error kResourceExhausted  the store has failed, and memory and spool are full: the whole record that
+  /// `data` belongs to is dropped
+  Status append(BytesView data);
+  /// The store takes what is appended, but more slowly. Call `make_room`.
+  bool is_full() const;
+  /// Waits for the store if the log is full. \error of the store; what was appended is kept
+  Status make_room();
+  /// What was appended, up to the last whole record, is in the store within kLeastInterval, or, after a write
+  /// that failed, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
+  Status flush();
+  /// Writes all that is left. May be repeated after an error.
+  /// \error kDeadlineExceeded  `close_time` has passed, and some is left; of the store
+  Status close();
+  /// With what was there before.
+  std::uint64_t size_bytes() const;
+  const Location& location() const { return location_; }
+
+ private:
+  using Clock = Background::Clock;
+  enum class Part { kWholeRecords, kAll };
+
+  // Records of one segment that waits for the store, in memory or in the spool.
+  struct Waiting {
+    Bytes records{};
+    std::optional<Spool::File> file{};
+  };
+
+  SegmentLog(Location location, SegmentLogOptions options, Background& background);
+
+  std::size_t whole_bytes(BytesView data) const;
+  std::size_t held_bytes() const;
+  Status refuse() const;
+  void drop_record_of(BytesView data);
+  Bytes take(std::size_t size);
+  bool make_room_in_spool(std::size_t size);
+  bool queue(Part part);
+  void take_first();
+  Result<bool> write_next(Part part);
+  Status write(Part part);
+  Status write_segment(BytesView records);
+  Result<bool> is_ours(const std::string& key, BytesView segment);
+  void write_later(Clock::time_point time);
+
+  const Location location_;
+  const SegmentLogOptions options_;
+  Background& background_;
+
+  std::mutex writing_;  // taken before mutex_; held while a segment is written, so they stay in order
+  std::uint64_t next_segment_ = 0;
+
+  mutable std::mutex mutex_;
+  /// Before the buffer; only `write` takes them out, unchanged: the answer to an earlier attempt may be lost.
+  std::deque<Waiting> waiting_;
+  bool is_writing_ = false;  // the first of them
+  Bytes buffer_;
+  Spool spool_;
+  std::uint64_t refused_bytes_ = 0;  // that are still to come of a record whose beginning was refused
+  std::uint64_t size_bytes_ = 0;
+  Clock::time_point not_before_;  // the next segment that a flush asks for
+  bool is_put_off_ = false;
+  bool has_failed_ = false;  // the last write
+  Status untold_;            // the error of a write that nobody waited for
+};
+
+}  // namespace headrace
