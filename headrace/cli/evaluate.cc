@@ -91,6 +91,19 @@ void show_evaluation(Console& console, const Location& run, const Evaluation& ev
   console.result(concat("\n  written to ", written.describe()));
 }
 
+constexpr std::uint64_t kEvaluationLimitBytes = 64 << 20;
+
+// An earlier attempt of a run that is started again under its id may have written it.
+Status write_evaluation(const Location& to, const std::string& text, const CallOptions& call) {
+  const auto created = write_text(*to.store, to.key, text, {.only_if_absent = true, .call = call});
+  if (created) return {};
+  if (created.error().code != Code::kAlreadyExists) return created.error().in("writing the evaluation");
+  HEADRACE_TRY(const ReadObject there, read_object(*to.store, to.key, kEvaluationLimitBytes, call));
+  if (as_text(there.data) == text) return {};
+  return Error{Code::kFailedPrecondition,
+               concat(to.describe(), " holds another result of a run with this id; give another --run-id")};
+}
+
 Status evaluate_recorded(CommandContext& context, const Location& run, const Location& data,
                          const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
   const EvaluateOptions options{.split = values.text("split"),
@@ -115,9 +128,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   end.counts = {{"records", evaluation.confusion.records()}, {"corrupt_records", evaluation.corrupt_records}};
   const std::string object = evaluation_to_json(evaluation, recorder.run_id());
   const Location written = run.at(concat("evaluations/", recorder.run_id(), ".json"));
-  const auto created = write_text(*written.store, written.key, object + "\n",
-                                  {.only_if_absent = true, .call = context.call()});
-  if (!created) return created.error().in("writing the evaluation");
+  HEADRACE_CHECK(write_evaluation(written, object + "\n", context.call()));
   HEADRACE_CHECK(recorder.add_output("evaluation", written));
   show_evaluation(context.console, run, evaluation, written, object, seconds.count());
   return {};

@@ -95,7 +95,7 @@ TEST_F(CatalogTest, IsMadeAnewFromTheRecords) {
   const Location data = *stores.open("memory://b/project/data");
   ASSERT_TRUE(write_text(*data.store, data.at("x").key, "x"));
   auto recorder = RunRecorder::start(stores, *stores.open("memory://b/project/runs/1"), {.command = "train"},
-                                     {.root_url = "memory://b/project"});
+                                     {.root_url = "memory://b/project", .now = Environment{}.now});
   ASSERT_TRUE(recorder);
   ASSERT_TRUE(recorder->add_input("data", data));
   ASSERT_TRUE(recorder->add_output("export", data));
@@ -118,7 +118,7 @@ TEST_F(CatalogTest, IsMadeAnewFromTheRecords) {
 
 TEST_F(CatalogTest, ACatalogThatWasLostLosesNoRun) {
   auto recorder = RunRecorder::start(stores, *stores.open("memory://b/project/runs/1"), {.command = "train"},
-                                     {.root_url = "memory://b/project"});
+                                     {.root_url = "memory://b/project", .now = Environment{}.now});
   ASSERT_TRUE(recorder);
   std::vector<std::string> keys;
   const auto objects = list_all(*root.store, root.at(kCatalogPrefix).key);

@@ -70,7 +70,13 @@ RunRecord join_parts(std::string id, std::vector<RunPart> parts) {
   }
   const RunPart& first = *latest.front();
   RunRecord run{.id = std::move(id), .start = first.start, .end = first.end, .so_far = first.so_far};
-  for (const RunPart& part : parts) run.start.started = std::min(run.start.started, part.start.started);
+  for (const RunPart& part : parts) {
+    run.start.started = std::min(run.start.started, part.start.started);
+    for (const std::string& remark : part.start.remarks) {
+      if (std::ranges::find(run.start.remarks, remark) == run.start.remarks.end())
+        run.start.remarks.push_back(remark);
+    }
+  }
   if (latest.size() > 1 || ranks > 1) {
     RunEnd end;
     for (const RunPart* part : latest) {

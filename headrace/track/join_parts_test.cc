@@ -51,6 +51,13 @@ TEST(JoinParts, TheStatusIsThatOfAllRanks) {
   EXPECT_EQ(joint({part(0, 1, kStopped), part(1, 2, std::nullopt)}), kUnfinished);
 }
 
+TEST(JoinParts, RemarksOfEarlierAttemptsStay) {
+  std::vector<RunPart> parts = {part(0, 1, std::nullopt, 1), part(0, 2, std::nullopt, 1),
+                                part(0, 3, RunStatus::kFinished, 1)};
+  parts[1].start.remarks = {"another kind of processor"};
+  EXPECT_THAT(join_parts("run", std::move(parts)).start.remarks, ElementsAre("another kind of processor"));
+}
+
 TEST(JoinParts, ALaterAttemptOfARankStandsForIt) {
   const RunRecord run =
       join_parts("run", {part(0, 1, RunStatus::kFailed), part(1, 2, std::nullopt),

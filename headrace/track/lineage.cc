@@ -187,9 +187,15 @@ Result<Lineage> lineage_of(std::string_view url, RunPool& runs) {
       }
     }
   }
+  // A run may lead to another tracking root, which may know of what stands in the trees already: they are
+  // built again until that brings no further run. What a root was asked, it is not asked again.
   Lineage lineage;
-  HEADRACE_TRY(lineage.upstream, TreeBuilder(list).upstream(artifact, nullptr, 0));
-  HEADRACE_TRY(lineage.downstream, TreeBuilder(list).downstream(artifact, 0));
+  std::size_t known = 0;
+  do {
+    known = list.entries().size();
+    HEADRACE_TRY(lineage.upstream, TreeBuilder(list).upstream(artifact, nullptr, 0));
+    HEADRACE_TRY(lineage.downstream, TreeBuilder(list).downstream(artifact, 0));
+  } while (list.entries().size() > known);
   return lineage;
 }
 

@@ -60,9 +60,7 @@ Result<std::optional<EarlierPart>> find_earlier(const Location& root, const RunS
   for (const CatalogEntry& entry : entries) {
     auto part = read_part(root, entry.run, entry.part, call);
     if (part && is_of(part->start, start)) return std::optional(EarlierPart{entry.run, std::move(*part)});
-    const bool is_damaged = !part && part.error().code != Code::kNotFound &&
-                            part.error().code != Code::kDataLoss && part.error().code != Code::kUnimplemented;
-    if (is_damaged) return part.error();
+    if (!part && !is_damaged_record(part.error().code)) return part.error();
   }
   HEADRACE_TRY(RunList earlier, list_version_1_runs(root, kResumeLookback, call));
   for (auto run = earlier.runs.rbegin(); run != earlier.runs.rend(); ++run) {
@@ -71,7 +69,7 @@ Result<std::optional<EarlierPart>> find_earlier(const Location& root, const RunS
   return std::optional<EarlierPart>();
 }
 
-// Whether weights that both train may differ: a warning; else empty.
+// A warning if TensorFlow may compute other bits on this processor; else empty.
 std::string compare_hosts(const EarlierPart& earlier, const RunStart& start) {
   std::string differences;
   for (const char* key : {"instruction_sets", "tensorflow_kernels"}) {
@@ -82,8 +80,9 @@ std::string compare_hosts(const EarlierPart& earlier, const RunStart& start) {
     differences += concat(differences.empty() ? "" : "; ", key, " ", before->second, ", now ", now->second);
   }
   if (differences.empty()) return "";
-  return concat("this goes on with run ", earlier.run, " on another kind of processor (", differences,
-                "): the bytes of data are the same on both, but weights may differ in their last bits");
+  return concat("this run continues run ", earlier.run, " on another kind of processor (", differences,
+                "): what TensorFlow computes, such as weights, may differ in its last bits; all other data "
+                "are the same");
 }
 
 // "data", "data-2", …
@@ -155,10 +154,11 @@ Status RunRecorder::check_same_run(const RunStart& start) const {
   }));
   if (part.empty()) return {};
   const auto other = read_part(root_, entry_.run, part, options_.call);
-  if (!other || is_of(other->start, start)) return {};
+  if (!other) return is_damaged_record(other.error().code) ? Status{} : other.error();
+  if (is_of(other->start, start)) return {};
   return Error{Code::kFailedPrecondition,
-               concat("run ", entry_.run, " below ", root_.describe(), " is of ", other->start.command,
-                      " into ", other->start.output, ": give this one another id")};
+               concat("the id ", entry_.run, " below ", root_.describe(), " belongs to a run of ",
+                      other->start.command, " into ", other->start.output, ": give this run another id")};
 }
 
 Status RunRecorder::look_back(RunStart& start) {

@@ -143,17 +143,13 @@ std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limi
   return parts;
 }
 
-bool is_damage(Code code) {
-  return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
-}
-
 // Reads them all; damage becomes a message.
 Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& objects,
                          const CallOptions& call) {
   std::vector<std::optional<Result<RunPart>>> read(objects.size());
   HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
     read[i] = read_objects(root, objects[i], call);
-    if (!*read[i] && !is_damage(read[i]->error().code)) return read[i]->error();
+    if (!*read[i] && !is_damaged_record(read[i]->error().code)) return read[i]->error();
     return {};
   }));
   RunList list;
@@ -174,6 +170,10 @@ Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& o
 }
 
 }  // namespace
+
+bool is_damaged_record(Code code) {
+  return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
+}
 
 Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
                           const CallOptions& call) {

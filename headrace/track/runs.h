@@ -21,6 +21,9 @@ Result<RunRecord> read_run(const Location& root, std::string_view id, const Call
 Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
                           const CallOptions& call = {});
 
+/// Whether an error of these functions is about one record, and other records may still be read.
+bool is_damaged_record(Code code);
+
 struct RunList {
   std::vector<RunRecord> runs;  // oldest first
   /// Why a record could not be read, one message each: damage in one hides no other.

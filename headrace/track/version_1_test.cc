@@ -41,7 +41,8 @@ class Version1 : public testing::Test {
     ASSERT_TRUE(write_text(*object.store, object.key, text));
   }
   Result<RunRecorder> start() {
-    return RunRecorder::start(stores, *stores.open("memory://b/runs/1"), {.command = "train"}, {});
+    return RunRecorder::start(stores, *stores.open("memory://b/runs/1"), {.command = "train"},
+                              {.now = Environment{}.now});
   }
 
   StoreRegistry stores{Environment{}};
