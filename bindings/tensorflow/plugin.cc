@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "bindings/tensorflow/tensorflow_status.h"
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/os/large_memory.h"
 #include "headrace/record/event.h"
@@ -357,11 +358,12 @@ Bytes segment_header(double now_s) {
 }
 
 std::optional<std::uint64_t> record_size(BytesView beginning) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;  // more is no length
-  if (beginning.size() < sizeof(std::uint64_t)) return std::nullopt;
+  if (beginning.size() < kRecordHeaderBytes) return std::nullopt;
   const auto length = load_little_endian<std::uint64_t>(beginning.data());
-  if (length >= kMostBytes) return std::nullopt;
-  return kRecordFramingBytes + length;
+  const auto checksum = load_little_endian<std::uint32_t>(beginning.data() + sizeof length);
+  const bool is_record =
+      length <= kNoRecordLimitBytes && checksum == masked_crc32c(crc32c(beginning.first(sizeof length)));
+  return is_record ? kRecordFramingBytes + length : beginning.size();
 }
 
 void describe_plugin(TF_FilesystemPluginInfo* info, FileSystem& (*file_system)()) {

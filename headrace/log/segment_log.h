@@ -21,7 +21,8 @@ namespace headrace {
 /// Key of a segment: that of the log for segment 0, "<log>.000001" and so on for the others.
 std::string segment_key(std::string_view log, std::uint64_t segment);
 
-/// Bytes that a record takes, by its beginning; none where that is too short to tell, or is no record's.
+/// Bytes that a record takes, by its beginning; none if that is too short to tell. If it is no record's: the
+/// size of what was given, so that the log passes these bytes on and does not wait for their end.
 using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
 
 struct SegmentLogOptions {

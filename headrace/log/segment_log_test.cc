@@ -30,7 +30,8 @@ std::string record(std::string_view text) {
 
 std::optional<std::uint64_t> record_size(BytesView beginning) {
   if (beginning.size() < sizeof(std::uint64_t)) return std::nullopt;
-  return 16 + load_little_endian<std::uint64_t>(beginning.data());
+  const auto length = load_little_endian<std::uint64_t>(beginning.data());
+  return length < std::uint64_t{1} << 40 ? 16 + length : beginning.size();
 }
 
 class FailingStore : public ForwardingStore {
@@ -131,6 +132,14 @@ TEST_F(SegmentLogTest, AFlushWritesWholeRecordsOnly) {
   ASSERT_TRUE(log->append(as_bytes(two).last(5)));
   ASSERT_TRUE(log->close());
   EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:two"));
+}
+
+TEST_F(SegmentLogTest, BytesThatAreNoRecordsAreWrittenAsTheyAre) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "one"));
+  ASSERT_TRUE(log->append(as_bytes("step,loss 1,0.5")));
+  ASSERT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre("events=onestep,loss 1,0.5"));
 }
 
 TEST_F(SegmentLogTest, MuchIsWrittenWithoutAFlush) {

@@ -584,13 +584,30 @@ def test_lineage_finds_new_runs_by_the_catalog_and_says_where_it_was_lost(headra
     }
 
 
+def test_a_run_that_continues_on_another_kind_of_processor_says_so(headrace, tmp_path):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "rows.jsonl").write_text('{"text": "good"}\n{"text": \n')
+    words = ("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
+    fewer = {"ONEDNN_MAX_CPU_ISA": "SSE41"}
+    first = headrace(*words, check=False)
+    assert first.returncode == 1 and "rejected" in first.stderr
+    assert "another kind of processor" not in headrace(*words, check=False).stderr
+    moved = headrace(*words, check=False, env=fewer)
+    told = "tensorflow_kernels oneDNN, now oneDNN, at most SSE41"
+    assert "another kind of processor" in moved.stderr and told in moved.stderr
+    assert "another kind of processor" not in headrace(*words, check=False, env=fewer).stderr
+    (remark,) = json.loads(headrace("runs", "show", raw, "mine", "--json").stdout)["start"]["remarks"]
+    assert told in remark, "the record keeps what an earlier attempt was told"
+
+
 def test_a_run_id_that_is_another_runs_is_refused(headrace, tmp_path):
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "rows.jsonl").write_text('{"text": "good"}\n')
     headrace("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
     other = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine", check=False)
-    assert other.returncode == 1 and "give this one another id" in other.stderr
+    assert other.returncode == 1 and "give this run another id" in other.stderr
     wrong = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "a/b", check=False)
     assert wrong.returncode == 1 and "cannot name a run" in wrong.stderr
 

@@ -266,6 +266,18 @@ def test_the_evaluation_is_kept_with_the_run(headrace, job):
     assert f"file://{job}/data" in json.dumps(lineage)
 
 
+def test_an_evaluation_that_is_started_again_under_its_id_is_the_same(headrace, job):
+    words = ["evaluate", job / "run", "--data", job / "data", "--run-id", "again", "--track", job]
+    headrace(*words)
+    kept = job / "run" / "evaluations" / "again.json"
+    before = kept.read_bytes()
+    headrace(*words)
+    other = headrace(*words, "--split", "train", check=False)
+    assert other.returncode == 1 and "give another --run-id" in other.stderr
+    assert kept.read_bytes() == before
+    kept.unlink()
+
+
 def test_predict_answers_to_a_data_set_as_keras_does(headrace, job):
     records = test_records(job)
     predictions = saved_predictions(job)
