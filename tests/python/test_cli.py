@@ -597,7 +597,7 @@ def test_a_run_that_continues_on_another_kind_of_processor_says_so(headrace, tmp
     told = "tensorflow_kernels oneDNN, now oneDNN, at most SSE41"
     assert "another kind of processor" in moved.stderr and told in moved.stderr
     assert "another kind of processor" not in headrace(*words, check=False, env=fewer).stderr
-    (remark,) = json.loads(headrace("runs", "show", raw, "mine", "--json").stdout)["start"]["remarks"]
+    (remark,) = json.loads(headrace("runs", "show", tmp_path, "mine", "--json").stdout)["start"]["remarks"]
     assert told in remark, "the record keeps what an earlier attempt was told"
 
 
