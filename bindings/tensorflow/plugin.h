@@ -20,7 +20,7 @@ std::string driver_url(std::string_view path);
 
 /// What each segment of an event file begins with. `now_s`: seconds since 1970.
 Bytes segment_header(double now_s);
-/// Of a TFRecord: see FileSystemOptions::record_size.
+/// Size of a TFRecord, for FileSystemOptions::record_size.
 std::optional<std::uint64_t> record_size(BytesView beginning);
 
 /// Fills what TensorFlow asks for. `file_system` gives the one of this process, for as long as the process

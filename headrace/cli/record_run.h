@@ -14,7 +14,7 @@ namespace headrace {
 inline constexpr Option kRunIdOption = {
     .name = "run-id",
     .unit = "ID",
-    .sentence = "Id of the run: the same for a job that is started again. Without it: a new one."};
+    .sentence = "Id of the run; give a job that is started again the same id. Default: a new id."};
 
 /// Starts the record (parameters are the option values; versions and host are filled in), warns of its
 /// remarks, runs `body`, and finishes the record with its outcome, also when it failed or was stopped.

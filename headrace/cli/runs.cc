@@ -88,6 +88,8 @@ Status show(CommandContext& context, const std::vector<std::string>& arguments, 
   for (const RunRecord& run : found.runs) {
     if (run.id.starts_with(wanted)) matching.push_back(&run);
   }
+  const auto exact = std::ranges::find(matching, wanted, &RunRecord::id);
+  if (exact != matching.end()) matching = {*exact};  // "job-1", beside "job-10"
   if (matching.empty())
     return Error{Code::kNotFound, concat("no run ", wanted, " is recorded at ", arguments[0],
                                          "; headrace runs ls ", arguments[0], " lists them")};
@@ -139,10 +141,10 @@ const Command kRunsShowCommand = {
 extern const Command kRunsRepairCommand;
 const Command kRunsRepairCommand = {
     .name = "runs repair",
-    .summary = "Make the catalog of runs anew from their records",
+    .summary = "Rebuild the catalog of runs from their records",
     .details =
-        "Lineage finds runs by a catalog beside their records. Where it was lost, or not copied with\n"
-        "them, this reads all records and creates the entries that are missing.\n"
+        "Lineage finds runs by a catalog beside their records. If the catalog was lost, or not copied with\n"
+        "the records, this command reads all records and creates the missing entries.\n"
         "\n"
         "  headrace runs repair s3://datasets",
     .positionals = kRepairPositionals,

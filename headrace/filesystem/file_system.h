@@ -30,7 +30,7 @@ struct FileSystemOptions {
   std::function<Result<Location>(std::string_view url)> open;
   /// The beginning of each segment of an event file except the first.
   std::function<Bytes()> segment_header;
-  /// Of the records of an event file, which TensorFlow appends in parts.
+  /// Size of a record of an event file: TensorFlow appends records in parts.
   RecordSize record_size = nullptr;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A log of one writer that grows as a sequence of objects which never change, its segments.
+/// \file A log of one writer that grows as a sequence of objects that never change: its segments.
 
 #include <chrono>
 #include <cstdint>
@@ -26,17 +26,17 @@ std::string segment_key(std::string_view log, std::uint64_t segment);
 using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
 
 struct SegmentLogOptions {
-  /// Begins every segment but the first: for event files their `file_version` record.
+  /// The beginning of every segment after the first: the `file_version` record of an event file.
   Bytes segment_header{};
   /// Tells where records end. Null: each call of `append` gives whole records.
   RecordSize record_size = nullptr;
-  /// Of what the store does not take, so much is kept in memory …
+  /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool.
   std::size_t most_held_bytes = 64 << 20;
-  /// … and the rest in files below this folder of the machine, if it is not empty.
+  /// Folder of this machine for the rest; with an empty `root`, nothing is spooled.
   SpoolOptions spool{};
   /// `close` begins no further segment after this time.
   std::chrono::milliseconds close_time{300'000};
-  /// Of each request to the store.
+  /// For each request to the store.
   CallOptions call{};
   /// Tests pass their own.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
@@ -44,43 +44,43 @@ struct SegmentLogOptions {
 
 /// Thread-safe. `background` must outlive it.
 ///
-/// If the store cannot be reached, the log keeps what was appended, first in memory and then in the spool,
-/// and later flushes offer it again: an outage of the store does not end a training. A killed process loses
-/// what was not in the store, spool included; the segments that are there are whole. Segments are created
-/// only if absent. If two logs have one name, or a stalled process goes on after another took over, each
-/// writes under the next free number: nothing is overwritten and nothing is lost.
+/// If the store cannot be reached, the log keeps the appended data, first in memory and then in the spool,
+/// and later flushes offer them again, so that an outage of the store does not end training. A killed process
+/// loses the data that were not in the store, spool included; the segments in the store are whole. Segments
+/// are created only if absent. If two logs have one name, or a stalled process continues after another took
+/// over, each writes under the next free number: nothing is overwritten and nothing is lost.
 class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
  public:
-  /// Shortest time from opening, or from one segment, to the next, however often `flush` is called.
+  /// Shortest time from opening, or from a segment, to the next segment, however often the log is flushed.
   static constexpr std::chrono::seconds kLeastInterval{1};
-  /// The same after a write that failed.
+  /// The same after a failed segment.
   static constexpr std::chrono::seconds kRetryInterval{10};
-  /// So much is written without a flush, in the background.
+  /// This much is written without a flush, in the background.
   static constexpr std::size_t kMostSegmentBytes = 8 << 20;
   /// `is_full` from here on.
   static constexpr std::size_t kFullBytes = 4 * kMostSegmentBytes;
 
-  /// Writes nothing yet. With `goes_on`, the log continues after the segments that are there: one listing.
+  /// Writes nothing yet. `goes_on`: continue after the existing segments, which takes one listing.
   static Result<std::shared_ptr<SegmentLog>> open(Location location, bool goes_on, SegmentLogOptions options,
                                                   Background& background);
-  /// Writes what is left. Call `close` before to get the error.
+  /// Writes the rest. Call `close` first to get the error.
   ~SegmentLog();
 
   /// Never waits for the store; writes to the spool's disk where memory is full.
   /// \error kResourceExhausted  the store has failed, and memory and spool are full: the whole record that
-  /// `data` belongs to is dropped
+  ///                            `data` belongs to is dropped
   Status append(BytesView data);
-  /// The store takes what is appended, but more slowly. Call `make_room`.
+  /// The store accepts the appended data, but too slowly: call `make_room`.
   bool is_full() const;
-  /// Waits for the store if the log is full. \error of the store; what was appended is kept
+  /// Waits for the store if the log is full. \error of the store; the appended data are kept
   Status make_room();
-  /// What was appended, up to the last whole record, is in the store within kLeastInterval, or, after a write
-  /// that failed, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
+  /// The appended data, up to the last complete record, are in the store within kLeastInterval or, after a
+  /// failed write, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
   Status flush();
-  /// Writes all that is left. May be repeated after an error.
-  /// \error kDeadlineExceeded  `close_time` has passed, and some is left; of the store
+  /// All data are in the store. May be repeated after an error.
+  /// \error kDeadlineExceeded  `close_time` has passed, and some data are left; of the store
   Status close();
-  /// With what was there before.
+  /// Size including the log that was there before.
   std::uint64_t size_bytes() const;
   const Location& location() const { return location_; }
 

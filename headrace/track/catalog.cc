@@ -69,8 +69,9 @@ Status add_runs(const Location& root, std::string_view prefix, const CallOptions
     return runs.size() <= kMostRuns;
   }));
   if (runs.size() <= kMostRuns) return {};
-  return Error{Code::kResourceExhausted, concat("more than ", kMostRuns, " runs recorded below ",
-                                                root.describe(), " concern this; name less than all of it")};
+  return Error{Code::kResourceExhausted,
+               concat("more than ", kMostRuns, " runs recorded below ", root.describe(),
+                      " concern this URL; give one further below")};
 }
 
 // Keys of all entries that a part's record calls for.

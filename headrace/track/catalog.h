@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Which runs concern a URL, found without reading the others: docs/formats/run-record.md, "Catalog".
-/// An entry only points to a run; what that run read and made, its record says.
+/// \file Finds the runs that concern a URL without reading the others: docs/formats/run-record.md, "Catalog".
+/// An entry only points to a run; the record of the run says what it read and made.
 
 #include <cstddef>
 #include <set>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// What an entry points to.
+/// An entry points to this part of a run.
 struct CatalogEntry {
   std::string command;
   std::string part;
@@ -23,16 +23,16 @@ struct CatalogEntry {
 
 enum class CatalogIndex : std::uint8_t { kInput, kOutput };
 
-/// Creates the entry of a URL below `root`. Write it before the record that it points to. Is it there, that
-/// is as good. One request.
+/// Creates the entry of a URL below `root`, if it is not there. Call it before the record that the entry
+/// points to is written. One request.
 Status add_to_catalog(const Location& root, CatalogIndex index, std::string_view url,
                       const CatalogEntry& entry, const CallOptions& call = {});
 /// The entries of an artifact: of its URL and, for an output, of its manifest's digest.
 Status add_to_catalog(const Location& root, CatalogIndex index, const Artifact& artifact,
                       const CatalogEntry& entry, const CallOptions& call = {});
 
-/// Runs with an entry of the URL, of what lies below it, or of a folder above it. One listing, and one for
-/// each folder above. \error kResourceExhausted  they are more than 100,000
+/// Runs with an entry of the URL, of a URL below it, or of a folder above it. One listing, and one for each
+/// folder above. \error kResourceExhausted  there are more than 100,000
 Result<std::set<std::string>> runs_near(const Location& root, CatalogIndex index, std::string_view url,
                                         const CallOptions& call = {});
 /// Runs that published a manifest of that digest. One listing.
@@ -48,10 +48,11 @@ Result<std::vector<CatalogEntry>> newest_entries(const Location& root, std::stri
 /// Whether there are entries at all. One request.
 Result<bool> has_catalog(const Location& root, const CallOptions& call = {});
 
-/// Creates the entries that records of version 2 below `root` lack. Reads every part and lists the catalog.
-/// May be called at any time, by several processes. Returns how many were missing.
-/// \error kNotFound  no runs are recorded there; of the store. A damaged record is passed over: `list_runs`
-/// reports it
+/// Creates the entries that records of version 2 below `root` lack, for the newest 100,000 runs. Reads every
+/// part and lists the catalog. May be called at any time, by several processes. Returns the number of entries
+/// that were missing.
+/// A damaged record is passed over: `list_runs` reports it.
+/// \error kNotFound  no runs are recorded there; of the store
 Result<std::size_t> repair_catalog(const Location& root, const CallOptions& call = {});
 
 }  // namespace headrace

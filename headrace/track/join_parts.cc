@@ -9,7 +9,7 @@ namespace {
 
 RunStatus status_of(const RunPart& part) { return part.end ? part.end->status : RunStatus::kUnfinished; }
 
-// By rank; of a rank the latest attempt first.
+// By rank, and within a rank the latest attempt first.
 bool comes_before(const RunPart& a, const RunPart& b) {
   return std::tie(a.start.rank, b.start.started, a.name) < std::tie(b.start.rank, a.start.started, b.name);
 }

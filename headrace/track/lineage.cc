@@ -187,8 +187,8 @@ Result<Lineage> lineage_of(std::string_view url, RunPool& runs) {
       }
     }
   }
-  // A run may lead to another tracking root, which may know of what stands in the trees already: they are
-  // built again until that brings no further run. What a root was asked, it is not asked again.
+  // A run may lead to another tracking root, which may hold runs for artifacts that are in the trees already:
+  // the trees are built again until no further run is found. No root is asked the same question twice.
   Lineage lineage;
   std::size_t known = 0;
   do {

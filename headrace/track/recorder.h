@@ -63,7 +63,7 @@ class RunRecorder {
   /// "20261121-032600-1f2e3d4c": for `created_by` of manifests.
   const std::string& run_id() const { return entry_.run; }
   const Location& root() const { return root_; }
-  /// What to warn of: that it goes on on another kind of processor.
+  /// Warnings for the user: the run continues on another kind of processor.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   /// Records an input that became known after the start. A name that is taken gets "-2", "-3".

@@ -35,8 +35,8 @@ Status check_run_name(std::string_view name) {
   if (is_good) return {};
   return Error{Code::kInvalidArgument,
                concat("\"", printable_line(name, kMostNameBytes),
-                      "\" cannot name a run, or a part of its record: it takes 1 to ", kMostNameBytes,
-                      " letters, digits, '.', '_' and '-', the first of them a letter or a digit")};
+                      "\" cannot name a run or a part of its record: a name has 1 to ", kMostNameBytes,
+                      " letters, digits, '.', '_' and '-', and begins with a letter or a digit")};
 }
 
 std::string make_run_id(std::chrono::system_clock::time_point start, std::uint32_t random) {

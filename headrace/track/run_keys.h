@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-/// Where runs lie below a tracking root; directly in it those of version 1.
+/// Where runs lie below a tracking root. Runs of version 1 lie directly in it.
 inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
-/// Those of version 2.
+/// Where parts of runs of version 2 lie.
 inline constexpr std::string_view kRunPartsPrefix = "_headrace/runs/v2/";
 /// Entries that say which runs concern a URL: catalog.h.
 inline constexpr std::string_view kCatalogPrefix = "_headrace/runs/catalog/";
@@ -35,7 +35,7 @@ struct PartName {
   std::uint64_t started_ms = 0;  // since 1970
 };
 std::optional<PartName> parse_part_name(std::string_view name);
-/// "000003-": what the parts of a rank begin with.
+/// "000003-": the beginning of the names of a rank's parts.
 std::string part_name_prefix(std::uint64_t rank);
 
 /// Key of an object of a part, without the tracking root's.

@@ -38,8 +38,8 @@ Status RunPool::begin(Root& root) {
   const std::string name = root.location.url.text();
   if (is_lost)
     remarks_.push_back(concat("the catalog of the runs below ", name,
-                              " is not there, so all of them were read; headrace runs repair ", name,
-                              " makes it anew"));
+                              " is missing, so all of them were read; headrace runs repair ", name,
+                              " rebuilds it"));
   keep(root, std::move(list));
   return {};
 }

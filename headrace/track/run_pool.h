@@ -15,27 +15,27 @@
 namespace headrace {
 
 /// Holds those runs that were asked for, each once, and all of version 1. Roots are those that were added,
-/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all: what cannot be
-/// read below one of these becomes a remark. Not thread-safe. `registry` must outlive it.
+/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all. An error below
+/// one of the latter becomes a remark. Not thread-safe. `registry` must outlive it.
 class RunPool {
  public:
   explicit RunPool(StoreRegistry& registry, CallOptions call = {})
       : registry_(registry), call_(std::move(call)) {}
 
-  /// Reads the runs of version 1 below `root`, and all of them where no catalog is. A root that is there
-  /// already is passed over.
+  /// Reads the runs of version 1 below `root`; if there is no catalog, reads all runs. Does nothing for a
+  /// root that was added before.
   Status add(const Location& root);
   /// For tests and other sources of records.
   void add(RunRecord run) { runs_.push_back(std::move(run)); }
 
-  /// From now on `runs` holds all that may have made the artifact: or what lies in it, or around it.
+  /// From now on `runs` holds all runs that may have made the artifact, or a URL in it or around it.
   Status find_makers(const Artifact& artifact);
-  /// The same of those that may have read it.
+  /// The same for the runs that may have read it.
   Status find_readers(const Artifact& artifact);
 
   /// Only grows, at the end; what is there stays where it is.
   const std::deque<RunRecord>& runs() const { return runs_; }
-  /// What could not be read, or was left out.
+  /// Records that could not be read, and roots that were left out: a message each.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   static constexpr std::size_t kMaximumRoots = 16;

@@ -26,11 +26,11 @@ struct Artifact {
   std::string digest{};
   /// Size of the object, or of all parts that the manifest names; 0 if unknown.
   std::uint64_t size_bytes = 0;
-  /// What the run calls it: "data", "export". Empty in records of version 1.
+  /// The run's name for it: "data", "export". Empty in records of version 1.
   std::string name{};
 };
 
-/// Where a run logs metrics while it goes on.
+/// Where a run logs metrics while it runs.
 struct RunSeries {
   std::string name;  // "train"
   std::string url;   // of the folder or log, normalised
@@ -57,7 +57,7 @@ struct RunStart {
   /// Which process of the run this is, of how many.
   std::uint64_t rank = 0;
   std::uint64_t ranks = 1;
-  /// What was said of how it began.
+  /// Warnings given at the start.
   std::vector<std::string> remarks{};
 };
 
@@ -86,14 +86,14 @@ struct RunEnd {
   std::vector<RunSeries> series{};
 };
 
-/// What was recorded by a process that has not ended.
+/// The record of a process that has not ended, as far as it goes.
 struct RunSoFar {
   std::vector<Artifact> inputs{};
   std::vector<Artifact> outputs{};
   std::vector<RunSeries> series{};
 };
 
-/// What one process of a run did.
+/// The work of one process of a run.
 struct RunPart {
   std::string name;  // see run_keys.h; empty in version 1
   RunStart start;

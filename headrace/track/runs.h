@@ -16,7 +16,7 @@ namespace headrace {
 /// \error kNotFound  no run of that id below `root`; else as for `parse_run_start`
 Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call = {});
 
-/// Start and end of one part: two reads. What it had recorded before an end is left out.
+/// Start and end of one part: two reads. Inputs, outputs and series recorded before an end are left out.
 /// \error as for `read_run`
 Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
                           const CallOptions& call = {});
@@ -33,10 +33,10 @@ struct RunList {
 /// The newest `limit` runs below `root`, read eight objects at a time.
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
 
-/// The same, of version 1 alone: no catalog knows of them. One listing where there are none.
+/// The same for version 1 alone, which no catalog knows. One listing if there are none.
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
 
-/// Those of the given ids.
+/// The runs of the given ids.
 Result<RunList> read_runs(const Location& root, const std::vector<std::string>& ids,
                           const CallOptions& call = {});
 

@@ -608,6 +608,9 @@ def test_a_run_id_that_is_another_runs_is_refused(headrace, tmp_path):
     headrace("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
     other = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine", check=False)
     assert other.returncode == 1 and "give this run another id" in other.stderr
+    headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine-2")
+    shown = headrace("runs", "show", tmp_path, "mine", "--json").stdout
+    assert json.loads(shown)["id"] == "mine", "an id that begins another one names its own run"
     wrong = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "a/b", check=False)
     assert wrong.returncode == 1 and "cannot name a run" in wrong.stderr
 
