@@ -78,13 +78,8 @@ endif()
 
 # For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
 # away from libraries that are not built with them.
-set(tensorboard_data_default ON)
-if(HEADRACE_SANITIZE OR HEADRACE_COMMAND_ONLY)
-  set(tensorboard_data_default OFF)
-endif()
-option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data, which needs gRPC and protobuf"
-  ${tensorboard_data_default})
-if(HEADRACE_TENSORBOARD_DATA)
+option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data, which needs gRPC and protobuf" ON)
+if(HEADRACE_TENSORBOARD_DATA AND NOT HEADRACE_SANITIZE AND NOT HEADRACE_COMMAND_ONLY)
   find_package(PkgConfig)
   find_program(HEADRACE_PROTOC protoc)
   find_program(HEADRACE_GRPC_PLUGIN grpc_cpp_plugin)
@@ -107,6 +102,5 @@ if(HEADRACE_TENSORBOARD_DATA)
       "$<LINK_GROUP:RESCAN,${grpc_archives}>" Threads::Threads)
   else()
     message(STATUS "No headrace-tensorboard-data: gRPC and protobuf are not installed")
-    set(HEADRACE_TENSORBOARD_DATA OFF)
   endif()
 endif()
