@@ -97,7 +97,7 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   return features;
 }
 
-// What was found on opening.
+// The dataset as it was found on opening.
 const Dataset& description_of(const OpenedDataset& opened) { return *opened.dataset.anywhere(); }
 
 std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {

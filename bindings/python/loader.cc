@@ -338,8 +338,8 @@ class Loader {
     return batches.next();
   }
 
-  // Called by the engine in the thread that is in `take`, again and again while it waits. What this raises
-  // goes through the engine, which is none the worse for it, to the caller of `take`.
+  // The engine calls this in the thread that is in `take`, again and again while it waits. An exception
+  // passes through the engine, which it does not harm, to the caller of `take`.
   void look_around(const std::string& waits) {
     const WhileInterpreterLives lives;
     const nb::gil_scoped_acquire acquired;

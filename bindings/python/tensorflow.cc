@@ -18,8 +18,8 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Of one process. Never destroyed: TensorFlow's threads may use it until the process ends, and a fork's child
-// has none of its parent's threads.
+// The files of one process. Never destroyed: TensorFlow's threads may use it until the process ends, and a
+// fork's child has none of its parent's threads.
 struct ProcessFiles {
   const ProcessMark process;
   FileSystem files{{.open = open_from_any_thread,

@@ -111,8 +111,8 @@ constexpr std::size_t kStreamBlockBytes = 127 << 20;
 // New memory of so much is filled faster in huge pages.
 constexpr std::size_t kLargeTargetBytes = 4 << 20;
 
-// Of others who happen to ask for just so much, those who read a whole file ask for its end, too; and a
-// tensor has its file's name against it.
+// Other readers may ask for the same size: those of a whole file also ask for its end, and those of tensors
+// are known by the names of their files.
 bool is_block_of_stream(const ReadableFile& file, std::uint64_t offset, std::size_t bytes) {
   return bytes == kStreamBlockBytes && offset + bytes != file.size_bytes() &&
          file.key().find(".data-") == std::string::npos;

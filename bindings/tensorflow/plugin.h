@@ -18,7 +18,7 @@ std::vector<std::string> schemes();
 /// The driver's URL of a path with such a scheme.
 std::string driver_url(std::string_view path);
 
-/// What each segment of an event file begins with. `now_s`: seconds since 1970.
+/// The record that each segment of an event file begins with. `now_s`: seconds since 1970.
 Bytes segment_header(double now_s);
 /// Size of a TFRecord, for FileSystemOptions::record_size.
 std::optional<std::uint64_t> record_size(BytesView beginning);

@@ -127,7 +127,7 @@ Result<std::unique_ptr<SharedJob>> open_job(CommandContext& context, const std::
   return open_shared_job(output, encoder_sources_from(context, values));
 }
 
-// What adapters of engines go by.
+// Lists the tasks for adapters of engines.
 Status list_tasks(CommandContext& context, PlanTasks& tasks) {
   HEADRACE_TRY(const std::optional<PrepareResult> published, find_published(tasks.context()));
   std::vector<std::uint64_t> unread, undone;

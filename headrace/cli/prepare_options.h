@@ -180,13 +180,13 @@ inline constexpr Option kPrepareOptions[] = {
 /// \error kInvalidArgument  a value that no single row of the table can tell to be wrong
 Status check_prepare_options(const OptionValues& values);
 
-/// What `values`, which were checked, wish of a plan.
+/// The request that `values` make. REQUIRES: they were checked
 PlanRequest plan_request_from(const OptionValues& values);
 
 /// Where encoders are found, as --encoder-weights says if it is given.
 EncoderSources encoder_sources_from(const CommandContext& context, const OptionValues& values);
 
-/// What plans of this process are made with. `values` have `encoder-weights` and `map-timeout`.
+/// The context in which this process makes plans. `values` have `encoder-weights` and `map-timeout`.
 PlanningContext planning_context(const CommandContext& context, const OptionValues& values);
 
 /// Plans as `values` say, and shows the schema if it had to be inferred.
@@ -197,19 +197,19 @@ Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input,
 /// "12", "0.1%".
 /// \error kInvalidArgument
 Result<RejectLimit> parse_reject_limit(std::string_view text);
-/// Of `values` that were checked.
+/// The limit of `values`. REQUIRES: they were checked
 RejectLimit max_rejects_from(const OptionValues& values);
 
-/// What --workers says; 0 is a thread for each core.
+/// The number of threads that --workers asks for; for 0, one for each core.
 int workers_from(const OptionValues& values);
 
-/// Of `values` with `lease`.
+/// The lease of `values`, which have `lease`.
 LeaseOptions lease_from(const OptionValues& values);
 
 /// Shows how far tasks are.
 PrepareProgress progress_on(Console& console);
 
-/// What `--json` prints of a published dataset, or what people read.
+/// Prints a published dataset: as JSON with `--json`, otherwise for people.
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
 
 }  // namespace headrace

@@ -54,10 +54,10 @@ class ShardJob {
     HEADRACE_TRY(PredictionShard writer,
                  PredictionShard::start(output, prediction_shard_name(shard, dataset_.shards().size())));
     BlockLoader loader(dataset_, options_.on_corrupt, BufferPool::create());
-    for (const DatasetBlock& block :
-         std::ranges::equal_range(dataset_.blocks(), shard, {}, &DatasetBlock::shard)) {
-      HEADRACE_CHECK(read_block(block, loader, writer));
-    }
+    const auto& blocks = dataset_.blocks();
+    auto block = std::ranges::lower_bound(blocks, shard, {}, &DatasetBlock::shard);
+    for (; block != blocks.end() && block->shard == shard; ++block)
+      HEADRACE_CHECK(read_block(*block, loader, writer));
     HEADRACE_CHECK(answer(writer));
     HEADRACE_TRY(outcome_.part, writer.finish());
     return std::move(outcome_);

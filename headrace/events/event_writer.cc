@@ -67,7 +67,7 @@ Status EventWriter::make_room() {
   return status;
 }
 
-// What the log refuses, since too much waits, it may take once the store was asked again.
+// The log refuses events while too many wait; it may accept them after another request to the store.
 Status EventWriter::flush() {
   Status handed;
   for (int attempt = 0; attempt < 2; ++attempt) {

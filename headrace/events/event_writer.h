@@ -15,7 +15,7 @@
 namespace headrace {
 
 struct EventWriterOptions {
-  /// Of the program, as in "headrace 0.1.0".
+  /// Name and version of the program: "headrace 0.1.0".
   std::string writer;
   /// Longest time, in seconds, from an event until it is on its way into the store.
   double flush_seconds = 30;

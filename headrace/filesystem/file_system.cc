@@ -23,12 +23,12 @@ Error refused(Code code, const Location& at, std::string_view why) {
   return {code, concat(at.describe(), ": ", why)};
 }
 
-// Of a file that is visible when it is closed.
+// Writes a file that becomes visible when it is closed.
 class PlainFile final : public WritableFile {
  public:
   explicit PlainFile(Location location) : writer_(std::move(location)) {}
 
-  // What was there, which is written anew if more comes.
+  // Reads the present content, which is written again if more is appended.
   Status begin_with(const ObjectInfo& object) {
     has_changed_ = false;
     return read_in_pieces(*writer_.location().store, object, {},
@@ -53,7 +53,7 @@ class PlainFile final : public WritableFile {
   std::optional<Status> closed_;
 };
 
-// Of a file that is visible when it is renamed.
+// Writes a file that becomes visible when it is renamed.
 class TemporaryFile final : public WritableFile {
  public:
   TemporaryFile(Location location, Location final_location, HeldFiles& held)
@@ -93,7 +93,7 @@ class TemporaryFile final : public WritableFile {
   Status closed_;
 };
 
-// Of a file that is visible as it grows.
+// Writes a file that is visible while it grows.
 class EventFile final : public WritableFile {
  public:
   explicit EventFile(std::shared_ptr<SegmentLog> log) : log_(std::move(log)) {}

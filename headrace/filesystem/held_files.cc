@@ -18,7 +18,7 @@ void HeldFiles::hold_anyway(const std::string& path, std::unique_ptr<ObjectWrite
     const std::scoped_lock lock(mutex_);
     file.swap(files_[path]);
   }
-  // What it replaces ends here, without the mutex: an upload is aborted.
+  // The replaced file ends here, without the mutex: its upload is aborted.
 }
 
 std::optional<std::uint64_t> HeldFiles::size_bytes(const std::string& path) const {

@@ -291,7 +291,7 @@ TEST_F(SegmentLogTest, WhatWaitsForTheStoreIsBounded) {
   EXPECT_EQ(status.error().code, Code::kResourceExhausted);
 }
 
-// Of a store that cannot be reached, memory takes one record, and the spool the others.
+// While the store cannot be reached, memory takes one record, and the spool the others.
 class SpoolTest : public SegmentLogTest {
  protected:
   std::shared_ptr<SegmentLog> open_spooled(std::uint64_t most_bytes = 1 << 20) {

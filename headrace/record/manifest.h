@@ -48,15 +48,15 @@ struct Manifest {
   std::string created_by;  // run id
   std::string plan;        // digest of what determines the content
   std::vector<ManifestPart> parts;
-  /// A JSON object, whose keys depend on the kind; never empty. Of a parsed manifest: no deeper than
-  /// kJsonDepthLimit.
+  /// A JSON object, whose keys depend on the kind; never empty. After parsing, it is no deeper
+  /// than kJsonDepthLimit.
   std::string attributes_json = "{}";
 };
 
 /// The object's bytes: canonical, so equal manifests are equal bytes.
 std::string serialize_manifest(const Manifest& manifest);
 
-/// Of what it returns, sizes, records and uncompressed sizes each come to less than 2^62 over all parts; the
+/// In the result, sizes, records and uncompressed sizes each sum to less than 2^62 over all parts; the
 /// blocks of a shard make up its records and its size, none lacks records or has under 16 uncompressed bytes
 /// for each, and those of an uncompressed data set are stored as they are.
 /// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum, a field missing or of

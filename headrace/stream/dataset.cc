@@ -111,7 +111,7 @@ class DatasetOpener {
     dataset_->shards_.back().part.blocks.clear();
   }
 
-  // Of the shard that comes next.
+  // Adds the blocks of the next shard.
   void add_blocks(const std::vector<ShardBlock>& blocks) {
     DatasetBlock next{.shard = static_cast<std::uint32_t>(dataset_->shards_.size())};
     for (const ShardBlock& block : blocks) {

@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// What to do with a record that fails its checksum or cannot be decoded.
+/// How to treat a record that fails its checksum or cannot be decoded.
 enum class CorruptionPolicy : std::uint8_t {
   kFail,
   kSkipRecord,  // a hole in its batch: weight 0

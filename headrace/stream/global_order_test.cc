@@ -102,8 +102,8 @@ class Orders {
   std::map<std::pair<std::size_t, std::uint64_t>, EpochOrder> orders_;
 };
 
-// The first batches of all ranks, each put together of their parts. What every rank must have alike is
-// checked.
+// The first batches of all ranks, each put together from its parts. Checks that all ranks agree where they
+// must.
 std::vector<Rows> batches_of(const Case& with, std::uint64_t world_size, std::uint64_t batches) {
   Orders orders(with);
   std::vector<Rows> joined(batches);

@@ -26,7 +26,7 @@ std::string schema_text(const Column& column, const FeatureSchema& schema) {
   return text;
 }
 
-// Of a shape as a manifest says it; none if that is more than a column can have.
+// The number of values in a shape of a manifest; none if a column cannot have so many.
 std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   std::uint64_t count = 1;

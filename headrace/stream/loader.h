@@ -43,7 +43,7 @@ struct LoaderOptions {
   std::uint64_t world_size = 1;
   /// Number of equal parts of a batch that are never split over ranks; 0: each row is a part.
   std::uint64_t micro_shards = 0;
-  /// Of docs/formats/order.md. To continue a state: order_version_of (loader_state.h).
+  /// Version of docs/formats/order.md. To continue a state, use order_version_of (loader_state.h).
   int order_version = kOrderVersion;
   /// Where to start: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;

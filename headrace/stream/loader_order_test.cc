@@ -40,7 +40,7 @@ class LoaderVersionTest : public LoaderTest {
   }
 };
 
-// What version 1 wrote and gave, before there was a version 2.
+// States and batches of version 1, recorded before there was a version 2.
 struct Recorded {
   ShuffleMode mode;
   std::vector<std::int64_t> batch;           // number 3 of the whole

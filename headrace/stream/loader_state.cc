@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Of the text that says where the data lie.
+// Size of the text that says where the data lie.
 constexpr std::size_t kPlaceBytes = 300;
 
 std::string fingerprint(const LoaderSource& source) {
@@ -31,7 +31,7 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
   return sha256_hex(as_bytes(text));
 }
 
-// What of a state must be the same, but for the data.
+// The options that must equal those of a state. The data are compared elsewhere.
 Json document_of(const LoaderOptions& options) {
   return {{"order", options.order_version},       {"seed", options.seed},
           {"batch_size", options.batch_size},     {"mode", shuffle_mode_name(options.shuffle)},

@@ -186,7 +186,7 @@ inline std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const D
   return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};
 }
 
-// What is left from a position on, as `world_size` ranks read it, put together.
+// The batches from a position on, put together from those of `world_size` ranks.
 inline std::vector<std::vector<std::int64_t>> batches_of_ranks(const std::vector<LoaderSource>& sources,
                                                                LoaderOptions options,
                                                                const LoaderPosition& from,

@@ -19,10 +19,10 @@ constexpr std::uint64_t kGapBytes = 64 << 10;
 constexpr std::uint64_t kSmallPieceBytes = 256 << 10;
 constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // more than any has
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
-// What is noted of a kept record, if it is a block of its own.
+// Memory for a kept record that is a block of its own.
 constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
 
-// Of a shard that is lost, maybe with its index: so many records, which are never read.
+// The index of a lost shard: its records are counted and never read.
 Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
   ShardIndexBuilder builder(ShardEncoding::kPlain);
   for (std::uint64_t i = 0; i < record_count; ++i) builder.add_record(0);
@@ -252,8 +252,8 @@ std::uint64_t Source::recurring_bytes() const {
   return bytes <= static_cast<double>(records * kSmallPieceBytes) ? kWholeBlock : kSmallPieceBytes;
 }
 
-// What is fetched for a record. Which others the window wants is chance, so to extend it to them (`joins`)
-// would make other ranges in each epoch, which a cache never has. Members are the same always; so are those
+// The unit that is fetched for a record. Chance decides which other records the window wants. Joining them
+// (`joins`) would make new ranges in each epoch, which no cache has. Members never change; nor do those
 // records of a block that begin in the same piece of it.
 DatasetBlock Source::unit_around(const SourceRecord& record) const {
   const ShardIndex& index = indexes_[record.shard];

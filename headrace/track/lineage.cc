@@ -60,8 +60,8 @@ bool published_the_same(const Entry* a, const Entry* b) {
   return std::ranges::any_of(a->outputs, [&](const Artifact& output) { return b->published(output.digest); });
 }
 
-// Of several runs that made the same thing, the one whose result stood in the end; of those that found it
-// there as well as made it, the first.
+// If several runs made the same thing, the run whose result stood in the end. If several found the same
+// result, the first.
 const Entry* standing(const Entries& entries) {
   const auto better = [](const Entry* a, const Entry* b) {
     const bool a_finished = a->run->status() == RunStatus::kFinished;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What made an artifact, from what; what was made from it: answered from records of runs alone.
+/// \file Lineage: the runs and inputs that made an artifact, and what was made from it, by run records alone.
 
 #include <string>
 #include <string_view>

@@ -15,14 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/base/environment.h"
 #include "headrace/store/registry.h"
 #include "headrace/track/catalog.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {
 
-/// What to record of the object or folder at `location`: of a folder, its latest manifest (read whole, to
-/// digest it); of an object, size and version.
+/// Describes the object or folder at `location` for a record: a folder by its latest manifest (read whole, to
+/// digest it), an object by size and version.
 /// \error kNotFound  nothing is there
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call = {});
 
@@ -42,8 +43,8 @@ struct RecorderOptions {
   std::uint64_t ranks = 1;
   /// False: the run publishes nothing (as `evaluate`); `output` only says where its record belongs.
   bool has_output = true;
-  /// Wall clock: `Environment::now`. Must be given.
-  std::function<std::chrono::system_clock::time_point()> now;
+  /// Wall clock.
+  std::function<std::chrono::system_clock::time_point()> now = Environment{}.now;
   CallOptions call{};
 };
 

@@ -12,7 +12,7 @@ constexpr std::size_t kMaximumRunsPerRoot = 100'000;  // that no catalog knows o
 
 }  // namespace
 
-// Of a root that nobody named, an error is only a remark.
+// An error in a root that nobody named becomes a remark.
 Status RunPool::remark_or_return(const Root& root, Status status) {
   if (status || !root.is_followed || call_.stop.stop_requested()) return status;
   remarks_.push_back(

@@ -21,7 +21,7 @@ struct Artifact {
   std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object" or "folder"
   /// The object's version; empty for folders.
   std::string version{};
-  /// Of a published folder: number and SHA-256 of the manifest; 0 and empty otherwise.
+  /// Number and SHA-256 of the manifest of a published folder; otherwise 0 and empty.
   std::uint64_t manifest = 0;
   std::string digest{};
   /// Size of the object, or of all parts that the manifest names; 0 if unknown.
@@ -37,7 +37,7 @@ struct RunSeries {
   std::string kind;  // its format: "event_files"
 };
 
-/// What is known when a part of a run begins.
+/// Facts that are known when a part of a run begins.
 struct RunStart {
   std::string command;                    // "train"
   std::vector<std::string> command_line;  // from the program's name on
@@ -71,7 +71,7 @@ enum class RunStatus : std::uint8_t {
 /// "finished", "failed", "stopped"; "running or killed" for kUnfinished.
 std::string_view run_status_name(RunStatus status);
 
-/// What is known when a part of a run has ended.
+/// Facts that are known when a part of a run has ended.
 struct RunEnd {
   RunStatus status = RunStatus::kFinished;
   std::string error{};             // why it failed or was stopped
@@ -79,7 +79,7 @@ struct RunEnd {
   std::vector<Artifact> outputs{};
   std::map<std::string, double> metrics{};        // final ones: "accuracy"
   std::map<std::string, std::uint64_t> counts{};  // "records", "rejected"
-  /// Of what the stage used: "tensorflow", "engine", "encoder".
+  /// Versions of software that the stage used, by name: "tensorflow", "engine", "encoder".
   std::map<std::string, std::string> versions{};
   std::string ended{};
   double seconds = 0;  // from start to end, by the wall clock
@@ -118,8 +118,8 @@ struct RunRecord {
   std::vector<Artifact> inputs() const;
   /// Those known at the start and at the end.
   std::map<std::string, std::string> versions() const;
-  /// What it published; of a run that was stopped, killed or still runs and recorded none, the folder that it
-  /// writes to. None of one that failed: most were refused before they wrote.
+  /// The published outputs. A run that was stopped or killed, or still runs, and recorded none has the folder
+  /// that it writes to. A failed run has none: most were refused before they wrote.
   std::vector<Artifact> outputs() const;
 };
 

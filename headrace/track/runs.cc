@@ -42,7 +42,7 @@ Error no_such_run(const Location& root, std::string_view id) {
   return {Code::kNotFound, concat("there is no run ", id, " below ", root.describe())};
 }
 
-// What was recorded before an end.
+// Reads the facts that were recorded before an end.
 Status read_so_far(const Location& root, const PartObjects& objects, const CallOptions& call,
                    RunSoFar& so_far) {
   for (const std::string& name : objects.names) {
@@ -127,7 +127,7 @@ std::uint64_t started_ms(const PartObjects& objects) {
       std::chrono::floor<std::chrono::milliseconds>(time->time_since_epoch()).count());
 }
 
-// Of the runs that began last, `limit` of them.
+// The parts of the `limit` runs that began last.
 std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limit) {
   std::map<std::string, std::uint64_t> began;  // by run
   for (const PartObjects& part : parts) {

@@ -66,7 +66,7 @@ class KerasLoop : public LoaderTest {
         stop.get_token());
   }
 
-  // What the process is asked for; it begins nothing.
+  // The request that the process receives; it begins nothing.
   Json request() {
     printed.clear();
     const auto result = train_with("cat $3 >&2; exit 1");

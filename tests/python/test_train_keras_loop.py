@@ -169,7 +169,7 @@ def words_of(store: pathlib.Path, run: str, model: str, callbacks: str = "", *mo
 
 @pytest.fixture(scope="module")
 def job(headrace, store) -> dict:
-    """What train, evaluate and predict answered of one run, and what train printed."""
+    """The answers of train, evaluate and predict for one run, and the lines that train printed."""
     done = headrace(
         *words_of(store, "run", "plain", "callbacks", "--epochs", EPOCHS, "--name", "tiny", "--json")
     )
@@ -182,7 +182,7 @@ def job(headrace, store) -> dict:
 
 @pytest.fixture(scope="module")
 def native(headrace, store) -> dict:
-    """What train answered of one epoch of the native loop."""
+    """The answer of train for one epoch of the native loop."""
     words = words_of(store, "native", "plain", "", "--epochs", "1", "--json")
     words[words.index("keras")] = "native"
     return json.loads(headrace(*words).stdout)
@@ -203,7 +203,7 @@ def curve(run: pathlib.Path, part: str, tag: str) -> list[tuple[int, float]]:
     return [(event.step, float(tf.make_ndarray(event.tensor_proto))) for event in read.Tensors(tag)]
 
 
-# What a run gives
+# Results of a run
 
 
 @pytest.mark.slow
@@ -370,7 +370,7 @@ def test_an_interrupt_ends_both_processes(build, store):
     assert [has_gone(int(child)) for child in children] == [True]
 
 
-# What can be wrong
+# Errors
 
 
 class Messages:

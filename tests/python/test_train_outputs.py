@@ -1,5 +1,5 @@
-"""What training leaves, read by those it is for: TensorFlow, Keras and TensorBoard; and evaluate and predict,
-against Keras on the same weights and records."""
+"""TensorFlow, Keras and TensorBoard read the output of training; evaluate and predict are compared with Keras
+on the same weights and records."""
 
 import functools
 import gzip

@@ -312,7 +312,7 @@ class ShardTaskRun {
   bool has_references_ = false;
   std::vector<const BatchRow*> chosen_;
   std::vector<std::span<const Cell>> cells_;
-  // Of the last row whose id is another than that before.
+  // The id and place of the last row whose id differs from the one before.
   std::string last_id_;
   std::uint32_t last_slice_ = 0;
   RowPlace last_place_;

@@ -64,8 +64,8 @@ struct S3Options {
   /// Retry a server that has answered before for as long as the call may be without progress.
   bool outlasts_outages = true;
   BackoffOptions backoff{};
-  /// Wall clock, for signatures: `Environment::now`. Must be given.
-  std::function<std::chrono::system_clock::time_point()> now{};
+  /// Wall clock, for signatures.
+  std::function<std::chrono::system_clock::time_point()> now = Environment{}.now;
 };
 
 /// Reads, first match first:

@@ -166,7 +166,7 @@ class Dataset:
 
     @property
     def remarks(self) -> list[str]:
-        """What opening skipped or found odd, for people."""
+        """Messages for people about files and records that opening skipped or found odd."""
         return self._native.remarks
 
     @functools.cached_property

@@ -114,7 +114,7 @@ def _set_learning_rate(model: keras.Model, name: str, rate: float) -> None:
 
 
 def _callbacks(request: dict[str, Any], model: keras.Model, steps_per_epoch: int) -> list:
-    """What the user's function returns; none without one."""
+    """The callbacks that the user's function returns; none without a function."""
     import keras
 
     name = request["callbacks"]
