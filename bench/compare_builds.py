@@ -1,7 +1,7 @@
 """What has a change cost? The work of the main job, the loader, the S3 store and `prepare`, by this checkout
 and by another one, taking turns. Each has build/release built.
 
-    ./dev bench compare_builds OTHER --json bench/results/2026-01-31/compare_builds.json
+    ./dev bench compare_builds OTHER --json bench/results/<date>/compare_builds.json
 
 Each figure is OTHER's seconds over this checkout's: below 1, this checkout is slower. Jobs without a server
 count seconds of CPU time of all their threads and children; those with MinIO count the wall's clock, since

@@ -2,7 +2,7 @@
 that decodes them and encodes pictures of that size, in memory, and resizes nothing, on one pinned core; and
 beside Pillow, which writes files, in two processes on two cores. Per second of CPU time, taking turns.
 
-    ./dev bench convert_images --json bench/results/2026-01-31/convert_images.json
+    ./dev bench convert_images --json bench/results/<date>/convert_images.json
 
 `headrace prepare` counts whole, from start to exit; the others from when their files are read or their
 libraries imported. All encode in quality 90, colour at half of the resolution.

@@ -71,9 +71,9 @@ Status decode(const std::string& path, std::uint64_t repeat_count) {
   while ((outcome = scanner.next(record)) == ScanOutcome::kRecord) records.push_back(record);
   if (outcome != ScanOutcome::kEnd) return scan_error(outcome, path, scanner.position(), records.size());
   HEADRACE_TRY(ExampleDecoder decoder,
-               ExampleDecoder::create({{"embeddings", FeatureType::kFloat32, kSentenceDimension},
-                                       {"label", FeatureType::kInt64, 1},
-                                       {"sentence", FeatureType::kBytes, 1}}));
+               ExampleDecoder::create({{"embeddings", DataType::kFloat32, kSentenceDimension},
+                                       {"label", DataType::kInt64, 1},
+                                       {"sentence", DataType::kBytes, 1}}));
   TextBatch batch;
   Repeats repeats;
   double sum = 0;

@@ -2,7 +2,7 @@
 batches and its parse_single_example. An Example is {float[512], int64, bytes} of 3.4 kB; examples per second
 of CPU time on one pinned core, each program a process of its own, taking turns.
 
-    ./dev bench decode_examples --json bench/results/2026-01-31/decode_examples.json
+    ./dev bench decode_examples --json bench/results/<date>/decode_examples.json
 """
 
 import measuring

@@ -2,7 +2,7 @@
 libjpeg-turbo's decoding alone, in full and at 4/8, which resizes nothing, and tf.data (decode_jpeg, resize,
 batch). Images per second of CPU time on one pinned core, each program a process of its own, taking turns.
 
-    ./dev bench decode_images --json bench/results/2026-01-31/decode_images.json
+    ./dev bench decode_images --json bench/results/<date>/decode_images.json
 """
 
 import pathlib

@@ -1,7 +1,7 @@
 """What does TensorBoard's data server ask of the store for 1,000 runs that have ended, each time that it
 looks for something new? MinIO behind a proxy that tells what came once all were loaded.
 
-    ./dev bench idle_reload --json bench/results/2026-01-31/idle_reload.json
+    ./dev bench idle_reload --json bench/results/<date>/idle_reload.json
 """
 
 import os

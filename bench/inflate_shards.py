@@ -3,7 +3,7 @@ inflates the same bytes in memory into buffers of the right size, and tf.data. T
 of 1 MiB, as `headrace prepare` writes them, and of one member, as TensorFlow does. Examples per second of CPU
 time on one pinned core, each program a process of its own, taking turns.
 
-    ./dev bench inflate_shards --json bench/results/2026-01-31/inflate_shards.json
+    ./dev bench inflate_shards --json bench/results/<date>/inflate_shards.json
 """
 
 import pathlib

@@ -2,7 +2,7 @@
 seconds? MinIO behind a relay that delays them (late_relay.cc); reads one after the other, on a client that
 has learnt before what is usual.
 
-    ./dev bench late_answers --json bench/results/2026-01-31/late_answers.json
+    ./dev bench late_answers --json bench/results/<date>/late_answers.json
 """
 
 import contextlib

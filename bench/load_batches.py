@@ -3,7 +3,7 @@ And how many accelerators a core can feed with the records of MLPerf Storage's R
 1,786 a second for one H100, in batches of 400. Per second of CPU time on one pinned core, each program a
 process of its own, taking turns.
 
-    ./dev bench load_batches --json bench/results/2026-01-31/load_batches.json
+    ./dev bench load_batches --json bench/results/<date>/load_batches.json
 
 The datasets hold no manifest, so both read plain TFRecord files; Headrace's passes over them, which find its
 blocks, are made before and kept.

@@ -3,7 +3,7 @@ client does nothing but read as many bytes from there. Records of 114,660 bytes 
 has them, the epochs of one loader. Per second of the wall's clock, server and client on the same two cores,
 taking turns.
 
-    ./dev bench load_from_store --json bench/results/2026-01-31/load_from_store.json
+    ./dev bench load_from_store --json bench/results/<date>/load_from_store.json
 """
 
 import subprocess

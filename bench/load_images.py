@@ -3,7 +3,7 @@ of 150 × 150 in Python? Beside libjpeg-turbo's decoding alone, in full, which r
 tf.data (parse, decode_jpeg, resize, batch). Images per second of CPU time on one pinned core, from the page
 cache, each program a process of its own, taking turns.
 
-    ./dev bench load_images --json bench/results/2026-01-31/load_images.json
+    ./dev bench load_images --json bench/results/<date>/load_images.json
 """
 
 import pathlib

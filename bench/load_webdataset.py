@@ -2,7 +2,7 @@
 samples of 100 kB, a file of random bytes and a label, neither of which is decoded. Per second of CPU time on
 one pinned core, from the page cache, each program a process of its own, taking turns.
 
-    ./dev bench load_webdataset --json bench/results/2026-01-31/load_webdataset.json
+    ./dev bench load_webdataset --json bench/results/<date>/load_webdataset.json
 
 Headrace's pass over the tars, which finds their samples, is made before and kept.
 """

@@ -2,7 +2,7 @@
 each ten seconds, a flush each thirty, on a simulated clock and a store in memory, so that every run gives the
 same (log_for_hours.cc).
 
-    ./dev bench log_for_hours --json bench/results/2026-01-31/log_for_hours.json
+    ./dev bench log_for_hours --json bench/results/<date>/log_for_hours.json
 """
 
 import measuring

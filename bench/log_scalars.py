@@ -1,7 +1,7 @@
 """How many scalars a second does hr.summary write, from Python, until they are flushed? Beside tf.summary, on
 the local disk. Per second of the wall's clock, on one pinned core, taking turns.
 
-    ./dev bench log_scalars --json bench/results/2026-01-31/log_scalars.json
+    ./dev bench log_scalars --json bench/results/<date>/log_scalars.json
 """
 
 import tempfile

@@ -2,7 +2,7 @@
 looked at every 20 ms, with texts of aclImdb's lengths and `hash:512`, and with ten times as many. Nothing is
 taken off for TensorFlow's own memory, which the requirement would allow.
 
-    ./dev bench memory --json bench/results/2026-01-31/memory.json
+    ./dev bench memory --json bench/results/<date>/memory.json
 
 The larger archive and its dataset take some 1 GB below build/bench/data.
 """

@@ -2,7 +2,7 @@
 Ray Data's write_tfrecords and litdata's optimize. Per second of the wall's clock until all is on the disk,
 from the page cache, each program a process of its own on two cores, taking turns.
 
-    ./dev bench pack_images --json bench/results/2026-01-31/pack_images.json
+    ./dev bench pack_images --json bench/results/<date>/pack_images.json
 
 `headrace prepare` and tar count whole, from start to exit; the libraries, in Python, from after their imports
 (Ray: after its start), and on fewer pictures.

@@ -3,7 +3,7 @@ requests does an object take? Beside MosaicML's MDSWriter, given what boto3 fetc
 threads with boto3 and a TFRecordWriter, on fewer objects. Per second of the wall's clock, server and client
 on the same two cores, each program a process of its own, taking turns.
 
-    ./dev bench pack_objects --json bench/results/2026-01-31/pack_objects.json
+    ./dev bench pack_objects --json bench/results/<date>/pack_objects.json
 
 `headrace prepare` counts whole, from start to exit; the libraries from after their imports.
 """

@@ -2,7 +2,7 @@
 five seconds one of them is killed (SIGKILL) and started again. Over the same without kills, by the wall's
 clock; and the bytes must be the same.
 
-    ./dev bench prepare_kills --json bench/results/2026-01-31/prepare_kills.json
+    ./dev bench prepare_kills --json bench/results/<date>/prepare_kills.json
 
 The work: JPEGs of about 400 × 300 to PNGs of as many pixels, in shards of {SHARD_IMAGES}.
 """

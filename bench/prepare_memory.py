@@ -3,7 +3,7 @@ of one worker, looked at every 20 ms, with 10,000,000 rows: of a file of JSON li
 texts, whose server makes them up (listing_server.cc). Whether it is flat is asked with --memory 32MiB, at
 1,000,000 and at 10,000,000: with the usual 256 MiB for sorted rows, the smaller input does not fill them.
 
-    ./dev bench prepare_memory --json bench/results/2026-01-31/prepare_memory.json
+    ./dev bench prepare_memory --json bench/results/<date>/prepare_memory.json
 
 One run of each: the larger ones take minutes.
 """

@@ -3,7 +3,7 @@ writes a tf.train.Example a row, and Ray Data's read_csv and write_tfrecords, on
 wall's clock until all is on the disk, from the page cache, each program a process of its own on two cores,
 taking turns.
 
-    ./dev bench prepare_table --json bench/results/2026-01-31/prepare_table.json
+    ./dev bench prepare_table --json bench/results/<date>/prepare_table.json
 
 `headrace prepare` counts whole, from start to exit, and shuffles; the others from after their imports (Ray:
 after its start), and do not.

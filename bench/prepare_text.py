@@ -1,7 +1,7 @@
 """How fast do texts become GZIP shards? Beside the script that the well-known tutorial has for it
 (peers/prepare_text.py), on the same archive and the same features, both on one pinned core, taking turns.
 
-    ./dev bench prepare_text --json bench/results/2026-01-31/prepare_text.json
+    ./dev bench prepare_text --json bench/results/<date>/prepare_text.json
 
 `headrace prepare --encoder hash:512 --workers 1` counts whole: from start to exit, encoding included. The
 script counts from after its imports. Its features are Headrace's own: what it takes for a cheap embedding of

@@ -1,7 +1,7 @@
 """What does a second worker bring where work is for the processor: JPEGs of about 400 × 300 to shards of
 JPEGs of 150 × 150? Per second of the wall's clock, from start to exit, on the same two cores, taking turns.
 
-    ./dev bench prepare_workers --json bench/results/2026-01-31/prepare_workers.json
+    ./dev bench prepare_workers --json bench/results/<date>/prepare_workers.json
 """
 
 import pathlib

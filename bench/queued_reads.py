@@ -1,7 +1,7 @@
 """How much memory do 10,000 reads take that wait in one call? Ranges of 20 kB of one object in MinIO, whose
 memory the caller gives, 200 MB; what the client takes beside that is what is asked.
 
-    ./dev bench queued_reads --json bench/results/2026-01-31/queued_reads.json
+    ./dev bench queued_reads --json bench/results/<date>/queued_reads.json
 """
 
 import measuring

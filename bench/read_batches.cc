@@ -104,7 +104,7 @@ Status read(const Location& folder, int repeats, int threads) {
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
     LoaderOptions options{
-        .columns = {{"sentence", FeatureType::kFloat32, kDimension}, {"label", FeatureType::kInt64, 2}},
+        .columns = {{"sentence", DataType::kFloat32, kDimension}, {"label", DataType::kInt64, 2}},
         .batch_size = kBatchSize,
         .seed = 44,
         .first_epoch = static_cast<std::uint64_t>(repeat)};

@@ -3,7 +3,7 @@ same shards: the pipeline as the well-known tutorial writes it (parse_single_exa
 best way of tf.data (batch, then parse_example). Examples per second of CPU time, all on one pinned core,
 taking turns; then wall time on two cores, and the anonymous memory at ten times the data.
 
-    ./dev bench read_batches --json bench/results/2026-01-31/read_batches.json
+    ./dev bench read_batches --json bench/results/<date>/read_batches.json
 
 Three times. The shards of the demo: real reviews of a line, USE's vectors, stored since they hardly shrink.
 The shards of `--encoder hash:512` and long texts. And long texts beside vectors as a neural encoder has them:

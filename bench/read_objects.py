@@ -3,7 +3,7 @@ raw sockets, and raw OpenSSL, that do nothing but receive as many ranges at once
 people use. Per second of the wall's clock, server and client on the same two cores; memory that was used
 before; each program a process of its own, taking turns.
 
-    ./dev bench read_objects --json bench/results/2026-01-31/read_objects.json
+    ./dev bench read_objects --json bench/results/<date>/read_objects.json
 
 The raw reader is measured with 8 and 16 connections, a library that can be set or used in several ways in
 each of them; ours is compared with the best. libcurl, which is told the ranges that it is to ask for, copies

@@ -3,7 +3,7 @@ beside the same dataset on the same files of the local disk, by TensorFlow itsel
 memory, and from the disk. Records of 114,660 bytes; per second of the wall's clock, server and client on the
 same two cores, taking turns.
 
-    ./dev bench read_paths --json bench/results/2026-01-31/read_paths.json
+    ./dev bench read_paths --json bench/results/<date>/read_paths.json
 """
 
 import subprocess

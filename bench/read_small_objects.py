@@ -2,7 +2,7 @@
 obstore's asynchronous reads, each from Python; and without Python, in C++. Per second of the wall's clock,
 server and client on the same two cores, each program a process of its own, taking turns.
 
-    ./dev bench read_small_objects --json bench/results/2026-01-31/read_small_objects.json
+    ./dev bench read_small_objects --json bench/results/<date>/read_small_objects.json
 """
 
 import measuring

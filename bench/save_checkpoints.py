@@ -3,7 +3,7 @@ beside `headrace cp` of as many bytes from and to the local disk. Nothing is cop
 nothing is added for that. Per second of the wall's clock, server and client on the same two cores, taking
 turns; before each write, the disk has taken what was written before.
 
-    ./dev bench save_checkpoints --json bench/results/2026-01-31/save_checkpoints.json
+    ./dev bench save_checkpoints --json bench/results/<date>/save_checkpoints.json
 """
 
 import os

@@ -3,7 +3,7 @@ read() that looks at nothing, tf.data, array_record, and the packages tfrecord a
 checksum. Records of 100 kB and of 128 B; per second of CPU time on one pinned core, each program a process of
 its own, taking turns.
 
-    ./dev bench scan_records --json bench/results/2026-01-31/scan_records.json
+    ./dev bench scan_records --json bench/results/<date>/scan_records.json
 
 A peer that can be set is measured with several settings, and compared at its best.
 """

@@ -145,7 +145,7 @@ Result<Location> simulated(StoreRegistry& registry) {
 }
 
 LoaderOptions options_of_label(std::uint32_t length) {
-  return {.columns = {{.name = "label", .type = FeatureType::kInt64, .length = length}},
+  return {.columns = {{.name = "label", .type = DataType::kInt64, .length = length}},
           .batch_size = kBatchSize,
           .seed = kSeed};
 }

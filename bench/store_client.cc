@@ -31,7 +31,7 @@ using Arguments = std::vector<std::string>;
 
 std::size_t number(const Arguments& arguments, std::size_t at) {
   const auto value = parse_number<std::size_t>(arguments.at(at));
-  if (!value || *value == 0) throw std::invalid_argument(concat(arguments[at], " is no number above 0"));
+  if (!value || *value == 0) throw std::invalid_argument(concat(arguments[at], " is not a number above 0"));
   return *value;
 }
 

@@ -4,7 +4,7 @@ runs from the start of the process until ReadScalars, at 1,000 points a series, 
 step of every tag of every run; the client asks for one point each until they are all there. Servers, client
 and store share two cores, taking turns; CPU seconds are those of the data server alone.
 
-    ./dev bench tensorboard_data --json bench/results/2026-01-31/tensorboard_data.json
+    ./dev bench tensorboard_data --json bench/results/<date>/tensorboard_data.json
 
 Then, for information, the whole application: from the start of `headrace tensorboard`, and of TensorBoard
 with its fast loader, until a browser that asks for every tag of every run is told the last steps.

@@ -47,8 +47,8 @@ Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<co
                                         std::uint64_t epochs, MetricSums& sums) {
   HEADRACE_TRY(
       const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
-                                                               {"label", FeatureType::kInt64, kClasses}},
+      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", DataType::kFloat32, kFeatures},
+                                                               {"label", DataType::kInt64, kClasses}},
                                                    .batch_size = kBatchSize,
                                                    .seed = 44,
                                                    .epochs = epochs + 1}));
@@ -79,8 +79,8 @@ Result<std::vector<double>> from_memory(StepCall& step, const Batch& batch, std:
 Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, std::uint64_t& steps) {
   HEADRACE_TRY(
       const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", FeatureType::kFloat32, kFeatures},
-                                                               {"label", FeatureType::kInt64, kClasses}},
+      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", DataType::kFloat32, kFeatures},
+                                                               {"label", DataType::kInt64, kClasses}},
                                                    .batch_size = kBatchSize}));
   steps = loader->batches_per_epoch();
   HEADRACE_TRY(std::optional<Batch> batch, loader->next());

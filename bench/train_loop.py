@@ -2,7 +2,7 @@
 128, beside Keras `fit` on the same shards (peers/train_loop.py): as the well-known tutorial writes it, and at
 its best; and beside the same native loop on one batch that lies in memory.
 
-    ./dev bench train_loop --json bench/results/2026-01-31/train_loop.json
+    ./dev bench train_loop --json bench/results/<date>/train_loop.json
 
 Headrace's figure is that of `headrace train` itself, with its events and one intra-op thread. The first epoch
 of each process counts for none: Keras traces in it. (Of `headrace train` the time of a run of one epoch is

@@ -2,7 +2,7 @@
 run, over the 3.41 MFLOP that the network's definition takes for a token; tokenisation included; on one pinned
 core. Then two threads against one, and texts of the Large Movie Review Dataset's lengths.
 
-    ./dev bench use_encoder --json bench/results/2026-01-31/use_encoder.json
+    ./dev bench use_encoder --json bench/results/<date>/use_encoder.json
 """
 
 import json

@@ -1,6 +1,6 @@
 """Measures jobs that take minutes and need a quiet machine; runs the parts that are named, or all:
 
-    ./dev bench whole_job [--encode] [--demo] --json bench/results/2026-01-31/whole_job.json
+    ./dev bench whole_job [--encode] [--demo] --json bench/results/<date>/whole_job.json
 
 --encode  50,000 texts of aclImdb's lengths through use-multilingual-v3 into shards: two cores, wall time
 --demo    `./dev demo` as a user runs it where all is built and installed, seed 44: its wall time, and the

@@ -3,7 +3,7 @@ client? Beside raw sockets that do nothing but send presigned PUTs of as many pa
 that people use. Per second of the wall's clock, server and client on the same two cores; each program a
 process of its own, taking turns.
 
-    ./dev bench write_objects --json bench/results/2026-01-31/write_objects.json
+    ./dev bench write_objects --json bench/results/<date>/write_objects.json
 
 Ours computes CRC32C of every part and of the whole, begins and completes the upload; the raw sender does
 neither.

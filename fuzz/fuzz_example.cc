@@ -62,7 +62,7 @@ void check_decoded(BytesView record, const std::vector<Feature>& features) {
   std::vector<ColumnBuffer> buffers;
   for (std::size_t i = 0; i < features.size(); ++i) {
     const std::size_t kind = std::max<std::size_t>(features[i].values.index(), 1);
-    columns.push_back({features[i].name, static_cast<FeatureType>(kind), std::nullopt, false});
+    columns.push_back({features[i].name, kFeatureTypes[kind - 1], std::nullopt, false});
     if (kind == 1) buffers.emplace_back(&texts[i]);
     if (kind == 2) buffers.emplace_back(&floats[i]);
     if (kind == 3) buffers.emplace_back(&integers[i]);
@@ -86,9 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::vector<float> sentence(9);
   std::vector<std::int64_t> labels(5);
   std::vector<BytesView> text(3);
-  static ExampleDecoder decoder = *ExampleDecoder::create({{"a", FeatureType::kFloat32, 4},
-                                                           {"b", FeatureType::kInt64, 2, false},
-                                                           {"", FeatureType::kBytes, 1, false}});
+  static ExampleDecoder decoder = *ExampleDecoder::create(
+      {{"a", DataType::kFloat32, 4}, {"b", DataType::kInt64, 2, false}, {"", DataType::kBytes, 1, false}});
   const std::vector<ColumnBuffer> buffers = {sentence.data(), labels.data(), text.data()};
   (void)decoder.decode(record, buffers, 1);
   if (sentence[3] != 0 || sentence[8] != 0 || labels[1] != 0 || labels[4] != 0) std::abort();

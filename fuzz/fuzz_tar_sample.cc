@@ -20,7 +20,7 @@ std::vector<Column> make_columns(Script& script) {
   std::vector<Column> columns;
   for (unsigned count = script.byte() % 5; count > 0; --count) {
     const std::string name(kFields[script.byte() % kFields.size()]);
-    columns.push_back({.name = name, .type = static_cast<FeatureType>(1 + script.byte() % 3)});
+    columns.push_back({.name = name, .type = kFeatureTypes[script.byte() % 3]});
   }
   return columns;
 }
@@ -78,7 +78,7 @@ struct Sample {
   std::map<std::string, std::string> files;  // by field
 };
 
-// The same with copies. None where the tar is damaged, or has what is no sample.
+// The same with copies. None where the tar is damaged, or has what is not a sample.
 std::optional<std::vector<Sample>> read_samples(BytesView tar, std::uint64_t offset) {
   std::vector<Sample> samples;
   TarWalker walker(tar, offset);

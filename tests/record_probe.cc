@@ -109,14 +109,14 @@ struct Columns {
 
   void add(const std::string& description) {
     const std::vector<std::string> parts = split(description, ':');
-    Column column{parts[0], FeatureType::kBytes, std::nullopt, false};
-    if (parts[1] == "float32") column.type = FeatureType::kFloat32;
-    if (parts[1] == "int64") column.type = FeatureType::kInt64;
+    Column column{parts[0], DataType::kBytes, std::nullopt, false};
+    if (parts[1] == "float32") column.type = DataType::kFloat32;
+    if (parts[1] == "int64") column.type = DataType::kInt64;
     if (parts.size() > 2) column.length = *parse_number<std::uint32_t>(parts[2]);
     if (parts.size() > 3) {
-      if (column.type == FeatureType::kFloat32) column.default_value = *parse_number<float>(parts[3]);
-      if (column.type == FeatureType::kInt64) column.default_value = *parse_number<std::int64_t>(parts[3]);
-      if (column.type == FeatureType::kBytes) column.default_value = parts[3];
+      if (column.type == DataType::kFloat32) column.default_value = *parse_number<float>(parts[3]);
+      if (column.type == DataType::kInt64) column.default_value = *parse_number<std::int64_t>(parts[3]);
+      if (column.type == DataType::kBytes) column.default_value = parts[3];
     }
     const std::size_t length = column.length.value_or(0);
     const auto bind = [&](auto& values) {
@@ -127,9 +127,9 @@ struct Columns {
         buffers.emplace_back(&values);
       }
     };
-    if (column.type == FeatureType::kFloat32) bind(floats.emplace_back());
-    if (column.type == FeatureType::kInt64) bind(integers.emplace_back());
-    if (column.type == FeatureType::kBytes) bind(texts.emplace_back());
+    if (column.type == DataType::kFloat32) bind(floats.emplace_back());
+    if (column.type == DataType::kInt64) bind(integers.emplace_back());
+    if (column.type == DataType::kBytes) bind(texts.emplace_back());
     columns.push_back(std::move(column));
   }
 
@@ -142,9 +142,9 @@ struct Columns {
         out[column.name] = show(values);
         if (!column.length) values.clear();
       };
-      if (column.type == FeatureType::kFloat32) take(floats[next_float++]);
-      if (column.type == FeatureType::kInt64) take(integers[next_integer++]);
-      if (column.type == FeatureType::kBytes) take(texts[next_text++]);
+      if (column.type == DataType::kFloat32) take(floats[next_float++]);
+      if (column.type == DataType::kInt64) take(integers[next_integer++]);
+      if (column.type == DataType::kBytes) take(texts[next_text++]);
     }
     return out;
   }

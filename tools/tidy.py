@@ -25,7 +25,7 @@ LAYERS = [
     {"log"},
     {"record", "codec", "engine", "filesystem"},
     {"stream", "track", "events"},
-    {"prepare", "train", "evaluate", "statistics", "serve"},
+    {"prepare", "train", "evaluate", "statistics"},
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
@@ -106,7 +106,7 @@ ALLOWED_CALLS = {
 }
 ENTRY_POINTS = ("headrace/cli/", "bindings/")
 TEST_CODE = re.compile(
-    r"_test\.cc$|(?:_|/)test_\w+\.(?:cc|h)$|/conformance\.(?:cc|h)$|^(?:tests|bench|fuzz)/"
+    r"_test\.(?:cc|h)$|/testing/|(?:_|/)test_\w+\.(?:cc|h)$|/conformance\.(?:cc|h)$|^(?:tests|bench|fuzz)/"
 )
 
 # Headers that headrace/*.h may include in angle brackets: C++'s own have no dot, these are C's and POSIX'.
@@ -379,12 +379,16 @@ def check_readmes(tree: Tree) -> Iterator[Finding]:
 
 def check_unused(tree: Tree) -> Iterator[Finding]:
     included = {(name, path) for path, text in tree.items() if is_cpp(path) for _, name, _ in includes(text)}
-    used = {name for name, path in included if name.removesuffix(".h") != path.removesuffix(".cc")}
+    used = {
+        name
+        for name, path in included
+        if name.removesuffix(".h") != path.removesuffix(".cc") and (is_test(name) or not is_test(path))
+    }
     lists = " ".join(text for path, text in tree.items() if path.endswith("CMakeLists.txt"))
     built = set(re.findall(r"[\w./-]+\.cc\b", lists))
     for path, _ in cpp_files(tree):
         if path.endswith(".h") and path not in used:
-            yield Finding(path, 1, "unused", "nobody includes this header")
+            yield Finding(path, 1, "unused", "only tests, if any, include this header")
         elif path.endswith(".cc") and not any(path.endswith(f"/{name}") for name in built):
             yield Finding(path, 1, "unused", "no CMakeLists.txt builds this file")
 
@@ -464,16 +468,18 @@ def check_conformance(tree: Tree) -> Iterator[Finding]:
         for path, text in cpp_files(tree)
         if is_test(path) and "store/conformance.h" in text and "StoreConformance" in text
     ]
-    for header, _ in cpp_files(tree, "headrace/store/"):
-        parts = header.split("/")
-        is_store = len(parts) == 4 and re.search(r"(?:store|layer)\.h$", header)
-        if is_store and not any(f'"{header}"' in text for text in suites):
+    for header, text in cpp_files(tree, "headrace/store/"):
+        is_driver = len(header.split("/")) == 4 and header.endswith("store.h")
+        makes_layer = r"^std::(?:unique|shared)_ptr<Store> make_\w+\("
+        is_layer = re.search(r"/layers/.*\.h$", header) and re.search(makes_layer, text, re.MULTILINE)
+        if (is_driver or is_layer) and not any(f'"{header}"' in text for text in suites):
             yield Finding(header, 1, "conformance", "no test runs StoreConformance on this driver or layer")
 
 
 # A sentence that hides its verb, up to its end: it stands at the beginning of a paragraph, behind the name of
 # an argument, or behind another sentence.
-FRAGMENT = re.compile(r"(?:^|[.:?!] )(?=(?P<sentence>(?:Of|What) .*?(?:[.?!](?= |$)|$)))")
+FRAGMENT = re.compile(r"(?:^|[.:?!] )(?=(?P<sentence>(?:Of|What|Who|Whose|Whoever) .*?(?:[.?!](?= |$)|$)))")
+MARKDOWN_ITEM = re.compile(r"(?:(?:[-*>]|\d+\.) +)+")
 DOXYGEN = re.compile(r"\\(?:file|return|(?:error|param) +\S+) +")
 
 
@@ -497,6 +503,41 @@ def python_comments(text: str) -> Iterator[tuple[int, str]]:
             yield from ((value.lineno + i, line.strip()) for i, line in enumerate(value.value.split("\n")))
 
 
+def hash_comments(text: str) -> Iterator[tuple[int, str]]:
+    """The same for shell, CMake and lists of packages."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("#"):
+            yield number, line.strip().lstrip("#").strip()
+
+
+def markdown_prose(text: str) -> Iterator[tuple[int, str]]:
+    """The same for a page, but for its titles, tables and code. Each item of a list is a paragraph."""
+    in_code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.strip()
+        is_fence = words.startswith("```")
+        in_code ^= is_fence
+        if is_fence or in_code or words.startswith(("#", "|")):
+            words = ""
+        item = MARKDOWN_ITEM.match(words)
+        if item:
+            yield number, ""
+        yield number, words[item.end() :] if item else words
+
+
+def comments_of(path: str, text: str) -> Iterator[tuple[int, str]]:
+    name = pathlib.PurePosixPath(path).name
+    if is_cpp(path):
+        return cpp_comments(text)
+    if name.endswith((".py", ".pyi")):
+        return python_comments(text)
+    if name.endswith(".md"):
+        return markdown_prose(text)
+    if name.endswith((".sh", ".cmake", ".in")) or name in ("dev", "CMakeLists.txt"):
+        return hash_comments(text)
+    return iter(())
+
+
 def paragraphs(comments: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     """Lines that follow one another, up to an empty one or one that begins with a command of Doxygen."""
     paragraph: list[tuple[int, str]] = []
@@ -513,13 +554,7 @@ def paragraphs(comments: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, 
 
 def check_sentences(tree: Tree) -> Iterator[Finding]:
     for path, text in tree.items():
-        if is_cpp(path):
-            comments = cpp_comments(text)
-        elif path.endswith((".py", ".pyi")):
-            comments = python_comments(text)
-        else:
-            continue
-        for paragraph in paragraphs(comments):
+        for paragraph in paragraphs(comments_of(path, text)):
             joined = " ".join(words for _, words in paragraph)
             line_at = [line for line, words in paragraph for _ in f"{words} "]  # of each character
             for match in FRAGMENT.finditer(joined):

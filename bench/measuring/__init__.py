@@ -161,7 +161,7 @@ def machine() -> dict:
         ),
         "cores": os.cpu_count(),
         "memory_gib": round(int(memory) / (1 << 20), 1),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in packages if _installed(name)},
         "load_average": os.getloadavg(),

@@ -25,7 +25,7 @@ def _requirements(environment: str) -> pathlib.Path:
 
 @functools.cache
 def install(environment: str = "") -> dict[str, str]:
-    """Why packages of its requirements are missing: name → reason. Made anew when that file or the
+    """Why packages of its requirements are missing: name → reason. Made again when that file or the
     interpreter changes."""
     folder, requirements = _folder(environment), _requirements(environment)
     stamp = folder / "stamp.json"

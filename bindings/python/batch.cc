@@ -31,11 +31,11 @@ nb::object view(const void* values, const Shape& shape, const nb::capsule& owner
   return nb::cast(nb::ndarray<nb::numpy, T>(typed, shape.size(), shape.data(), owner));
 }
 
-nb::object view_numbers(ElementType type, const void* values, const Shape& shape, const nb::capsule& owner) {
+nb::object view_numbers(DataType type, const void* values, const Shape& shape, const nb::capsule& owner) {
   switch (type) {
-    case ElementType::kFloat32:
+    case DataType::kFloat32:
       return view<float>(values, shape, owner);
-    case ElementType::kInt64:
+    case DataType::kInt64:
       return view<std::int64_t>(values, shape, owner);
     default:
       return view<std::uint8_t>(values, shape, owner);
@@ -77,7 +77,7 @@ nb::dict BatchConverter::convert(Batch batch, std::size_t rows, const nb::object
 
 nb::object BatchConverter::column(const ColumnView& column, const ColumnData& data, std::size_t rows,
                                   const nb::capsule& owner) const {
-  const bool is_bytes = column.type == ElementType::kBytes;
+  const bool is_bytes = column.type == DataType::kBytes;
   if (column.row_shape && !is_bytes)
     return view_numbers(column.type, data.values, with_rows(rows, *column.row_shape), owner);
   if (column.row_shape) {

@@ -16,7 +16,7 @@ namespace headrace::python {
 /// A column as it is handed out.
 struct ColumnView {
   nanobind::str name;  // interned: made once, not once a batch
-  ElementType type = ElementType::kFloat32;
+  DataType type = DataType::kFloat32;
   std::optional<std::vector<std::size_t>> row_shape{};  // none: ragged
 };
 

@@ -33,9 +33,9 @@ ShuffleMode shuffle_mode_of(std::string_view name) {
                 &shuffle_mode_name);
 }
 
-FeatureType feature_type_of(std::string_view name) {
-  return choose("a column's type", name, {FeatureType::kFloat32, FeatureType::kInt64, FeatureType::kBytes},
-                &feature_type_name);
+DataType data_type_of(std::string_view name) {
+  return choose("a column's type", name, {DataType::kFloat32, DataType::kInt64, DataType::kBytes},
+                &data_type_name);
 }
 
 ResizeMethod resize_method_of(std::string_view name) {

@@ -14,7 +14,7 @@ namespace headrace::python {
 
 CorruptionPolicy policy_of(std::string_view name);
 ShuffleMode shuffle_mode_of(std::string_view name);
-FeatureType feature_type_of(std::string_view name);
+DataType data_type_of(std::string_view name);
 ResizeMethod resize_method_of(std::string_view name);
 
 }  // namespace headrace::python

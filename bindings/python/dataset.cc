@@ -62,15 +62,15 @@ FeatureTuple feature_tuple(const Feature& feature) {
   const auto shape_of = [](std::size_t size) {
     return size == 1 ? Shape{} : Shape{static_cast<std::int64_t>(size)};
   };
-  const auto tuple = [&](FeatureType type, std::size_t size) {
-    return FeatureTuple(feature.name, feature_type_name(type), shape_of(size));
+  const auto tuple = [&](DataType type, std::size_t size) {
+    return FeatureTuple(feature.name, data_type_name(type), shape_of(size));
   };
   if (const auto* floats = std::get_if<std::vector<float>>(&feature.values))
-    return tuple(FeatureType::kFloat32, floats->size());
+    return tuple(DataType::kFloat32, floats->size());
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&feature.values))
-    return tuple(FeatureType::kInt64, integers->size());
+    return tuple(DataType::kInt64, integers->size());
   const auto* bytes = std::get_if<std::vector<BytesView>>(&feature.values);
-  return tuple(FeatureType::kBytes, bytes != nullptr ? bytes->size() : 1);
+  return tuple(DataType::kBytes, bytes != nullptr ? bytes->size() : 1);
 }
 
 // A dataset without a manifest says nothing of its features: those of its first record are shown.

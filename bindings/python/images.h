@@ -19,7 +19,7 @@ using ImageTuple = std::tuple<std::string, std::uint32_t, std::uint32_t, std::ui
 /// What, and its numbers: "flip"; "crop", height, width; "brightness", delta; "contrast", lower, upper.
 using AugmentationTuple = std::tuple<std::string, std::vector<double>>;
 
-/// Raises what is no augmentation.
+/// Raises an error for what is not an augmentation.
 ImageOptions images_of(const std::vector<ImageTuple>& columns,
                        const std::vector<AugmentationTuple>& augmentations);
 

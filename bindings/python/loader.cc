@@ -60,10 +60,10 @@ struct Arguments {
   bool trace = false;
 };
 
-DefaultValue default_of(FeatureType type, const nb::object& fill) {
+DefaultValue default_of(DataType type, const nb::object& fill) {
   if (fill.is_none() || nb::isinstance<nb::tuple>(fill)) return {};
-  if (type == FeatureType::kFloat32) return nb::cast<float>(fill);
-  if (type == FeatureType::kInt64) return nb::cast<std::int64_t>(fill);
+  if (type == DataType::kFloat32) return nb::cast<float>(fill);
+  if (type == DataType::kInt64) return nb::cast<std::int64_t>(fill);
   const auto bytes = nb::cast<nb::bytes>(fill);
   return std::string(bytes.c_str(), bytes.size());
 }
@@ -71,9 +71,9 @@ DefaultValue default_of(FeatureType type, const nb::object& fill) {
 Column column_of(const ColumnTuple& tuple) {
   const auto& [name, type, shape, fill] = tuple;
   Column column{.name = name,
-                .type = feature_type_of(type),
+                .type = data_type_of(type),
                 .required = fill.is_none(),
-                .default_value = default_of(feature_type_of(type), fill)};
+                .default_value = default_of(data_type_of(type), fill)};
   if (shape) {
     column.length = 1;
     for (const std::uint32_t size : *shape) *column.length *= size;
@@ -316,7 +316,7 @@ class Loader {
 
   std::vector<std::string> remarks() const { return engine_.here().batches->remarks(); }
 
-  // Those that this has not given before. Cheap unless a batch had rows that are no record.
+  // Those that this has not given before. Cheap unless a batch had rows without a record.
   std::vector<std::string> new_remarks() {
     if (!may_have_remarks_) return {};
     std::vector<std::string> remarks = this->remarks();

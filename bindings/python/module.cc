@@ -22,7 +22,7 @@ std::uint64_t size_bytes_of(const std::string& text) {
   const auto size_bytes = parse_size_bytes(text);
   if (!size_bytes) {
     raise({Code::kInvalidArgument,
-           concat("'", text, "' is no size; write \"1GiB\", \"300MB\" or a number of bytes")});
+           concat("'", text, "' is not a size; write \"1GiB\", \"300MB\" or a number of bytes")});
   }
   return *size_bytes;
 }

@@ -56,7 +56,7 @@ class StagedColumn {
  public:
   explicit StagedColumn(const GivenColumn& given)
       : name_(std::get<0>(given)),
-        type_(feature_type_of(std::get<1>(given))),
+        type_(data_type_of(std::get<1>(given))),
         values_(std::get<2>(given)),
         offsets_(std::get<3>(given)),
         validity_(std::get<4>(given)),
@@ -66,20 +66,20 @@ class StagedColumn {
 
   // Whether all that `add` will read of so many rows is there.
   Status check(std::size_t rows) const {
-    const std::size_t size = type_ == FeatureType::kFloat32 ? sizeof(float)
-                             : type_ == FeatureType::kInt64 ? sizeof(std::int64_t)
-                                                            : 1;
+    const std::size_t size = type_ == DataType::kFloat32 ? sizeof(float)
+                             : type_ == DataType::kInt64 ? sizeof(std::int64_t)
+                                                         : 1;
     const BytesView bytes = values_.view();
     if (bytes.size() % size != 0 || reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0)
       return wrong("values that are cut or not aligned");
     if (validity_.is_given() && validity_.view().size() != rows)
       return wrong("another count of flags than rows");
     if (!offsets_.is_given()) {
-      const bool has_one_each = !lists_.is_given() && type_ != FeatureType::kBytes;
+      const bool has_one_each = !lists_.is_given() && type_ != DataType::kBytes;
       return has_one_each && bytes.size() / size == rows ? Status{} : wrong("no offsets");
     }
     if (!lists_.is_given()) return check_offsets(offsets_, rows, bytes.size() / size);
-    if (type_ != FeatureType::kBytes) return wrong("lists of lists");
+    if (type_ != DataType::kBytes) return wrong("lists of lists");
     if (!offsets_.is_whole() || offsets_.view().empty()) return wrong("another count of offsets");
     const std::size_t byte_strings = offsets_.view().size() - 1;
     HEADRACE_CHECK(check_offsets(offsets_, byte_strings, bytes.size()));
@@ -96,11 +96,11 @@ class StagedColumn {
       count = static_cast<std::size_t>(offsets_.view()[row + 1]) - begin;
     }
     switch (type_) {
-      case FeatureType::kBytes:
+      case DataType::kBytes:
         return builder.add_bytes(name_, values_.view().subspan(begin, count));
-      case FeatureType::kFloat32:
+      case DataType::kFloat32:
         return builder.add_floats(name_, {as<float>() + begin, count});
-      case FeatureType::kInt64:
+      default:
         return builder.add_int64s(name_, {as<std::int64_t>() + begin, count});
     }
   }
@@ -136,7 +136,7 @@ class StagedColumn {
   }
 
   const std::string name_;
-  const FeatureType type_;
+  const DataType type_;
   const LentNumbers<std::byte> values_;
   const LentNumbers<std::int64_t> offsets_;
   const LentNumbers<std::byte> validity_;

@@ -116,7 +116,10 @@ class PythonEventWriter {
   struct Open {
     Open(Location location, const std::string& name, double flush_seconds)
         : writer(value_of(EventWriter::open(std::move(location), now_s(),
-                                            {.writer = name, .flush_seconds = flush_seconds}, background))) {}
+                                            {.writer = name,
+                                             .flush_seconds = flush_seconds,
+                                             .spool = {.root = temporary_folder(Environment::capture())}},
+                                            background))) {}
     Background background{1};
     std::shared_ptr<EventWriter> writer;  // first to go
   };

@@ -24,7 +24,8 @@ struct ProcessFiles {
   const ProcessMark process;
   FileSystem files{{.open = open_from_any_thread,
                     .segment_header = [] { return tensorflow::segment_header(now_s()); },
-                    .record_size = tensorflow::record_size}};
+                    .record_size = tensorflow::record_size,
+                    .spool = {.root = temporary_folder(Environment::capture())}}};
 };
 
 FileSystem& file_system() {

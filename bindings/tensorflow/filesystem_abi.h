@@ -2,7 +2,7 @@
 
 /// \file TensorFlow's ABI for file systems, version 0, as far as it is used here: the layout of the structs
 /// of its header tensorflow/c/experimental/filesystem/filesystem_interface.h, which has not changed from
-/// TensorFlow 2.4 to 2.21, written down anew so that building needs no TensorFlow. The order of members is
+/// TensorFlow 2.4 to 2.21, written down here so that building needs no TensorFlow. The order of members is
 /// the ABI; what a null pointer means, where one is allowed, stands beside it.
 
 #include <cstddef>

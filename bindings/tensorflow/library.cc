@@ -2,6 +2,7 @@
 
 #include "bindings/tensorflow/plugin.h"
 #include "headrace/store/registry.h"
+#include "headrace/store/staging.h"
 
 namespace headrace::tensorflow {
 namespace {
@@ -17,7 +18,8 @@ FileSystem& file_system() {
   static auto* files =
       new FileSystem({.open = [](std::string_view url) { return stores->open(url); },
                       .segment_header = [] { return segment_header(seconds_of(environment->now())); },
-                      .record_size = record_size});
+                      .record_size = record_size,
+                      .spool = {.root = temporary_folder(*environment)}});
   return *files;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The file-system plug-in: docs/tensorflow-file-systems.md. Whoever builds it in defines
+/// \file The file-system plug-in: docs/tensorflow-file-systems.md. A library that contains it defines
 /// TF_InitPlugin, which calls `describe_plugin`.
 
 #include <functional>

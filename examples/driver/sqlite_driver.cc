@@ -47,9 +47,7 @@ Result<SqliteSettings> settings_of(const Url& url, const Environment& environmen
 
 Result<OpenedStore> open_sqlite(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const SqliteSettings settings, settings_of(url, environment));
-  HEADRACE_TRY(std::unique_ptr<Store> store,
-               open_sqlite_store(settings.file.string(), url.authority, settings.busy_timeout));
-  return OpenedStore{std::move(store)};
+  return OpenedStore{make_sqlite_store(settings.file.string(), url.authority, settings.busy_timeout)};
 }
 
 bool examine_file(const Url& url, const Environment& environment, const CallOptions&, const Report& report) {

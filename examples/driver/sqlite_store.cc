@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@ constexpr const char* kSetUp =
     "CREATE TABLE IF NOT EXISTS objects (version INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE,"
     " size INTEGER NOT NULL, modified INTEGER NOT NULL, data BLOB NOT NULL)";
 constexpr int kListedAtOnce = 256;
+constexpr std::chrono::milliseconds kPoll{10};  // between looks at the lock and the stop token
 
 Code code_of(int result) {
   switch (result & 0xff) {
@@ -109,6 +112,20 @@ class Transaction {
   bool is_open_ = false;
 };
 
+// How long a call may wait for others.
+struct Wait {
+  std::chrono::steady_clock::time_point end{};
+  std::stop_token stop{};
+  bool is_over() const { return stop.stop_requested() || std::chrono::steady_clock::now() >= end; }
+};
+
+// SQLite's busy handler: 0 gives up.
+int go_on_waiting(void* wait, int) {
+  if (static_cast<const Wait*>(wait)->is_over()) return 0;
+  std::this_thread::sleep_for(kPoll);
+  return 1;
+}
+
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 };
@@ -122,14 +139,26 @@ ObjectInfo info_from(const Statement& row, std::string_view key, int first_colum
       .modified = std::chrono::system_clock::time_point(std::chrono::seconds(row.number(first_column + 2)))};
 }
 
+Result<Database> open_database(const std::string& path) {
+  sqlite3* opened = nullptr;
+  const int outcome = sqlite3_open_v2(
+      path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(opened);
+  sqlite3_busy_timeout(opened, 1'000);
+  if (outcome != SQLITE_OK || sqlite3_exec(opened, kSetUp, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return database_error(opened).in(concat("opening ", path));
+  return database;
+}
+
 class SqliteStore final : public Store {
  public:
-  SqliteStore(Database database, std::string name, std::chrono::milliseconds busy_timeout)
-      : name_(std::move(name)), busy_timeout_(busy_timeout), database_(std::move(database)) {}
+  SqliteStore(std::string path, std::string name, std::chrono::milliseconds busy_timeout)
+      : path_(std::move(path)), name_(std::move(name)), busy_timeout_(busy_timeout) {}
 
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
-    const auto call = begin(options.call);
+    HEADRACE_TRY(const Lock call, begin(options.call));
+    if (!database_) return missing(key);
     Statement row(database_.get(),
                   "SELECT version, size, modified, substr(data, ?2, ?3) FROM objects WHERE key = ?1");
     const auto offset = static_cast<std::int64_t>(std::min<std::uint64_t>(options.offset_bytes, kLargest));
@@ -150,7 +179,8 @@ class SqliteStore final : public Store {
   }
 
   Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
-    const auto call = begin(options);
+    HEADRACE_TRY(const Lock call, begin(options));
+    if (!database_) return missing(key);
     HEADRACE_TRY(const std::optional<ObjectInfo> found, find(key));
     if (!found) return missing(key);
     return *found;
@@ -158,7 +188,8 @@ class SqliteStore final : public Store {
 
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
     HEADRACE_CHECK(check_key(key));
-    const auto call = begin(options.call);
+    HEADRACE_TRY(const Lock call, begin(options.call));
+    HEADRACE_CHECK(open_file());
     return named(key, replace(key, options, [&] {
                    return Statement(database_.get(),
                                     "INSERT INTO objects (key, size, modified, data) "
@@ -181,7 +212,8 @@ class SqliteStore final : public Store {
   Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override;
 
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
-    const auto call = begin(options);
+    HEADRACE_TRY(const Lock call, begin(options));
+    if (!database_) return {};
     Transaction transaction(database_.get());
     HEADRACE_CHECK(named("", transaction.begin()));
     for (const std::string& key : keys) {
@@ -230,16 +262,38 @@ class SqliteStore final : public Store {
  private:
   static constexpr std::uint64_t kLargest = 1ULL << 40;
 
-  // One call at a time: SQLite's transactions are those of a connection.
-  std::unique_lock<std::mutex> begin(const CallOptions& call) {
-    std::unique_lock lock(mutex_);
-    const auto wait = std::clamp<std::chrono::milliseconds>(call.deadline, {}, busy_timeout_);
-    sqlite3_busy_timeout(database_.get(), static_cast<int>(wait.count()));
+  using Lock = std::unique_lock<std::timed_mutex>;
+
+  // One call at a time: SQLite's transactions are those of a connection. Reading makes no file: until there
+  // is one, `database_` is null.
+  Result<Lock> begin(const CallOptions& call) {
+    const auto most = std::clamp<std::chrono::milliseconds>(call.deadline, {}, busy_timeout_);
+    const Wait wait{std::chrono::steady_clock::now() + most, call.stop};
+    Lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(kPoll)) {
+      if (wait.is_over()) return gave_up(wait);
+    }
+    if (call.stop.stop_requested()) return gave_up(wait);
+    wait_ = wait;
+    std::error_code ignored;
+    if (!database_ && std::filesystem::exists(path_, ignored)) HEADRACE_CHECK(open_file());
     return lock;
+  }
+  Error gave_up(const Wait& wait) const {
+    if (wait.stop.stop_requested()) return {Code::kCancelled, concat(describe(""), ": the call was stopped")};
+    return {Code::kUnavailable, concat(describe(""), ": other calls took too long")};
+  }
+  // REQUIRES: the lock is held
+  Status open_file() {
+    if (database_) return {};
+    HEADRACE_TRY(database_, open_database(path_));
+    sqlite3_busy_handler(database_.get(), go_on_waiting, &wait_);
+    return {};
   }
 
   template <typename Outcome>
   Outcome named(std::string_view key, Outcome outcome) const {
+    if (!outcome && wait_.stop.stop_requested()) return gave_up(wait_);
     if (!outcome && outcome.error().message.starts_with("SQLite: "))
       return std::move(outcome).error().in(describe(key));
     return outcome;
@@ -296,7 +350,8 @@ class SqliteStore final : public Store {
 
   Result<std::vector<ObjectInfo>> page_after(std::string_view prefix, std::string_view after,
                                              const CallOptions& options) {
-    const auto call = begin(options);
+    HEADRACE_TRY(const Lock call, begin(options));
+    if (!database_) return std::vector<ObjectInfo>();
     Statement rows(database_.get(),
                    "SELECT key, version, size, modified FROM objects WHERE key >= ?1 AND key > ?2 "
                    "ORDER BY key LIMIT ?3");
@@ -309,9 +364,11 @@ class SqliteStore final : public Store {
     }
   }
 
+  const std::string path_;
   const std::string name_;
   const std::chrono::milliseconds busy_timeout_;
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  Wait wait_;  // of the call that holds the lock
   Database database_;
 };
 
@@ -339,17 +396,9 @@ Result<std::unique_ptr<Upload>> SqliteStore::start_upload(std::string_view key, 
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& path, std::string name,
-                                                 std::chrono::milliseconds busy_timeout) {
-  sqlite3* opened = nullptr;
-  const int outcome = sqlite3_open_v2(
-      path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database database(opened);
-  sqlite3_busy_timeout(opened, static_cast<int>(busy_timeout.count()));
-  if (outcome != SQLITE_OK || sqlite3_exec(opened, kSetUp, nullptr, nullptr, nullptr) != SQLITE_OK)
-    return database_error(opened).in(concat("opening ", path));
-  return std::unique_ptr<Store>(
-      std::make_unique<SqliteStore>(std::move(database), std::move(name), busy_timeout));
+std::unique_ptr<Store> make_sqlite_store(std::string path, std::string name,
+                                         std::chrono::milliseconds busy_timeout) {
+  return std::make_unique<SqliteStore>(std::move(path), std::move(name), busy_timeout);
 }
 
 }  // namespace headrace

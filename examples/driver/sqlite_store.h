@@ -8,15 +8,14 @@
 #include <memory>
 #include <string>
 
-#include "headrace/base/result.h"
 #include "headrace/store/store.h"
 
 namespace headrace {
 
-/// `path`: the file, which is made if it is not there. `name`: for messages, as in "sqlite://name". A call
-/// waits for other writers of the file for its deadline, but no longer than `busy_timeout`.
-/// \error kUnavailable  the file cannot be opened or is no SQLite file
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::string& path, std::string name,
-                                                 std::chrono::milliseconds busy_timeout);
+/// `path`: the file, which the first write makes; until then the store is empty. `name`: for messages, as in
+/// "sqlite://name". A call waits for others for its deadline, but no longer than `busy_timeout`. Thread-safe.
+/// Every call: \error kUnavailable  the file cannot be opened, is no SQLite file, or others took too long
+std::unique_ptr<Store> make_sqlite_store(std::string path, std::string name,
+                                         std::chrono::milliseconds busy_timeout);
 
 }  // namespace headrace

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/store/conformance.h"
@@ -22,8 +25,7 @@ auto* const scratch =
     static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));  // gtest owns it
 
 std::unique_ptr<Store> open_at(const std::string& path) {
-  auto store = open_sqlite_store(path, "test", std::chrono::seconds(30));
-  return store ? *std::move(store) : nullptr;
+  return make_sqlite_store(path, "test", std::chrono::seconds(30));
 }
 
 std::string new_file() {
@@ -51,10 +53,36 @@ TEST(SqliteStore, TwoThatHaveTheFileOpenSeeEachOthersWrites) {
 TEST(SqliteStore, AnotherKindOfFileIsRefused) {
   const std::string file = new_file();
   std::ofstream(file) << std::string(4096, 'x');
-  const auto refused = open_sqlite_store(file, "test", std::chrono::seconds(1));
+  const auto refused = open_at(file)->stat("a", {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kDataLoss);
   EXPECT_THAT(refused.error().message, testing::HasSubstr(file));
+}
+
+TEST(SqliteStore, ReadingMakesNoFile) {
+  const std::string file = new_file();
+  const auto store = open_at(file);
+  EXPECT_EQ(store->stat("a", {}).error().code, Code::kNotFound);
+  EXPECT_TRUE(list_all(*store, "")->empty());
+  ASSERT_TRUE(remove_object(*store, "a"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  ASSERT_TRUE(write_text(*open_at(file), "a", "of another"));
+  EXPECT_EQ(as_text(read_object(*store, "a", 100)->data), "of another");
+}
+
+TEST(SqliteStore, AStoppedCallWaitsForNobody) {
+  const std::string file = new_file();
+  const auto store = open_at(file);
+  ASSERT_TRUE(write_text(*store, "a", "first"));
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  const auto stopped = write_text(*store, "a", "second", {.call = {.stop = stop.get_token()}});
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+  sqlite3_close_v2(other);
+  EXPECT_TRUE(write_text(*store, "a", "third"));
 }
 
 TEST(SqliteDriver, SaysWhichVariableIsMissing) {

@@ -48,8 +48,8 @@ void store_little_endian(std::byte* to, T value) {
 }
 template <typename T>
 void append_little_endian(Bytes& target, T value) {
-  const auto* from = reinterpret_cast<const std::byte*>(&value);
-  target.insert(target.end(), from, from + sizeof value);
+  target.resize(target.size() + sizeof value);
+  store_little_endian(target.data() + target.size() - sizeof value, value);
 }
 
 }  // namespace headrace

@@ -31,11 +31,12 @@ struct Environment {
   /// \error kInvalidArgument  anything else; names the variable
   Result<bool> is_on(std::string_view name, bool if_unset = false) const;
 
-  /// Reads this process's environment. Called once, before threads start.
+  /// Reads this process's environment. A program calls it once, before threads start; the plug-in of
+  /// TensorFlow, once, when it is first used; the Python module, with the GIL held, whenever a URL is opened.
   static Environment capture();
 };
 
-/// Where this user's processes keep what can be had anew, $XDG_CACHE_HOME/headrace or ~/.cache/headrace;
+/// Where this user's processes keep what can be made again, $XDG_CACHE_HOME/headrace or ~/.cache/headrace;
 /// none if neither is set.
 std::optional<std::string> cache_folder(const Environment& environment);
 

@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <unordered_set>
-
-#include "headrace/base/hash_set.h"
 
 namespace headrace {
 namespace {
@@ -41,16 +38,6 @@ TEST(SipHash, OfPaddedBytesIsThatOfTheBytes) {
     EXPECT_EQ(siphash_padded(kReferenceKey, BytesView(input).first(size)),
               siphash(kReferenceKey, BytesView(input).first(size)));
     input[size] = static_cast<std::byte>(0x81 + size);
-  }
-}
-
-TEST(HashSet, KnowsWhatWasInserted) {
-  HashSet set;
-  std::unordered_set<std::uint64_t> expected;
-  for (std::uint64_t i = 0; i < 20'000; ++i) {
-    const std::uint64_t hash = i % 100 == 0 ? 0 : siphash(kReferenceKey, i % 7'000);
-    EXPECT_EQ(set.contains(hash), expected.contains(hash));
-    EXPECT_EQ(set.insert(hash), expected.insert(hash).second);
   }
 }
 

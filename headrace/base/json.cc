@@ -148,7 +148,7 @@ Json::~Json() = default;
 void Json::refuse(std::string_view what, std::string_view wanted) const {
   constexpr std::string_view kNames[] = {"null", "a boolean", "", "", "", "a text", "an array", "an object"};
   const std::string found = is_number() ? dump() : std::string(kNames[value_.index()]);
-  throw JsonError(concat(what, " is ", printable_line(found, kQuotedBytes), ", which is no ", wanted));
+  throw JsonError(concat(what, " is ", printable_line(found, kQuotedBytes), ", which is not ", wanted));
 }
 
 template <typename T>
@@ -157,22 +157,22 @@ const T& Json::boxed(std::string_view wanted) const {
   refuse("a value", wanted);
 }
 
-const std::string& Json::text() const& { return boxed<std::string>("text"); }
-const Json::Array& Json::values() const& { return boxed<Array>("array"); }
-const Json::Object& Json::members() const& { return boxed<Object>("object"); }
+const std::string& Json::text() const& { return boxed<std::string>("a text"); }
+const Json::Array& Json::values() const& { return boxed<Array>("an array"); }
+const Json::Object& Json::members() const& { return boxed<Object>("an object"); }
 Json::Array& Json::values() & { return const_cast<Array&>(std::as_const(*this).values()); }
 Json::Object& Json::members() & { return const_cast<Object&>(std::as_const(*this).members()); }
 
 bool Json::as_bool(std::string_view what) const {
   if (const auto* value = std::get_if<bool>(&value_)) return *value;
-  refuse(what, "boolean");
+  refuse(what, "a boolean");
 }
 
 double Json::as_double(std::string_view what) const {
   if (const auto* value = std::get_if<double>(&value_)) return *value;
   if (const auto* value = std::get_if<std::uint64_t>(&value_)) return static_cast<double>(*value);
   if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
-  refuse(what, "number");
+  refuse(what, "a number");
 }
 
 const Json& Json::at(std::string_view name) const {

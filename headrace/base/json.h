@@ -6,7 +6,7 @@
 ///   std::string text = out.dump();                            // {"records":17,"splits":{},"url":"…"}
 ///   return read_json(text, "the receipt is damaged", [](const Json& document) -> Result<Receipt> {
 ///     return Receipt{.records = document.get<std::uint64_t>("records")};
-///   });  // or kDataLoss: "the receipt is damaged: records is -1, which is no whole number in its range"
+///   });  // or kDataLoss: "the receipt is damaged: records is -1, which is not a whole number in its range"
 
 #include <concepts>
 #include <cstdint>
@@ -106,7 +106,7 @@ class Json {
   template <typename T>
   T as(std::string_view what = "a value") const;
 
-  /// \throws JsonError  it is no object, or has no such member; no array, or it has no so many values
+  /// \throws JsonError  it is not an object, or lacks this member; not an array, or it is shorter
   const Json& at(std::string_view name) const;
   const Json& at(std::size_t index) const;
   template <typename T>
@@ -127,7 +127,7 @@ class Json {
     return get_or<std::string>(name, otherwise);
   }
 
-  /// Never fails: null where there is none, and where this is no object.
+  /// Never fails: null where there is none, and where this is not an object.
   const Json& operator[](std::string_view name) const;
   bool contains(std::string_view name) const;
 
@@ -182,8 +182,8 @@ struct Json::Member {
 
 /// Parses a whole text in UTF-8. If a member occurs twice, the last one counts. Integers beyond 64 bits
 /// become doubles. Time and memory: linear in the text.
-/// \error kDataLoss  the text is no JSON (the message says where and why), nests deeper than kJsonDepthLimit,
-///                   or has a number beyond double's range
+/// \error kDataLoss  the text is not JSON (the message says where and why), nests deeper than
+///                   kJsonDepthLimit, or has a number beyond double's range
 Result<Json> parse_json(std::string_view text);
 
 /// Returns the Result or Status that `read` returns for the document; turns a JsonError that it throws into
@@ -229,20 +229,20 @@ T Json::as(std::string_view what) const {
       return static_cast<T>(*value);
     if (const auto* value = std::get_if<std::int64_t>(&value_); value && std::in_range<T>(*value))
       return static_cast<T>(*value);
-    refuse(what, "whole number in its range");
+    refuse(what, "a whole number in its range");
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(as_double(what));
   } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!is_string()) refuse(what, "text");
+    if (!is_string()) refuse(what, "a text");
     return text();
   } else if constexpr (requires { typename T::mapped_type; }) {
-    if (!is_object()) refuse(what, "object");
+    if (!is_object()) refuse(what, "an object");
     T out;
     for (const auto& [name, value] : members())
       out.emplace(name, value.template as<typename T::mapped_type>(std::string(what) + " of " + name));
     return out;
   } else {
-    if (!is_array()) refuse(what, "array");
+    if (!is_array()) refuse(what, "an array");
     T out;
     for (const Json& value : values()) out.push_back(value.template as<typename T::value_type>(what));
     return out;

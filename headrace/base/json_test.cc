@@ -163,7 +163,7 @@ TEST(ReadJson, MakesAnErrorOfWhatIsMissingOrMistyped) {
     return read_json(text, "the receipt is damaged", read).error();
   };
   EXPECT_EQ(error(R"({"count":3000000000})").message,
-            "the receipt is damaged: count is 3000000000, which is no whole number in its range");
+            "the receipt is damaged: count is 3000000000, which is not a whole number in its range");
   EXPECT_EQ(error(R"({"count":"3"})").code, Code::kDataLoss);
   EXPECT_EQ(error("{}").message, "the receipt is damaged: there is no count");
   EXPECT_THAT(error("{").message, HasSubstr("the receipt is damaged: not JSON: line 1, column 2"));

@@ -173,12 +173,26 @@ bool is_valid_utf8(std::string_view bytes) {
   return true;
 }
 
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
+
 std::string printable_line(std::string_view text, std::size_t max_bytes) {
   std::string line = replace_invalid_utf8(text.substr(0, max_bytes)).text;
   for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    if (is_control(c)) c = ' ';
   }
   return line;
+}
+
+std::string printable_text(std::string_view text) {
+  std::string out = replace_invalid_utf8(text).text;
+  for (char& c : out) {
+    if (is_control(c) && c != '\n' && c != '\t') c = ' ';
+  }
+  return out;
 }
 
 }  // namespace headrace

@@ -64,6 +64,9 @@ std::string format_size(std::uint64_t bytes);
 /// The first `max_bytes` as one line of printable UTF-8, for text of others in a message.
 std::string printable_line(std::string_view text, std::size_t max_bytes);
 
+/// The whole text as printable UTF-8, with its line breaks and tabs: a terminal obeys no text of others.
+std::string printable_text(std::string_view text);
+
 /// The candidate that is nearest to `name` in edit distance, if near enough to be what was meant.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 

@@ -17,6 +17,11 @@ TEST(Text, SizesAreReadWithDecimalAndBinaryPrefixes) {
     EXPECT_FALSE(parse_size_bytes(wrong)) << wrong;
 }
 
+TEST(Text, PrintableTextKeepsItsLinesAndCommandsNoTerminal) {
+  EXPECT_EQ(printable_text("a\tb\n\x1b[2J\x07gr\xc3\xbc\xc3\x9f\x7f\xff"),
+            "a\tb\n [2J gr\xc3\xbc\xc3\x9f \xef\xbf\xbd");
+}
+
 TEST(Text, InvalidUtf8BecomesWhatPythonMakesOfIt) {
   const std::string mark = "\xef\xbf\xbd";
   // Expected values: bytes(...).decode("utf-8", errors="replace") of CPython 3.11.

@@ -79,7 +79,7 @@ struct Console::State {
   // REQUIRES: mutex is held.
   void print_error_line(std::string_view prefix, std::string_view line) {
     clear_progress_line();
-    const std::string text = concat(prefix, line, "\n");
+    const std::string text = concat(prefix, printable_text(line), "\n");
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
   // REQUIRES: mutex is held.

@@ -80,7 +80,7 @@ Result<Prices> parse_prices(std::string_view text) {
         parse_number<double>(trim(std::string_view(part).substr(std::min(equals + 1, part.size()))));
     if (found == known.end() || !price || !(*price >= 0)) {
       return Error{Code::kInvalidArgument,
-                   concat("--prices must be as get=0.0004,put=0.005,gigabyte=0.09; there is \"", part, "\"")};
+                   concat("--prices must look like get=0.0004,put=0.005,gigabyte=0.09, not \"", part, "\"")};
     }
     *found->second = *price;
   }

@@ -16,9 +16,4 @@ EncoderSources encoder_sources(const CommandContext& context, const std::string&
   return sources;
 }
 
-Result<std::shared_ptr<const TextEncoder>> encoder_from(const CommandContext& context,
-                                                        const OptionValues& values) {
-  return make_text_encoder(values.text("encoder"), encoder_sources(context, values.text("encoder-weights")));
-}
-
 }  // namespace headrace

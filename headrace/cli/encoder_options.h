@@ -2,8 +2,6 @@
 
 /// \file The options by which commands choose a text encoder.
 
-#include <memory>
-
 #include "headrace/cli/command.h"
 #include "headrace/engine/encoders.h"
 
@@ -22,9 +20,5 @@ inline constexpr Option kEncoderWeightsOption = {
 
 /// Where and how encoders of this process are made.
 EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder);
-
-/// The encoder that the two options above ask for.
-Result<std::shared_ptr<const TextEncoder>> encoder_from(const CommandContext& context,
-                                                        const OptionValues& values);
 
 }  // namespace headrace

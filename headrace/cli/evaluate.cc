@@ -149,7 +149,8 @@ Status run_evaluate(CommandContext& context, const std::vector<std::string>& arg
   return record_run(context, "evaluate", run.at("evaluations"), values,
                     [&](RunRecorder& recorder, RunEnd& end) {
                       return evaluate_recorded(context, run, data, values, recorder, end);
-                    });
+                    },
+                    {.continues_earlier = false});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kMaximumObjects = 1'000'000;
-constexpr std::size_t kMaximumLabels = 1000;  // more values than that are no labels
+constexpr std::size_t kMaximumLabels = 1000;  // more values than that are not labels
 constexpr std::array<std::string_view, 7> kSplitNames = {"train", "test", "validation", "valid",
                                                          "val",   "dev",  "eval"};
 
@@ -47,11 +47,11 @@ struct ObservedFeature {
     std::string this_type = "nothing";
     std::size_t size = 0;
     if (const auto* bytes = std::get_if<std::vector<BytesView>>(&feature.values)) {
-      this_type = feature_type_name(FeatureType::kBytes), size = bytes->size();
+      this_type = data_type_name(DataType::kBytes), size = bytes->size();
     } else if (const auto* floats = std::get_if<std::vector<float>>(&feature.values)) {
-      this_type = feature_type_name(FeatureType::kFloat32), size = floats->size();
+      this_type = data_type_name(DataType::kFloat32), size = floats->size();
     } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&feature.values)) {
-      this_type = feature_type_name(FeatureType::kInt64), size = integers->size();
+      this_type = data_type_name(DataType::kInt64), size = integers->size();
     }
     type = type.empty() || type == this_type ? this_type : "mixed";
     least = std::min(least, size);
@@ -184,8 +184,8 @@ class ForeignReader {
       if (object.form == usual || object.form == kTar) continue;
       inspection_.warnings.push_back(concat(name_of(object.key), " has compression ", object.form, ", ",
                                             files[usual], " others have ", usual,
-                                            "; readers that are told one compression for all fail "
-                                            "on it, Headrace reads each file as it is"));
+                                            "; readers that expect one compression fail on it, but "
+                                            "Headrace detects each file's"));
     }
   }
 
@@ -199,9 +199,10 @@ class ForeignReader {
       const bool odd = files[pattern] == 1 && usual->second > 1 &&
                        (split_of(object.key).empty() || split_of(object.key) == split_of(usual->first));
       if (!odd) continue;
-      inspection_.warnings.push_back(concat(name_of(object.key), " is named otherwise than the ",
-                                            usual->second, " files ", usual->first,
-                                            ": a glob for those misses it; rename it if it belongs to them"));
+      inspection_.warnings.push_back(concat(name_of(object.key), " does not match the pattern of the ",
+                                            usual->second, " other files, ", usual->first,
+                                            ": readers that use the pattern miss it; rename it if it belongs "
+                                            "to them"));
     }
   }
 

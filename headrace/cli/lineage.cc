@@ -45,8 +45,8 @@ struct TreeWords {
 void print_tree(Console& console, const LineageNode& node, const TreeWords& words,
                 const std::string& indent) {
   for (const LineageStep& step : node.steps) {
-    console.result(concat(indent, words.made, " ", step.run.start.command, "  ", step.run.id, "  ",
-                          run_status_name(step.run.status())));
+    console.result(printable_text(concat(indent, words.made, " ", step.run.start.command, "  ", step.run.id,
+                                         "  ", run_status_name(step.run.status()))));
     const std::string deeper = indent + "  ";
     for (const LineageNode& other : step.nodes) {
       console.result(concat(deeper, words.from, " ", artifact_line(other.artifact),
@@ -66,14 +66,14 @@ Status run_lineage(CommandContext& context, const std::vector<std::string>& argu
     HEADRACE_TRY(const Location other, context.stores.open(url));
     HEADRACE_CHECK(runs.add(other));
   }
-  HEADRACE_TRY(const Lineage lineage, lineage_of(location.url.text(), runs));
+  HEADRACE_TRY(const Lineage lineage, lineage_of(recorded_url(location), runs));
   for (const std::string& remark : runs.remarks()) context.console.warn(remark);
   if (lineage.upstream.steps.empty() && lineage.downstream.steps.empty()) {
     return Error{Code::kNotFound, concat("no run recorded below ", root.describe(), " read or made ",
                                          location.describe(), "; --track names another folder with records")};
   }
   if (context.console.json()) {
-    context.console.result(Json({{"url", location.url.text()},
+    context.console.result(Json({{"url", recorded_url(location)},
                                  {"upstream", node_to_json(lineage.upstream, "inputs")},
                                  {"downstream", node_to_json(lineage.downstream, "outputs")}})
                                .dump());

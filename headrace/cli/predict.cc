@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <thread>
-
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
@@ -14,6 +12,7 @@
 #include "headrace/cli/text_lines.h"
 #include "headrace/evaluate/confusion_matrix.h"
 #include "headrace/evaluate/predictor.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/layers/stoppable.h"
 
 namespace headrace {
@@ -43,6 +42,12 @@ constexpr Option kPredictOptions[] = {
          "Threads that encode texts or process shards; 0: one per core. The result does not depend on it.",
      .minimum = 0,
      .maximum = 1024},
+    {.name = "memory",
+     .type = OptionType::kSize,
+     .default_value = "256MiB",
+     .unit = "bytes",
+     .sentence = "With --data: memory for reading ahead, for each worker.",
+     .minimum = 1'000'000},
     {.name = "overwrite",
      .type = OptionType::kFlag,
      .sentence = "Remove the predictions in the folder and start from scratch."},
@@ -52,7 +57,7 @@ constexpr Option kPredictOptions[] = {
 
 int workers_of(const OptionValues& values) {
   if (values.integer("workers") != 0) return static_cast<int>(values.integer("workers"));
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return available_cores();
 }
 
 // Prints answers as they come: a table for people, one JSON document for programs.
@@ -161,7 +166,8 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   const PredictOptions options{.split = values.text("split"),
                                .on_corrupt = corruption_policy(values),
                                .workers = workers_of(values),
-                               .overwrite = values.flag("overwrite")};
+                               .overwrite = values.flag("overwrite"),
+                               .memory_budget_bytes = values.size_bytes("memory")};
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));

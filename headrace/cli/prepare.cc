@@ -47,9 +47,9 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
     return {};
   }
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
-  return record_run(context, "prepare", output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
+  HEADRACE_TRY(const PrepareOptions options, prepare_options_from(context, values));
+  const auto body = [&](RunRecorder& recorder, RunEnd& end) -> Status {
     HEADRACE_CHECK(recorder.add_input("input", input));
-    HEADRACE_TRY(const PrepareOptions options, prepare_options_from(context, values));
     const auto start = std::chrono::steady_clock::now();
     HEADRACE_TRY(const PrepareResult result,
                  prepare(planned, context.stores, make_stoppable(output, context.stop), options,
@@ -62,7 +62,11 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
     HEADRACE_CHECK(recorder.add_output("dataset", output));
     show_prepared(context.console, output, result, seconds.count());
     return {};
-  });
+  };
+  return record_run(context, "prepare", output, values, body,
+                    {.rank = options.rank,
+                     .ranks = options.world_size,
+                     .continues_earlier = options.runner.kind != Runner::Kind::kStore});
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "headrace/cli/prepare_options.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/cli/dry_run.h"
 #include "headrace/cli/own_package.h"
+#include "headrace/os/parallel.h"
 #include "headrace/prepare/schema/split_name.h"
 
 namespace headrace {
@@ -39,7 +39,7 @@ Result<SplitShares> parse_splits(std::string_view text) {
     const auto share =
         equals == part.npos ? std::nullopt : parse_number<double>(trim(part.substr(equals + 1)));
     if (!share || !(*share > 0 && *share <= 1) || equals == 0)
-      return wrong("split", concat("must be as train=0.8,validation=0.1,test=0.1; there is \"", part, "\""));
+      return wrong("split", concat("must look like train=0.8,validation=0.1,test=0.1, not \"", part, "\""));
     splits.emplace_back(trim(part.substr(0, equals)), *share);
     if (!is_usable_split_name(splits.back().first) || to_lower(splits.back().first) == "discard")
       return wrong("split", concat("cannot have a split of the name \"", splits.back().first, "\""));
@@ -59,7 +59,7 @@ Result<std::optional<ImageSize>> parse_image_size(std::string_view text) {
   const std::uint32_t width =
       parse_number<std::uint32_t>(text.substr(std::min(by + 1, text.size()))).value_or(0);
   if (height < 1 || height > kLongestSide || width < 1 || width > kLongestSide)
-    return wrong("resize", concat("must be height x width in pixels, as 150x150; it is ", text));
+    return wrong("resize", concat("must be height x width in pixels, such as 150x150, not ", text));
   return std::optional(ImageSize{.width = width, .height = height});
 }
 
@@ -85,9 +85,9 @@ Continuation continuation_of(const OptionValues& values) {
 }
 
 // Those that do not decide what records are.
-constexpr std::string_view kOptionsOfRun[] = {
-    "layout",  "print-schema", "workers", "max-rejects", "map-timeout",     "append", "retry-failed",
-    "dry-run", "prices",       "memory",  "overwrite",   "encoder-weights", "track"};
+constexpr std::string_view kOptionsOfRun[] = {"layout",    "print-schema",   "workers", "map-timeout",
+                                              "append",    "retry-failed",   "dry-run", "prices",
+                                              "overwrite", "encoder-weights"};
 
 // A plan that continues a dataset repeats the options of the plan before it.
 Status check_continuation(const OptionValues& values) {
@@ -108,7 +108,6 @@ Status check_continuation(const OptionValues& values) {
 }  // namespace
 
 Status check_prepare_options(const OptionValues& values) {
-  HEADRACE_CHECK(parse_reject_limit(values.text("max-rejects")));
   if (values.has("split")) HEADRACE_CHECK(parse_splits(values.text("split")));
   if (values.has("resize")) HEADRACE_CHECK(parse_image_size(values.text("resize")));
   if (values.has("prices")) HEADRACE_CHECK(parse_prices(values.text("prices")));
@@ -168,7 +167,7 @@ Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input,
   HEADRACE_TRY(PlannedPrepare planned,
                plan_prepare(plan_request_from(values), input, output, planning_context(context, values)));
   if (planned.has_inferred_schema && !values.flag("print-schema"))
-    context.console.note(concat("the schema, as the first rows tell it (--schema names another):\n\n",
+    context.console.note(concat("the schema inferred from the first rows (--schema names another):\n\n",
                                 schema_to_toml(planned.plan.schema)));
   return planned;
 }
@@ -179,7 +178,7 @@ RejectLimit max_rejects_from(const OptionValues& values) {
 
 int workers_from(const OptionValues& values) {
   const auto workers = static_cast<int>(values.integer("workers"));
-  return workers != 0 ? workers : static_cast<int>(std::thread::hardware_concurrency());
+  return workers != 0 ? workers : available_cores();
 }
 
 LeaseOptions lease_from(const OptionValues& values) {

@@ -144,18 +144,11 @@ inline constexpr Option kPrepareOptions[] = {
      .sentence = "Reject rows with a larger text, image or other value.",
      .minimum = 1,
      .maximum = 256 << 20},
-    kMaxRejectsOption,
     {.name = "report",
      .default_value = "changed",
      .sentence =
          "Rows that the report lists: rejected, dropped or changed ones; or all, with the sizes of images.",
      .choices = "changed|all"},
-    {.name = "memory",
-     .type = OptionType::kSize,
-     .default_value = "256MiB",
-     .unit = "bytes",
-     .sentence = "Memory for sorted rows; further rows go to work objects below TO.",
-     .minimum = 0},
     {.name = "append",
      .type = OptionType::kFlag,
      .sentence = "Add input at FROM that the dataset at TO does not have yet, as the dataset's next version. "
@@ -173,8 +166,6 @@ inline constexpr Option kPrepareOptions[] = {
     {.name = "overwrite",
      .type = OptionType::kFlag,
      .sentence = "Start from scratch: remove what Headrace wrote to TO earlier, once FROM has been read."},
-    kTrackOption,
-    kRunIdOption,
 };
 
 /// \error kInvalidArgument  a value that no single row of the table can tell to be wrong

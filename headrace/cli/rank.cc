@@ -26,7 +26,8 @@ Result<std::uint64_t> number_of(const Environment& environment, std::string_view
     return Error{Code::kFailedPrecondition,
                  concat(needed_by, " is set, but not ", name, ", which gives the number of processes")};
   if (const auto number = parse_number<std::uint64_t>(*text)) return *number;
-  return Error{Code::kInvalidArgument, concat(name, " is \"", printable_line(*text, 40), "\", no number")};
+  return Error{Code::kInvalidArgument,
+               concat(name, " is \"", printable_line(*text, 40), "\", which is not a number")};
 }
 
 // Arrays count from where they like, in steps: --array=3-11:4.
@@ -39,9 +40,9 @@ Result<std::uint64_t> place_in_array(const Environment& environment, std::uint64
     HEADRACE_TRY(step, number_of(environment, "SLURM_ARRAY_TASK_STEP", kArray.rank));
   }
   if (step == 0 || number < first || (number - first) % step != 0) {
-    return Error{Code::kInvalidArgument,
-                 concat("SLURM_ARRAY_TASK_ID is ", number, ", which is not of an array from ", first,
-                        " in steps of ", step, ": give the array as --array=0-N")};
+    return Error{Code::kInvalidArgument, concat("SLURM_ARRAY_TASK_ID is ", number,
+                                                ", which does not belong to an array that starts at ", first,
+                                                " with step ", step, ": give the array as --array=0-N")};
   }
   return (number - first) / step;
 }

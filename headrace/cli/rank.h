@@ -21,7 +21,7 @@ struct Rank {
 ///   SLURM_PROCID, SLURM_NTASKS                       srun
 ///   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE       mpirun
 /// \error kFailedPrecondition  none of them is set, or only one of a pair: names what is missing
-/// \error kInvalidArgument     no number, or a rank that is not below the world size
+/// \error kInvalidArgument     not a number, or a rank that is not below the world size
 Result<Rank> find_rank(const Environment& environment);
 
 }  // namespace headrace

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {
@@ -45,7 +45,7 @@ std::string tensorflow_kernels(const Environment& environment) {
 
 std::map<std::string, std::string> describe_host(const Environment& environment) {
   const std::string name = processor_fact({"model name"});
-  return {{"cores", concat(std::thread::hardware_concurrency())},
+  return {{"cores", concat(available_cores())},
           {"processor", name.empty() ? "unknown" : name},
           {"instruction_sets", instruction_sets()},
           {"tensorflow_kernels", tensorflow_kernels(environment)}};
@@ -62,16 +62,22 @@ std::map<std::string, std::string> parameters_of(const OptionValues& values) {
 }  // namespace
 
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
-                  const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body) {
+                  const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body,
+                  RecorderOptions options) {
   RunStart start{.command = std::string(command),
                  .command_line = context.command_line,
                  .parameters = parameters_of(values)};
   start.versions["headrace"] = HEADRACE_VERSION;
   start.host = describe_host(context.environment);
-  const RecorderOptions options{.root_url = values.text("track"),
-                                .run_id = values.text("run-id"),
-                                .now = context.environment.now,
-                                .call = context.call()};
+  options.root_url = values.text("track");
+  options.run_id = values.text("run-id");
+  options.now = context.environment.now;
+  options.call = context.call();
+  if (options.run_id.empty() && options.ranks > 1) {
+    options.rank = 0;
+    options.ranks = 1;
+    options.continues_earlier = false;
+  }
   HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(context.stores, output, std::move(start), options));
   for (const std::string& remark : recorder.remarks()) context.console.warn(remark);
   RunEnd end;

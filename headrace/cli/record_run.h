@@ -18,8 +18,10 @@ inline constexpr Option kRunIdOption = {
 
 /// Starts the record (parameters are the option values; versions and host are filled in), warns of its
 /// remarks, runs `body`, and finishes the record with its outcome, also when it failed or was stopped.
-/// Returns the outcome.
+/// Returns the outcome. `options`: rank, ranks and what the run continues; without --run-id each process is a
+/// run of its own, whatever its rank.
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
-                  const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body);
+                  const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body,
+                  RecorderOptions options = {});
 
 }  // namespace headrace

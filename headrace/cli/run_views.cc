@@ -31,6 +31,22 @@ Json record_to_json(const std::string& object) {
   return out;
 }
 
+// Without an end, what was recorded before one.
+void add_end(Json& to, const std::string& run, const std::optional<RunEnd>& end, const RunSoFar& so_far) {
+  if (end) {
+    to["end"] = record_to_json(serialize_run_end(run, *end));
+    return;
+  }
+  const auto add_all = [&](const char* name, const auto& items, const auto& serialize, const char* member) {
+    Json list = Json::array();
+    for (const auto& item : items) list.push_back(record_to_json(serialize(run, item))[member]);
+    to["so_far"][name] = std::move(list);
+  };
+  add_all("inputs", so_far.inputs, serialize_run_input, "artifact");
+  add_all("outputs", so_far.outputs, serialize_run_output, "artifact");
+  add_all("series", so_far.series, serialize_run_series, "series");
+}
+
 void add_fact(std::string& page, std::string_view name, std::string_view value) {
   if (!value.empty()) page += concat("\n", padded(std::string(name), 14), value);
 }
@@ -54,7 +70,7 @@ std::string run_line(const RunRecord& run) {
     for (const auto& [name, number] : run.end->metrics)
       line += concat("  ", name, " ", format_metric(number));
   }
-  return line;
+  return printable_text(line);
 }
 
 std::string artifact_line(const Artifact& artifact) {
@@ -62,7 +78,7 @@ std::string artifact_line(const Artifact& artifact) {
   if (!artifact.kind.empty()) line += concat("  ", artifact.kind);
   if (artifact.manifest > 0) line += concat(", manifest ", artifact.manifest);
   if (artifact.size_bytes > 0) line += concat(", ", format_size(artifact.size_bytes));
-  return line;
+  return printable_text(line);
 }
 
 std::string run_page(const RunRecord& run) {
@@ -82,17 +98,17 @@ std::string run_page(const RunRecord& run) {
   if (run.parts.size() > 1) add_facts(page, "parts", run.parts, line_of_part);
   add_facts(page, "remarks", run.start.remarks, [](const std::string& remark) { return remark; });
   add_facts(page, "inputs", run.inputs(), artifact_line);
+  add_facts(page, "outputs", run.outputs(), artifact_line);
   add_facts(page, "series", run.end ? run.end->series : run.so_far.series,
             [](const RunSeries& series) { return concat(series.name, " = ", series.url); });
   if (run.end) {
-    add_facts(page, "outputs", run.end->outputs, artifact_line);
     add_facts(page, "metrics", run.end->metrics, pair_of_texts);
     add_facts(page, "counts", run.end->counts, pair_of_texts);
   }
   add_facts(page, "parameters", run.start.parameters, pair_of_texts);
   add_facts(page, "versions", run.versions(), pair_of_texts);
   add_facts(page, "host", run.start.host, pair_of_texts);
-  return page;
+  return printable_text(page);
 }
 
 Json run_to_json(const RunRecord& run) {
@@ -100,13 +116,13 @@ Json run_to_json(const RunRecord& run) {
               {"status", run_status_name(run.status())},
               {"start", record_to_json(serialize_run_start(run.id, run.start))},
               {"end", nullptr}};
-  if (run.end) out["end"] = record_to_json(serialize_run_end(run.id, *run.end));
+  add_end(out, run.id, run.end, run.so_far);
   for (const RunPart& part : run.parts) {
     if (run.parts.size() == 1) break;
     Json shown = {{"part", part.name},
                   {"start", record_to_json(serialize_run_start(run.id, part.start))},
                   {"end", nullptr}};
-    if (part.end) shown["end"] = record_to_json(serialize_run_end(run.id, *part.end));
+    add_end(shown, run.id, part.end, part.so_far);
     out["parts"].push_back(std::move(shown));
   }
   return out;

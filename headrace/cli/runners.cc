@@ -18,6 +18,7 @@ std::string runner_text(const OptionValues& values) {
 }
 
 Status check_runner_options(const OptionValues& values) {
+  HEADRACE_CHECK(parse_reject_limit(values.text("max-rejects")));
   HEADRACE_TRY(const Runner runner, parse_runner(runner_text(values)));
   const bool has_options = values.has("runner-option");
   if (has_options && runner.kind != Kind::kRay && runner.kind != Kind::kBeam)
@@ -37,6 +38,9 @@ Status check_runner_options(const OptionValues& values) {
     return wrong_runner(
         "--retry-failed is not for --runner store and ranks, where a process that starts late would retry "
         "again: run headrace plan --retry-failed once, then headrace execute and publish");
+  if (runner.kind == Kind::kStore && values.has("run-id"))
+    return wrong_runner(
+        "--run-id is not for --runner store, whose processes have no numbers: each is a run of its own");
   if (values.has("print-manifest") && !is_of_several)
     return wrong_runner(
         concat("--print-manifest is for --runner ranks and store, whose processes share the work; ", "it is ",
@@ -45,12 +49,13 @@ Status check_runner_options(const OptionValues& values) {
 }
 
 Result<PrepareOptions> prepare_options_from(CommandContext& context, const OptionValues& values) {
-  PrepareOptions options{.workers = workers_from(values),
-                         .overwrite = values.flag("overwrite"),
-                         .memory_bytes = values.size_bytes("memory"),
-                         .max_rejects = max_rejects_from(values),
-                         .patience = std::chrono::seconds(values.integer("patience")),
-                         .lease = lease_from(values)};
+  PrepareOptions options;
+  options.workers = workers_from(values);
+  options.overwrite = values.flag("overwrite");
+  options.memory_bytes = values.size_bytes("memory");
+  options.max_rejects = max_rejects_from(values);
+  options.patience = std::chrono::seconds(values.integer("patience"));
+  options.lease = lease_from(values);
   HEADRACE_TRY(options.runner, parse_runner(values.text("runner")));
   if (options.runner.kind == Kind::kRanks) {
     HEADRACE_TRY(const Rank rank, find_rank(context.environment));

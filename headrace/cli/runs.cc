@@ -47,7 +47,7 @@ Result<RunList> runs_at(CommandContext& context, const Location& location, std::
   if (list.runs.empty() && list.damaged.empty())
     return Error{Code::kNotFound, concat("no runs are recorded at ", location.describe(), " or above it")};
   if (root.key == location.key) return list;
-  const std::string wanted = location.url.text();
+  const std::string wanted = recorded_url(location);
   std::erase_if(list.runs, [&](const RunRecord& run) {
     return run.start.output != wanted && !run.start.output.starts_with(wanted + "/");
   });
@@ -83,7 +83,7 @@ Status show(CommandContext& context, const std::vector<std::string>& arguments, 
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   HEADRACE_TRY(const RunList found, runs_at(context, location, kMaximumRuns));
   const std::string wanted =
-      arguments.size() > 1 ? arguments[1] : newest_run(found.runs, location.url.text()).id;
+      arguments.size() > 1 ? arguments[1] : newest_run(found.runs, recorded_url(location)).id;
   std::vector<const RunRecord*> matching;
   for (const RunRecord& run : found.runs) {
     if (run.id.starts_with(wanted)) matching.push_back(&run);
@@ -105,7 +105,7 @@ Status repair(CommandContext& context, const std::vector<std::string>& arguments
   HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
   HEADRACE_TRY(const std::size_t created, repair_catalog(root, context.call()));
   if (context.console.json()) {
-    context.console.result(Json({{"root", root.url.text()}, {"created", created}}).dump());
+    context.console.result(Json({{"root", recorded_url(root)}, {"created", created}}).dump());
   } else {
     context.console.result(concat(root.describe(), ": ", created, " entries of the catalog were missing"));
   }

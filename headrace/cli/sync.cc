@@ -54,9 +54,9 @@ Status run_sync(CommandContext& context, const std::vector<std::string>& argumen
   }
   transfer.confirm_removal = [&](const TransferCount& count) -> Status {
     const std::string what = concat(count.objects, " objects (", format_size(count.bytes), ") below ",
-                                    to.describe(), " that ", from.describe(), " has not");
+                                    to.describe(), " that are not in ", from.describe());
     if (!asks || context.console.confirm(concat("Remove ", what, "?"))) return {};
-    return Error{Code::kCancelled, "all was copied; nothing was removed"};
+    return Error{Code::kCancelled, "everything was copied; nothing was removed"};
   };
   Status done = copy_folder(context, from, to, std::move(transfer));
   if (!done && done.error().code == Code::kNotFound) {

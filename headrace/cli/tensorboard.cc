@@ -126,7 +126,7 @@ std::vector<std::string> tensorboard_arguments(const std::string& python, const 
 
 Status run_tensorboard(CommandContext& context, const std::vector<std::string>& arguments,
                        const OptionValues& options) {
-  HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));  // what is no URL is said here
+  HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));  // refuses what is not a URL
   HEADRACE_TRY(const std::string server, find_server(context.environment));
   HEADRACE_TRY(const std::string python, find_python(context.environment));
   const Variables& variables = context.environment.variables;

@@ -28,9 +28,9 @@ Status run_in_python(CommandContext& context, const char* action) {
   context.console.result(
       context.console.json()
           ? told.dump()
-          : concat(told.contains("python") ? text_of("python") : interpreter, ": TensorFlow has ",
-                   is_enabled ? "stores' URLs as paths, by " : "its own paths alone; not there is ",
-                   text_of("file")));
+          : concat(told.contains("python") ? text_of("python") : interpreter, ": TensorFlow accepts ",
+                   is_enabled ? "store URLs as paths, through " : "only its own paths: ", text_of("file"),
+                   is_enabled ? "" : " does not exist"));
   return {};
 }
 

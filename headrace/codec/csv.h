@@ -33,7 +33,7 @@ enum class CsvProblem : std::uint8_t {
 
 struct CsvRow {
   std::span<const std::string_view> cells;
-  std::uint64_t number = 0;        // 1: the first of the input, which may be a heading
+  std::uint64_t number = 0;        // 1: the first of the input, which may be a header
   std::uint64_t line = 0;          // where it begins: 1 is the first
   std::uint64_t offset_bytes = 0;  // where it begins
   std::uint64_t size_bytes = 0;    // of all that it takes up, its line's end included

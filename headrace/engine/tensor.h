@@ -15,29 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/base/data_type.h"
+
 namespace headrace {
-
-enum class DataType : std::uint8_t { kFloat32, kFloat64, kInt32, kInt64, kUint8, kBool, kString };
-
-/// "float32", "int64", "string", as numpy writes them.
-std::string_view data_type_name(DataType type);
-/// Bytes of one element; 0 for kString.
-std::size_t data_type_size_bytes(DataType type);
-
-template <typename T>
-struct DataTypeOf;
-template <>
-struct DataTypeOf<float> : std::integral_constant<DataType, DataType::kFloat32> {};
-template <>
-struct DataTypeOf<double> : std::integral_constant<DataType, DataType::kFloat64> {};
-template <>
-struct DataTypeOf<std::int32_t> : std::integral_constant<DataType, DataType::kInt32> {};
-template <>
-struct DataTypeOf<std::int64_t> : std::integral_constant<DataType, DataType::kInt64> {};
-template <>
-struct DataTypeOf<std::uint8_t> : std::integral_constant<DataType, DataType::kUint8> {};
-template <>
-struct DataTypeOf<bool> : std::integral_constant<DataType, DataType::kBool> {};
 
 /// Sizes of a tensor's dimensions, without an allocation; rank 0 is a scalar. In a signature −1 means any
 /// size.
@@ -74,7 +54,7 @@ struct TensorView {
   DataType type = DataType::kFloat32;
   Shape shape{};
   const void* data = nullptr;
-  /// The elements where type is kString; `data` is not used then.
+  /// The elements where type is kBytes; `data` is not used then.
   std::span<const std::string_view> strings{};
 
   template <typename T>
@@ -82,7 +62,7 @@ struct TensorView {
     return {DataTypeOf<T>::value, shape, data, {}};
   }
   static TensorView of(std::span<const std::string_view> strings, const Shape& shape) {
-    return {DataType::kString, shape, nullptr, strings};
+    return {DataType::kBytes, shape, nullptr, strings};
   }
 };
 
@@ -94,7 +74,7 @@ class Tensor {
   Tensor(DataType type, const Shape& shape, const void* data, std::shared_ptr<const void> owner)
       : type_(type), shape_(shape), data_(data), owner_(std::move(owner)) {}
   Tensor(const Shape& shape, std::vector<std::string> strings)
-      : type_(DataType::kString), shape_(shape), strings_(std::move(strings)) {}
+      : type_(DataType::kBytes), shape_(shape), strings_(std::move(strings)) {}
   Tensor(Tensor&&) = default;
   Tensor& operator=(Tensor&&) = default;
 

@@ -12,10 +12,10 @@ LoaderOptions loader_options(const ExportAttributes& attributes, const EvaluateO
                              const std::stop_token& stop) {
   LoaderOptions out;
   out.columns = {{.name = attributes.features,
-                  .type = FeatureType::kFloat32,
+                  .type = DataType::kFloat32,
                   .length = static_cast<std::uint32_t>(attributes.features_width)},
                  {.name = attributes.label_feature,
-                  .type = FeatureType::kInt64,
+                  .type = DataType::kInt64,
                   .length = static_cast<std::uint32_t>(attributes.labels.size())}};
   out.batch_size = options.batch_size;
   out.shuffle = ShuffleMode::kNone;

@@ -12,7 +12,7 @@ constexpr std::string_view kModelKind = "saved_model";
 
 Column features_column(const ExportAttributes& attributes) {
   return {.name = attributes.features,
-          .type = FeatureType::kFloat32,
+          .type = DataType::kFloat32,
           .length = static_cast<std::uint32_t>(attributes.features_width)};
 }
 

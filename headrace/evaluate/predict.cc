@@ -9,8 +9,7 @@
 #include "headrace/evaluate/predictor.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/numbered.h"
-#include "headrace/stream/batch.h"
-#include "headrace/stream/loaded_block.h"
+#include "headrace/stream/loader.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -20,17 +19,31 @@ namespace {
 constexpr std::string_view kKind = "predictions";
 constexpr std::string_view kIdFeature = "id";
 
-// The columns to decode; the record's id where the dataset has it.
-std::vector<Column> columns_of(const ExportAttributes& attributes, const Dataset& dataset) {
-  std::vector<Column> columns = {{.name = attributes.features,
-                                  .type = FeatureType::kFloat32,
-                                  .length = static_cast<std::uint32_t>(attributes.features_width)}};
-  if (!dataset.attributes()) return columns;
+// The records' ids, where the dataset has one text for each.
+std::optional<Column> id_column(const Dataset& dataset) {
+  if (!dataset.attributes()) return std::nullopt;
   const auto id = dataset.attributes()->features.find(std::string(kIdFeature));
-  if (id != dataset.attributes()->features.end() && id->second.dtype == "bytes")
-    columns.push_back(
-        {.name = std::string(kIdFeature), .type = FeatureType::kBytes, .length = 1, .required = false});
-  return columns;
+  if (id == dataset.attributes()->features.end()) return std::nullopt;
+  const auto& [dtype, shape] = id->second;
+  if (dtype != data_type_name(DataType::kBytes)) return std::nullopt;
+  if (shape && std::ranges::any_of(*shape, [](std::int64_t size) { return size != 1; })) return std::nullopt;
+  return Column{.name = std::string(kIdFeature), .type = DataType::kBytes, .length = 1, .required = false};
+}
+
+LoaderOptions loader_options(const ExportAttributes& attributes, const Dataset& dataset,
+                             const PredictOptions& options, const std::stop_token& stop) {
+  LoaderOptions out;
+  out.columns = {{.name = attributes.features,
+                  .type = DataType::kFloat32,
+                  .length = static_cast<std::uint32_t>(attributes.features_width)}};
+  if (std::optional<Column> id = id_column(dataset)) out.columns.push_back(*std::move(id));
+  out.batch_size = options.batch_size;
+  out.shuffle = ShuffleMode::kNone;
+  out.on_corrupt = options.on_corrupt;
+  out.threads = 1;
+  out.memory_budget_bytes = options.memory_budget_bytes;
+  out.stop = stop;
+  return out;
 }
 
 struct ShardOutcome {
@@ -39,105 +52,59 @@ struct ShardOutcome {
   std::vector<std::string> remarks;
 };
 
-// Answers one shard's records, a batch at a time.
-class ShardJob {
- public:
-  static Result<ShardJob> create(const ExportedModel& model, const Dataset& dataset,
-                                 const PredictOptions& options, const std::stop_token& stop) {
+std::string_view id_of(const Batch& batch, std::size_t row) {
+  const ColumnData ids = batch.data(1);
+  const auto begin = static_cast<std::size_t>(ids.byte_offsets[row]);
+  const auto end = static_cast<std::size_t>(ids.byte_offsets[row + 1]);
+  return {reinterpret_cast<const char*>(ids.values) + begin, end - begin};
+}
+
+// Writes the model's answers to the batch's records.
+Status answer(const Batch& batch, bool has_ids, const std::vector<std::string>& labels, Predictor& predictor,
+              PredictionShard& writer) {
+  const float* weights = batch.weights();
+  std::uint64_t rows = batch.rows;
+  while (rows > 0 && weights[rows - 1] == 0) --rows;  // what fills up the last batch
+  if (rows == 0) return {};
+  HEADRACE_TRY(const Tensor predictions,
+               predictor.run(reinterpret_cast<const float*>(batch.column(0)), rows));
+  const std::span<const float> scores = predictions.values<float>();
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (weights[row] == 0) continue;
+    std::optional<std::pair<std::string, std::string_view>> about;
+    if (has_ids && !id_of(batch, row).empty()) about.emplace(kIdFeature, id_of(batch, row));
+    HEADRACE_CHECK(
+        writer.add(prediction_to_json(labels, scores.subspan(row * labels.size(), labels.size()), about)));
+  }
+  return {};
+}
+
+// Answers the records of one shard in their order.
+Result<ShardOutcome> predict_shard(const ExportedModel& model, const Dataset& dataset, std::uint32_t shard,
+                                   const Location& output, const PredictOptions& options,
+                                   const std::stop_token& stop) {
+  HEADRACE_TRY(PredictionShard writer,
+               PredictionShard::start(output, prediction_shard_name(shard, dataset.shards().size())));
+  ShardOutcome outcome;
+  if (dataset.shards()[shard].record_count > 0) {
+    const LoaderOptions with = loader_options(model.attributes, dataset, options, stop);
+    HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+                 BatchLoader::create({{.dataset = dataset.only(shard)}}, with));
     HEADRACE_TRY(Predictor predictor, Predictor::create(model));
-    HEADRACE_TRY(ExampleDecoder decoder, ExampleDecoder::create(columns_of(model.attributes, dataset)));
-    return ShardJob(model.attributes.labels, dataset, options, stop, std::move(predictor),
-                    std::move(decoder));
-  }
-
-  Result<ShardOutcome> run(std::uint32_t shard, const Location& output) {
-    HEADRACE_TRY(PredictionShard writer,
-                 PredictionShard::start(output, prediction_shard_name(shard, dataset_.shards().size())));
-    BlockLoader loader(dataset_, options_.on_corrupt, BufferPool::create());
-    const auto& blocks = dataset_.blocks();
-    auto block = std::ranges::lower_bound(blocks, shard, {}, &DatasetBlock::shard);
-    for (; block != blocks.end() && block->shard == shard; ++block)
-      HEADRACE_CHECK(read_block(*block, loader, writer));
-    HEADRACE_CHECK(answer(writer));
-    HEADRACE_TRY(outcome_.part, writer.finish());
-    return std::move(outcome_);
-  }
-
- private:
-  ShardJob(const std::vector<std::string>& labels, const Dataset& dataset, const PredictOptions& options,
-           std::stop_token stop, Predictor predictor, ExampleDecoder decoder)
-      : labels_(labels),
-        dataset_(dataset),
-        options_(options),
-        stop_(std::move(stop)),
-        predictor_(std::move(predictor)),
-        decoder_(std::move(decoder)),
-        // A pool's memory is aligned as the engine wants it.
-        batch_(BatchPool::create({batch_column(decoder_.columns().front())}, options.batch_size)->take()),
-        id_views_(options.batch_size) {
-    buffers_ = {reinterpret_cast<float*>(batch_.column(0))};
-    if (decoder_.columns().size() > 1) buffers_.emplace_back(id_views_.data());
-  }
-
-  Status read_block(const DatasetBlock& block, BlockLoader& loader, PredictionShard& writer) {
-    HEADRACE_TRY(const LoadedBlock loaded, loader.load(block, {.stop = stop_}));
-    const bool is_lost = dataset_.shards()[block.shard].lost;
-    for (std::uint64_t i = 0; i < block.record_count; ++i) {
-      const Error* hole = loaded.hole(i);
-      Status status = hole == nullptr ? decode(loaded.data(i)) : Status(*hole);
-      if (status) {
-        if (ids_.size() == options_.batch_size) HEADRACE_CHECK(answer(writer));
-        continue;
-      }
-      Error error = std::move(status).error();
-      if (hole == nullptr)
-        error = std::move(error).in(
-            concat("record ", block.first_record + i, " of ", dataset_.describe_shard(block.shard)));
-      if (options_.on_corrupt == CorruptionPolicy::kFail) return with_advice(std::move(error));
-      ++outcome_.corrupt_records;
-      if (!is_lost) add_remark(outcome_.remarks, std::move(error.message));
+    while (true) {
+      Result<std::optional<Batch>> batch = loader->next();
+      if (!batch && batch.error().code == Code::kCancelled)
+        return Error{Code::kCancelled, "predicting was stopped; the same command begins it again"};
+      if (!batch) return std::move(batch).error();
+      if (!*batch) break;
+      HEADRACE_CHECK(answer(**batch, with.columns.size() > 1, model.attributes.labels, predictor, writer));
     }
-    return {};
+    outcome.corrupt_records = loader->stats().corrupt_records;
+    if (!dataset.shards()[shard].lost) outcome.remarks = loader->remarks();
   }
-
-  // Into the next row of the batch.
-  Status decode(BytesView record) {
-    const std::size_t row = ids_.size();
-    HEADRACE_CHECK(decoder_.decode(record, buffers_, row));
-    ids_.push_back(to_string(id_views_[row]));
-    return {};
-  }
-
-  // Writes the model's answers to what is in the batch, and empties it.
-  Status answer(PredictionShard& writer) {
-    if (ids_.empty()) return {};
-    if (stop_.stop_requested())
-      return Error{Code::kCancelled, "predicting was stopped; the same command begins it again"};
-    HEADRACE_TRY(const Tensor predictions,
-                 predictor_.run(reinterpret_cast<const float*>(batch_.column(0)), ids_.size()));
-    const std::span<const float> scores = predictions.values<float>();
-    for (std::size_t row = 0; row < ids_.size(); ++row) {
-      std::optional<std::pair<std::string, std::string_view>> about;
-      if (!ids_[row].empty()) about.emplace(kIdFeature, ids_[row]);
-      HEADRACE_CHECK(writer.add(
-          prediction_to_json(labels_, scores.subspan(row * labels_.size(), labels_.size()), about)));
-    }
-    ids_.clear();
-    return {};
-  }
-
-  const std::vector<std::string>& labels_;
-  const Dataset& dataset_;
-  const PredictOptions& options_;
-  const std::stop_token stop_;
-  Predictor predictor_;
-  ExampleDecoder decoder_;
-  Batch batch_;
-  std::vector<BytesView> id_views_;  // each only as long as its record lives
-  std::vector<ColumnBuffer> buffers_;
-  std::vector<std::string> ids_;  // of the rows in batch_
-  ShardOutcome outcome_;
-};
+  HEADRACE_TRY(outcome.part, writer.finish());
+  return outcome;
+}
 
 Configuration describe(const ExportedModel& model, const Dataset& dataset, const PredictOptions& options) {
   return {{"stage", "predict 1"},
@@ -205,8 +172,8 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
   std::vector<ShardOutcome> shards(dataset->shards().size());
   std::mutex mutex;
   HEADRACE_CHECK(parallel_for(options.workers, shards.size(), [&](std::size_t i) -> Status {
-    HEADRACE_TRY(ShardJob job, ShardJob::create(model, *dataset, options, stop));
-    HEADRACE_TRY(shards[i], job.run(static_cast<std::uint32_t>(i), output));
+    HEADRACE_TRY(shards[i],
+                 predict_shard(model, *dataset, static_cast<std::uint32_t>(i), output, options, stop));
     const std::lock_guard lock(mutex);
     result.records += shards[i].part.records.value_or(0);
     result.shard_bytes += shards[i].part.size_bytes;

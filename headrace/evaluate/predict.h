@@ -21,6 +21,8 @@ struct PredictOptions {
   /// Shards that are worked on at once. The result does not depend on it.
   int workers = 1;
   bool overwrite = false;
+  /// Bounds what each worker's loader holds.
+  std::uint64_t memory_budget_bytes = 256 << 20;
 };
 
 struct PredictResult {
@@ -33,8 +35,7 @@ struct PredictResult {
 };
 
 /// Writes one object for each shard of the split, then the manifest. After an interruption, the same call
-/// writes the same bytes under the same names again. Memory: for each worker a block of the dataset and a
-/// batch.
+/// writes the same bytes under the same names again. Memory: for each worker a loader, within its budget.
 /// \error kFailedPrecondition  `output` was begun with another model, other data or other options: the
 ///                             message names them
 /// \error kInvalidArgument     `output` holds something else

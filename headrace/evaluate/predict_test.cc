@@ -163,6 +163,18 @@ TEST_F(Predict, SaysWhatToDoAboutACorruptRecord) {
   EXPECT_THAT(failed.error().message, HasSubstr("--on-corrupt skip-record"));
 }
 
+TEST_F(Predict, LeavesOutABadRecordAndNoOther) {
+  publish_data({{tiny_record(0, 0), {{0.5F}, {1, 0}}, tiny_record(1, 0)}}, attributes());
+  const auto result = run({.batch_size = 2, .on_corrupt = CorruptionPolicy::kSkipRecord});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->records, 2);
+  EXPECT_EQ(result->corrupt_records, 1);
+  EXPECT_THAT(result->remarks, ElementsAre(HasSubstr("record 1, at byte")));
+  EXPECT_EQ(lines("to/predictions-00000-of-00001.jsonl.gz"),
+            "{\"id\":\"a0\",\"label\":\"pos\",\"probabilities\":{\"pos\":0.75,\"neg\":0.25}}\n"
+            "{\"id\":\"a2\",\"label\":\"pos\",\"probabilities\":{\"pos\":0.75,\"neg\":0.25}}\n");
+}
+
 TEST_F(Predict, ClassifiesForeignRecordsWithoutIds) {
   publish_data({{tiny_record(0, 1)}}, attributes());
   ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));

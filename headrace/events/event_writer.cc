@@ -20,7 +20,10 @@ Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double
   }
   Bytes header;
   EventEncoder().begin_file(header, wall_time_s, "");
-  SegmentLogOptions log_options{.segment_header = std::move(header), .now = options.now};
+  SegmentLogOptions log_options;
+  log_options.segment_header = std::move(header);
+  log_options.spool = options.spool;
+  log_options.now = options.now;
   HEADRACE_TRY(auto log, SegmentLog::open(std::move(location), false, std::move(log_options), background));
   std::shared_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options), background));
   writer->encoder_.begin_file(writer->buffer_, wall_time_s, writer->options_.writer);

@@ -19,6 +19,8 @@ struct EventWriterOptions {
   std::string writer;
   /// Longest time, in seconds, from an event until it is on its way into the store.
   double flush_seconds = 30;
+  /// Where events wait on this machine that the store does not accept; nowhere, by default.
+  SpoolOptions spool{};
   /// Tests pass their own, for SegmentLog.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };

@@ -302,7 +302,10 @@ Result<std::unique_ptr<ReadableFile>> FileSystem::open_for_reading(std::string_v
 
 Result<std::unique_ptr<WritableFile>> FileSystem::open_log(Location at, bool goes_on) {
   const std::string name = at.url.text();
-  SegmentLogOptions options{.segment_header = options_.segment_header(), .record_size = options_.record_size};
+  SegmentLogOptions options;
+  options.segment_header = options_.segment_header();
+  options.record_size = options_.record_size;
+  options.spool = options_.spool;
   HEADRACE_TRY(auto log, SegmentLog::open(std::move(at), goes_on, std::move(options), log_writers_));
   logs_.add(name, log);
   return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));

@@ -32,6 +32,8 @@ struct FileSystemOptions {
   std::function<Bytes()> segment_header;
   /// Size of a record of an event file: TensorFlow appends records in parts.
   RecordSize record_size = nullptr;
+  /// Where event data wait on this machine that the store does not accept; nowhere, by default.
+  SpoolOptions spool{};
 };
 
 /// All stores of a process. Thread-safe. Files that it opens must not outlive it.

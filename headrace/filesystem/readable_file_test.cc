@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "headrace/base/hash.h"
-#include "headrace/os/thread_refusal.h"
+#include "headrace/os/thread_refusal_test.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 

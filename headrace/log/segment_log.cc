@@ -101,13 +101,21 @@ bool SegmentLog::is_full() const {
   return !has_failed_ && buffer_.size() >= kFullBytes;
 }
 
-Status SegmentLog::make_room() { return is_full() ? write(Part::kWholeRecords) : Status{}; }
+Status SegmentLog::make_room() { return is_full() ? told(write(Part::kWholeRecords)) : Status{}; }
+
+// The status of a write that somebody waits for, and that of a loss before it.
+Status SegmentLog::told(Status written) {
+  if (!written) return written;
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(lost_, Status());
+}
 
 // REQUIRES: mutex_ is held
 Status SegmentLog::refuse() const {
-  return Error{Code::kResourceExhausted,
-               concat(location_.describe(), ": ", format_size(held_bytes()),
-                      " of records wait for the store, which has not taken them; is it there?")};
+  return Error{
+      Code::kResourceExhausted,
+      concat(location_.describe(), ": ", format_size(held_bytes()),
+             " of records wait because the store does not accept writes; check it with headrace doctor")};
 }
 
 // A part of a record would make all after it unreadable, and who appends one may go on with the next part:
@@ -153,13 +161,13 @@ bool SegmentLog::make_room_in_spool(std::size_t size) {
 Status SegmentLog::flush() {
   {
     const std::scoped_lock lock(mutex_);
-    if (buffer_.empty() && waiting_.empty()) return {};
+    if (buffer_.empty() && waiting_.empty()) return std::exchange(lost_, Status());
     if (options_.now() < not_before_) {
       write_later(not_before_);
       return std::exchange(untold_, Status());
     }
   }
-  return write(Part::kWholeRecords);
+  return told(write(Part::kWholeRecords));
 }
 
 // REQUIRES: mutex_ is held
@@ -178,7 +186,7 @@ void SegmentLog::write_later(Clock::time_point time) {
   });
 }
 
-Status SegmentLog::close() { return write(Part::kAll); }
+Status SegmentLog::close() { return told(write(Part::kAll)); }
 
 std::uint64_t SegmentLog::size_bytes() const {
   const std::scoped_lock lock(mutex_);
@@ -226,7 +234,8 @@ Result<bool> SegmentLog::write_next(Part part) {
       auto read = spool_.read(*first->file);
       if (!read) {  // it will not come back: the others go on
         take_first();
-        return std::move(read).error().in("what was spooled of a log");
+        lost_ = std::move(read).error().in(concat("spooled records of ", location_.describe(), " are lost"));
+        return true;
       }
       spooled = std::move(*read);
     }

@@ -75,7 +75,8 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   /// Waits for the store if the log is full. \error of the store; the appended data are kept
   Status make_room();
   /// The appended data, up to the last complete record, are in the store within kLeastInterval or, after a
-  /// failed write, kRetryInterval. \error of the store, also of an earlier write that nobody waited for
+  /// failed write, kRetryInterval. \error of the store, also of an earlier write that nobody waited for;
+  /// kDataLoss, kNotFound and the like of the spool, once: records in it were lost, and the others go on
   Status flush();
   /// All data are in the store. May be repeated after an error.
   /// \error kDeadlineExceeded  `close_time` has passed, and some data are left; of the store
@@ -109,6 +110,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   Status write_segment(BytesView records);
   Result<bool> is_ours(const std::string& key, BytesView segment);
   void write_later(Clock::time_point time);
+  Status told(Status written);
 
   const Location location_;
   const SegmentLogOptions options_;
@@ -129,6 +131,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   bool is_put_off_ = false;
   bool has_failed_ = false;  // the last write
   Status untold_;            // the error of a write that nobody waited for
+  Status lost_;              // why spooled records were lost; told once, by the next flush or close
 };
 
 }  // namespace headrace

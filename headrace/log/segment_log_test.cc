@@ -323,6 +323,27 @@ TEST_F(SpoolTest, HoldsWhatMemoryDoesNotAndGivesItBackInOrder) {
   EXPECT_EQ(content(), "abcdefg");
 }
 
+TEST_F(SpoolTest, ALossIsToldOnceAndTheOthersGoOn) {
+  const auto log = open_spooled();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  for (const char* text : {"b", "c", "d"}) ASSERT_TRUE(append(*log, text));
+  std::size_t files = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(scratch.path()))
+    if (file.path().filename() == "1") files += std::filesystem::remove(file.path());
+  ASSERT_EQ(files, 1U);
+  store->failure.reset();
+  now += seconds(20);
+  const Status told = log->flush();
+  ASSERT_FALSE(told);
+  EXPECT_THAT(told.error().message, testing::HasSubstr("are lost"));
+  EXPECT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "e"));
+  EXPECT_TRUE(log->close());
+  EXPECT_EQ(content(), "acde");
+}
+
 TEST_F(SpoolTest, IsBounded) {
   const auto log = open_spooled(40);
   store->failure = Error{Code::kUnavailable, "out of reach"};

@@ -3,9 +3,9 @@
 /// \file Connections to servers: resolves the name, tries its addresses in turn, passes a proxy's tunnel, and
 /// shakes hands where there is TLS. Every protocol uses this.
 ///
-///   Connector connector({.ca_file = "/etc/ignite/ca.pem"});
+///   Connector connector({.ca_file = "/etc/db/ca.pem"});
 ///   HEADRACE_TRY(const std::unique_ptr<ByteStream> stream,
-///                connector.connect({.host = "ignite-1", .port = 10800, .tls_name = "ignite-1"}, stop));
+///                connector.connect({.host = "db-1", .port = 5432, .tls_name = "db-1"}, stop));
 ///
 /// `Connector::connect` waits. To drive many sockets on one thread, use a `ConnectAttempt` for each
 /// connection instead, which never waits.
@@ -74,7 +74,7 @@ class Connector {
   /// \error kCancelled           `stop` was requested
   /// \error kUnauthenticated     the server's certificate is not accepted
   /// \error kFailedPrecondition  certificate authorities or the client's certificate cannot be read
-  /// \error kInvalidArgument     `target.tls_name` is no host name
+  /// \error kInvalidArgument     `target.tls_name` is not a host name
   /// \error kResourceExhausted   the system has no descriptor or memory left
   Result<std::unique_ptr<ByteStream>> connect(const ConnectTarget& target, const std::stop_token& stop = {});
 

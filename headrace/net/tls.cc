@@ -222,7 +222,7 @@ Result<std::unique_ptr<ByteStream>> TlsContext::open(FileDescriptor socket, cons
   const bool accepted = address ? X509_VERIFY_PARAM_set1_ip_asc(parameters, host.c_str()) == 1
                                 : X509_VERIFY_PARAM_set1_host(parameters, host.c_str(), host.size()) == 1 &&
                                       SSL_set_tlsext_host_name(ssl.get(), host.c_str()) == 1;
-  if (!accepted) return Error{Code::kInvalidArgument, concat("\"", host, "\" is no host name")};
+  if (!accepted) return Error{Code::kInvalidArgument, concat("\"", host, "\" is not a host name")};
 
   return std::unique_ptr<ByteStream>(
       std::make_unique<TlsStream>(std::move(socket), std::move(ssl), host, state_->verify));

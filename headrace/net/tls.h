@@ -34,7 +34,7 @@ class TlsContext {
 
   /// Over a connected socket; hands are still to be shaken. `host` is sent as server name and checked against
   /// the certificate.
-  /// \error kInvalidArgument  `host` is no host name; kResourceExhausted
+  /// \error kInvalidArgument  `host` is not a host name; kResourceExhausted
   Result<std::unique_ptr<ByteStream>> open(FileDescriptor socket, const std::string& host) const;
 
  private:

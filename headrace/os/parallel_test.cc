@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "headrace/os/thread_refusal.h"
+#include "headrace/os/thread_refusal_test.h"
 
 namespace headrace {
 namespace {

@@ -31,7 +31,8 @@ Result<std::optional<std::string>> chosen_python(const Environment& environment)
   const auto named = environment.get("HEADRACE_PYTHON");
   if (!named) return std::optional<std::string>{};
   auto found = find_program(*named, environment);
-  if (!found) return Error{Code::kNotFound, concat("HEADRACE_PYTHON is ", *named, ", which is no program")};
+  if (!found)
+    return Error{Code::kNotFound, concat("HEADRACE_PYTHON is ", *named, ", which is not a program")};
   return found;
 }
 

@@ -89,7 +89,7 @@ Status EventMigration::migrate(const SummaryValue& value, const SeriesKind* know
       if (value.form != ValueForm::kTensor) return does_not_fit(value, "no scalar");
       HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
       const std::optional<double> scalar = tensor.scalar();
-      if (!scalar) return does_not_fit(value, "a tensor that is no number");
+      if (!scalar) return does_not_fit(value, "a tensor that is not a number");
       out.scalar = static_cast<float>(*scalar);
       return {};
     }

@@ -44,7 +44,7 @@ class EventMigration {
   /// \error kDataLoss  malformed, or of a form that a series of that kind cannot have
   Status migrate(const SummaryValue& value, const SeriesKind* known, MigratedValue& out);
 
-  /// An event that is no summary, but is shown: true for a graph and for metadata of a run.
+  /// An event that is not a summary, but is shown: true for a graph and for metadata of a run.
   bool migrate_event(const EventView& event, MigratedValue& out);
 
  private:

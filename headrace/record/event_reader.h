@@ -135,7 +135,7 @@ struct HistogramView {
   double count = 0;
   double sum = 0;
   double sum_of_squares = 0;
-  /// Both as the message that holds them: HistogramReader walks them.
+  /// Both as the message that holds them: `for_each_double` walks them.
   BytesView message{};
 };
 Result<HistogramView> parse_histogram(BytesView histogram);

@@ -42,33 +42,20 @@ bool parse_feature(BytesView message, Feature& feature) {
   if (!find_feature_kind(message, kind)) return false;
   if (!kind.type) return true;
   switch (*kind.type) {
-    case FeatureType::kBytes:
+    case DataType::kBytes:
       feature.values.emplace<std::vector<BytesView>>();
       break;
-    case FeatureType::kFloat32:
+    case DataType::kFloat32:
       feature.values.emplace<std::vector<float>>();
       break;
-    case FeatureType::kInt64:
+    default:
       feature.values.emplace<std::vector<std::int64_t>>();
-      break;
   }
   return walk_lists(
       kind, [&](BytesView list) { return walk_list_values(*kind.type, list, ValueCollector{feature}); });
 }
 
 }  // namespace
-
-std::string_view feature_type_name(FeatureType type) {
-  switch (type) {
-    case FeatureType::kBytes:
-      return "bytes";
-    case FeatureType::kFloat32:
-      return "float32";
-    case FeatureType::kInt64:
-      return "int64";
-  }
-  return "";
-}
 
 void ExampleBuilder::add_floats(std::string_view name, std::span<const float> values) { add({name, values}); }
 void ExampleBuilder::add_int64s(std::string_view name, std::span<const std::int64_t> values) {

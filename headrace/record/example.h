@@ -18,15 +18,18 @@
 #include <vector>
 
 #include "headrace/base/bytes.h"
+#include "headrace/base/data_type.h"
 #include "headrace/base/result.h"
 
 namespace headrace {
 
-/// Numbered as the fields of Feature.
-enum class FeatureType : std::uint8_t { kBytes = 1, kFloat32 = 2, kInt64 = 3 };
+/// The types of a feature, in the order of the fields of Feature, which count from 1.
+inline constexpr DataType kFeatureTypes[] = {DataType::kBytes, DataType::kFloat32, DataType::kInt64};
 
-/// "bytes", "float32", "int64": the names that manifests use.
-std::string_view feature_type_name(FeatureType type);
+/// The field of Feature that has lists of `type`. REQUIRES: one of kFeatureTypes
+constexpr std::uint32_t feature_field(DataType type) {
+  return type == DataType::kBytes ? 1 : type == DataType::kFloat32 ? 2 : 3;
+}
 
 /// Serializes Examples, one after another. The bytes depend on the features alone, not on the order in which
 /// they were added: ascending by name, number lists packed, as protobuf's deterministic serialization in C++

@@ -110,7 +110,7 @@ Status decode_fixed(const Column& column, const FeatureKind& kind, T* target) {
   FixedSink<T> sink{target, *column.length};
   if (!walk_values(kind, sink)) return malformed_feature(column);
   if (sink.count == *column.length) return {};
-  return mismatch(column, concat(feature_type_name(column.type), "[", sink.count, "] was found"));
+  return mismatch(column, concat(data_type_name(column.type), "[", sink.count, "] was found"));
 }
 
 template <typename T>
@@ -128,7 +128,7 @@ Status decode_column(const Column& column, const std::optional<BytesView>& featu
   if (*kind.type != column.type) {
     CountingSink counted;
     if (!walk_values(kind, counted)) return malformed_feature(column);
-    return mismatch(column, concat(feature_type_name(*kind.type), "[", counted.count, "] was found"));
+    return mismatch(column, concat(data_type_name(*kind.type), "[", counted.count, "] was found"));
   }
   const std::size_t first = row * column.length.value_or(0);
   switch (buffer.index()) {
@@ -149,19 +149,17 @@ Status decode_column(const Column& column, const std::optional<BytesView>& featu
 
 // Index of the alternative of ColumnBuffer that a column needs.
 std::size_t buffer_index(const Column& column) {
-  const std::size_t type = column.type == FeatureType::kFloat32 ? 0
-                           : column.type == FeatureType::kInt64 ? 1
-                                                                : 2;
+  const std::size_t type = column.type == DataType::kFloat32 ? 0 : column.type == DataType::kInt64 ? 1 : 2;
   return column.length ? type : type + 3;
 }
 
 Status check_default(const Column& column) {
-  constexpr FeatureType kTypes[] = {FeatureType::kFloat32, FeatureType::kInt64, FeatureType::kBytes};
+  constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kInt64, DataType::kBytes};
   const std::size_t index = column.default_value.index();
   if (index == 0 || (column.length && kTypes[index - 1] == column.type)) return {};
   return Error{Code::kInvalidArgument,
                concat("feature \"", column.name, "\": ", describe_column(column),
-                      " cannot have a default of type ", feature_type_name(kTypes[index - 1]))};
+                      " cannot have a default of type ", data_type_name(kTypes[index - 1]))};
 }
 
 // The vector of a ragged column as what can be asked for its size and cut back to it.
@@ -175,7 +173,7 @@ void with_ragged(const ColumnBuffer& buffer, Use&& use) {
 }  // namespace
 
 std::string describe_column(const Column& column) {
-  const std::string_view type = feature_type_name(column.type);
+  const std::string_view type = data_type_name(column.type);
   if (!column.length) return concat(type, "[any]");
   return *column.length == 1 ? std::string(type) : concat(type, "[", *column.length, "]");
 }

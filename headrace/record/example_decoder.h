@@ -22,7 +22,7 @@ using DefaultValue = std::variant<std::monostate, float, std::int64_t, std::stri
 /// A feature that is wanted from every example.
 struct Column {
   std::string name;
-  FeatureType type = FeatureType::kFloat32;
+  DataType type = DataType::kFloat32;
   /// Values per example; none: any number ("ragged").
   std::optional<std::uint32_t> length{};
   /// Whether it is an error that an example lacks the feature, or has it without a kind, which protobuf

@@ -14,9 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::vector<Column> kColumns = {{"sentence", FeatureType::kFloat32, 4},
-                                      {"label", FeatureType::kInt64, 2},
-                                      {"text", FeatureType::kBytes, 1}};
+const std::vector<Column> kColumns = {
+    {"sentence", DataType::kFloat32, 4}, {"label", DataType::kInt64, 2}, {"text", DataType::kBytes, 1}};
 
 struct Batch {
   std::vector<float> sentences = std::vector<float>(12);
@@ -49,10 +48,9 @@ TEST(ExampleDecoder, FillsTheRowAndNoOther) {
 
 TEST(ExampleDecoder, AgreesWithTheParserOnEveryEncoding) {
   std::vector<Column> columns;
-  for (const char* name : {"c", "a", "d"})
-    columns.push_back({name, FeatureType::kFloat32, std::nullopt, false});
-  columns.push_back({"b", FeatureType::kInt64, std::nullopt, false});
-  columns.push_back({"e", FeatureType::kBytes, std::nullopt, false});
+  for (const char* name : {"c", "a", "d"}) columns.push_back({name, DataType::kFloat32, std::nullopt, false});
+  columns.push_back({"b", DataType::kInt64, std::nullopt, false});
+  columns.push_back({"e", DataType::kBytes, std::nullopt, false});
   ExampleDecoder decoder = *ExampleDecoder::create(columns);
   std::mt19937 random(2);
   int decoded = 0;
@@ -67,8 +65,7 @@ TEST(ExampleDecoder, AgreesWithTheParserOnEveryEncoding) {
     bool fits = true;
     for (const Column& column : columns) {
       const auto found = features.find(column.name);
-      fits = fits &&
-             (found == features.end() || found->second.index() + 1 == static_cast<std::size_t>(column.type));
+      fits = fits && (found == features.end() || found->second.index() + 1 == feature_field(column.type));
     }
     ASSERT_EQ(status.has_value(), fits) << status.error().message;
     if (!fits) {
@@ -93,7 +90,7 @@ TEST(ExampleDecoder, AgreesWithTheParserOnEveryEncoding) {
 
 TEST(ExampleDecoder, RaggedColumnsGrowByOneRow) {
   ExampleDecoder decoder = *ExampleDecoder::create(
-      {{"text", FeatureType::kBytes, std::nullopt}, {"label", FeatureType::kInt64, std::nullopt}});
+      {{"text", DataType::kBytes, std::nullopt}, {"label", DataType::kInt64, std::nullopt}});
   std::vector<BytesView> texts;
   std::vector<std::int64_t> labels = {7};
   const Bytes record =
@@ -165,11 +162,11 @@ TEST(ExampleDecoder, ADefaultFillsWhatIsAbsentAndNothingElse) {
 
 TEST(ExampleDecoder, ADefaultMustBeOfTheColumnsType) {
   const auto message = [](Column column) { return ExampleDecoder::create({column}).error().message; };
-  EXPECT_EQ(message({"x", FeatureType::kInt64, 2, true, 1.0F}),
+  EXPECT_EQ(message({"x", DataType::kInt64, 2, true, 1.0F}),
             "feature \"x\": int64[2] cannot have a default of type float32");
-  EXPECT_EQ(message({"x", FeatureType::kFloat32, 1, true, std::int64_t{1}}),
+  EXPECT_EQ(message({"x", DataType::kFloat32, 1, true, std::int64_t{1}}),
             "feature \"x\": float32 cannot have a default of type int64");
-  EXPECT_EQ(message({"x", FeatureType::kBytes, std::nullopt, true, "ragged"}),
+  EXPECT_EQ(message({"x", DataType::kBytes, std::nullopt, true, "ragged"}),
             "feature \"x\": bytes[any] cannot have a default of type bytes");
 }
 

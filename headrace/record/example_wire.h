@@ -40,7 +40,7 @@ bool walk_features(BytesView record, Visit&& visit) {
 /// Which kind of list a Feature message holds, and the part of the message where that kind was last chosen:
 /// lists of the kind from there on are one list (protobuf merges the occurrences of a message).
 struct FeatureKind {
-  std::optional<FeatureType> type;
+  std::optional<DataType> type;
   BytesView lists;
 };
 
@@ -51,7 +51,7 @@ inline bool find_feature_kind(BytesView feature, FeatureKind& kind) {
   std::size_t start = 0;
   for (WireField field; reader.next(field); start = reader.position()) {
     if (field.type != WireType::kBytes || field.number < 1 || field.number > 3) continue;
-    const auto type = static_cast<FeatureType>(field.number);
+    const DataType type = kFeatureTypes[field.number - 1];
     if (kind.type != type) kind = {type, feature.subspan(start)};
   }
   return !reader.malformed();
@@ -62,8 +62,7 @@ template <typename Visit>
 bool walk_lists(const FeatureKind& kind, Visit&& visit) {
   WireReader reader(kind.lists);
   for (WireField field; reader.next(field);) {
-    const bool is_list =
-        field.type == WireType::kBytes && field.number == static_cast<std::uint32_t>(*kind.type);
+    const bool is_list = field.type == WireType::kBytes && field.number == feature_field(*kind.type);
     if (is_list && !visit(field.bytes)) return false;
   }
   return !reader.malformed();
@@ -73,13 +72,13 @@ bool walk_lists(const FeatureKind& kind, Visit&& visit) {
 /// little-endian float32 (a multiple of four bytes), and `int64(std::int64_t)`, `bytes(BytesView)` for single
 /// values. A field 1 of a type that the list cannot have is unknown, and passed over.
 template <typename Sink>
-bool walk_list_values(FeatureType type, BytesView list, Sink&& sink) {
+bool walk_list_values(DataType type, BytesView list, Sink&& sink) {
   WireReader reader(list);
   for (WireField field; reader.next(field);) {
     if (field.number != 1) continue;
-    if (type == FeatureType::kBytes) {
+    if (type == DataType::kBytes) {
       if (field.type == WireType::kBytes) sink.bytes(field.bytes);
-    } else if (type == FeatureType::kFloat32) {
+    } else if (type == DataType::kFloat32) {
       if (field.type == WireType::kBytes) {
         if (field.bytes.size() % 4 != 0) return false;
         sink.floats(field.bytes);

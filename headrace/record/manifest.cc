@@ -163,7 +163,7 @@ Result<Manifest> parse_manifest(BytesView data) {
   auto parsed = parse_json(as_text(data));
   if (!parsed || !parsed->is_object())
     return Error{Code::kDataLoss, "the manifest is not a JSON object; it was truncated or overwritten"};
-  if ((*parsed)["format"] != kFormat) return Error{Code::kDataLoss, "the object is no headrace.manifest"};
+  if ((*parsed)["format"] != kFormat) return Error{Code::kDataLoss, "the object is not a headrace.manifest"};
   return read_document(*parsed, not_as_documented("manifest"), [&](const Json& document) -> Result<Manifest> {
     const auto version = document.get<std::uint64_t>("version");
     if (version == 0) throw JsonError("version is 0; the first is 1");

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Manifests: the objects that publish data sets, checkpoints, models and predictions.
+/// \file Manifests: the objects that publish datasets, checkpoints, models and predictions.
 /// Format: docs/formats/manifest.md. Bytes in, bytes out; store/numbered.h reads and creates the objects.
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct ManifestPart {
   std::string key;  // relative to the published folder; of a parsed part: as base/key.h says
   std::uint64_t size_bytes = 0;
   std::uint32_t crc32c = 0;
-  std::string role;   // "shard", "index", "report", "variables", "graph", …
+  // "shard", "index", "report", "inputs", "trace", "variables", "model", "predictions"
+  std::string role;
   std::string split;  // of a shard; else empty
   std::optional<std::uint64_t> records{};
   std::string index;                 // of a shard: key of its index; else empty
@@ -58,7 +59,7 @@ std::string serialize_manifest(const Manifest& manifest);
 
 /// In the result, sizes, records and uncompressed sizes each sum to less than 2^62 over all parts; the
 /// blocks of a shard make up its records and its size, none lacks records or has under 16 uncompressed bytes
-/// for each, and those of an uncompressed data set are stored as they are.
+/// for each, and those of an uncompressed dataset are stored as they are.
 /// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum, a field missing or of
 ///                          another type, a number that is not whole, a key against the grammar, or a part
 ///                          (which is named) that breaks one of these promises
@@ -67,7 +68,7 @@ Result<Manifest> parse_manifest(BytesView data);
 
 /// One part, as a manifest holds it: for other objects that name parts.
 Json manifest_part_to_json(const ManifestPart& part);
-/// \throws JsonError  where parse_manifest says kDataLoss; whether the data set is compressed is not known
+/// \throws JsonError  where parse_manifest says kDataLoss; whether the dataset is compressed is not known
 ManifestPart manifest_part_from_json(const Json& from);
 
 struct FeatureSchema {

@@ -96,7 +96,7 @@ TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
   }
 }
 
-// The example as JSON text with one piece replaced, sealed anew.
+// The example as JSON text with one piece replaced, sealed again.
 std::string altered(std::string_view piece, std::string_view by) {
   std::string text = serialize_manifest(example());
   text = text.substr(0, text.rfind(",\"zz_crc32c\"")) + "}\n";

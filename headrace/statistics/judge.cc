@@ -49,7 +49,7 @@ void compare_numbers(const NumberSketch& from, const NumberSketch& to, SplitDist
   out.is_notable = out.distance > std::max(kNotableDistance, by_chance(a.size(), b.size()));
 }
 
-// Every value of an identifier differs: that is no drift.
+// Every value of an identifier differs: that is not drift.
 bool is_category(const FeatureStatistics& feature) {
   const ValueCounts& values = feature.values;
   return values.is_complete() && values.total() > 0 && values.counts().size() * 2 <= values.total();

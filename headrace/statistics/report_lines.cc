@@ -80,7 +80,7 @@ Result<std::map<std::pair<std::string, std::string>, ReportedRows>> summarize_re
   std::map<std::pair<std::string, std::string>, ReportedRows> out;
   HEADRACE_CHECK(visit_report_lines(published, call, [&](std::string_view text) -> Status {
     const Json line = parse_json(text).value_or(Json());
-    if (!line.is_object()) return Error{Code::kDataLoss, "a line is no JSON object"};
+    if (!line.is_object()) return Error{Code::kDataLoss, "a line is not a JSON object"};
     std::pair<std::string, std::string> kind(text_of(line, "status"), text_of(line, "reason"));
     if (kind.first == "written" || (!out.contains(kind) && out.size() == kMaxReasons)) return {};
     ReportedRows& rows = out[std::move(kind)];

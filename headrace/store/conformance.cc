@@ -205,7 +205,7 @@ TEST_P(StoreConformance, RemoveIsDoneOnceAndRepeatable) {
   ASSERT_OK(store->remove_many(names, {}));
   ASSERT_OK(store->remove_many(names, {}));
   EXPECT_THAT(keys(""), IsEmpty());
-  // A folder that is left empty is no object, so its name is free.
+  // A folder that is left empty is not an object, so its name is free.
   ASSERT_OK(write_text(*store, "a", "now an object"));
   EXPECT_EQ(text_of("a"), "now an object");
 }

@@ -13,6 +13,13 @@ std::string_view without_slashes(std::string_view path) {
   return path;
 }
 
+// For messages: neither query values nor user-info, which may be secrets.
+std::string_view quotable(std::string_view text) {
+  text = text.substr(0, text.find('?'));
+  const std::size_t at = text.find('@');
+  return at == std::string_view::npos ? text : text.substr(at + 1);
+}
+
 Url file_url(const std::filesystem::path& path) {
   return {"file", "", std::string(without_slashes(path.lexically_normal().generic_string()))};
 }
@@ -31,7 +38,7 @@ std::string scheme_of(std::string_view text) {
 
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form) {
   const auto refuse = [&](std::string_view why) {
-    return Error{Code::kInvalidArgument, concat("\"", text, "\" is not a store URL: ", why)};
+    return Error{Code::kInvalidArgument, concat("\"", quotable(text), "\" is not a store URL: ", why)};
   };
   if (text.empty()) return refuse("it is empty");
   const std::size_t colon = text.find("://");

@@ -12,7 +12,7 @@ namespace headrace {
 
 /// The forms that URLs of a scheme may have.
 struct UrlForm {
-  /// A URL may have no bucket or host: "igfs:///a".
+  /// A URL may have no bucket or host: "mem:///a".
   bool may_lack_authority = false;
   /// The text after a '?' is a query, which the driver gets as it is. Otherwise '?' is part of the key.
   bool takes_query = false;

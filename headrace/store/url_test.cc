@@ -44,6 +44,11 @@ TEST(Url, NeverRepeatsASecret) {
   const auto url = parse_url("s3://key:topsecret@bucket/a", "/");
   ASSERT_FALSE(url);
   EXPECT_EQ(url.error().message.find("topsecret"), std::string::npos);
+  for (const char* text : {"mem://?password=topsecret", "s3_x://key:topsecret@bucket/a"}) {
+    const auto other = parse_url(text, "/", {.takes_query = true});
+    ASSERT_FALSE(other) << text;
+    EXPECT_EQ(other.error().message.find("topsecret"), std::string::npos) << other.error().message;
+  }
 }
 
 TEST(Url, KeysAreJoinedAndTakenApart) {

@@ -25,7 +25,7 @@ void store(float value, std::uint8_t& to) {
 
 std::uint32_t color_channels(std::uint32_t channels) { return channels % 2 == 0 ? channels - 1 : channels; }
 
-// Calls with each sample that is no alpha, and its channel.
+// Calls with each sample that is not alpha, and its channel.
 template <typename Sample, typename Use>
 void for_each_color(const Pixels<Sample>& pixels, Use use) {
   const std::uint32_t colors = color_channels(pixels.channels);

@@ -14,17 +14,6 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kBatchAlignmentBytes - 1) / kBatchAlignmentBytes * kBatchAlignmentBytes;
 }
 
-std::uint64_t value_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return sizeof(float);
-    case ElementType::kInt64:
-      return sizeof(std::int64_t);
-    default:
-      return 1;
-  }
-}
-
 template <typename T>
 std::uint64_t memory_of(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
@@ -32,22 +21,13 @@ std::uint64_t memory_of(const std::vector<T>& values) {
 
 }  // namespace
 
-BatchColumn batch_column(const Column& feature) {
-  switch (feature.type) {
-    case FeatureType::kFloat32:
-      return {ElementType::kFloat32, feature.length};
-    case FeatureType::kInt64:
-      return {ElementType::kInt64, feature.length};
-    default:
-      return {ElementType::kBytes, feature.length};
-  }
-}
+BatchColumn batch_column(const Column& feature) { return {feature.type, feature.length}; }
 
-bool is_fixed(const BatchColumn& column) { return column.length && column.type != ElementType::kBytes; }
+bool is_fixed(const BatchColumn& column) { return column.length && column.type != DataType::kBytes; }
 
 std::uint64_t row_bytes(const BatchColumn& column) {
   if (!is_fixed(column)) return 0;
-  return *column.length * value_bytes(column.type);
+  return *column.length * data_type_size_bytes(column.type);
 }
 
 void GatheredBytes::resize(std::size_t size) {
@@ -86,9 +66,9 @@ ColumnData Batch::data(std::size_t i) const {
   if (is_fixed(column)) return {this->column(i), rows * *column.length};
   VariableColumn& from = memory_->variable[i];
   ColumnData data{.row_offsets = from.row_offsets, .byte_offsets = from.byte_offsets};
-  if (column.type == ElementType::kBytes) {
+  if (column.type == DataType::kBytes) {
     data.values = from.bytes.data(), data.value_count = from.bytes.size();
-  } else if (column.type == ElementType::kFloat32) {
+  } else if (column.type == DataType::kFloat32) {
     data.values = reinterpret_cast<std::byte*>(from.floats.data()), data.value_count = from.floats.size();
   } else {
     data.values = reinterpret_cast<std::byte*>(from.integers.data()), data.value_count = from.integers.size();
@@ -101,8 +81,9 @@ std::uint64_t Batch::content_bytes() const {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnData data = this->data(i);
-    bytes += data.value_count * value_bytes(columns[i].type) + data.row_offsets.size_bytes() +
-             data.byte_offsets.size_bytes();
+    const std::size_t value_size_bytes = std::max<std::size_t>(1, data_type_size_bytes(columns[i].type));
+    bytes +=
+        data.value_count * value_size_bytes + data.row_offsets.size_bytes() + data.byte_offsets.size_bytes();
   }
   return bytes;
 }

@@ -20,12 +20,9 @@ namespace headrace {
 /// Every fixed column of a batch starts at a multiple of this.
 inline constexpr std::size_t kBatchAlignmentBytes = 64;
 
-/// Type of a column's elements in a batch.
-enum class ElementType : std::uint8_t { kFloat32, kInt64, kUint8, kBytes };
-
 /// A column of a batch: the values of a feature, or the samples of an image's pixels.
 struct BatchColumn {
-  ElementType type = ElementType::kFloat32;
+  DataType type = DataType::kFloat32;
   /// Number of values in a row; none: any number.
   std::optional<std::uint32_t> length{};
 };

@@ -77,8 +77,8 @@ void BatchMaker::point_to(const Batch& batch) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = decoder_.columns()[i];
     VariableColumn& variable = batch.variable(i);
-    const bool is_float = column.type == FeatureType::kFloat32;
-    if (column.type == FeatureType::kBytes) {
+    const bool is_float = column.type == DataType::kFloat32;
+    if (column.type == DataType::kBytes) {
       strings_[i].assign(batch.rows * column.length.value_or(0), {});
       if (column.length) {
         buffers_.emplace_back(strings_[i].data());
@@ -105,9 +105,9 @@ void BatchMaker::end_row(const Batch& batch, std::size_t row, bool is_good) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].length) continue;
     VariableColumn& variable = batch.variable(i);
-    const std::size_t size = columns_[i].type == ElementType::kBytes     ? strings_[i].size()
-                             : columns_[i].type == ElementType::kFloat32 ? variable.floats.size()
-                                                                         : variable.integers.size();
+    const std::size_t size = columns_[i].type == DataType::kBytes     ? strings_[i].size()
+                             : columns_[i].type == DataType::kFloat32 ? variable.floats.size()
+                                                                      : variable.integers.size();
     variable.row_offsets.push_back(static_cast<std::int64_t>(size));
   }
 }
@@ -118,9 +118,9 @@ void BatchMaker::undo_row(const Batch& batch) {
     if (columns_[i].length) continue;
     VariableColumn& variable = batch.variable(i);
     const auto size = static_cast<std::size_t>(variable.row_offsets.back());
-    if (columns_[i].type == ElementType::kBytes) {
+    if (columns_[i].type == DataType::kBytes) {
       strings_[i].resize(size);
-    } else if (columns_[i].type == ElementType::kFloat32) {
+    } else if (columns_[i].type == DataType::kFloat32) {
       variable.floats.resize(size);
     } else {
       variable.integers.resize(size);
@@ -131,7 +131,7 @@ void BatchMaker::undo_row(const Batch& batch) {
 // Copies what the views of byte columns show, since the records go.
 void BatchMaker::gather_strings(const Batch& batch) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].type != ElementType::kBytes) continue;
+    if (columns_[i].type != DataType::kBytes) continue;
     VariableColumn& variable = batch.variable(i);
     variable.byte_offsets.reserve(strings_[i].size() + 1);
     variable.byte_offsets.push_back(0);

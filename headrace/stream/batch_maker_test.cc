@@ -26,7 +26,7 @@ TEST(BatchMaker, GathersStringsOfEverySize) {
         std::size_t{7}, 3 * kLarge + 17, std::size_t{100}, kLarge + 130}) {
     texts.push_back(text_of(size, random));
   }
-  const std::vector<Column> columns = {{.name = "text", .type = FeatureType::kBytes, .length = 1}};
+  const std::vector<Column> columns = {{.name = "text", .type = DataType::kBytes, .length = 1}};
   std::vector<Bytes> records(texts.size());
   std::vector<Window::Place> places;
   for (std::size_t i = 0; i < texts.size(); ++i) {

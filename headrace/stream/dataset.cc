@@ -270,6 +270,22 @@ DataOrder Dataset::order(int version) const {
   return {shards, version};
 }
 
+std::shared_ptr<const Dataset> Dataset::only(std::uint32_t shard) const {
+  const std::shared_ptr<Dataset> alone(new Dataset());
+  alone->locations_ = locations_;
+  alone->attributes_ = attributes_;
+  alone->digest_ = digest_;
+  alone->split_ = split_;
+  alone->record_count_ = shards_[shard].record_count;
+  alone->shards_ = {shards_[shard]};
+  auto block = std::ranges::lower_bound(blocks_, shard, {}, &DatasetBlock::shard);
+  for (; block != blocks_.end() && block->shard == shard; ++block) {
+    alone->blocks_.push_back(*block);
+    alone->blocks_.back().shard = 0;
+  }
+  return alone;
+}
+
 std::string Dataset::describe_shard(std::uint32_t shard) const { return shards_[shard].location.describe(); }
 
 }  // namespace headrace

@@ -100,6 +100,10 @@ class Dataset {
   /// The order of the records, by this version of docs/formats/order.md. Cost: O(shards); reads nothing.
   DataOrder order(int version) const;
 
+  /// A dataset of this one shard, its number 0; for what must keep shards apart. The digest is the whole
+  /// dataset's. REQUIRES: shard < shards().size()
+  std::shared_ptr<const Dataset> only(std::uint32_t shard) const;
+
   /// Where each record of a shard lies. The index of a published shard is read from the store; if it is
   /// unusable, it is made again from the shard, and `remark` says so. Cost: one request; memory: 8 bytes per
   /// record.

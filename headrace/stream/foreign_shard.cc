@@ -61,7 +61,7 @@ ForeignObject foreign_object(const Location& location, const ObjectInfo& object)
   return {{location.store, object.key, location.url}, object};
 }
 
-// Those of which no part of the key behind `prefix_bytes` is hidden, and which are no index of another one.
+// The objects that are not the index of another one, and have no hidden part in the key after `prefix_bytes`.
 std::vector<ForeignObject> visible_objects(const Location& location, const std::vector<ObjectInfo>& found,
                                            std::size_t prefix_bytes) {
   constexpr std::string_view kIndex = ".index";
@@ -169,7 +169,7 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));
   ForeignShard shard = foreign_shard(object, index);
-  // Bytes at the end that are no record's are not wanted, and neither is the member's checksum.
+  // Bytes at the end that belong to no record are not wanted, and neither is the member's checksum.
   shard.shard.cut = !read || (!is_plain && stream_bytes < summary.uncompressed_bytes);
   shard.remarks = std::move(remarks);
   return shard;

@@ -22,7 +22,7 @@ Error invalid(std::string_view name, std::string_view what) {
 Status check_feature(const std::string& name, const std::vector<Column>& columns) {
   const auto found = std::ranges::find(columns, name, &Column::name);
   if (found == columns.end()) return invalid(name, "there is no such column");
-  const bool fits = found->type == FeatureType::kBytes && found->length == 1U && found->required;
+  const bool fits = found->type == DataType::kBytes && found->length == 1U && found->required;
   if (!fits || found->default_value.index() != 0)
     return invalid(name, "an image is one byte string of each record, without a default");
   return {};
@@ -94,7 +94,7 @@ std::vector<BatchColumn> batch_columns(const std::vector<Column>& columns, const
     }
     const ImageColumn& image = found->second;
     const std::uint64_t pixels = pixel_count(size_in_batch(image, images.augmentations));
-    held.push_back({image.is_float ? ElementType::kFloat32 : ElementType::kUint8,
+    held.push_back({image.is_float ? DataType::kFloat32 : DataType::kUint8,
                     static_cast<std::uint32_t>(pixels * image.channels)});
   }
   return held;

@@ -59,7 +59,7 @@ Status ImageReader::decode(BytesView encoded, const ImageColumn& column, const D
       .channels = column.channels, .background = column.background, .max_pixels = column.max_pixels};
   if (column.is_scaled) options.at_least = column.size;
   Status status = decoder_.decode(encoded, options, picture_);
-  // The size that is declared has been compared: it is no fault of the image.
+  // The size that is declared has been compared: the image is not at fault.
   if (!status && status.error().code == Code::kResourceExhausted) throw std::bad_alloc();
   HEADRACE_CHECK(status);
   return column.is_float ? place(column, at, reinterpret_cast<float*>(row))

@@ -49,7 +49,7 @@ Status check_column(const Dataset& dataset, const Column& column) {
     return Error{Code::kInvalidArgument, concat(dataset.describe(), " has no feature ", column.name,
                                                 "; it has: ", join(names, ", "))};
   }
-  bool fits = found->second.dtype == feature_type_name(column.type);
+  bool fits = found->second.dtype == data_type_name(column.type);
   if (column.length && found->second.shape)
     fits = fits && value_count(*found->second.shape) == *column.length;
   if (fits) return {};

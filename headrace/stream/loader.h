@@ -79,7 +79,7 @@ struct LoaderStats {
   std::uint64_t fetched_bytes = 0;
   std::uint64_t inflated_bytes = 0;
   std::uint64_t decoded_bytes = 0;    // of columns
-  std::uint64_t corrupt_records = 0;  // in each epoch anew
+  std::uint64_t corrupt_records = 0;  // counted again in each epoch
   double fetch_seconds = 0;
   double inflate_seconds = 0;
   double check_seconds = 0;   // of records' checksums
@@ -130,7 +130,7 @@ class BatchLoader {
   virtual LoaderStats stats() const = 0;
   /// Messages about skipped records and files, the first hundred; one per record, however many epochs met it.
   virtual std::vector<std::string> remarks() const = 0;
-  /// Who waits for what, one line each; for people.
+  /// Tells people which thread waits for what, one line each.
   virtual std::string activity() const = 0;
   /// The work of each thread over time, in Chrome's trace format.
   virtual std::string trace_json() const = 0;

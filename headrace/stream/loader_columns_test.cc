@@ -35,11 +35,11 @@ class LoaderColumnsTest : public LoaderTest {
 
   LoaderOptions all_columns() const {
     LoaderOptions out = options();
-    out.columns = {{.name = "y", .type = FeatureType::kInt64, .length = 2},
-                   {.name = "text", .type = FeatureType::kBytes, .length = 1},
-                   {.name = "tokens", .type = FeatureType::kInt64},
-                   {.name = "scores", .type = FeatureType::kFloat32},
-                   {.name = "words", .type = FeatureType::kBytes}};
+    out.columns = {{.name = "y", .type = DataType::kInt64, .length = 2},
+                   {.name = "text", .type = DataType::kBytes, .length = 1},
+                   {.name = "tokens", .type = DataType::kInt64},
+                   {.name = "scores", .type = DataType::kFloat32},
+                   {.name = "words", .type = DataType::kBytes}};
     return out;
   }
 };
@@ -138,7 +138,7 @@ TEST_F(LoaderColumnsTest, ABatchWithoutAGoodRecordIsEmpty) {
 TEST_F(LoaderColumnsTest, AnAbsentFeatureIsAnErrorUnlessItIsNotRequired) {
   publish({16}, 0);
   LoaderOptions with = options();
-  with.columns = {{.name = "even", .type = FeatureType::kInt64, .length = 1, .required = false}};
+  with.columns = {{.name = "even", .type = DataType::kInt64, .length = 1, .required = false}};
   with.shuffle = ShuffleMode::kNone;
   const auto batch = (*make_loader(open(), with))->next();
   ASSERT_TRUE(batch) << batch.error().message;

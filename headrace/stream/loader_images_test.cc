@@ -50,9 +50,9 @@ class LoaderImagesTest : public LoaderTest {
 
   static LoaderOptions image_options() {
     LoaderOptions with;
-    with.columns = {{.name = "image", .type = FeatureType::kBytes, .length = 1},
-                    {.name = "number", .type = FeatureType::kInt64, .length = 1},
-                    {.name = "tags", .type = FeatureType::kInt64}};
+    with.columns = {{.name = "image", .type = DataType::kBytes, .length = 1},
+                    {.name = "number", .type = DataType::kInt64, .length = 1},
+                    {.name = "tags", .type = DataType::kInt64}};
     with.images.columns = {{"image", {.size = kSize}}};
     with.shuffle = ShuffleMode::kNone;
     with.batch_size = 8;
@@ -165,7 +165,7 @@ TEST_F(LoaderImagesTest, EachEpochDrawsAnew) {
 TEST_F(LoaderImagesTest, AllImagesOfARecordAreChangedAlike) {
   write();
   LoaderOptions with = image_options();
-  with.columns.push_back({.name = "copy", .type = FeatureType::kBytes, .length = 1});
+  with.columns.push_back({.name = "copy", .type = DataType::kBytes, .length = 1});
   with.images.columns["copy"] = {.size = kSize};
   with.images.augmentations = {Crop{{5, 4}}, Flip{}};
   auto loader = make_loader(open(), with);
@@ -241,7 +241,7 @@ TEST_F(LoaderImagesTest, LargePicturesTakeTurns) {
 TEST_F(LoaderImagesTest, ThePublishedSchemaSaysWhatMayBeAnImage) {
   publish({16}, 4);
   LoaderOptions with = image_options();
-  with.columns = {{.name = "x", .type = FeatureType::kBytes, .length = 1}};
+  with.columns = {{.name = "x", .type = DataType::kBytes, .length = 1}};
   with.images.columns = {{"x", {.size = kSize}}};
   EXPECT_THAT(error_of(with), HasSubstr("x is wanted as bytes, but in memory://test/data x is float32[8]"));
   with.columns[0].name = "text";

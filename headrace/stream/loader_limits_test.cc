@@ -46,7 +46,7 @@ TEST_F(LoaderTest, ABatchOfManyWindowsNeedsRoomForAllOfThem) {
   LoaderOptions with = options();
   with.shuffle = ShuffleMode::kNone;
   with.columns.resize(1);
-  with.columns[0] = {.name = "y", .type = FeatureType::kInt64, .length = 2};
+  with.columns[0] = {.name = "y", .type = DataType::kInt64, .length = 2};
   with.threads = 1;
   with.batch_size = 16;
   with.memory_budget_bytes = 20'000;

@@ -86,7 +86,7 @@ Error other_data(const Json& stored, const std::vector<LoaderSource>& sources) {
   std::string what = there.is_string() ? there.text() : "others";
   what = what == here ? concat(here, ", which were replaced or altered since")
                       : concat(what, " there, ", here, " here");
-  return {Code::kFailedPrecondition, concat("the loader's state is of another dataset or range: ", what,
+  return {Code::kFailedPrecondition, concat("the loader's state belongs to another dataset or range: ", what,
                                             "; give the data it was taken on, or begin without a state")};
 }
 
@@ -140,8 +140,8 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
   for (const auto& [name, value] : expected.members()) {
     const Json& stored = document[name];
     if (stored == value) continue;
-    return Error{Code::kFailedPrecondition, concat("the loader's state is of another ", name, ": ",
-                                                   stored.dump(), " there, ", value.dump(), " here")};
+    return Error{Code::kFailedPrecondition, concat("the loader's state has another ", name, ": ",
+                                                   stored.dump(), ", here ", value.dump())};
   }
   if (document["dataset"] != fingerprint(sources)) return other_data(document, sources);
   if (!is_same_order(sources, options, version)) return other_order(version, options);

@@ -48,9 +48,9 @@ std::uint64_t offset_of(std::uint64_t i) {
 class LoaderTarTest : public LoaderTest {
  protected:
   LoaderTarTest() {
-    with.columns = {{.name = "__key__", .type = FeatureType::kBytes, .length = 1},
-                    {.name = "cls", .type = FeatureType::kInt64, .length = 1},
-                    {.name = "text", .type = FeatureType::kBytes, .length = 1}};
+    with.columns = {{.name = "__key__", .type = DataType::kBytes, .length = 1},
+                    {.name = "cls", .type = DataType::kInt64, .length = 1},
+                    {.name = "text", .type = DataType::kBytes, .length = 1}};
     with.batch_size = 16;
     with.seed = 44;
     with.window_bytes = 100'000;
@@ -137,7 +137,7 @@ TEST_F(LoaderTarTest, ATarOfSeveralBlocksIsReadAsOne) {
   ASSERT_NE(dataset, nullptr);
   EXPECT_EQ(dataset->blocks().size(), 4U);
   EXPECT_EQ(read_in_order(), rows_of(0, 10));
-  with.columns.push_back({.name = "bin", .type = FeatureType::kBytes, .length = 1});
+  with.columns.push_back({.name = "bin", .type = DataType::kBytes, .length = 1});
   auto loader = BatchLoader::create({{.dataset = dataset}}, with);
   ASSERT_TRUE(loader) << loader.error().message;
   const auto batch = (*loader)->next();
@@ -163,8 +163,8 @@ TEST_F(LoaderTarTest, ResumesAtAnyBatch) {
 }
 
 TEST_F(LoaderTarTest, TarsAndTfrecordFilesMix) {
-  with.columns = {{.name = "text", .type = FeatureType::kBytes, .length = 1},
-                  {.name = "y", .type = FeatureType::kInt64, .length = 2, .default_value = std::int64_t{-7}}};
+  with.columns = {{.name = "text", .type = DataType::kBytes, .length = 1},
+                  {.name = "y", .type = DataType::kInt64, .length = 2, .default_value = std::int64_t{-7}}};
   write("data/a.tar", make_tar(0, 20));
   write("data/b.tfrecord", make_shard(20, 20, 0).data);
   write("other/b.tfrecord.gz", make_shard(20, 20, 6).data);

@@ -149,7 +149,7 @@ std::optional<std::size_t> Pipeline::claim_window(bool further) {
   return std::nullopt;
 }
 
-// A source that fits one window is not read anew for each epoch.
+// A source that fits one window is not read again for each epoch.
 void Pipeline::share_blocks(SourceState& state) {
   for (std::size_t i = 1; i < state.windows.size(); ++i) {
     OpenWindow& open = *state.windows[i];

@@ -135,8 +135,8 @@ class LoaderTest : public testing::Test {
 
   LoaderOptions options() const {
     LoaderOptions out;
-    out.columns = {{.name = "x", .type = FeatureType::kFloat32, .length = kWidth},
-                   {.name = "y", .type = FeatureType::kInt64, .length = 2}};
+    out.columns = {{.name = "x", .type = DataType::kFloat32, .length = kWidth},
+                   {.name = "y", .type = DataType::kInt64, .length = 2}};
     out.batch_size = 16;
     out.seed = 44;
     out.window_bytes = 4'000;

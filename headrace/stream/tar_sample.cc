@@ -27,12 +27,12 @@ class ExampleWriter {
     *to_++ = static_cast<std::byte>(field << 3 | 2);
     varint(bytes, kLengthBytes);
   }
-  void prefix(std::string_view name, FeatureType type, std::uint64_t value_bytes) {
+  void prefix(std::string_view name, DataType type, std::uint64_t value_bytes) {
     header(1, prefix_bytes(name) - kHeaderBytes + value_bytes);
     header(1, name.size());
     bytes(as_bytes(name));
     header(2, 2 * kHeaderBytes + value_bytes);
-    header(static_cast<std::uint32_t>(type), kHeaderBytes + value_bytes);
+    header(feature_field(type), kHeaderBytes + value_bytes);
     header(1, value_bytes);
   }
   void bytes(BytesView value) { to_ = std::copy(value.begin(), value.end(), to_); }
@@ -68,7 +68,7 @@ const Column* TarSampleConverter::wanted(std::string_view feature) const {
 std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field, BytesView data) const {
   const Column* column = wanted(field);
   const bool is_asked_for =
-      column != nullptr ? column->type == FeatureType::kInt64 : is_sample_number_field(field);
+      column != nullptr ? column->type == DataType::kInt64 : is_sample_number_field(field);
   return is_asked_for ? parse_sample_number(data) : std::nullopt;
 }
 
@@ -104,7 +104,7 @@ Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t beg
   Writer writer(&part[begin]);
   writer.header(1, end - begin - Writer::kHeaderBytes);
   if (has_key) {
-    writer.prefix(kSampleKeyFeature, FeatureType::kBytes, key_.size());
+    writer.prefix(kSampleKeyFeature, DataType::kBytes, key_.size());
     writer.bytes(as_bytes(key_));
   }
   for (const File& file : files_) {
@@ -113,10 +113,10 @@ Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t beg
     writer.filler(file.begin - front - at);
     at = file.begin;
     if (file.number) {
-      writer.prefix(file.field, FeatureType::kInt64, Writer::kNumberBytes);
+      writer.prefix(file.field, DataType::kInt64, Writer::kNumberBytes);
       writer.number(*file.number);
     } else {
-      writer.prefix(file.field, FeatureType::kBytes, file.bytes);
+      writer.prefix(file.field, DataType::kBytes, file.bytes);
       writer.leave(file.bytes);
       at += file.bytes;
     }

@@ -89,14 +89,14 @@ TEST(TarSampleConverter, FieldsThatWebdatasetDecodesAsNumbersAreNumbers) {
 
 TEST(TarSampleConverter, WantedColumnsDecideWhatIsMadeAndOfWhichType) {
   const Bytes tar = TarBuilder().file("a.id", "17").file("a.txt", "18").file("a.jpg", "A").finish();
-  const auto column = [](std::string name, FeatureType type) {
+  const auto column = [](std::string name, DataType type) {
     return Column{.name = std::move(name), .type = type};
   };
-  EXPECT_EQ(convert(tar, {column("id", FeatureType::kBytes), column("txt", FeatureType::kInt64)}),
+  EXPECT_EQ(convert(tar, {column("id", DataType::kBytes), column("txt", DataType::kInt64)}),
             (Lines{"id=17 txt:18 "}));
-  EXPECT_EQ(convert(tar, {column("jpg", FeatureType::kInt64), column("__key__", FeatureType::kBytes)}),
+  EXPECT_EQ(convert(tar, {column("jpg", DataType::kInt64), column("__key__", DataType::kBytes)}),
             (Lines{"__key__=a jpg=A "}));
-  EXPECT_EQ(convert(tar, {column("none", FeatureType::kBytes)}), (Lines{""}));
+  EXPECT_EQ(convert(tar, {column("none", DataType::kBytes)}), (Lines{""}));
 }
 
 TEST(TarSampleConverter, WhatIsNoSampleIsAnErrorThatNamesIt) {
@@ -126,7 +126,7 @@ TEST(TarSampleConverter, FilesOfAnySizeEndWhereTheyEnd) {
     EXPECT_EQ(convert(TarBuilder().file("a.f", data).file("b.e", data).file("b.f", data).bytes, {}, false),
               (Lines{concat("__key__=a f=", data, ' '), concat("__key__=b e=", data, " f=", data, ' ')}));
     EXPECT_EQ(convert(TarBuilder().file("a.cls", "1").file("a.f", data).bytes,
-                      {{.name = "cls", .type = FeatureType::kInt64}}, false),
+                      {{.name = "cls", .type = DataType::kInt64}}, false),
               (Lines{"cls:1 "}));
   }
 }

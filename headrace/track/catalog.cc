@@ -19,8 +19,9 @@ std::string index_prefix(CatalogIndex index) {
   return concat(kCatalogPrefix, index == CatalogIndex::kInput ? "input/" : "output/");
 }
 
-// "s3://datasets/a/b" → "s3/datasets/a/b"
-std::string place_of(std::string_view url) {
+// "s3://datasets/a/b" → "s3/datasets/a/b". URLs may come from records of others.
+// \error kInvalidArgument  no key can hold it
+Result<std::string> place_of(std::string_view url) {
   const std::string clean = redact_secrets(url);
   const std::size_t end = clean.find("://");
   std::string place = end == std::string::npos ? concat("-/-/", clean) : clean.substr(0, end);
@@ -29,9 +30,17 @@ std::string place_of(std::string_view url) {
     place += concat(rest.empty() || rest.starts_with('/') ? "/-" : "/", rest);
   }
   while (place.ends_with('/')) place.pop_back();
-  if (place.size() > kMostPlaceBytes) place.resize(place.rfind('/', kMostPlaceBytes));
+  if (place.size() > kMostPlaceBytes) {
+    const std::size_t cut = place.rfind('/', kMostPlaceBytes);
+    if (cut == std::string::npos) return Error{Code::kInvalidArgument, "the scheme of a URL is too long"};
+    place.resize(cut);
+  }
+  HEADRACE_CHECK(check_key(place));
   return place;
 }
+
+// A digest of a record, if it may be part of a key.
+bool is_name(std::string_view digest) { return static_cast<bool>(check_run_name(digest)); }
 
 std::string entry_name(const CatalogEntry& entry) {
   return concat("@", entry.command, ",", entry.part, ",", entry.run);
@@ -45,8 +54,9 @@ std::optional<CatalogEntry> parse_entry(std::string_view key) {
   return CatalogEntry{words[0], words[1], words[2]};
 }
 
-std::string key_of_entry(CatalogIndex index, std::string_view url, const CatalogEntry& entry) {
-  return concat(index_prefix(index), place_of(url), "/", entry_name(entry));
+Result<std::string> key_of_entry(CatalogIndex index, std::string_view url, const CatalogEntry& entry) {
+  HEADRACE_TRY(const std::string place, place_of(url));
+  return concat(index_prefix(index), place, "/", entry_name(entry));
 }
 
 std::string key_of_digest(std::string_view digest, const CatalogEntry& entry) {
@@ -74,19 +84,22 @@ Status add_runs(const Location& root, std::string_view prefix, const CallOptions
                       " concern this URL; give one further below")};
 }
 
-// Keys of all entries that a part's record calls for.
+// Keys of all entries that a part's record calls for. A URL that no key can hold has none.
 std::vector<std::string> entries_of(const RunPart& part, const std::string& run) {
   const CatalogEntry entry = {part.start.command, part.name, run};
   std::vector<std::string> keys;
+  const auto add_url = [&](CatalogIndex index, std::string_view url) {
+    auto key = key_of_entry(index, url, entry);
+    if (key && check_key(*key)) keys.push_back(*std::move(key));
+  };
   const auto add = [&](CatalogIndex index, const std::vector<Artifact>& artifacts) {
     for (const Artifact& artifact : artifacts) {
-      keys.push_back(key_of_entry(index, artifact.url, entry));
-      if (index == CatalogIndex::kOutput && !artifact.digest.empty())
+      add_url(index, artifact.url);
+      if (index == CatalogIndex::kOutput && is_name(artifact.digest))
         keys.push_back(key_of_digest(artifact.digest, entry));
     }
   };
-  if (!part.start.output.empty())
-    keys.push_back(key_of_entry(CatalogIndex::kOutput, part.start.output, entry));
+  if (!part.start.output.empty()) add_url(CatalogIndex::kOutput, part.start.output);
   add(CatalogIndex::kInput, part.start.inputs);
   add(CatalogIndex::kInput, part.end ? part.end->inputs : part.so_far.inputs);
   add(CatalogIndex::kOutput, part.end ? part.end->outputs : part.so_far.outputs);
@@ -97,7 +110,8 @@ std::vector<std::string> entries_of(const RunPart& part, const std::string& run)
 
 Status add_to_catalog(const Location& root, CatalogIndex index, std::string_view url,
                       const CatalogEntry& entry, const CallOptions& call) {
-  return create_entry(root, key_of_entry(index, url, entry), call);
+  HEADRACE_TRY(const std::string key, key_of_entry(index, url, entry));
+  return create_entry(root, key, call);
 }
 
 Status add_to_catalog(const Location& root, CatalogIndex index, const Artifact& artifact,
@@ -109,9 +123,10 @@ Status add_to_catalog(const Location& root, CatalogIndex index, const Artifact& 
 
 Result<std::set<std::string>> runs_near(const Location& root, CatalogIndex index, std::string_view url,
                                         const CallOptions& call) {
-  const std::string place = place_of(url);
-  std::vector<std::string> prefixes = {concat(index_prefix(index), place, "/")};
-  for (std::string above = parent_key(place); !parent_key(above).empty(); above = parent_key(above))
+  const auto place = place_of(url);
+  if (!place) return std::set<std::string>();
+  std::vector<std::string> prefixes = {concat(index_prefix(index), *place, "/")};
+  for (std::string above = parent_key(*place); !parent_key(above).empty(); above = parent_key(above))
     prefixes.push_back(concat(index_prefix(index), above, "/@"));
   std::vector<std::set<std::string>> found(prefixes.size());
   HEADRACE_CHECK(parallel_for(kRequestsAtOnce, prefixes.size(),
@@ -124,6 +139,7 @@ Result<std::set<std::string>> runs_near(const Location& root, CatalogIndex index
 Result<std::set<std::string>> runs_that_published(const Location& root, std::string_view digest,
                                                   const CallOptions& call) {
   std::set<std::string> runs;
+  if (!is_name(digest)) return runs;
   HEADRACE_CHECK(add_runs(root, concat(kCatalogPrefix, "digest/", digest, "/"), call, runs));
   return runs;
 }
@@ -131,8 +147,9 @@ Result<std::set<std::string>> runs_that_published(const Location& root, std::str
 Result<std::vector<CatalogEntry>> newest_entries(const Location& root, std::string_view output,
                                                  std::string_view command, std::uint64_t rank,
                                                  std::size_t most, const CallOptions& call) {
-  const Location prefix = root.at(concat(index_prefix(CatalogIndex::kOutput), place_of(output), "/@", command,
-                                         ",", part_name_prefix(rank)));
+  HEADRACE_TRY(const std::string place, place_of(output));
+  const Location prefix =
+      root.at(concat(index_prefix(CatalogIndex::kOutput), place, "/@", command, ",", part_name_prefix(rank)));
   std::vector<CatalogEntry> entries;
   HEADRACE_CHECK(prefix.store->list(prefix.key, {.call = call}, [&](const ObjectInfo& object) {
     if (auto entry = parse_entry(object.key)) entries.push_back(std::move(*entry));

@@ -32,7 +32,7 @@ Status add_to_catalog(const Location& root, CatalogIndex index, const Artifact& 
                       const CatalogEntry& entry, const CallOptions& call = {});
 
 /// Runs with an entry of the URL, of a URL below it, or of a folder above it. One listing, and one for each
-/// folder above. \error kResourceExhausted  there are more than 100,000
+/// folder above. None of a URL that no key can hold. \error kResourceExhausted  there are more than 100,000
 Result<std::set<std::string>> runs_near(const Location& root, CatalogIndex index, std::string_view url,
                                         const CallOptions& call = {});
 /// Runs that published a manifest of that digest. One listing.
@@ -51,7 +51,7 @@ Result<bool> has_catalog(const Location& root, const CallOptions& call = {});
 /// Creates the entries that records of version 2 below `root` lack, for the newest 100,000 runs. Reads every
 /// part and lists the catalog. May be called at any time, by several processes. Returns the number of entries
 /// that were missing.
-/// A damaged record is passed over: `list_runs` reports it.
+/// A damaged record is passed over: `list_runs` reports it. So is a URL that no key can hold.
 /// \error kNotFound  no runs are recorded there; of the store
 Result<std::size_t> repair_catalog(const Location& root, const CallOptions& call = {});
 

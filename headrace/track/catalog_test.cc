@@ -62,6 +62,16 @@ TEST_F(CatalogTest, FindsRunsOfFilesAndOfUrlsLongerThanAKey) {
   EXPECT_THAT(near(folder + "/object"), testing::Contains("long"));
 }
 
+TEST_F(CatalogTest, AUrlThatNoKeyCanHoldLeadsNowhere) {
+  add(CatalogIndex::kOutput, "file:///data/a", entry("file"));
+  for (const std::string& url : {std::string(450, 'a') + "://x", std::string("file:///../../../../.."),
+                                 std::string("s3://b/\xff"), std::string("s3://b/../c")}) {
+    EXPECT_THAT(near(url), IsEmpty()) << url;
+    EXPECT_FALSE(add_to_catalog(root, CatalogIndex::kOutput, url, entry("mine"))) << url;
+  }
+  for (const char* digest : {"..", "a/b", ""}) EXPECT_THAT(*runs_that_published(root, digest), IsEmpty());
+}
+
 TEST_F(CatalogTest, NewestEntriesAreOfACommandAndARank) {
   for (int second : {1, 3, 2})
     add(CatalogIndex::kOutput, "s3://b/runs/1", entry(concat("run-", second), second));

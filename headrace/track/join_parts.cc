@@ -61,12 +61,14 @@ void join_ends(RunEnd& end, const RunPart& part) {
 
 RunRecord join_parts(std::string id, std::vector<RunPart> parts) {
   std::ranges::sort(parts, comes_before);
+  // A job may be started again with fewer ranks: the newest part knows how many there are.
+  const std::uint64_t ranks = std::ranges::max_element(parts, {}, [](const RunPart& part) {
+                                return part.start.started;
+                              })->start.ranks;
   std::vector<const RunPart*> latest;
-  std::uint64_t ranks = 1;
   for (const RunPart& part : parts) {
-    if (!latest.empty() && latest.back()->start.rank == part.start.rank) continue;
-    latest.push_back(&part);
-    ranks = std::max(ranks, part.start.ranks);
+    const bool is_earlier = !latest.empty() && latest.back()->start.rank == part.start.rank;
+    if (!is_earlier && (latest.empty() || part.start.rank < ranks)) latest.push_back(&part);
   }
   const RunPart& first = *latest.front();
   RunRecord run{.id = std::move(id), .start = first.start, .end = first.end, .so_far = first.so_far};

@@ -51,6 +51,11 @@ struct Entry {
 };
 using Entries = std::vector<const Entry*>;
 
+// Start of the attempt whose inputs are shown: a job may have been started again under its id.
+const std::string& latest_start(const RunRecord& run) {
+  return run.parts.empty() ? run.start.started : run.parts.front().start.started;
+}
+
 bool started_before(const Entry* a, const Entry* b) {
   return std::tie(a->run->start.started, a->run->id) < std::tie(b->run->start.started, b->run->id);
 }
@@ -143,8 +148,9 @@ class TreeBuilder {
     std::map<std::string_view, Entries> below;  // by output
     for (const Entry& entry : list_.entries()) {
       const RunStart& start = entry.run->start;
-      if (&entry == reader || (reader != nullptr && start.started > reader->run->start.started)) continue;
+      if (&entry == reader) continue;
       if (entry.published(artifact.digest)) by_digest.push_back(&entry);
+      if (reader != nullptr && start.started > latest_start(*reader->run)) continue;
       if (entry.made(artifact.url)) around.push_back(&entry);
       if (!entry.outputs.empty() && lies_below(start.output, artifact.url))
         below[start.output].push_back(&entry);

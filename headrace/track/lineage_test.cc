@@ -103,6 +103,21 @@ TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
   EXPECT_EQ(commands(runs.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
 }
 
+// The first attempt came before its data.
+TEST(Lineage, AJobThatWasStartedAgainKeepsTheMakersOfItsInputs) {
+  for (const char* digest : {"d1", ""}) {
+    Runs runs;
+    runs.add(run(2, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", digest)}));
+    RunRecord job = run(1, "train", {artifact("s3://b/data", digest)}, {artifact("s3://b/runs/1/export")});
+    RunPart again{.name = "again", .start = job.start, .end = job.end};
+    again.start.started = "2026-11-21T03:26:03.000Z";
+    job.parts = {again, {.name = "first", .start = job.start}};
+    runs.add(job);
+    const LineageNode model = runs.lineage("s3://b/runs/1/export").upstream;
+    EXPECT_EQ(commands(model.steps.at(0).nodes.at(0)), std::vector<std::string>{"prepare"}) << digest;
+  }
+}
+
 TEST(Lineage, WhatFoundTheResultThereDidNotMakeIt) {
   Runs runs = pipeline();
   runs.add(run(5, "prepare", {artifact("s3://b/raw.tar.gz")}, {artifact("s3://b/data", "d1")}));

@@ -41,8 +41,8 @@ Status download_published(const PublishedFolder& published, std::string_view bel
                           const std::string& target);
 
 /// Uploads a local folder to `folder`/`below`, `last` after the rest, then creates manifest `number` over
-/// those files. `manifest` needs kind, created_by, plan and attributes. Is its number taken by an equal plan,
-/// that counts as done, and nothing is uploaded. Returns the digest of the manifest that is there.
+/// those files. `manifest` needs kind, created_by, plan and attributes. If an equal plan has taken the
+/// number, this counts as done, and nothing is uploaded. Returns the digest of the manifest that is there.
 /// \error kAborted  another plan took the number, or an equal one whose files are others, at the same time
 Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
                                    std::string_view last, std::string_view role, Manifest manifest,

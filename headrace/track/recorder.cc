@@ -6,6 +6,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/redact.h"
 #include "headrace/track/run_keys.h"
 #include "headrace/track/runs.h"
 
@@ -97,8 +98,14 @@ void make_name_unique(std::string& name, const std::vector<Item>& others) {
 
 }  // namespace
 
+std::string recorded_url(const Location& location) {
+  Url url = location.url;
+  url.query.clear();
+  return redact_secrets(url.text());
+}
+
 Result<Artifact> describe_artifact(const Location& location, const CallOptions& call) {
-  Artifact artifact = {.url = location.url.text()};
+  Artifact artifact = {.url = recorded_url(location)};
   HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(location, {.call = call}));
   if (published) {
     artifact.kind = published->manifest.kind;
@@ -189,12 +196,12 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
   start.started = format_time_ms(recorder.started_);
   start.rank = options.rank;
   start.ranks = options.ranks;
-  if (options.has_output) start.output = output.url.text();
+  if (options.has_output) start.output = recorded_url(output);
   recorder.entry_ = {start.command, make_part_name(options.rank, recorder.started_, random()),
                      options.run_id.empty() ? make_run_id(recorder.started_, random()) : options.run_id};
   if (!options.run_id.empty()) HEADRACE_CHECK(recorder.check_same_run(start));
   if (options.has_output) {
-    HEADRACE_CHECK(recorder.look_back(start));
+    if (options.continues_earlier) HEADRACE_CHECK(recorder.look_back(start));
     HEADRACE_CHECK(
         add_to_catalog(recorder.root_, CatalogIndex::kOutput, start.output, recorder.entry_, options.call));
   }

@@ -22,6 +22,9 @@
 
 namespace headrace {
 
+/// The URL by which records name a place: without a query, which is the driver's own, and without secrets.
+std::string recorded_url(const Location& location);
+
 /// Describes the object or folder at `location` for a record: a folder by its latest manifest (read whole, to
 /// digest it), an object by size and version.
 /// \error kNotFound  nothing is there
@@ -41,7 +44,9 @@ struct RecorderOptions {
   /// Which process of the run this is, of how many; several need a run id.
   std::uint64_t rank = 0;
   std::uint64_t ranks = 1;
-  /// False: the run publishes nothing (as `evaluate`); `output` only says where its record belongs.
+  /// False: an unfinished earlier run into the same output is not continued by this one, or may be at work.
+  bool continues_earlier = true;
+  /// False: the run publishes nothing; `output` only says where its record belongs.
   bool has_output = true;
   /// Wall clock.
   std::function<std::chrono::system_clock::time_point()> now = Environment{}.now;

@@ -137,6 +137,22 @@ TEST_F(Ranks, AJobThatIsStartedAgainGoesOnWithItself) {
   EXPECT_EQ(resumed_from(start("memory://b/runs/1", {.run_id = "job-7"})), "");
 }
 
+TEST_F(Ranks, AJobThatIsStartedAgainMayHaveFewer) {
+  for (std::uint64_t rank : {0U, 1U, 2U})
+    static_cast<void>(start("memory://b/runs/1", {.run_id = "job-7", .rank = rank, .ranks = 3}));
+  for (std::uint64_t rank : {0U, 1U}) {
+    auto again = start("memory://b/runs/1", {.run_id = "job-7", .rank = rank, .ranks = 2});
+    ASSERT_TRUE(again->finish({}, {}));
+  }
+  EXPECT_EQ(read_run(root, "job-7")->status(), RunStatus::kFinished);
+}
+
+TEST_F(Ranks, WhatMayBeAtWorkIsNotContinued) {
+  const auto first = start("memory://b/runs/1");
+  const auto second = start("memory://b/runs/1", {.continues_earlier = false});
+  EXPECT_EQ(resumed_from(second), "");
+}
+
 TEST_F(Ranks, AnIdOfAnotherRunIsRefused) {
   ASSERT_TRUE(start("memory://b/runs/1", {.run_id = "job-7"}));
   EXPECT_EQ(start("memory://b/runs/2", {.run_id = "job-7"}).error().code, Code::kFailedPrecondition);

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file Takes secrets out of what is going to be recorded. The rules stand in docs/formats/run-record.md.
-/// They are a net below the main rule, which is that secrets are no option's value.
+/// They are a net below the main rule, which is that no option has a secret as its value.
 
 #include <string>
 #include <string_view>
@@ -9,9 +9,8 @@
 
 namespace headrace {
 
-/// `text` with the user-info and the query values of URLs, and values that follow a secret's name, replaced
-/// by
-/// "***". O(length).
+/// `text` with "***" in place of the user-info and the query values of URLs, and of values that follow a
+/// secret's name. O(length).
 std::string redact_secrets(std::string_view text);
 
 /// Does `name` ("s3-secret-key", "TOKEN") end in a word for a secret?

@@ -54,8 +54,14 @@ Status RunPool::add(const Location& root) {
 Status RunPool::follow_inputs() {
   for (; followed_ < runs_.size(); ++followed_) {
     for (const Artifact& input : runs_[followed_].inputs()) {
+      if (looked_at_.contains(parent_key(input.url))) continue;
+      if (looked_at_.size() >= kMaximumFolders) return {};
+      looked_at_.insert(parent_key(input.url));
+      if (looked_at_.size() == kMaximumFolders)
+        remarks_.push_back(concat("inputs lie in more than ", kMaximumFolders,
+                                  " folders: the runs near the others were left out; --track names them"));
       const auto location = registry_.open(input.url);
-      if (!location || !looked_at_.insert(parent_key(input.url)).second) continue;
+      if (!location) continue;
       const auto found = tracking_root(*location, call_);
       if (!found) continue;
       const auto is_there = [&](const Root& other) { return other.location.url == found->url; };

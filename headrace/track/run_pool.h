@@ -15,7 +15,8 @@
 namespace headrace {
 
 /// Holds those runs that were asked for, each once, and all of version 1. Roots are those that were added,
-/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all. An error below
+/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all; for more than
+/// `kMaximumFolders` folders of inputs, none is looked for. An error below
 /// one of the latter becomes a remark. Not thread-safe. `registry` must outlive it.
 class RunPool {
  public:
@@ -39,6 +40,7 @@ class RunPool {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   static constexpr std::size_t kMaximumRoots = 16;
+  static constexpr std::size_t kMaximumFolders = 256;
 
  private:
   struct Root {

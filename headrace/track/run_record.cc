@@ -15,6 +15,7 @@ constexpr std::string_view kInputFormat = "headrace.run.input";
 constexpr std::string_view kOutputFormat = "headrace.run.output";
 constexpr std::string_view kSeriesFormat = "headrace.run.series";
 constexpr std::uint64_t kVersion = 2;
+constexpr std::size_t kMostItems = 10'000;  // of a list in a record
 constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
 void redact_texts(Json& value) {
@@ -38,7 +39,8 @@ std::string seal(Json document, std::string_view format, std::string_view run_id
 Result<Json> unseal(BytesView data, std::string_view format) {
   const Json document = parse_json(as_text(data)).value_or(Json());
   if (!document.is_object() || document["format"] != format)
-    return Error{Code::kDataLoss, concat("the object is no ", format, "; it was truncated or overwritten")};
+    return Error{Code::kDataLoss,
+                 concat("the object is not a ", format, "; it was truncated or overwritten")};
   const Json& version = document["version"];
   if (version.is_unsigned() && version.as<std::uint64_t>() > kVersion) {
     return Error{Code::kUnimplemented,
@@ -87,6 +89,7 @@ Json list_to_json(const std::vector<Item>& items, Json (*to_json)(const Item&)) 
 
 template <typename Item>
 std::vector<Item> list_from_json(const Json& from, Item (*from_json)(const Json&)) {
+  if (from.values().size() > kMostItems) throw JsonError(concat("a list of more than ", kMostItems));
   std::vector<Item> out;
   for (const Json& item : from.values()) out.push_back(from_json(item));
   return out;

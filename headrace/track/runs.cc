@@ -90,7 +90,7 @@ Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_vi
     if (part == std::string_view::npos) return true;
     const std::string_view run_name = rest.substr(0, run);
     const std::string_view part_name = rest.substr(run + 1, part - run - 1);
-    if (!parse_part_name(part_name)) return true;
+    if (!parse_part_name(part_name) || !check_run_name(run_name)) return true;
     if (parts.empty() || parts.back().run != run_name || parts.back().part != part_name)
       parts.push_back({std::string(run_name), std::string(part_name)});
     parts.back().names.emplace_back(rest.substr(part + 1));
@@ -108,7 +108,7 @@ Result<std::vector<PartObjects>> list_version_1(const Location& root, const Call
         std::string id = run.key.substr(prefix.size(), run.key.size() - prefix.size() - 1);
         const bool is_newer =
             kRunPartsPrefix.ends_with(concat("/", id, "/")) || kCatalogPrefix.ends_with(concat("/", id, "/"));
-        if (!is_newer) runs.push_back({.run = std::move(id), .part = ""});
+        if (!is_newer && check_run_name(id)) runs.push_back({.run = std::move(id), .part = ""});
         return true;
       }));
   return runs;

@@ -27,7 +27,7 @@ struct StageOutput {
   };
   std::string_view stage;            // as its command is called
   std::string_view claim;            // the configuration that it keeps: see configuration.h
-  std::vector<Folder> folders{};     // whoever depends on another one comes first
+  std::vector<Folder> folders{};     // a folder comes before those that it depends on
   std::vector<std::string> names{};  // what may be there without a manifest that names it
 };
 
@@ -36,8 +36,8 @@ bool matches_name(std::string_view pattern, std::string_view name);
 /// Removes every object below `output` that `pattern` names. Cost: a list of what begins as the pattern does.
 Status remove_matching(const Location& output, std::string_view pattern);
 
-/// Whether the stage may begin or continue at `output`, or with `overwrite` begin anew. Changes nothing: call
-/// it before long work, so that a refusal comes early.
+/// Whether the stage may begin or continue at `output`, or with `overwrite` start again. Changes nothing:
+/// call it before long work, so that a refusal comes early.
 /// \error kFailedPrecondition  another stage began or published something there; or this one, with another
 ///                             configuration (not with `overwrite`); or, with `overwrite`, objects of its
 ///                             names lie there, but no claim of it

@@ -109,10 +109,10 @@ class NativeLoop {
   LoaderOptions loader_options(ShuffleMode shuffle) const {
     LoaderOptions out;
     out.columns = {{.name = options_.features,
-                    .type = FeatureType::kFloat32,
+                    .type = DataType::kFloat32,
                     .length = static_cast<std::uint32_t>(run_.features_width)},
                    {.name = options_.labels,
-                    .type = FeatureType::kInt64,
+                    .type = DataType::kInt64,
                     .length = static_cast<std::uint32_t>(run_.labels_width)}};
     out.batch_size = options_.batch_size;
     out.shuffle = shuffle;

@@ -1,4 +1,4 @@
-"""Headrace: raw data in an object store, prepared, streamed, trained, evaluated, served and tracked.
+"""Headrace: prepares, streams, trains on and tracks data in object stores.
 
     import headrace as hr
 
@@ -128,5 +128,6 @@ if not TYPE_CHECKING:  # else every name would be one of this package to a type 
 
 
 def __dir__() -> list[str]:
-    """Without those of other packages: to inspect all that is listed would import what may not be there."""
+    """Lists the names of this package, but not the modules that need another one: whoever inspects every
+    name would import them, and the other package may be missing."""
     return sorted({*globals(), *_HOMES, *_MODULES} - {"fsspec", "keras", "tensorflow", "tfrecorder"})

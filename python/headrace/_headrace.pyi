@@ -8,13 +8,13 @@ def tensorflow_schemes() -> list[str]: ...
 def remember_environment() -> None: ...
 def is_tensorflow_plugin() -> bool: ...
 def read_published(url: str, kind: str, number: int | None = None) -> tuple[int, str] | None:
-    """Number and attributes (JSON) of a manifest; of the latest without `number`."""
+    """Returns number and attributes (JSON) of a manifest, of the latest one without `number`."""
 
 def download_published(url: str, kind: str, number: int, target: str) -> None:
     """Copies the parts into the local folder `target`, checking size and checksum."""
 
 def published_numbers(url: str) -> list[int]:
-    """Those of the manifests that are there, ascending."""
+    """Returns the numbers of the existing manifests, ascending."""
 
 def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
     """Uploads the files of a local folder, then creates the next manifest over them: its number."""
@@ -49,7 +49,7 @@ class Store:
     def copy(self, source: str, target: str, if_absent: bool, if_version: str | None) -> _Info: ...
     def remove(self, keys: Sequence[str]) -> None: ...
     def page(self, prefix: str, after: str, folders: bool, limit: int) -> list[_Info]:
-        """The first `limit` entries after the key `after` ("": all); fewer are the last."""
+        """Returns the first `limit` entries after the key `after` ("": all); fewer are the last ones."""
 
     def describe(self, key: str) -> str: ...
     def capabilities(self) -> tuple[bool, bool, bool, bool, bool]: ...

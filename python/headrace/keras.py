@@ -283,7 +283,7 @@ class Resume(keras.callbacks.Callback):
         for name in [name for name in arrays if name.startswith(_CALLBACK)]:
             place, kind, key = name.removeprefix(_CALLBACK).split(" ", 2)
             array = arrays.pop(name)
-            # A callback of another kind has taken its place since: that one begins anew.
+            # A callback of another kind has taken its place since: that one starts without a state.
             if int(place) < len(states) and type(self.callbacks[int(place)]).__name__ == kind:
                 states[int(place)][key] = array
         model_variables.assign(self.model, arrays, self.url)

@@ -143,7 +143,7 @@ def _encoded(image: Any) -> tuple[bytes, tuple[int, int]]:
     if isinstance(image, bytes | bytearray | memoryview):
         data = bytes(image)
         if not data.startswith(_SIGNATURES):
-            raise InvalidArgumentError("the bytes of an image are no PNG, JPEG or GIF")
+            raise InvalidArgumentError("the bytes of an image are not PNG, JPEG or GIF")
         return data, Image.open(io.BytesIO(data)).size
     pixels = np.asarray(image)
     if pixels.ndim == 3 and pixels.shape[2] == 1:

@@ -40,7 +40,7 @@ def write_archive(path: pathlib.Path, entries: dict[str, bytes]) -> pathlib.Path
 
 
 def names_below(folder: pathlib.Path) -> list[str]:
-    """Keys of the objects that a file store has there. The rest of a killed write is no object."""
+    """Keys of the objects that a file store has there. The rest of a killed write is not an object."""
     paths = (path for path in folder.rglob("*") if not path.name.startswith(".headrace-write-"))
     return [str(path.relative_to(folder)) for path in paths if path.is_file()]
 

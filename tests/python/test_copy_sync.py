@@ -130,7 +130,7 @@ def test_a_killed_upload_of_one_object_goes_on_where_it_was(build, headrace, s3_
     assert process.wait() == -signal.SIGKILL, "it was met before its end"
     assert json.loads(headrace("cp", "--resume", local, url, "--json").stdout)["objects"] == 1
     assert kill_support.s3_objects(s3_url) == {"object": content}
-    assert sent() == 0, "what was begun was finished, not begun anew"
+    assert sent() == 0, "what was begun was finished, not begun again"
     done = json.loads(headrace("cp", "--resume", local, url, "--json").stdout)
     assert (done["objects"], done["same_objects"]) == (0, 1)
 

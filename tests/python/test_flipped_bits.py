@@ -76,7 +76,7 @@ def test_a_whole_object_that_stays_damaged_is_refused_in_python(s3_url, size):
 def test_one_flipped_bit_is_got_over_or_reported(headrace, large, tmp_path, command):
     url, content = large
     flipped = 0
-    for number in range(4):  # of the request that is damaged: one may be no read
+    for number in range(4):  # of the request that is damaged: one may not be a read
         copy = tmp_path / f"copy-{number}"
         once = flipping("/large", most=1, spare=number, seed=number)
         target = [copy] if command == "cp" else []

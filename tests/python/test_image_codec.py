@@ -209,7 +209,7 @@ def test_an_animated_png_gives_its_default_image(decode, tmp_path):
     np.testing.assert_array_equal(decode(file), np.asarray(first))
 
 
-# ---- what is no image, or none that is read -------------------------------------------------------------
+# ---- what is not an image, or not one that is read ------------------------------------------------------
 
 
 @pytest.mark.parametrize("format_", ["GIF", "BMP", "WEBP", "TIFF", "AVIF"])

@@ -27,7 +27,7 @@ def picture(color: tuple[int, int, int], side: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """A table of images, texts and numbers, some of whose rows are no good."""
+    """A table of images, texts and numbers, some of whose rows are bad."""
     folder = tmp_path_factory.mktemp("table")
     rows = []
     for number in range(120):

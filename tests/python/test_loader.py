@@ -219,7 +219,7 @@ def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
     state = other.loader(batch_size=10, columns=COLUMNS).state()
     with pytest.raises(hr.errors.FailedPreconditionError, match="another dataset"):
         data.loader(batch_size=10, columns=COLUMNS, state=state)
-    with pytest.raises(hr.errors.FailedPreconditionError, match="seed: 0 there, 1 here"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="seed: 0, here 1"):
         other.loader(batch_size=10, columns=COLUMNS, seed=1, state=state)
     with pytest.raises(hr.errors.DataLossError, match="damaged"):
         data.loader(batch_size=10, columns=COLUMNS, state=b"\x00")
@@ -250,7 +250,7 @@ def test_the_window_is_part_of_the_state(data):
     options = {"batch_size": 50, "columns": COLUMNS}
     state = data.loader(**options).state()
     assert data.loader(window=64 * 2**20, **options).state() == state  # the default
-    with pytest.raises(hr.errors.FailedPreconditionError, match="window_bytes: 67108864 there, 1000 here"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="window_bytes: 67108864, here 1000"):
         data.loader(window="1kB", state=state, **options)
     loader = data.loader(window="1kB", **options)
     batches = [numbers([batch]) for batch in loader]
@@ -292,10 +292,10 @@ def test_a_pass_that_is_given_up_begins_anew_and_a_whole_one_does_not(data):
     given_up = loader.pass_batches()
     assert numbers([next(given_up)]) == first[0]
     assert [numbers([batch]) for batch in loader.pass_batches()] == first[:4]
-    fetched = loader.stats().fetched_bytes
     assert [numbers([batch]) for batch in loader.pass_batches()] == first[4:8]
+    engine = loader._engine  # with what it has read ahead; how far that is depends on time
     assert [numbers([batch]) for batch in loader.pass_batches()] == first[8:12]
-    assert loader.stats().fetched_bytes <= 2 * fetched
+    assert loader._engine is engine
     with pytest.raises(hr.errors.FailedPreconditionError, match="another pass"):
         next(given_up)
 
@@ -407,10 +407,10 @@ WRONG = {
     "no mode": ({"shuffle": "well"}, "one of True, False, 'window', 'none', 'exact'"),
     "no policy": ({"on_corrupt": "hope"}, "one of 'fail', 'skip-record', 'skip-shard'"),
     "no remainder": ({"drop_remainder": "yes"}, "'pad'"),
-    "no size": ({"memory_budget": "much"}, "'much' is no size"),
+    "no size": ({"memory_budget": "much"}, "'much' is not a size"),
     "small budget": ({"memory_budget": "10kB"}, "needs .* but the memory budget is"),
     "no window": ({"window": 0}, "window is 0; it is an integer from 1"),
-    "no size of a window": ({"window": "wide"}, "window: 'wide' is no size"),
+    "no size of a window": ({"window": "wide"}, "window: 'wide' is not a size"),
     "a window beyond the budget": ({"window": "1kB", "memory_budget": "2kB"}, "windows of 1.0 kB.* 2.0 kB"),
     "weights like a column": ({"drop_remainder": "pad", "weights": "number"}, "weights="),
 }
@@ -529,7 +529,7 @@ def test_a_mixture_looks_at_the_columns_of_every_data_set(data, tmp_path):
         hr.mix({data: 1, other: 1}, batch_size=4, columns=["number"])
     with pytest.raises(TypeError, match="mix\\(\\) got an unexpected keyword argument 'bogus'"):
         hr.mix({data: 1}, batch_size=4, bogus=1)
-    with pytest.raises(hr.errors.InvalidArgumentError, match="5 is no URL"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="5 is not a URL"):
         hr.open(5)
 
 

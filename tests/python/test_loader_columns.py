@@ -99,7 +99,7 @@ def test_the_integers_of_numpy_are_integers(data):
     ],
 )
 def test_a_default_that_the_column_cannot_hold_is_refused(column, value):
-    with pytest.raises(InvalidArgumentError, match=re.escape(f"is no default of {column!r}; that is")):
+    with pytest.raises(InvalidArgumentError, match=re.escape(f"is not a default of {column!r}; that is")):
         column.default(value)
 
 

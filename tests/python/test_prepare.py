@@ -213,8 +213,8 @@ def test_webdataset_tars_and_records_are_inputs_too(prepare, tmp_path):
 
 BAD_ROWS = {
     "too few cells": ("3,train", "wrong number of cells", ["2", "3"]),
-    "text for a number": ("x,train,cat", "no number, or out of range", ["column n", '"x"']),
-    "a number too large": ("9999999999999999999,train,cat", "no number, or out of range", ["column n"]),
+    "text for a number": ("x,train,cat", "not a number, or out of range", ["column n", '"x"']),
+    "a number too large": ("9999999999999999999,train,cat", "not a number, or out of range", ["column n"]),
     "no label": ("3,train,", "missing value", ["column label"]),
     "an unknown label": ("3,train,bird", "label that is not in the vocabulary", ["column label", '"bird"']),
     "a split that cannot be": ("3,../x,cat", "split with a name that cannot be used", ["../x"]),

@@ -1,5 +1,5 @@
 """Bad input of `headrace prepare`: a row that cannot be used is named with file, row and column, and costs
-itself alone; what is no input at all ends the command, and nothing is published."""
+itself alone; what is not an input at all ends the command, and nothing is published."""
 
 import gzip
 import io
@@ -34,7 +34,7 @@ optional = true
 type = "string"
 optional = true
 """
-HEADING = b"n,x,t\n"
+HEADER = b"n,x,t\n"
 GOOD = b"".join(b"%d,%d.5,text %d\n" % (i, i, i) for i in range(5))
 
 
@@ -103,12 +103,12 @@ def test_rows_with_quotes_out_of_place_cost_themselves(rejects, schema, tmp_path
     sound = b'6,1,"a ""word"",\r\nand a line"\n'
     bad = b'7,1,"a"b\n8,2,c,d\n9,"x\n'
     data = rejects(
-        written(tmp_path / "t.csv", HEADING + GOOD + sound + bad + GOOD),
+        written(tmp_path / "t.csv", HEADER + GOOD + sound + bad + GOOD),
         "--schema",
         schema,
         bad={
             8: ("text after a closing quote", 'column 3 ("t")'),
-            9: ("wrong number of cells", "4 cells, where the heading has 3"),
+            9: ("wrong number of cells", "4 cells, where the header has 3"),
             10: ("quote that is not closed", f'column 2 ("x"): the {5 + len(GOOD)} bytes from its row'),
         },
         written=6,
@@ -121,27 +121,27 @@ def test_rows_with_quotes_out_of_place_cost_themselves(rejects, schema, tmp_path
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_marks_and_line_ends_do_not_change_the_records(headrace, schema, tmp_path, mark, end):
-    table = written(tmp_path / "t.csv", mark + (HEADING + GOOD).replace(b"\n", end))
+    table = written(tmp_path / "t.csv", mark + (HEADER + GOOD).replace(b"\n", end))
     headrace("prepare", table, tmp_path / "data", "--schema", schema)
     rows = sorted(examples(tmp_path / "data", "train"), key=lambda row: row["n"])
     assert rows == [{"n": [i], "x": [i + 0.5], "t": [b"text %d" % i]} for i in range(5)]
 
 
-UTF16 = (HEADING + GOOD).decode()
+UTF16 = (HEADER + GOOD).decode()
 LINES_16 = '{"n": 1}\n{"n": 2}\n'
 NO_INPUT = {
     "UTF-16": ("t.csv", UTF16.encode("utf-16"), ["is UTF-16", "convert it to UTF-8"]),
     "UTF-16, big end first": ("t.csv", b"\xfe\xff" + UTF16.encode("utf-16-be"), ["is UTF-16"]),
-    "UTF-16 without a mark": ("t.tsv", UTF16.encode("utf-16-le"), ["zero bytes in its heading", "UTF-16"]),
+    "UTF-16 without a mark": ("t.tsv", UTF16.encode("utf-16-le"), ["zero bytes in its header", "UTF-16"]),
     "UTF-16 in gzip": ("t.csv.gz", gzip.compress(UTF16.encode("utf-16")), ["is UTF-16"]),
     "UTF-16 of JSON": ("t.jsonl", LINES_16.encode("utf-16"), ["is UTF-16"]),
-    "CR alone": ("t.csv", (HEADING + GOOD * 2000).replace(b"\n", b"\r"), ["end with CR alone", "LF"]),
-    "nothing": ("t.csv", b"", ["is empty", "heading"]),
-    "empty lines": ("t.csv", b"\n\r\n\n", ["is empty", "heading"]),
-    "only a heading": ("t.csv", HEADING, ["no row"]),
+    "CR alone": ("t.csv", (HEADER + GOOD * 2000).replace(b"\n", b"\r"), ["end with CR alone", "LF"]),
+    "nothing": ("t.csv", b"", ["is empty", "header"]),
+    "empty lines": ("t.csv", b"\n\r\n\n", ["is empty", "header"]),
+    "only a header": ("t.csv", HEADER, ["no row"]),
     "no line": ("t.jsonl", b"", ["no row"]),
     "a column twice": ("t.csv", b"n,x,n\n1,2,3\n", ["names column 3 as column 1", '"n"', "rename"]),
-    "gzip that is cut": ("t.csv.gz", gzip.compress(HEADING + GOOD)[:-12], ["are truncated at offset"]),
+    "gzip that is cut": ("t.csv.gz", gzip.compress(HEADER + GOOD)[:-12], ["are truncated at offset"]),
 }
 
 
@@ -154,7 +154,7 @@ def test_a_file_that_is_no_table_is_told_in_words(fails, schema, tmp_path, kind,
 
 
 def test_text_of_another_encoding_among_utf8(rejects, headrace, schema, tmp_path):
-    content = HEADING + "1,1,Zürich\n".encode() + "2,2,Zürich\n3,3,Genève\n".encode("latin-1")
+    content = HEADER + "1,1,Zürich\n".encode() + "2,2,Zürich\n3,3,Genève\n".encode("latin-1")
     table = written(tmp_path / "t.csv", content)
     rejects(
         table,
@@ -173,8 +173,8 @@ def test_text_of_another_encoding_among_utf8(rejects, headrace, schema, tmp_path
 
 
 def test_zero_bytes_are_text_and_no_number(rejects, schema, tmp_path):
-    table = written(tmp_path / "t.csv", HEADING + b"1,1,a\0b\n2\0,2,c\n3,\0,d\n")
-    problem = "no number, or out of range"
+    table = written(tmp_path / "t.csv", HEADER + b"1,1,a\0b\n2\0,2,c\n3,\0,d\n")
+    problem = "not a number, or out of range"
     data = rejects(
         table, "--schema", schema, bad={3: (problem, "column n"), 4: (problem, "column x")}, written=1
     )
@@ -189,10 +189,10 @@ def test_numbers_that_are_too_large_are_rejected_and_those_that_are_none_are_kep
     wrong = dict.fromkeys(range(6, 16), "column n")
     wrong |= dict.fromkeys((8, 9, 11, 15), "column x")
     data = rejects(
-        written(tmp_path / "t.csv", HEADING + b"\n".join(rows)),
+        written(tmp_path / "t.csv", HEADER + b"\n".join(rows)),
         "--schema",
         schema,
-        bad={row: ("no number, or out of range", column) for row, column in wrong.items()},
+        bad={row: ("not a number, or out of range", column) for row, column in wrong.items()},
         written=4,
     )
     by_n = {row["n"][0]: row["x"][0] for row in examples(data, "train")}
@@ -213,7 +213,7 @@ def limit_memory_to(size_bytes: int):
 def test_a_huge_cell_costs_its_row_and_no_memory(headrace, schema, tmp_path, size_bytes, quote):
     table = tmp_path / "t.csv"
     with table.open("wb") as file:
-        file.write(HEADING + GOOD + b"6,1," + quote)
+        file.write(HEADER + GOOD + b"6,1," + quote)
         file.seek(size_bytes, os.SEEK_CUR)
         file.write(quote + b"\n" + GOOD)
     options = ("--schema", schema, "--max-rejects", 1, "--max-cell", "1MB", "--json")
@@ -227,7 +227,7 @@ def test_a_huge_cell_costs_its_row_and_no_memory(headrace, schema, tmp_path, siz
 
 
 def test_a_cell_that_is_larger_than_allowed_is_named(rejects, schema, tmp_path):
-    table = written(tmp_path / "t.csv", HEADING + GOOD + b"6,1," + b"x" * 1001 + b"\n" + GOOD)
+    table = written(tmp_path / "t.csv", HEADER + GOOD + b"6,1," + b"x" * 1001 + b"\n" + GOOD)
     bad = {7: ("cell larger than the limit", 'column 3 ("t"): 1001 bytes, at most 1000')}
     rejects(table, "--schema", schema, "--max-cell", "1000", bad=bad, written=10)
 
@@ -249,7 +249,7 @@ def test_lines_that_are_no_sound_objects_cost_themselves(rejects, schema, tmp_pa
         10: ("number too large", "line 10"),
         11: ("number too large", 'column "n"'),
         12: ("not JSON", "line 12"),
-        13: ("no number, or out of range", "column n"),
+        13: ("not a number, or out of range", "column n"),
     }
     table = written(tmp_path / "t.jsonl", b"\n".join(lines))
     data = rejects(table, "--schema", schema, bad=bad, written=2)
@@ -494,7 +494,7 @@ def test_a_damaged_record_is_named_with_its_offset_and_what_is_lost(
     headrace, rejects, schema, tmp_path, kind
 ):
     harm, reason = RECORD_HARM[kind]
-    table = written(tmp_path / "t.csv", HEADING + b"".join(b"%d,1,text\n" % i for i in range(100)))
+    table = written(tmp_path / "t.csv", HEADER + b"".join(b"%d,1,text\n" % i for i in range(100)))
     headrace("prepare", table, tmp_path / "first", "--schema", schema, "--compression", "none")
     (shard,) = (tmp_path / "first").glob("train-*.tfrecord")
     sound = shard.read_bytes()
@@ -567,7 +567,7 @@ def test_a_label_that_is_missing_is_named(rejects, tmp_path):
 
 @pytest.mark.parametrize(("allowed", "code"), [("9", 1), ("10", 0), ("49%", 1), ("50%", 0)])
 def test_a_share_or_a_number_of_rows_may_be_rejected(headrace, schema, tmp_path, allowed, code):
-    table = written(tmp_path / "t.csv", HEADING + b"x,1,a\n" * 10 + b"1,1,a\n" * 10)
+    table = written(tmp_path / "t.csv", HEADER + b"x,1,a\n" * 10 + b"1,1,a\n" * 10)
     done = headrace(
         "prepare",
         table,
@@ -593,10 +593,10 @@ def content(folder: pathlib.Path) -> dict[str, bytes]:
 
 
 def test_an_output_of_another_plan_is_left_as_it_is(headrace, schema, tmp_path):
-    table = written(tmp_path / "t.csv", HEADING + GOOD)
+    table = written(tmp_path / "t.csv", HEADER + GOOD)
     headrace("prepare", table, tmp_path / "data", "--schema", schema)
     before = content(tmp_path / "data")
-    table.write_bytes(HEADING + GOOD * 2)
+    table.write_bytes(HEADER + GOOD * 2)
     for options, word in ((("--seed", 5), "seed was 44 and is now 5"), ((), "input")):
         done = headrace(
             "prepare", table, tmp_path / "data", "--schema", schema, "--quiet", *options, check=False
@@ -606,7 +606,7 @@ def test_an_output_of_another_plan_is_left_as_it_is(headrace, schema, tmp_path):
 
 
 def test_files_of_others_in_the_output_stay(headrace, schema, tmp_path):
-    table = written(tmp_path / "t.csv", HEADING + GOOD)
+    table = written(tmp_path / "t.csv", HEADER + GOOD)
     (tmp_path / "data").mkdir()
     foreign = {
         str(written(tmp_path / "data" / name, b"mine")): b"mine"
@@ -619,12 +619,12 @@ def test_files_of_others_in_the_output_stay(headrace, schema, tmp_path):
 
 
 def test_an_output_that_is_a_file_or_the_input_is_refused(headrace, schema, tmp_path):
-    table = written(tmp_path / "t.csv", HEADING + GOOD)
+    table = written(tmp_path / "t.csv", HEADER + GOOD)
     file = written(tmp_path / "file", b"mine")
     for output in (file, table):
         done = headrace("prepare", table, output, "--schema", schema, "--quiet", check=False)
         assert done.returncode == 1 and str(output) in done.stderr
-    assert file.read_bytes() == b"mine" and table.read_bytes() == HEADING + GOOD
+    assert file.read_bytes() == b"mine" and table.read_bytes() == HEADER + GOOD
 
 
 def test_a_full_disk_is_named_and_with_more_room_the_same_command_goes_on(build, headrace, schema, tmp_path):
@@ -632,7 +632,7 @@ def test_a_full_disk_is_named_and_with_more_room_the_same_command_goes_on(build,
     under a limit of file sizes."""
     words = (f"text {random.Random(i).random()}" for i in range(20_000))
     table = written(
-        tmp_path / "t.csv", HEADING + b"".join(b"%d,1,%s\n" % (i, t.encode()) for i, t in enumerate(words))
+        tmp_path / "t.csv", HEADER + b"".join(b"%d,1,%s\n" % (i, t.encode()) for i, t in enumerate(words))
     )
     small = tmp_path / "small"
     small.mkdir()

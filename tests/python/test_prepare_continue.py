@@ -213,7 +213,7 @@ def test_images_that_came_into_a_folder_are_appended(run, tmp_path):
     assert made["counts"] == {"in": 52, "written": 50, "rejected": 1, "dropped": 0, "ignored": 1}
     assert made["labels"] == ["a", "b", "c"] and made["manifest"] == 2
     assert len(rows(tmp_path / "data", "train")) == 50
-    add_image(tmp_path / "in", "a", 0)  # the same bytes, written anew
+    add_image(tmp_path / "in", "a", 0)  # the same bytes, written again
     assert "has changed since it was read" in run("--append", check=False)
 
 

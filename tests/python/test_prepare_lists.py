@@ -209,7 +209,7 @@ def test_lists_that_mix_kinds_or_miss_a_text_are_refused():
     )
     assert "row 2: has bytes in a list" in refusal([{"v": ["a"]}, {"v": [b"a"]}])
     assert "row 1: has NoneType in a list" in refusal([{"v": ["a", None]}])
-    assert "row 1: is no list of numbers" in refusal([{"v": [["a"], ["b"]]}])
+    assert "row 1: is not a list of numbers" in refusal([{"v": [["a"], ["b"]]}])
     missing = "column v, row 4: has a list in which a {} is missing"
     lists = [["a", "b"], None, [], ["c", None]]
     words = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0, 1]), pa.array(["a", None]))

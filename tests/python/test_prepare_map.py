@@ -1,4 +1,4 @@
-"""prepare --map: a function of the user makes each row anew, whatever it does to its process."""
+"""prepare --map: a function of the user makes each row, whatever it does to its process."""
 
 import csv
 import io

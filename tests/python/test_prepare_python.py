@@ -399,7 +399,7 @@ def test_what_no_record_can_hold_is_refused_with_what_to_do(file_url):
     refused([{"a": 1}, {"a": "x"}], to, "column a: has int and str")
     refused([{"a": 2**63}], to, "column a, row 1: 9223372036854775808 does not fit")
     refused(pd.DataFrame({"a": np.array([0, 2**64 - 1], np.uint64)}), to, "row 2: .* too large for int64")
-    refused([{"a": [["x"], ["y"]]}], to, "column a, row 1: is no list of numbers")
+    refused([{"a": [["x"], ["y"]]}], to, "column a, row 1: is not a list of numbers")
     refused(pa.table({"a": [[["x"]]]}), to, "column a, row 1: is a list of list")
     refused(pa.table({"a": [[1, None]]}), to, "a number is missing")
     refused(pd.DataFrame({"a": pd.to_timedelta([1], unit="s")}), to, "timedelta.*total_seconds")

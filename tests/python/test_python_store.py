@@ -542,7 +542,7 @@ WRONG_ARGUMENTS = {
     "an offset of another type": lambda store: store.read("object", 1.5),
     "a key of another type": lambda store: store.read(b"object"),
     "a key with a zero byte": lambda store: store.write("a\0b", b""),
-    "a key that is no Unicode": lambda store: store.write("\ud800", b""),
+    "a key that is not Unicode": lambda store: store.write("\ud800", b""),
     "a range of another type": lambda store: store.read_many([["object", 0, 1]]),
     "too long a range": lambda store: store.read_many([("object", 0, 1, None, None)]),
 }

@@ -25,3 +25,17 @@ def test_the_page_of_variables_has_those_of_the_drivers_and_no_others(root, head
     told = set(re.findall(r"\b(?:AWS|S3|HEADRACE_S3)_[A-Z0-9_]+\b", page))
     known = set(re.findall(r"\b(?:AWS|S3|HEADRACE_S3)_[A-Z0-9_]+\b", headrace("stores", "s3").stdout))
     assert told == known
+
+
+def test_the_page_of_variables_has_all_that_the_code_reads(root):
+    told = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", (root / "docs" / "environment.md").read_text()))
+    read = set(re.findall(r'"([A-Z][A-Z0-9_]+)"', (root / "headrace" / "cli" / "rank.cc").read_text()))
+    by_name = r'(?:environment\.(?:get|is_on)\(|\.variable = )"(\w+)"'
+    for path in (root / "headrace").rglob("*.cc"):
+        if not path.stem.endswith("_test") and not path.name.startswith("conformance"):
+            read.update(re.findall(by_name, path.read_text()))
+    in_python = r'os\.environ(?:\.\w+\(|\[)"(\w+)"|"(\w+)" in os\.environ'
+    for path in (root / "python" / "headrace").rglob("*.py"):
+        read.update(name for found in re.findall(in_python, path.read_text()) for name in found if name)
+    assert {"HOME", "AWS_REGION", "SLURM_PROCID", "HEADRACE_BUILD"} <= read
+    assert sorted(read - told) == []

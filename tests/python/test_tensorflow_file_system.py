@@ -493,7 +493,7 @@ def test_thirty_two_threads_read_one_file(remote):
 
 def test_the_schemes_are_those_of_the_drivers():
     assert paths.schemes() == ["hrfile", "memory", "s3"]
-    importlib.reload(paths)  # which is no second registration
+    importlib.reload(paths)  # which does not register it twice
 
 
 def test_it_shares_the_stores_of_the_process():

@@ -116,7 +116,7 @@ def test_a_frame_becomes_records_of_the_old_layout(frame, tmp_path):
     assert hr.open(result["tfrecord_dir"]).labels == list(IDS)
 
 
-def test_a_table_with_and_without_heading_gives_the_same(frame, table, tmp_path):
+def test_a_table_with_and_without_header_gives_the_same(frame, table, tmp_path):
     result = tfrecorder.create_tfrecords(input_data=table, output_dir=str(tmp_path / "a"), job_label="my_job")
     assert result["tfrecord_dir"].endswith("-my-job")
     check_folder(result["tfrecord_dir"], frame)

@@ -24,7 +24,7 @@ CLEAN = {
     '#include "headrace/store/memory/memory_store.h"\nStoreConformance\n',
     "headrace/store/memory/README.md": README,
     "headrace/store/memory/memory_store.h": "#pragma once\n",
-    "docs/formats/plan.md": "`_headrace/work/<plan>/` holds the spool; the sessions of a server.\n",
+    "docs/formats/plan.md": "A plan.\n",
     "tools/tool.sh": "set -eu\nf() {\n  true\n}\n",
 }
 
@@ -200,6 +200,26 @@ BAD = {
         "sentence",
         {"tools/a.py": 'def f():\n    """What it returns."""\n'},
     ),
+    "a reason that begins with Whoever": (
+        "sentence",
+        {"headrace/base/a.cc": "// Locked. Whoever waits is woken.\nint x;\n"},
+    ),
+    "a page whose sentence begins with Who": (
+        "sentence",
+        {"docs/a.md": "# A page\n\nReads a row. Who\nwaits is told.\n"},
+    ),
+    "an item of a list that begins with Whose": (
+        "sentence",
+        {"docs/a.md": "* A row.\n* Whose row it is.\n"},
+    ),
+    "a comment of a script that begins with What": (
+        "sentence",
+        {"tools/tool.sh": "# What starts it.\nset -eu\n"},
+    ),
+    "a comment of CMake that begins with Of": (
+        "sentence",
+        {"cmake/a.cmake": "# Of all programs.\n"},
+    ),
 }
 
 
@@ -264,6 +284,8 @@ def test_questions_and_what_is_no_comment_may_begin_so():
     files = {
         "headrace/base/text.cc": 'auto a = "// What it is.";\n// What does it cost,\n// and why?\n',
         "tools/a.py": '"""What does it cost?\n\nA line. Whatever it says."""\n\nx = "Of a row."\n',
+        "docs/a.md": "## What it costs\n\n```\nWhat x\n```\n\n| What | is |\n\n* Rows.\n* Who waits?\n",
+        "tools/tool.sh": "set -eu\necho '# What starts it.'\n",
     }
     assert tidy.check({**CLEAN, **files}) == []
 

@@ -398,5 +398,5 @@ def test_a_cache_changes_nothing_but_where_bytes_come_from(headrace, job, tmp_pa
     assert first["history"] == answer(job, "train")["history"]
     kept = [path for path in cache.rglob("*") if path.is_file()]
     assert kept
-    kept[0].write_bytes(kept[0].read_bytes()[:-1])  # damaged, so fetched anew
+    kept[0].write_bytes(kept[0].read_bytes()[:-1])  # damaged, so fetched again
     assert train("second")["history"] == first["history"]

@@ -8,7 +8,7 @@ MOST_HEAD_BYTES = 1 << 20
 
 
 class Closed(Exception):
-    """The other side closed or broke the connection, or said what is no HTTP."""
+    """The other side closed or broke the connection, or sent what is not HTTP."""
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts of S3 servers share; each sets the names below and sources this file:
+# Functions that the scripts of S3 servers share; each script sets the names below and sources this file:
 #
 #   server             the program's name, which is also what Go installs
 #   module, version    what Go builds, and how the cache calls it
@@ -92,8 +92,8 @@ make_certificate() {
     fail "openssl could not make a certificate: $(cat "$1/openssl.log")"
 }
 
-# Waits until the server answers; fails once it has died or 60 s have passed. What answers may be another
-# program, which got the port first: then ours has died of that.
+# Waits until the server answers; fails once it has died or 60 s have passed. The answer may come
+# from another program, which got the port first: then ours has died of that.
 wait_until_ready() {
   local url=$1 pid=$2
   for ((i = 0; i < 600; ++i)); do

@@ -44,7 +44,7 @@ class ArchiveReader {
 /// Opens tar (ustar, pax, GNU) and zip, plain or compressed with gzip, bzip2, xz or zstd, by content.
 /// The store must outlive the reader; only the version found now is read.
 /// \error kNotFound         no such object
-/// \error kInvalidArgument  the object is no archive, or is empty
+/// \error kInvalidArgument  the object is not an archive, or is empty
 Result<std::unique_ptr<ArchiveReader>> open_archive(Store& store, std::string_view key,
                                                     const CallOptions& options = {});
 /// The same for the version that `object` describes.

@@ -16,7 +16,7 @@ namespace {
 bool takes_texts(const Signature& signature) {
   if (signature.inputs.size() != 1 || signature.outputs.empty()) return false;
   const TensorInfo& input = signature.inputs.begin()->second;
-  return input.type == DataType::kString && (!input.shape || input.shape->rank() == 1);
+  return input.type == DataType::kBytes && (!input.shape || input.shape->rank() == 1);
 }
 
 /// The outputs that are one vector of floats a text.

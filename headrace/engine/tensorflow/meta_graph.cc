@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::pair<DataType, int> kTypes[] = {
     {DataType::kFloat32, 1}, {DataType::kFloat64, 2}, {DataType::kInt32, 3}, {DataType::kInt64, 9},
-    {DataType::kUint8, 4},   {DataType::kBool, 10},   {DataType::kString, 7}};
+    {DataType::kUint8, 4},   {DataType::kBool, 10},   {DataType::kBytes, 7}};
 
 /// TensorShapeProto. None: of unknown rank, or of one that Shape cannot hold.
 std::optional<Shape> parse_shape(BytesView message, bool& valid) {

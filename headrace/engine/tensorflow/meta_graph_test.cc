@@ -59,7 +59,7 @@ TEST(MetaGraph, ASignatureOfAnUnknownTypeIsLeftOut) {
   const auto graph = parse_meta_graph(as_bytes(bytes));
   ASSERT_TRUE(graph);
   EXPECT_EQ(graph->signatures.size(), 1U);
-  EXPECT_EQ(graph->signatures.at("good").inputs.at("x").type, DataType::kString);
+  EXPECT_EQ(graph->signatures.at("good").inputs.at("x").type, DataType::kBytes);
 }
 
 TEST(MetaGraph, EveryTruncationIsDataLossOrAShorterGraph) {
@@ -91,7 +91,7 @@ TEST(MetaGraph, BytesChangedAtRandomDoNoHarm) {
 
 TEST(MetaGraph, TypesTranslateBothWays) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat64, DataType::kInt32, DataType::kInt64,
-                              DataType::kUint8, DataType::kBool, DataType::kString}) {
+                              DataType::kUint8, DataType::kBool, DataType::kBytes}) {
     EXPECT_EQ(data_type_of(tensorflow_type(type)), type);
   }
   EXPECT_FALSE(data_type_of(0).has_value());

@@ -105,7 +105,7 @@ Status SessionCall::check(std::span<const TensorView> inputs, std::size_t output
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Slot& slot = inputs_[i];
     const bool counted =
-        inputs[i].type != DataType::kString || inputs[i].strings.size() == inputs[i].shape.elements();
+        inputs[i].type != DataType::kBytes || inputs[i].strings.size() == inputs[i].shape.elements();
     if (inputs[i].type == slot.info.type && counted &&
         (!slot.info.shape || slot.info.shape->accepts(inputs[i].shape))) {
       continue;
@@ -120,7 +120,7 @@ Status SessionCall::check(std::span<const TensorView> inputs, std::size_t output
 
 TF_Tensor* SessionCall::wrap(const TensorView& input) {
   const Api& api = session_->api();
-  if (input.type == DataType::kString) {
+  if (input.type == DataType::kBytes) {
     return owned_strings_.emplace_back(api, input.strings, input.shape).get();
   }
   const std::size_t size_bytes = input.shape.elements() * data_type_size_bytes(input.type);
@@ -163,7 +163,7 @@ Result<Tensor> SessionCall::take(TensorHandle result, const Slot& slot,
   for (std::size_t i = 0; i < rank; ++i) sizes[i] = api.TF_Dim(tensor, static_cast<int>(i));
   const Shape shape(std::span<const std::int64_t>(sizes.data(), rank));
   const void* const data = api.TF_TensorData(tensor);
-  if (*type != DataType::kString) {
+  if (*type != DataType::kBytes) {
     if (lies_in(data, inputs)) {
       TF_Tensor* const copy = api.TF_AllocateTensor(tensorflow_type(*type), sizes.data(),
                                                     static_cast<int>(rank), api.TF_TensorByteSize(tensor));

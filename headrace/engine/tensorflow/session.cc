@@ -115,7 +115,7 @@ Status Session::run(std::string_view doing, std::span<const TF_Output> inputs,
 
 StringTensor::StringTensor(const Api& api, std::span<const std::string_view> strings, const Shape& shape)
     : api_(api), count_(strings.size()) {
-  tensor_ = TensorHandle(api.TF_AllocateTensor(tensorflow_type(DataType::kString), shape.sizes().data(),
+  tensor_ = TensorHandle(api.TF_AllocateTensor(tensorflow_type(DataType::kBytes), shape.sizes().data(),
                                                static_cast<int>(shape.rank()), count_ * kStringSizeBytes),
                          {&api});
   auto* place = static_cast<std::byte*>(api.TF_TensorData(tensor_.get()));

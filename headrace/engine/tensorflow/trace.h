@@ -35,7 +35,7 @@ struct TraceRequest {
 
 struct TraceOptions {
   std::string interpreter;     // as `find_interpreter` gives it
-  std::string package_folder;  // the one that holds the package `headrace`; see io/python_program.h
+  std::string package_folder;  // the one that holds the package `headrace`; see os/python_program.h
   std::string cache_folder;    // made if it is not there
   /// The engine's version, such as "2.21.0"; the interpreter must have the same. Empty: any.
   std::string tensorflow_version{};

@@ -18,7 +18,7 @@ struct ArchiveOptions {
   bool names_archives = false;
 };
 
-/// Returns one row for each entry that is no folder, in the archives' order. Contents are bytes, or
+/// Returns one row for each entry that is not a folder, in the archives' order. Contents are bytes, or
 /// references into the archive if it is an uncompressed tar. Links, devices and files larger than the limit
 /// are rejected, and so are sparse files in an uncompressed tar. Memory: the content of a file, and some
 /// megabytes.

@@ -40,7 +40,7 @@ class ArchivedFiles {
   /// The next entry; none after the last.
   /// \error kFailedPrecondition  an archive has changed since it was listed
   /// \error kDataLoss            an archive is damaged or cut off; names it and the place
-  /// \error kInvalidArgument     a file is no archive
+  /// \error kInvalidArgument     a file is not an archive
   Result<std::optional<ArchivedFile>> next();
 
   /// The content of the file that `next` returned last; none if it is larger than `limit_bytes`. In an

@@ -56,7 +56,7 @@ Status check_classes(const std::string& feature, const std::map<std::string, Lab
   return Error{Code::kInvalidArgument,
                concat("the train split of ", plan.input.url, " holds only one class, ",
                       found->second.begin()->first, "; a classifier needs rows of several (feature ", feature,
-                      "; give it the type string or int64 if it is no class)")};
+                      "; give it the type string or int64 if it is not a class)")};
 }
 
 // Splits that must have rows.
@@ -174,7 +174,7 @@ Result<std::vector<std::string>> continue_vocabulary(const PreparePlan& plan,
       return Error{Code::kFailedPrecondition,
                    concat("feature ", feature.name, " has the new value \"", printable_line(value, 60),
                           "\", but is one-hot with ", known.size(),
-                          " places in the records that are there; prepare all anew with --overwrite")};
+                          " places in the existing records; prepare everything again with --overwrite")};
     }
     out.push_back(std::move(value));
   }

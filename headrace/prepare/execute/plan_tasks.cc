@@ -55,8 +55,9 @@ Result<const Arrangement*> PlanTasks::arrange() {
       HEADRACE_TRY(receipt, find_slice(context_, slice));
     }
     if (!receipt) {
-      return Error{Code::kAborted, concat("the receipt of slice ", slice,
-                                          " went away: the data set was published or begun anew meanwhile")};
+      return Error{Code::kAborted,
+                   concat("the receipt of slice ", slice,
+                          " disappeared: the dataset was published or overwritten meanwhile")};
     }
     receipts.push_back(*std::move(receipt));
   }

@@ -30,7 +30,7 @@ struct PlanTasksOptions {
   bool overwrite = false;
 };
 
-/// `read`, `write` and `execute` may run at once, for different tasks, while no other function runs.
+/// `read` and `write` may run at once, for different tasks, while no other function runs.
 class PlanTasks {
  public:
   PlanTasks(const TaskContext& context, const PlanTasksOptions& options);

@@ -62,7 +62,8 @@ Status check_places(const Location& input, const Location& output) {
   if (output.key.empty())
     return Error{Code::kInvalidArgument,
                  concat(output.describe(), " is the root of a store; name a folder in it")};
-  const bool one_store = input.url.scheme == output.url.scheme && input.url.authority == output.url.authority;
+  const bool one_store = input.url.scheme == output.url.scheme &&
+                         input.url.authority == output.url.authority && input.url.query == output.url.query;
   const bool is_in = input.key == output.key || output.key.starts_with(folder_prefix(input.key));
   if (!one_store || !is_in) return {};
   return Error{Code::kInvalidArgument,

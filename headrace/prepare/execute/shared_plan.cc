@@ -46,7 +46,7 @@ Status check_continuation(const Location& output, const PreparePlan& plan) {
   Status same = check_configuration(claim, now);
   if (same) return same;
   return Error{same.error().code,
-               concat(same.error().message, ". Or begin this one anew with headrace plan --append")};
+               concat(same.error().message, ". Or start again with headrace plan --append")};
 }
 
 Result<PreparePlan> read_shared_plan(const Location& output) {

@@ -94,7 +94,7 @@ class Extraction {
       HEADRACE_CHECK(record_input(row.object->url, *row.object->size_bytes, row.object->version));
     if (row.verdict == RowVerdict::kIgnored) return ignore(row, row.reason);
     if (row.verdict == RowVerdict::kRejected) return reject(row, row.reason, row.detail);
-    HEADRACE_CHECK(check_heading(row));
+    HEADRACE_CHECK(check_header(row));
     OrderedRow ordered{.place = row.place};
     std::string reason, detail;
     if (!find_id(row, ordered, reason, detail)) return reject(row, reason, detail);
@@ -140,11 +140,11 @@ class Extraction {
 
   const Slice& slice() const { return plan_.input.slices[number_]; }
 
-  // Checks the heading of a table once: every row of a file has the same columns.
-  Status check_heading(const SourceRow& row) {
+  // Checks the header of a table once: every row of a file has the same columns.
+  Status check_header(const SourceRow& row) {
     const bool is_table = plan_.input.format == InputFormat::kCsv || plan_.input.format == InputFormat::kTsv;
-    if (!is_table || has_seen_heading_ || !plan_.map.empty()) return {};
-    has_seen_heading_ = true;
+    if (!is_table || has_seen_header_ || !plan_.map.empty()) return {};
+    has_seen_header_ = true;
     std::vector<std::string> wanted = feature_columns(plan_.schema);
     for (const auto& column : {plan_.schema.id, plan_.schema.split, plan_.schema.group}) {
       if (column) wanted.push_back(*column);
@@ -155,8 +155,8 @@ class Extraction {
       if (std::find(names.begin(), names.end(), column) != names.end()) continue;
       const auto nearest = nearest_name(column, names);
       return Error{Code::kInvalidArgument,
-                   concat("the schema names a column ", column, ", which the heading of ",
-                          source_of(slice(), row.place), " has not; ",
+                   concat("the schema names a column ", column, ", which the header of ",
+                          source_of(slice(), row.place), " lacks; ",
                           nearest ? concat("did you mean ", *nearest, "?")
                                   : concat("there are ", printable_line(join(names, ", "), 500)))};
     }
@@ -272,7 +272,7 @@ class Extraction {
       if (values.size() > kMostLabelValues) {
         return Error{Code::kInvalidArgument,
                      concat("column ", label.column.name(), " has more than ", kMostLabelValues,
-                            " different values, which is no label; give its feature the type string")};
+                            " different values, too many for a label; give its feature the type string")};
       }
     }
     return {};
@@ -378,7 +378,7 @@ class Extraction {
   JsonLinesBuilder inputs_;
   ReportBuilder report_;
   bool is_in_memory_ = false;
-  bool has_seen_heading_ = false;
+  bool has_seen_header_ = false;
 };
 
 // Those of a slice that were rejected before.
@@ -453,9 +453,9 @@ Status write_pasts(const PreparePlan& plan, const Location& work) {
     const std::string past = plan.pasts[slice]->to_json();
     if (past.size() > kPastLimitBytes) {
       return Error{Code::kResourceExhausted,
-                   concat("too many rows of slice ", slice, " of ", plan.input.url,
-                          " were rejected to retry them: ", past.size(), " bytes tell which, at most ",
-                          kPastLimitBytes, " are read; prepare it anew with --overwrite")};
+                   concat("too many rejected rows in slice ", slice, " of ", plan.input.url,
+                          " to retry: their list takes ", past.size(), " bytes, and the limit is ",
+                          kPastLimitBytes, "; prepare again with --overwrite")};
     }
     HEADRACE_CHECK(write_text(*place.store, place.key, past));
     return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Passes rows through a user's function: docs/prepare.md, "Own Python".
+/// \file Passes rows through a user's function: docs/prepare.md, "Your own Python".
 
 #include "headrace/prepare/map/map_pool.h"
 #include "headrace/prepare/source/input.h"

@@ -24,7 +24,7 @@ class RowFrameBuilder {
   void begin_row();
   /// Adds a cell to the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the
   /// bytes or byte strings are valid UTF-8, and the function gets them as text.
-  /// REQUIRES: the cell is no reference
+  /// REQUIRES: the cell is not a reference
   void add_cell(std::string_view name, const Cell& cell, bool is_text);
   /// The frame. Valid until `clear`.
   BytesView finish();
@@ -49,7 +49,7 @@ class RowFrame {
  public:
   RowFrame() = default;
   /// Borrows the frame.
-  /// \error kDataLoss  the bytes are no frame
+  /// \error kDataLoss  the bytes are not a frame
   static Result<RowFrame> parse(BytesView frame);
 
   std::size_t rows_left() const { return verdicts_.size() - row_; }

@@ -155,13 +155,14 @@ Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Con
   HEADRACE_TRY(std::optional<PublishedFolder> published,
                read_published(output, kDatasetKind, {.number = number}));
   if (!published) {
-    return Error{Code::kNotFound, concat("no data set is published at ", output.describe(),
+    return Error{Code::kNotFound, concat("no dataset is published at ", output.describe(),
                                          ": prepare it first, without --", continuation_name(continuation))};
   }
   if (!was_recorded(published->manifest)) {
     return Error{Code::kFailedPrecondition,
-                 concat(output.describe(), " was published without a record of what was read, so nobody can ",
-                        "tell what is new; prepare it anew with --overwrite")};
+                 concat(output.describe(),
+                        " was published without a record of its inputs, so new input cannot "
+                        "be recognised; prepare it again with --overwrite")};
   }
   const auto base = std::make_shared<BaseDataset>();
   base->number = published->number;

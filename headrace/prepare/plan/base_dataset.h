@@ -47,8 +47,8 @@ using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 /// and a retry leaves the files with rejected rows. A folder whose objects are rows keeps all its slices; its
 /// rows are chosen when they are read. Memory: 16 bytes for each file or object; for a retry, 64 for each
 /// rejected row, and once more in each slice if the row's key is not UTF-8.
-/// \error kFailedPrecondition  a file has changed since it was read, so its new rows cannot be told from the
-///                             old; or a retry finds rejected rows, but none in a file of the input
+/// \error kFailedPrecondition  a file has changed since it was read, so its new rows cannot be
+///                             recognised; or a retry finds rejected rows, but none in a file of the input
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation);
 

@@ -123,7 +123,7 @@ void add_text(Column& column, std::string_view text) {
   add_content(column, is_valid_utf8(text) ? Content::kText : Content::kBytes);
 }
 
-// Their texts are no numbers, whatever they look like.
+// Their texts are not numbers, whatever they look like.
 void add_texts(Column& column, BytesView list) {
   std::uint64_t count = 0;
   add_content(column, Content::kText);

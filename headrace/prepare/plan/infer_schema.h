@@ -12,8 +12,8 @@ namespace headrace {
 /// rejected. Every column with a value in one of them is used; a column that some rows lack is optional. The
 /// rules, in this order:
 ///
-/// * `split` (in any case) names the split, and is no feature, if one of its texts is a spelling of "train";
-///   the `split` of a layout that passes through a map always does.
+/// * `split` (in any case) names the split, and is not a feature, if one of its texts is a spelling of
+///   "train"; the `split` of a layout that passes through a map always does.
 /// * `__key__`, WebDataset's, is the string feature `id`.
 /// * `id` (in any case) names rows, if every row has one, all differ, and there is no `__key__`.
 /// * `label` (in any case), and `cls` of WebDataset, is a label, unless it has lists or numbers with a

@@ -62,7 +62,7 @@ struct PreparePlan {
 Configuration plan_configuration(const PreparePlan& plan);
 
 /// Parses the plan that `output` keeps. Its input gets the slices given.
-/// \error kDataLoss            the configuration is no plan
+/// \error kDataLoss            the configuration is not a plan
 /// \error kFailedPrecondition  made by another version of Headrace, or of a library that decides bytes
 Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
                                const Location& output);

@@ -53,7 +53,7 @@ inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
 constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
   return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);
 }
-/// The most columns in a heading, a JSON object, a record, or a row that a map returns.
+/// The most columns in a header, a JSON object, a record, or a row that a map returns.
 inline constexpr std::size_t kMaxColumns = 10'000;
 
 /// The place of a row in its slice. Places ascend in the order of the input.

@@ -30,7 +30,7 @@ struct SourceRow {
   std::optional<Reference> object{};
   /// The cells, if this is a row. All names differ.
   std::span<const NamedCell> cells{};
-  /// If this is no row: a short phrase, equal for all cases of one kind; and the detail that caused it.
+  /// If this is not a row: a short phrase, equal for all cases of one kind; and the detail that caused it.
   std::string reason{};
   std::string detail{};
 };

@@ -59,7 +59,7 @@ Result<std::int64_t> parse_int64(std::string_view cell) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) return invalid(cell, "is too large for int64");
   if (error != std::errc{} || end != digits.data() + digits.size())
-    return invalid(cell, "is no whole number");
+    return invalid(cell, "is not a whole number");
   return value;
 }
 
@@ -69,7 +69,7 @@ Result<float> parse_float(std::string_view cell) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool is_whole = end == digits.data() + digits.size();
   if (is_whole && error == std::errc::result_out_of_range) return out_of_range(cell, digits);
-  if (error != std::errc{} || !is_whole) return invalid(cell, "is no number");
+  if (error != std::errc{} || !is_whole) return invalid(cell, "is not a number");
   return value;
 }
 

@@ -11,7 +11,7 @@
 namespace headrace {
 
 /// Parses a decimal number that may have white space around it, and nothing else. The locale has no effect.
-/// \error kInvalidArgument  no number, or one that does not fit; quotes the text
+/// \error kInvalidArgument  not a number, or one that does not fit; quotes the text
 Result<std::int64_t> parse_int64(std::string_view cell);
 /// The nearest float32; also accepts "inf", "nan" and exponents. A number too small for float32 becomes 0.
 Result<float> parse_float(std::string_view cell);

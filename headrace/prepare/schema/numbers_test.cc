@@ -25,7 +25,7 @@ TEST(Numbers, WholeNumbers) {
   for (const char* const text : {"", " ", "1.0", "1e3", "0x10", "1 2", "++1", "+-1", "١"})
     EXPECT_EQ(parse_int64(text).error().code, Code::kInvalidArgument) << text;
   EXPECT_THAT(parse_int64("9223372036854775808").error().message, HasSubstr("too large for int64"));
-  EXPECT_THAT(parse_int64("1.5").error().message, HasSubstr("\"1.5\" is no whole number"));
+  EXPECT_THAT(parse_int64("1.5").error().message, HasSubstr("\"1.5\" is not a whole number"));
 }
 
 TEST(Numbers, Floats) {

@@ -345,7 +345,7 @@ Status join_images(std::string_view source_name, std::vector<FeatureDefinition>&
     if (image == features.end()) {
       return Error{Code::kInvalidArgument,
                    concat(source_name, ": [features.", feature.name, "]: image is \"", feature.image_feature,
-                          "\", which is no feature of the type image")};
+                          "\", which is not a feature of type image")};
     }
     feature.columns = image->columns;
     feature.is_optional = image->is_optional;

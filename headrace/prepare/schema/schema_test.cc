@@ -183,7 +183,7 @@ TEST(Schema, WhatIsToldOfAnImageNamesItsFeature) {
               HasSubstr("[features.a]\ntype = \"image-width\"\nimage = \"photo\"\n"));
   EXPECT_THAT(error_of("[features.a]\ntype = 'image-width'\n"), HasSubstr("image is missing"));
   EXPECT_THAT(error_of("[features.a]\ntype = 'image-width'\nimage = 'b'\n[features.b]\ntype = 'bytes'\n"),
-              HasSubstr("[features.a]: image is \"b\", which is no feature of the type image"));
+              HasSubstr("[features.a]: image is \"b\", which is not a feature of type image"));
 }
 
 TEST(Schema, SplitsAreSharesOfTheWhole) {

@@ -16,7 +16,7 @@ Error RowCursor::damaged(std::size_t position, std::string_view what) const {
 Result<bool> RowCursor::next() {
   while (position_ < data_.size()) {
     row_position_ = position_;
-    if (rows_left_ == 0) return damaged(position_, "more than the rows that the table tells of");
+    if (rows_left_ == 0) return damaged(position_, "more rows than the table lists");
     if (!read_row(data_, position_, row_)) return damaged(position_, "no row, though the checksum is right");
     if (row_.order < possible_.first || row_.order > possible_.last)
       return damaged(row_position_, "a row that does not belong here, though the checksum is right");
@@ -28,7 +28,7 @@ Result<bool> RowCursor::next() {
     }
     if (row_.order >= range_.first) return true;
   }
-  if (rows_left_ > 0) return damaged(position_, "fewer rows than the table tells of");
+  if (rows_left_ > 0) return damaged(position_, "fewer rows than the table lists");
   return false;
 }
 

@@ -125,7 +125,7 @@ Result<std::size_t> row_body_bytes(const OrderedRow& row) {
   for (const Cell& cell : row.cells) {
     if (!fits_kind(cell.kind, cell.data)) {
       return Error{Code::kInvalidArgument,
-                   concat("a cell of ", cell.data.size(), " bytes, which are no whole count of its values")};
+                   concat("a cell of ", cell.data.size(), " bytes, which is not a whole number of values")};
     }
     size += cell_bytes(cell);
   }

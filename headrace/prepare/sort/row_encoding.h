@@ -39,7 +39,7 @@ std::byte* write_row(std::byte* to, const OrderedRow& row, std::size_t body_byte
 
 /// Reads the row at `position` and moves `position` behind it. Returns false if no whole row is there.
 bool read_row(BytesView bytes, std::size_t& position, EncodedRow& row);
-/// Replaces `cells` by all cells of a row. Returns false if the bytes are no cells. Memory: 100 bytes a cell.
+/// Replaces `cells` by all cells of a row. Returns false if they are not cells. Memory: 100 bytes a cell.
 bool read_cells(BytesView bytes, std::vector<Cell>& cells);
 
 }  // namespace headrace

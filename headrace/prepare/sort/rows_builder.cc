@@ -149,9 +149,8 @@ std::size_t RowsBuilder::footer_bytes() const {
 }
 
 Bytes RowsBuilder::finish() && {
-  Bytes out;
-  out.reserve(kRowsHeader.size() + size_bytes() + footer_bytes());
-  append(out, as_bytes(kRowsHeader));
+  Bytes out = to_bytes(kRowsHeader);
+  out.reserve(out.size() + size_bytes() + footer_bytes());
   RowsFooter footer;
   for (auto& [name, split] : splits_) {
     std::sort(split.keys.begin(), split.keys.end(), [](const Key& a, const Key& b) {

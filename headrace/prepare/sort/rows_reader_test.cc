@@ -369,7 +369,7 @@ TEST(RowsReader, RowsThatContradictTheTablesAreErrors) {
   for (const Contradiction& contradiction : std::initializer_list<Contradiction>{
            {"not ascending", set_order(5, 1), "does not belong here"},
            {"of the next bucket", set_order(63, 0x80), "does not belong here"},
-           {"another number of rows", move_row, "fewer rows than the table tells of"},
+           {"another number of rows", move_row, "fewer rows than the table lists"},
            {"no row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{0x7f}; }, "without proper cells"},
            {"a short row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{1}; }, "no row"}}) {
     Bytes damaged = spill;

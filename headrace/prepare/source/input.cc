@@ -141,9 +141,10 @@ Result<std::vector<ObjectInfo>> find_shards(const PublishedFolder& published) {
     return true;
   }));
   if (sizes.empty()) return shards;
-  return Error{Code::kFailedPrecondition,
-               concat("the shard ", folder.store->describe(sizes.begin()->first),
-                      " of the data set is missing or altered since it was published; prepare that again")};
+  return Error{
+      Code::kFailedPrecondition,
+      concat("the shard ", folder.store->describe(sizes.begin()->first),
+             " of the dataset is missing or was altered after it was published; prepare that dataset again")};
 }
 
 // Those below a folder that are of the format by their names; none if nothing lies there.
@@ -242,8 +243,8 @@ Status check_staged_rows(const Input& input, const Location& output) {
       if (is_trusted) continue;
       return Error{Code::kPermissionDenied,
                    concat(file.url,
-                          " is staged for the data set that it lies below, and may name files of "
-                          "this machine; prepare what it was made of")};
+                          " belongs to the staged input of another dataset, and may name files of this "
+                          "machine; prepare its original source")};
     }
   }
   return {};

@@ -34,7 +34,7 @@ class Guess {
       return add(InputFormat::kImageFolder, path);
     const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
     if (imdb.verdict == PathVerdict::kExample) return add(InputFormat::kAclImdb, path);
-    // Files that aclimdb has no use for ("unsup") are no examples of a text folder.
+    // Files that aclimdb has no use for ("unsup") are not examples of a text folder.
     const bool is_known = !imdb.reason.starts_with("outside of ");
     if (!is_known && classify_path(Layout::kTextFolder, path).verdict == PathVerdict::kExample)
       add(InputFormat::kTextFolder, path);
@@ -51,11 +51,10 @@ class Guess {
     std::vector<std::string> told;
     for (const auto& [format, path] : found_)
       told.push_back(concat(input_format_name(format), " (", path, ")"));
-    return Error{Code::kInvalidArgument,
-                 concat("the format of ", name_, " cannot be told by names: ",
-                        told.empty() ? "none has an ending or lies in folders that say it"
-                                     : concat("they say ", join(told, " and ")),
-                        "; name one of ", list_input_formats())};
+    return Error{Code::kInvalidArgument, concat("cannot tell the format of ", name_, " by its names: ",
+                                                told.empty() ? "no ending or folder shows it"
+                                                             : concat("they suggest ", join(told, " and ")),
+                                                "; name one of ", list_input_formats())};
   }
 
  private:

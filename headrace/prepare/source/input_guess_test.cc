@@ -66,14 +66,14 @@ TEST_F(GuessInputFormat, TheFilesOfAnArchiveTellWhatItIs) {
 TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
   EXPECT_EQ(
       guess_folder({"a.csv", "train/cats/1.jpg"}),
-      "the format of memory://test/folder-1 cannot be told by names: they say image-folder "
+      "cannot tell the format of memory://test/folder-1 by its names: they suggest image-folder "
       "(train/cats/1.jpg) and csv (a.csv); name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, "
       "webdataset, tfrecord");
   EXPECT_EQ(
       guess_folder({"a.orc"}),
-      "the format of memory://test/folder-2 cannot be told by names: none has an ending or lies in folders "
-      "that say it; name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
-  EXPECT_NE(guess("folder-2/a.orc").find("cannot be told by names"), std::string::npos);
+      "cannot tell the format of memory://test/folder-2 by its names: no ending or folder shows it; name one "
+      "of aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
+  EXPECT_NE(guess("folder-2/a.orc").find("no ending or folder shows it"), std::string::npos);
   EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
             std::string::npos);
 }

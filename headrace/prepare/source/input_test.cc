@@ -131,7 +131,9 @@ TEST_F(FindInput, StagedRowsAreOfTheDataSetThatTheyLieBelow) {
     EXPECT_TRUE(check_staged_rows(*input, at("out")));
     const Status elsewhere = check_staged_rows(*input, at("other"));
     ASSERT_EQ(static_cast<bool>(elsewhere), name != part);
-    if (!elsewhere) EXPECT_EQ(elsewhere.error().code, Code::kPermissionDenied);
+    if (!elsewhere) {
+      EXPECT_EQ(elsewhere.error().code, Code::kPermissionDenied);
+    }
   }
 }
 

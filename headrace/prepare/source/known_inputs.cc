@@ -37,10 +37,11 @@ KnownInputs::Match KnownInputs::look(std::string_view url, std::string_view vers
 }
 
 Error changed_since_read(std::string_view url) {
-  return {Code::kFailedPrecondition,
-          concat(url, " has changed since it was read, so that rows which were prepared cannot be told from ",
-                 "others. Put new rows into new files; or prepare it anew with --overwrite. Objects of a "
-                 "folder that were rejected, and are mended now, are for --retry-failed")};
+  return {
+      Code::kFailedPrecondition,
+      concat(url, " has changed since it was read, so its new rows cannot be recognised. Put new rows into ",
+             "new files, or prepare everything again with --overwrite. For objects that were rejected and "
+             "are repaired now, use --retry-failed")};
 }
 
 }  // namespace headrace

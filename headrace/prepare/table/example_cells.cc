@@ -60,9 +60,9 @@ struct Values {
   }
 };
 
-CellKind cell_kind_of(FeatureType type, std::uint64_t byte_strings) {
-  if (type == FeatureType::kFloat32) return CellKind::kFloats;
-  if (type == FeatureType::kInt64) return CellKind::kInt64s;
+CellKind cell_kind_of(DataType type, std::uint64_t byte_strings) {
+  if (type == DataType::kFloat32) return CellKind::kFloats;
+  if (type == DataType::kInt64) return CellKind::kInt64s;
   return byte_strings == 1 ? CellKind::kBytes : CellKind::kByteStrings;
 }
 

@@ -23,8 +23,8 @@ namespace headrace {
 /// | list of texts | a list of byte strings |
 /// | other list, object | its JSON text, as it stands there, as bytes |
 ///
-/// A line is rejected if it is no object, nests deeper than kJsonDepthLimit, has a key twice, has a number
-/// that is too large for its type, or is larger than allowed.
+/// A line is rejected if it is not an object, nests deeper than kJsonDepthLimit, has a key twice, has a
+/// number that is too large for its type, or is larger than allowed.
 ///
 /// Errors of the source: those of BytePieces. Memory: a line and its lists, each at most row_limit_bytes.
 std::unique_ptr<RowSource> open_json_lines(std::vector<SourceFile> files,

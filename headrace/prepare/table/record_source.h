@@ -14,8 +14,8 @@ namespace headrace {
 /// feature is a column: one byte string becomes bytes, none or several become a list; floats and int64s stay
 /// a list of any length; a feature without a kind is missing.
 ///
-/// A record is rejected if it is no tf.Example or is larger than a cell may be. Damaged framing counts as one
-/// rejected record, however many were lost; reading continues at the next record that can be found
+/// A record is rejected if it is not a tf.Example or is larger than a cell may be. Damaged framing counts as
+/// one rejected record, however many were lost; reading continues at the next record that can be found
 /// (find_next_record).
 ///
 /// Errors of the source: those of BytePieces. Memory: a record, and its lists, at most row_limit_bytes.

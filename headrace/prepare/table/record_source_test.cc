@@ -272,7 +272,7 @@ TEST(RecordSource, AFileThatEndsInsideARecordHasOneRejectedRow) {
 }
 
 TEST(RecordSource, AnyTextIsRejectedNotRead) {
-  EXPECT_THAT(read_records("this is no TFRecord file at all"),
+  EXPECT_THAT(read_records("this is not a TFRecord file at all"),
               ElementsAre(HasSubstr("record length with a wrong checksum")));
   EXPECT_THAT(read_records("short"), ElementsAre(HasSubstr("truncated record")));
 }

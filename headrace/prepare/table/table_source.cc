@@ -46,7 +46,7 @@ class TableParser final : public RowParser {
     place_ = {.file = number};
     mark_ = {};
     reader_.emplace(csv_options_);
-    has_heading_ = is_ended_ = false;
+    has_header_ = is_ended_ = false;
   }
 
   void feed(BytesView piece) override {
@@ -61,14 +61,14 @@ class TableParser final : public RowParser {
 
   Result<std::optional<SourceRow>> next() override {
     std::optional<CsvRow> row = reader_->next();
-    if (row && !has_heading_) {
-      HEADRACE_CHECK(read_heading(*row));
-      has_heading_ = true;
+    if (row && !has_header_) {
+      HEADRACE_CHECK(read_header(*row));
+      has_header_ = true;
       row = reader_->next();
     }
     if (row) return std::optional(take(*row));
-    if (is_ended_ && !has_heading_)
-      return invalid("is empty: a table begins with a heading, a row of its columns' names");
+    if (is_ended_ && !has_header_)
+      return invalid("is empty: a table begins with a header, a row of its columns' names");
     return std::optional<SourceRow>();
   }
 
@@ -85,26 +85,26 @@ class TableParser final : public RowParser {
     return text;
   }
 
-  Status read_heading(const CsvRow& row) {
+  Status read_header(const CsvRow& row) {
     std::vector<std::string> names;
     for (const std::string_view cell : row.cells) names.emplace_back(trim(cell));
     HEADRACE_CHECK(check_text(names));
     if (row.problem == CsvProblem::kTooManyCells)
-      return invalid(concat("has a heading of more than ", kMaxColumns, " columns"));
+      return invalid(concat("has a header of more than ", kMaxColumns, " columns"));
     if (row.problem != CsvProblem::kNone)
-      return invalid(
-          concat("has no sound heading: ", describe_problem(row).reason, ": ", describe_problem(row).detail));
+      return invalid(concat("has a malformed header: ", describe_problem(row).reason, ": ",
+                            describe_problem(row).detail));
     HEADRACE_TRY(const std::vector<std::size_t> order, sort_names(names));
     if (names_.empty()) return begin_table(std::move(names), order);
     return go_on_with(names, order);
   }
 
-  // Rejects a file whose heading shows that it is no text that can be read.
+  // Rejects a file whose header shows that it cannot be read as text.
   Status check_text(const std::vector<std::string>& names) const {
     if (!names.empty() && begins_as_utf16(names.front())) return invalid(kIsUtf16);
     for (const std::string& name : names) {
       if (name.find('\0') != name.npos)
-        return invalid("has zero bytes in its heading: it is no text, or UTF-16; convert it to UTF-8");
+        return invalid("has zero bytes in its header: it is not text, or it is UTF-16; convert it to UTF-8");
       const std::size_t at = name.find('\r');
       if (at != name.npos && name[at + 1] != '\n')
         return invalid("has lines that end with CR alone: convert them to LF (tr '\\r' '\\n')");
@@ -121,9 +121,10 @@ class TableParser final : public RowParser {
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::string& name = names[order[i]];
       if (name.empty())
-        return invalid(concat("has a heading without a name for column ", order[i] + 1, ": name each"));
+        return invalid(
+            concat("has a header without a name for column ", order[i] + 1, ": name every column"));
       if (i > 0 && name == names[order[i - 1]])
-        return invalid(concat("has a heading that names column ", order[i] + 1, " as column ",
+        return invalid(concat("has a header that names column ", order[i] + 1, " as column ",
                               order[i - 1] + 1, ", ", quoted(name), ": rename one"));
     }
     return order;
@@ -145,10 +146,10 @@ class TableParser final : public RowParser {
       if (here != nullptr && there != nullptr && *here == *there) continue;
       if (there == nullptr || (here != nullptr && *here < *there)) {
         return invalid(concat("has a column ", order[i] + 1, ", ", quoted(*here),
-                              ", that the first file of the table has not: a table has one heading"));
+                              ", that the first file of the table lacks: all files need the same header"));
       }
       return invalid(concat("has no column ", quoted(*there),
-                            ", which the first file of the table has: a table has one heading"));
+                            ", which the first file of the table has: all files need the same header"));
     }
     for (std::size_t i = 0; i < order.size(); ++i) column_of_[order[i]] = order_[i];
     return {};
@@ -181,7 +182,7 @@ class TableParser final : public RowParser {
     if (row.problem == CsvProblem::kNone || row.problem == CsvProblem::kTooManyCells) {
       const std::string_view more = row.problem == CsvProblem::kNone ? "" : "more than ";
       return {std::string(problem_text(CsvProblem::kTooManyCells)),
-              concat(place_text(row), ": ", more, row.cells.size(), " cells, where the heading has ",
+              concat(place_text(row), ": ", more, row.cells.size(), " cells, where the header has ",
                      column_of_.size())};
     }
     std::string what = concat(", ", column_text(row.problem_cell));
@@ -216,7 +217,7 @@ class TableParser final : public RowParser {
   ByteOrderMark mark_;
   std::optional<CsvReader> reader_;
   std::vector<std::size_t> column_of_;  // in `cells_`, of each cell of the file
-  bool has_heading_ = false;
+  bool has_header_ = false;
   bool is_ended_ = false;
 };
 

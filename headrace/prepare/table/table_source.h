@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads text tables with a heading as rows: docs/prepare.md, "Rows".
+/// \file Reads text tables with a header as rows: docs/prepare.md, "Rows".
 
 #include <memory>
 #include <vector>
@@ -14,14 +14,14 @@ struct TableOptions {
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
 };
 
-/// Reads the files of one table, plain or gzip. Each file begins with a heading of the same names, in any
-/// order; cells come in the order of the first file's heading. Cells are bytes in any encoding; an empty cell
-/// is missing. A byte-order mark of UTF-8 is skipped. The heading is row 1; an id is "<file>@<offset of the
-/// row>", in the uncompressed file. A row is rejected if it has more or fewer cells than the heading, has a
+/// Reads the files of one table, plain or gzip. Each file begins with a header of the same names, in any
+/// order; cells come in the order of the first file's header. Cells are bytes in any encoding; an empty cell
+/// is missing. A byte-order mark of UTF-8 is skipped. The header is row 1; an id is "<file>@<offset of the
+/// row>", in the uncompressed file. A row is rejected if it has more or fewer cells than the header, has a
 /// misplaced quote, or if a cell or the row is larger than allowed.
 ///
-/// Errors of the source, besides those of BytePieces: kInvalidArgument if a file has no heading, or its
-/// heading has an empty name, a name twice, or a name that the first file has not.
+/// Errors of the source, besides those of BytePieces: kInvalidArgument if a file has no header, or its
+/// header has an empty name, a name twice, or a name that the first file lacks.
 ///
 /// Memory: a row, of at most row_limit_bytes.
 std::unique_ptr<RowSource> open_table(std::vector<SourceFile> files, const TableOptions& options);

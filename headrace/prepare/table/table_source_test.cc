@@ -62,17 +62,17 @@ TEST(TableSource, FilesFollowOneAnotherInTheColumnsOfTheFirst) {
 }
 
 TEST(TableSource, AFileOfOtherColumnsIsAnErrorThatNamesThem) {
-  for (const auto& [heading, message] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& [header, message] : std::vector<std::pair<std::string, std::string>>{
            {"x\n1\n", "memory://test/input/b.csv has no column \"y\""},
            {"x,y,z\n1,2,3\n", "memory://test/input/b.csv has a column 3, \"z\""},
            {"x,a\n1,2\n", "memory://test/input/b.csv has a column 2, \"a\""}}) {
-    const auto rows = read_table(FilesInMemory().add("a.csv", "x,y\n1,2\n").add("b.csv", heading));
+    const auto rows = read_table(FilesInMemory().add("a.csv", "x,y\n1,2\n").add("b.csv", header));
     ASSERT_THAT(rows, SizeIs(2));
     EXPECT_THAT(rows[1], StartsWith("INVALID_ARGUMENT " + message));
   }
 }
 
-TEST(TableSource, AHeadingThatIsNoneIsAnError) {
+TEST(TableSource, AnUnusableHeaderIsAnError) {
   for (const auto& [content, message] : std::vector<std::pair<std::string, std::string>>{
            {"", "is empty"},
            {"\n\r\n", "is empty"},
@@ -84,7 +84,7 @@ TEST(TableSource, AHeadingThatIsNoneIsAnError) {
                         10),
             "is UTF-16, which is not read: convert it to UTF-8"},
            {std::string("\xFE\xFF\0a\0\n", 6), "is UTF-16"},
-           {std::string("a\0,\0b\0\n\0", 8), "zero bytes in its heading"},
+           {std::string("a\0,\0b\0\n\0", 8), "zero bytes in its header"},
            {"a,b\r1,2\r3,4\r", "lines that end with CR alone"},
            {"a\r1\r2\r", "lines that end with CR alone"},
            {"a,\"b", "quote that is not closed: row 1 (line 1), column 2"},
@@ -99,14 +99,14 @@ TEST(TableSource, AHeadingThatIsNoneIsAnError) {
 TEST(TableSource, RowsOfAnotherNumberOfCellsAreRejected) {
   EXPECT_THAT(read_table("a,b\n1\n\n1,2,3\n1,2\n"),
               ElementsAre("0:2 a.csv@4 rejected: wrong number of cells: row 2 (line 2): 1 cells, where the "
-                          "heading has 2",
+                          "header has 2",
                           "0:3 a.csv@7 rejected: wrong number of cells: row 3 (line 4): 3 cells, where the "
-                          "heading has 2",
+                          "header has 2",
                           "0:4 a.csv@13 a='1' b='2'"));
   EXPECT_THAT(
       read_table("a\n" + std::string(kMaxColumns, ',') + "\n1\n"),
       ElementsAre("0:2 a.csv@2 rejected: wrong number of cells: row 2 (line 2): more than 10000 cells, "
-                  "where the heading has 1",
+                  "where the header has 1",
                   "0:3 a.csv@10003 a='1'"));
 }
 

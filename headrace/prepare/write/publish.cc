@@ -219,7 +219,7 @@ Result<std::optional<PrepareResult>> find_published(const TaskContext& context) 
   if (manifest.plan != context.plan_digest) {
     return Error{Code::kFailedPrecondition,
                  concat(context.output.describe(),
-                        " holds a published data set of another plan; give another output, --append to add "
+                        " holds a published dataset of another plan; give another output, --append to add "
                         "what is new, or --overwrite")};
   }
   HEADRACE_TRY(PrepareResult result, describe_published(context, manifest));
@@ -279,7 +279,7 @@ Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arr
   result.manifest_digest = sha256_hex(as_bytes(text));
   const auto created = create_numbered(*context.output.store, context.output.at(kManifestPrefix).key,
                                        result.manifest_number, as_bytes(text));
-  if (!created) return created.error().in("publishing the data set");
+  if (!created) return created.error().in("publishing the dataset");
   HEADRACE_CHECK(remove_work(context.output));
   return result;
 }

@@ -191,7 +191,7 @@ Status RecordMaker::make(std::span<const std::span<const Cell>> rows,
   return {};
 }
 
-// Encodes the texts of all rows at once, which is faster. A cell that is no text counts as an empty text
+// Encodes the texts of all rows at once, which is faster. A cell that is not a text counts as an empty text
 // here, and is rejected when its record is made.
 Status RecordMaker::encode_texts(std::span<const std::span<const Cell>> rows) {
   std::vector<std::string_view> texts;
@@ -351,7 +351,8 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
     }
     const Status added = is_float ? append_numbers(cell, is_list, feature.floats)
                                   : append_numbers(cell, is_list, feature.int64s);
-    if (!added) return rejection("no number, or out of range", definition.columns[i], added.error().message);
+    if (!added)
+      return rejection("not a number, or out of range", definition.columns[i], added.error().message);
   }
   const std::size_t count = is_float ? feature.floats.size() : feature.int64s.size();
   const bool is_fixed = definition.shape.kind == FeatureShape::Kind::kFixed;

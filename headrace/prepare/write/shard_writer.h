@@ -43,9 +43,9 @@ Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
 /// Called with the rows that were merged since the last call, and with how many of them were rejected.
 using ShardProgress = std::function<void(std::uint64_t rows, std::uint64_t rejected)>;
 
-/// Writes shard, index, report and receipt in this order, so whoever finds a receipt finds the rest. Memory:
-/// some 16 MiB of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and the buffers of
-/// the store's upload.
+/// Writes shard, index, report and receipt in this order: if a receipt exists, so do the objects that it
+/// names. Memory: some 16 MiB of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and
+/// the buffers of the store's upload.
 /// \error kInvalidArgument  more rejects than `context.max_rejects`
 /// \error kDataLoss         the sorted rows are damaged
 /// \error kCancelled

@@ -102,7 +102,7 @@ int make_folders(const std::string& folder, bool is_durable) {
 
 enum class EntryKind { kObject, kFolder, kNeither };
 
-// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error is no answer:
+// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error leaves it open:
 // what is there and cannot be seen must not be taken for removed.
 bool is_absence(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
 
@@ -250,7 +250,7 @@ class FileStore final : public Store {
 
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override {
     if (!is_unfinished(last_segment(write.key)))
-      return Error{Code::kInvalidArgument, concat(describe(write.key), " is no unfinished write")};
+      return Error{Code::kInvalidArgument, concat(describe(write.key), " is not an unfinished write")};
     return remove_many({&write.key, 1}, options);
   }
 

@@ -87,7 +87,7 @@ TEST_P(SequentialWriterTest, LargeFilesGoPastTheCacheWhereTheyCan) {
   }
 }
 
-// A limit that is no multiple of what direct writes need.
+// A limit that is not a multiple of what direct writes need.
 TEST_P(SequentialWriterTest, AFileThatGrowsTooLargeIsThatError) {
   const Bytes data = random_bytes(kCached + 2 * kBuffer);
   rlimit before{};

@@ -125,7 +125,7 @@ TEST_F(CachedStoreTest, WhatIsDamagedIsFetchedAnew) {
     const int before = far->reads;
     EXPECT_EQ(read(*store, 0, 1000), expected(0, 1000)) << size;
     EXPECT_EQ(far->reads, before + 1);
-    EXPECT_EQ(read_object(*near, key, 1 << 20)->data, sound) << "and kept anew";
+    EXPECT_EQ(read_object(*near, key, 1 << 20)->data, sound) << "and kept again";
   }
 }
 
@@ -212,7 +212,7 @@ TEST_F(CachedStoreTest, ThreadsThatShareAFolderShareItsMost) {
   }
 }
 
-// The count of a folder ends with the last store that is cached there: later ones look at it anew.
+// The count of a folder ends with the last store that is cached there: later ones look at it again.
 TEST_F(CachedStoreTest, WhatIsKnownOfAFolderIsForgottenWithItsLastStore) {
   read(*make_cached(far, cache_in(near), {.max_bytes = 3000}), 0, 50);
   const std::string one = list_all(*near, "cache/")->front().key;

@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
-constexpr int kMaxBrokenAnswers = 4;  // of one request: who always answers so is no S3 server
+constexpr int kMaxBrokenAnswers = 4;  // of one request: a server that always answers so is not an S3 server
 
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 

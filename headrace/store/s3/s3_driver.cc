@@ -150,7 +150,7 @@ const StoreDriver kS3Driver = {
     .example = "s3://bucket/key",
     .summary = "Buckets of Amazon S3, MinIO and other servers that speak its API",
     .details =
-        "docs/reference/stores.md tells which servers were tested, docs/credentials.md which keys are used.",
+        "docs/reference/stores.md says which servers were tested, docs/credentials.md which keys are used.",
     .options = kS3OptionTable,
     .variables = kS3Variables,
     .open = open_bucket,

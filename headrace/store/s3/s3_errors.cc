@@ -21,7 +21,7 @@ constexpr std::array kMeanings = {
     Meaning{"NoSuchVersion", Code::kNotFound, "there is no such version"},
     Meaning{"NoSuchBucket", Code::kFailedPrecondition,
             "there is no bucket \"$bucket\" at $endpoint; create it, or check its name and $endpoint_source"},
-    Meaning{"InvalidBucketName", Code::kInvalidArgument, "\"$bucket\" is no name for a bucket"},
+    Meaning{"InvalidBucketName", Code::kInvalidArgument, "\"$bucket\" is not a valid bucket name"},
     Meaning{"AccessDenied", Code::kPermissionDenied,
             "these credentials ($credentials) have no right to do this; ask the owner of the bucket"},
     Meaning{"AllAccessDisabled", Code::kPermissionDenied, "the bucket is disabled"},

@@ -139,7 +139,9 @@ TEST(S3Examine, OnlyARefusalOfTheChecksumShowsThatItIsChecked) {
     });
     const Finding finding = checksums(server);
     EXPECT_EQ(finding.outcome, expected) << code << ": " << message;
-    if (expected == Outcome::kWarning) EXPECT_THAT(finding.text, HasSubstr(code));
+    if (expected == Outcome::kWarning) {
+      EXPECT_THAT(finding.text, HasSubstr(code));
+    }
   }
 }
 

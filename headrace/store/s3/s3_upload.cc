@@ -151,7 +151,7 @@ Status check_condition_was_honoured(S3Client& client, S3Request request) {
       concat(client.describe(request.key), " was written, but the server ignores ",
              is_of_version ? "If-Match" : "If-None-Match",
              ": two runs that publish here at once would destroy one another's results. Use a store that "
-             "honours it (headrace doctor tells); or, if only one ever writes here at a time, set "
+             "honours it (headrace doctor checks this); or, if only one process writes here at a time, set "
              "HEADRACE_S3_PROBE_CONDITIONS=0")};
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
-#include "headrace/os/thread_refusal.h"
+#include "headrace/os/thread_refusal_test.h"
 #include "headrace/store/s3/s3_script_test.h"
 #include "headrace/store/s3/s3_upload.h"
 

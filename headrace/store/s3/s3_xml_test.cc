@@ -60,7 +60,9 @@ TEST(S3Xml, PartsHaveANumberThatPartsCanHave) {
     const auto page = parse_parts_page(as_bytes(body));
     const bool can_be = number == std::string_view("1") || number == std::string_view("10000");
     ASSERT_EQ(page.has_value(), can_be) << number;
-    if (page) EXPECT_EQ(page->size_bytes(), 7U);
+    if (page) {
+      EXPECT_EQ(page->size_bytes(), 7U);
+    }
   }
 }
 

@@ -60,7 +60,7 @@ TEST_F(FolderOnDiskTest, WhatLiesBehindALinkIsNotAbsent) {
     EXPECT_EQ(absent.error().code, Code::kFailedPrecondition);
     EXPECT_THAT(absent.error().message, testing::HasSubstr(" is a symbolic link"));
   }
-  EXPECT_FALSE(check_absent(outer, std::string(300, 'n'))) << "no answer is no absence";
+  EXPECT_FALSE(check_absent(outer, std::string(300, 'n'))) << "no answer does not mean that it is absent";
 }
 
 }  // namespace

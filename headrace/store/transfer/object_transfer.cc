@@ -183,7 +183,7 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
   source.key = from.key;
   for (int restarts = 0;; ++restarts) {
     Result<ObjectTransfer> done = transfer_once(from, source, to, options);
-    // Gone on with, an upload may turn out to have been removed meanwhile: then it begins anew.
+    // A continued upload may turn out to have been removed meanwhile: then it starts again.
     const bool upload_is_gone = !done && done.error().code == Code::kAborted && options.write.resumes;
     if (upload_is_gone && restarts < kMostRestarts) continue;
     if (done || done.error().code != Code::kFailedPrecondition) return done;

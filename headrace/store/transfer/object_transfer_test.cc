@@ -7,7 +7,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/os/thread_refusal.h"
+#include "headrace/os/thread_refusal_test.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 
@@ -33,7 +33,7 @@ Bytes content_of(const Location& place) {
   return read ? read->data : to_bytes(read.error().message);
 }
 
-// Writes the object anew after the first few reads of it.
+// Writes the object again after the first few reads of it.
 class ChangingStore final : public ForwardingStore {
  public:
   ChangingStore(std::shared_ptr<Store> store, int reads_before, int changes, std::size_t size)

@@ -78,7 +78,7 @@ Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& c
   const auto old = read_object(*file.store, file.key, kMostLines * (kLineDigits + 1));
   std::vector<Line> known;
   if (old) known = lines_in(as_text(old->data));
-  // Made anew where it cannot be read as it should.
+  // Made again if it cannot be read.
   if (!old) HEADRACE_CHECK(write_text(*file.store, file.key, "", {.is_durable = false}));
   FileDescriptor descriptor(::open(concat("/", file.key).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!descriptor.is_open()) {

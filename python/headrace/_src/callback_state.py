@@ -35,7 +35,7 @@ def arrays_of(callback: keras.callbacks.Callback) -> dict[str, np.ndarray]:
     arrays = {}
     for name, value in state.items():
         if not isinstance(name, str) or " " in name:
-            raise _refused(callback, name, "its name is no text, or has a space")
+            raise _refused(callback, name, "its name is not a text, or has a space")
         if isinstance(value, list | tuple):
             arrays[f"{name} {_LIST}"] = np.asarray(len(value))
             arrays |= {f"{name} {place}": _array(callback, name, item) for place, item in enumerate(value)}
@@ -50,7 +50,7 @@ def _array(callback: keras.callbacks.Callback, name: str, value: Any) -> np.ndar
     except (TypeError, ValueError):
         array = np.asarray(None)
     if array.dtype.kind not in "biufcU":
-        raise _refused(callback, name, "it is no number, text or array of numbers, nor a list of those")
+        raise _refused(callback, name, "it is not a number, a text, an array of numbers, or a list of those")
     return array
 
 

@@ -97,7 +97,7 @@ class Column:
         if fill is None:
             allowed = "(), an empty row" if self.is_ragged else _DEFAULTS[self.dtype]
             raise InvalidArgumentError(
-                f"{reprlib.repr(value)} is no default of {self._name()}; that is {allowed}"
+                f"{reprlib.repr(value)} is not a default of {self._name()}; that is {allowed}"
             )
         return fill
 
@@ -164,7 +164,7 @@ def ragged(column: Column) -> Column:
         InvalidArgumentError: `column` is not one of `hr.float32`, `hr.int64` and `hr.bytes_`.
     """
     if not isinstance(column, Column):
-        raise InvalidArgumentError(f"{column!r} is no column; write hr.ragged(hr.float32), …")
+        raise InvalidArgumentError(f"{column!r} is not a column; write hr.ragged(hr.float32), …")
     if column.stored is not column:
         raise InvalidArgumentError(
             f"{column!r} is one value of each record, of one shape: it is never ragged"

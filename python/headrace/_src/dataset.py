@@ -67,7 +67,7 @@ def open(
     urls = list(url) if is_several else [url]
     for one in urls:
         if not isinstance(one, str | os.PathLike):
-            raise InvalidArgumentError(f"{one!r} is no URL or path")
+            raise InvalidArgumentError(f"{one!r} is not a URL or path")
     data = Dataset(
         tuple(map(os.fspath, urls)), split or "train", on_corrupt, None if cache is None else os.fspath(cache)
     )
@@ -110,7 +110,7 @@ def mix(
         is_share = isinstance(share, tuple) and len(share) == 2 and isinstance(share[0], Dataset)
         if not is_share or not isinstance(share[1], numbers.Real):
             raise InvalidArgumentError(
-                f"{share!r} is no dataset with its share: write {{news: 0.7, reviews: 0.3}}"
+                f"{share!r} is not a dataset with its share: write {{news: 0.7, reviews: 0.3}}"
             )
     for name in options:
         if name not in LoaderOptions.__annotations__:
@@ -204,7 +204,7 @@ class Dataset:
         if first >= last or not -size <= begin <= size or (end is not None and not -size <= end <= size):
             raise InvalidArgumentError(f"part({begin}, {end}): the dataset has records 0 to {size}")
         offset = self._range[0] if self._range else 0
-        part = object.__new__(Dataset)  # copying would open it anew, as another process does
+        part = object.__new__(Dataset)  # copying would open it again, as another process does
         part.__dict__.update(self.__dict__)
         part._range = (offset + first, offset + last)
         return part

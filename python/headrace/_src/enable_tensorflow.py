@@ -35,7 +35,7 @@ def _is_installed(package_folder: str) -> bool:
 
 
 def main(arguments: list[str]) -> dict[str, str | bool]:
-    """Does it, and tells how it is then."""
+    """Runs the action and returns the resulting state."""
     action, package_folder = arguments
     file = _file()
     if action == "disable":

@@ -60,7 +60,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         self._upload: Upload | None = None
         self._if_absent = if_absent or "x" in mode
         if "a" in mode:
-            raise UnimplementedError(f"{path}: an object cannot be appended to; write it anew")
+            raise UnimplementedError(f"{path}: an object cannot be appended to; write a new object")
         if mode == "xb" and fs.exists(path):  # told early; what counts is told when it is closed
             raise AlreadyExistsError(f"{path} exists already")
         if mode == "rb":

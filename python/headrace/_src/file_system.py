@@ -544,11 +544,11 @@ class HeadraceFileSystem(AbstractFileSystem):
             raise IsADirectoryError(f"{path} is a folder; it takes recursive=True")
 
     def rm_file(self, path: str) -> None:
-        """Removes the file of exactly this name, without patterns. A missing file is no error."""
+        """Removes the file of exactly this name, without patterns. A missing file is not an error."""
         self._remove([path])
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Removes files, a thousand with each request. With a list, missing files are no error.
+        """Removes files, a thousand with each request. With a list, missing files are not an error.
 
         Raises:
             FileNotFoundError: nothing is at `path`. IsADirectoryError: a folder, and not `recursive`.

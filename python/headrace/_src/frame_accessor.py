@@ -1,4 +1,4 @@
-"""`frame.headrace` of pandas and polars, once they are imported, by whomever."""
+"""`frame.headrace` of pandas and polars, once they are imported, whoever imports them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from headrace.errors import FailedPreconditionError
 
 CALLBACK = "callback "
-"""With it begin the names of arrays that are no variables."""
+"""With it begin the names of arrays that are not variables."""
 
 
 def load(file: str | os.PathLike) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Where the native program `headrace` lies."""
+"""Finds the native program `headrace`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def find_program() -> Path:
-    """The native program: the wheel's, else the build folder's of a checkout."""
+    """Returns the path of the native program: the wheel's, else the one in the build folder of a checkout."""
     build = Path(os.environ.get("HEADRACE_BUILD") or _PACKAGE.parents[1] / "build" / "release")
     for path in (_PACKAGE / "bin" / "headrace", build / "bin" / "headrace"):
         if os.access(path, os.X_OK):

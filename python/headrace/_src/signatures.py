@@ -1,7 +1,7 @@
 """The tf.Module that is saved: a model's variables, and its training, evaluation and prediction as graphs.
 
 It tracks raw tf.Variables only. A module that held Keras layers would save a second set of variables, which
-the functions do not read (keras issue 20095). Dropout's seeds, the learning rate and the step count are
+the functions do not read. Dropout's seeds, the learning rate and the step count are
 variables like the weights, so that a checkpoint holds everything a run continues from.
 """
 

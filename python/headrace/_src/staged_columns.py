@@ -37,7 +37,7 @@ def refuse(name: str, what: str, row: int | None = None) -> NoReturn:
 
 
 def refuse_type(name: str, kind: str, row: int | None = None) -> NoReturn:
-    what = f"{kind} is nothing that a record can hold"
+    what = f"{kind} is not a type that a record can hold"
     if "PIL." in kind or "Image" in kind:
         what += "; encode the image: image.save(buffer, 'jpeg'), and give buffer.getvalue()"
     elif kind in ("dict", "struct") or "map" in kind:
@@ -50,7 +50,7 @@ def refuse_type(name: str, kind: str, row: int | None = None) -> NoReturn:
 
 
 def float32_of(name: str, values: np.ndarray, row_of: Callable[[int], int]) -> np.ndarray:
-    """The nearest ones; `row_of` is asked for the row of a value that is too large."""
+    """Returns the nearest float32s; `row_of` gives the row of a value that is too large, for the error."""
     with np.errstate(over="ignore"):
         floats = np.ascontiguousarray(values, dtype=np.float32)
     too_large = np.isinf(floats) & np.isfinite(values)
@@ -170,7 +170,7 @@ def _check_exact(name: str, present: Sequence[Any], rows: np.ndarray) -> None:
         if bits > _FLOAT32_BITS_MAX or int(value) % (1 << max(0, bits - _FLOAT32_MANTISSA_BITS)):
             refuse(
                 name,
-                f"{value} is no float32, which the column is as there are floats in it; make all of them "
+                f"{value} is not a float32, the type of a column that has floats; make all of them "
                 "integers, or floats if they may be rounded",
                 int(rows[place]),
             )
@@ -207,7 +207,7 @@ def _lists(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.nda
         if array.dtype.kind not in "biuf" or (
             array.dtype.kind == "u" and array.size and array.max() > _INT64.max
         ):
-            refuse(name, "is no list of numbers that fit int64 or float32, nor of texts", int(rows[place]))
+            refuse(name, "is not a list of numbers that fit int64 or float32, or of texts", int(rows[place]))
         arrays.append(array)
     is_float = any(array.dtype.kind == "f" for array in arrays)
     offsets = offsets_of((array.size for array in arrays), validity)

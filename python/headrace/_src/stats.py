@@ -16,7 +16,7 @@ _METRICS = (
     ("fetched_bytes_total", "counter", "Bytes read from the store."),
     ("inflated_bytes_total", "counter", "Bytes after decompression."),
     ("decoded_bytes_total", "counter", "Bytes of columns in batches that were made."),
-    ("corrupt_records_total", "counter", "Damaged records that were met, in each epoch anew."),
+    ("corrupt_records_total", "counter", "Damaged records that were met, counted again in each epoch."),
     ("stage_seconds_total", "counter", "Seconds that each stage took, summed over the threads."),
     ("wait_seconds_total", "counter", "Seconds that the caller waited for batches."),
     ("threads", "gauge", "Threads that work at present."),

@@ -329,12 +329,12 @@ def _info(found: tuple[str, int, str, float | None]) -> ObjectInfo:
 
 def _key(value: str) -> str:
     if not isinstance(value, str):
-        raise InvalidArgumentError(f"{value!r} is no key; a key is a text")
+        raise InvalidArgumentError(f"{value!r} is not a key; a key is a text")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InvalidArgumentError(f"{value!r} is no key: it is no valid Unicode") from None
+            raise InvalidArgumentError(f"{value!r} is not a key: it is not valid Unicode") from None
     return value
 
 
@@ -350,6 +350,6 @@ def _range(one: Range) -> tuple[str, int, int | None, str | None]:
     if isinstance(one, str):
         return _key(one), 0, None, None
     if not isinstance(one, tuple) or not 2 <= len(one) <= 4:
-        raise InvalidArgumentError(f"{one!r} is no range: write (key, offset, size)")
+        raise InvalidArgumentError(f"{one!r} is not a range: write (key, offset, size)")
     key, offset, size, version = (*one, None, None)[:4]
     return _key(key), _count("offset", offset), _size(size), version

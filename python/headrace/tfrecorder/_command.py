@@ -63,7 +63,7 @@ def _add_convert_options(create: argparse.ArgumentParser) -> None:
     add = create.add_argument
     add("--source", "--input_data", required=True, help="a .csv, or a folder of <split>/<label>/<file>")
     add("--output_dir", default="./tfrecords", help="path, or URL of a store")
-    add("--header", type=_header, default="infer", help="None: the table has no heading")
+    add("--header", type=_header, default="infer", help="None: the table has no header")
     add("--names", type=_names, help="the table's columns: split,image_uri,label")
     add("--runner", default="DirectRunner", help="DirectRunner or DataflowRunner")
     add("--project", help="of Dataflow")

@@ -50,7 +50,7 @@ def convert(
         source: a frame; the path or URL of a .csv file, or of a folder of images, `<split>/<label>/<file>`.
         output_dir: path, or URL of any store.
         schema: the columns and their types.
-        header: for a table: "infer" takes its first line; None means that it has no heading.
+        header: for a table: "infer" takes its first line; None means that it has no header.
         names: for a table, the names of its columns; for a frame, the columns to take.
         runner: "DirectRunner" runs threads of this machine; or "DataflowRunner".
         project, region: for Dataflow.

@@ -50,7 +50,7 @@ def read_source(source: Any, schema: Schema, header: Any, names: Sequence[str] |
         raise AttributeError(
             f"the input has no column {missing[0]!r}; it has {list(map(str, read.frame.columns))}, and the "
             f"schema has {schema.get_input_keys()}. Name the columns with names=[…], with header=None if the "
-            "file has no heading"
+            "file has no header"
         )
     return Source(read.frame[schema.get_input_keys()], read.base)
 

@@ -27,7 +27,7 @@ Result<S3Credentials> checked(S3Credentials credentials, std::string_view expira
     return unusable("a key or token in the answer holds spaces or other than ASCII characters");
   if (!expiration.empty()) {
     credentials.expires = parse_iso_time(expiration);
-    if (!credentials.expires) return unusable("the Expiration in the answer is no time");
+    if (!credentials.expires) return unusable("the Expiration in the answer is not a time");
   }
   return credentials;
 }
@@ -41,7 +41,7 @@ std::string text_at(const Json& document, const char* name) {
 
 Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsForm form) {
   const Json document = parse_json(text).value_or(Json());
-  if (!document.is_object()) return unusable("the answer is no JSON object");
+  if (!document.is_object()) return unusable("the answer is not a JSON object");
   if (form == CredentialsForm::kProcess) {
     if (document["Version"] != 1) return unusable("the answer lacks \"Version\": 1");
   } else if (const std::string code = text_at(document, "Code"); !code.empty() && code != "Success") {
@@ -57,7 +57,7 @@ Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsF
 Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_view action) {
   pugi::xml_document document;
   if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8))
-    return unusable("the answer is no XML");
+    return unusable("the answer is not XML");
   const pugi::xml_node credentials = document.child(concat(action, "Response").c_str())
                                          .child(concat(action, "Result").c_str())
                                          .child("Credentials");

@@ -328,7 +328,7 @@ TEST_F(Chain, AProgramThatFailsIsQuotedWithoutWhatMayBeSecret) {
 
 TEST_F(Chain, AProgramThatSaysNonsenseOrTooMuchIsRefused) {
   write("config", "[default]\ncredential_process = echo canary\n");
-  EXPECT_THAT(id(), HasSubstr("no JSON object"));
+  EXPECT_THAT(id(), HasSubstr("not a JSON object"));
   write("config", "[default]\ncredential_process = yes canary\n");
   EXPECT_THAT(id(), HasSubstr("was killed"));
 }

@@ -108,7 +108,7 @@ Result<Role> ProfileChain::described_role(const AwsProfile& profile, const std::
             .external_id = profile.get("external_id").value_or("")};
   if (const auto duration = profile.get("duration_seconds")) {
     role.duration_s = parse_number<unsigned>(*duration);
-    if (!role.duration_s) return refuse(profile, "duration_seconds is no number");
+    if (!role.duration_s) return refuse(profile, "duration_seconds is not a number");
   }
   if (profile.get("mfa_serial"))
     return refuse(profile,

@@ -16,7 +16,7 @@ Result<std::optional<CredentialsSource>> profile_source(const CredentialsContext
                                                         const std::string& profile);
 
 /// AssumeRoleWithWebIdentity; the file is read again for each fetch. `name` for messages.
-/// \error kInvalidArgument  AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL is no URL
+/// \error kInvalidArgument  AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL is not a URL
 Result<CredentialsSource> web_identity_source(const CredentialsContext& context, Role role,
                                               std::string token_file, std::string name);
 

@@ -16,7 +16,7 @@ constexpr seconds kRenewJitter{60};
 constexpr seconds kPauseAfterFailure{30};
 // A source whose new keys are refused would return the same keys again.
 constexpr seconds kPauseAfterSuccess{30};
-// Keys that this machine's clock takes for expired when they come are used so long, and then had anew.
+// Keys that this machine's clock takes for expired when they come are used so long, and then fetched again.
 constexpr seconds kLeastUse{60};
 constexpr std::chrono::milliseconds kPatienceAhead{5'000};
 

@@ -14,7 +14,7 @@ Result<std::optional<CredentialsSource>> container_source(const Environment& env
                                                           const std::string& ca_file);
 
 /// Keys of the instance's role, from its metadata service, version 2.
-/// \error kInvalidArgument  AWS_EC2_METADATA_SERVICE_ENDPOINT is no URL
+/// \error kInvalidArgument  AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL
 Result<CredentialsSource> instance_source(const Environment& environment);
 
 /// Keys that the shell command prints. `name` for messages.

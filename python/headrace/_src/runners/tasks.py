@@ -103,7 +103,7 @@ def main(engine: str, package: str, run: Callable[[Plan, str, dict[str, str]], N
     arguments = parser.parse_args()
     options = dict(option.split("=", 1) for option in arguments.option)
     found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:  # a folder of that name is no package
+    if found is None or found.origin is None:  # a folder of that name is not a package
         install = f"{sys.executable} -m pip install {package.replace('_', '-')}"
         return _fail(f"{package} is not installed in {sys.executable}: {install}")
     try:
