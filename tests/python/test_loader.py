@@ -440,7 +440,7 @@ def test_what_is_not_there_is_said(tmp_path, folder):
         hr.float32[0]
     with pytest.raises(ValueError, match="more than"):
         hr.float32[65536, 65536]
-    with pytest.raises(ValueError, match="no default"):
+    with pytest.raises(ValueError, match="not a default"):
         hr.int64.default(0.5)
 
 

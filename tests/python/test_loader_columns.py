@@ -41,10 +41,10 @@ def batch_of(data, batch_size=40, **columns):
         (("int64", 3), "a tuple of sizes"),
         (("int64", "3"), "a tuple of sizes"),
         (("int64", (1,) * 32), "32 dimensions; it has at most 31"),
-        (("int64", (), 2**63), r"no default of hr.int64; that is an integer from -2\*\*63"),
-        (("int64", (2,), (0, 0)), r"no default of hr.int64\[2\]"),
-        (("int64", None, 1), r"no default of hr.ragged\(hr.int64\); that is \(\), an empty row"),
-        (("float32", (), ()), "no default of hr.float32"),
+        (("int64", (), 2**63), r"not a default of hr.int64; that is an integer from -2\*\*63"),
+        (("int64", (2,), (0, 0)), r"not a default of hr.int64\[2\]"),
+        (("int64", None, 1), r"not a default of hr.ragged\(hr.int64\); that is \(\), an empty row"),
+        (("float32", (), ()), "not a default of hr.float32"),
     ],
 )
 def test_there_is_no_wrong_column_however_it_is_made(arguments, message):

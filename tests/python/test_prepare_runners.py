@@ -13,7 +13,8 @@ import pytest
 from prepared_support import write_tables
 
 FILES, ROWS = 40, 200
-OPTIONS = ("--shard-records", "300", "--slice-size", "10kB", "--max-rejects", "1%", "--report", "all")
+PLAN = ("--shard-records", "300", "--slice-size", "10kB", "--report", "all")
+OPTIONS = (*PLAN, "--max-rejects", "1%")
 WAIT_S = 120
 
 
@@ -124,7 +125,7 @@ def test_ranks_that_a_scheduler_numbered(start, tables, expected, tmp_path):
 
 
 def test_a_rank_with_other_options_is_told_which_differ(headrace, tables, tmp_path):
-    headrace("plan", tables, tmp_path / "data", *OPTIONS)
+    headrace("plan", tables, tmp_path / "data", *PLAN)
     env = {"RANK": "1", "WORLD_SIZE": "2"}
     command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", "ranks")
     other = headrace(*command, "--seed", "45", env=env, check=False)
@@ -196,7 +197,7 @@ def test_a_list_of_tasks_says_what_is_left(headrace, tables, tmp_path):
     def look() -> dict:
         return json.loads(execute("--list", "--json").stdout)
 
-    headrace("plan", tables, tmp_path / "data", *OPTIONS)
+    headrace("plan", tables, tmp_path / "data", *PLAN)
     execute("--task", f"5-{FILES - 1}", "--task", "2")
     assert look()["unread"] == [0, 1, 3, 4] and look()["write_tasks"] is None
     execute("--task", "0-4")

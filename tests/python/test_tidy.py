@@ -24,6 +24,7 @@ CLEAN = {
     '#include "headrace/store/memory/memory_store.h"\nStoreConformance\n',
     "headrace/store/memory/README.md": README,
     "headrace/store/memory/memory_store.h": "#pragma once\n",
+    "bindings/python/module.cc": '#include "headrace/store/memory/memory_store.h"\n',
     "docs/formats/plan.md": "A plan.\n",
     "tools/tool.sh": "set -eu\nf() {\n  true\n}\n",
 }
@@ -132,6 +133,14 @@ BAD = {
         "unused",
         {"headrace/base/a.h": "#pragma once\n", "headrace/base/a.cc": '#include "headrace/base/a.h"\n'},
     ),
+    "a header that only tests include": (
+        "unused",
+        {
+            "headrace/base/a.h": "#pragma once\n",
+            "headrace/base/b_test.cc": '#include "headrace/base/a.h"\n',
+            "headrace/base/CMakeLists.txt": "headrace_library(base TESTS b_test.cc)\n",
+        },
+    ),
     "a source that nothing builds": ("unused", {"headrace/base/a.cc": "int x;\n"}),
     "modules that import each other": (
         "import cycle",
@@ -187,6 +196,13 @@ BAD = {
     "a driver without the conformance suite": (
         "conformance",
         {"headrace/store/gcs/gcs_store.h": "#pragma once\n"},
+    ),
+    "a layer that does not run the suite": (
+        "conformance",
+        {
+            "headrace/store/layers/README.md": README,
+            "headrace/store/layers/slow.h": "#pragma once\nstd::unique_ptr<Store> make_slow(int x);\n",
+        },
     ),
     "a contract that begins with Of": (
         "sentence",
