@@ -77,7 +77,7 @@ def test_images_are_shown_as_they_are(headrace, run, tmp_path):
             writer.image("mixed", [np.zeros((2, 2)), np.zeros((3, 3))], 2)
         with pytest.raises(hr.Error, match="channels, not"):
             writer.image("wrong", np.zeros((2, 2, 5)), 2)
-        with pytest.raises(hr.Error, match="no PNG, JPEG or GIF"):
+        with pytest.raises(hr.Error, match="not PNG, JPEG or GIF"):
             writer.image("text", b"text", 2)
     shown = read(headrace, run, tmp_path)
     assert list(shown.Tensors("raw")[0].tensor_proto.string_val) == [b"5", b"3", data]
