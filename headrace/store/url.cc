@@ -51,7 +51,8 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
   }
   std::string_view rest = text.substr(colon + 3);
   Url url{.scheme = scheme};
-  if (const std::size_t question = rest.find('?'); form.takes_query && question != rest.npos) {
+  const bool takes_query = form.takes_query && scheme != "file";  // its paths may hold a '?'
+  if (const std::size_t question = rest.find('?'); takes_query && question != rest.npos) {
     url.query = rest.substr(question + 1);
     rest = rest.substr(0, question);
   }

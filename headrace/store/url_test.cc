@@ -38,6 +38,7 @@ TEST(Url, OfADriverHasTheFormThatTheDriverSays) {
 TEST(Url, AKeyMayHoldAQuestionMarkWhereNoQueryIsTaken) {
   EXPECT_EQ(*parse_url("s3://bucket/a?b", "/"), (Url{"s3", "bucket", "a?b"}));
   EXPECT_EQ(*parse_url("/data/a?b", "/", {.takes_query = true}), (Url{"file", "", "data/a?b"}));
+  EXPECT_EQ(*parse_url("file:///a?b", "/", {.takes_query = true}), (Url{"file", "", "a?b"}));
 }
 
 TEST(Url, NeverRepeatsASecret) {

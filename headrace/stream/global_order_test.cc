@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/sanitized_test.h"
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/order.h"
 
@@ -156,9 +157,9 @@ void expect_every_record_once(const Case& with, const std::vector<Rows>& batches
 
 // 10,000 of datasets and their shards, batches, windows, orders and mixtures, each at several world sizes.
 TEST(GlobalOrder, HasEveryRecordOnceAnEpochWhateverTheWorldSize) {
-  constexpr int kRounds = 10'000;
+  constexpr unsigned kRounds = cases(10'000);
   std::mt19937_64 random(44);
-  for (int round = 0; round < kRounds; ++round) {
+  for (unsigned round = 0; round < kRounds; ++round) {
     const Case with = random_case(random);
     SCOPED_TRACE(describe(with));
     const std::uint64_t batches = 2 * plan_of(with, 0, 1).batches_per_epoch();

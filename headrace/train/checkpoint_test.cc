@@ -37,7 +37,7 @@ class OneVariable final : public Model {
 
  private:
   const std::string folder_;
-  const std::map<std::string, Signature, std::less<>> signatures_;
+  const std::map<std::string, Signature, std::less<>> signatures_{};
 };
 
 class Checkpoints : public testing::Test {

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "headrace/base/sanitized_test.h"
 #include "headrace/prepare/sort/counting_store_test.h"
 #include "headrace/prepare/sort/owned_row_test.h"
 #include "headrace/store/memory/memory_store.h"
@@ -71,7 +72,7 @@ void expect_merged(const Cut& cut, const MergeOptions& options) {
 }
 
 TEST(MergedRows, OfRowsCutAnyhowAreAllOfThemInOrder) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < cases(60); ++seed) {
     std::mt19937_64 random(seed);
     std::vector<std::shared_ptr<Store>> stores;
     for (unsigned i = 0; i < seed % 3; ++i) stores.push_back(make_memory_store("m"));

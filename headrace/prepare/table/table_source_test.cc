@@ -136,12 +136,12 @@ TEST(TableSource, GzipIsTakenOff) {
 
 TEST(TableSource, RowsBeforeDamagedCompressionAreReadAndThenItIsAnError) {
   std::string content = "a\n";
-  for (int i = 0; i < 1'000'000; ++i) content += concat(i, "\n");
+  for (int i = 0; i < 200'000; ++i) content += concat(i, "\n");
   const std::string whole = gzipped(content);
   const auto cut = read_table(whole.substr(0, whole.size() - 20));
   EXPECT_THAT(cut.back(),
               AllOf(StartsWith("DATA_LOSS reading memory://test/input/a.csv"), HasSubstr("offset")));
-  EXPECT_GT(cut.size(), 500'000U);
+  EXPECT_GT(cut.size(), 100'000U);
   std::string altered = whole;
   altered[altered.size() - 8] ^= 1;  // the checksum
   EXPECT_THAT(read_table(altered).back(), StartsWith("DATA_LOSS reading memory://test/input/a.csv"));
