@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!script.empty()) {
     const std::string split(1 + script.byte() % 2, 'a');
     const OrderedRow row = make_row(script, cells, lists);
-    if (builder.add(split, row, row.tie)) ++added;
+    if (builder.add(split, row, ContentDigest{row.tie, row.order})) ++added;
   }
   Bytes spill = std::move(builder).finish();
   const Result<RowsReader> sound = RowsReader::open(BytesView(spill), "spill");

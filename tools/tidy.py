@@ -24,6 +24,7 @@ LAYERS = [
     {"store"},
     {"log"},
     {"record", "codec", "engine", "filesystem"},
+    {"coordinate"},
     {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "statistics"},
     {"cli"},

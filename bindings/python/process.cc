@@ -80,7 +80,7 @@ std::shared_ptr<OpenStores> stores_in(const Environment& environment) {
 }
 
 Result<Location> open_in(std::string_view url, const Environment& environment) {
-  if (url.starts_with("memory://")) return process_stores().in_memory.registry.open(url);
+  if (scheme_of(url) == "memory") return process_stores().in_memory.registry.open(url);
   return stores_in(environment)->registry.open(url);
 }
 

@@ -175,24 +175,37 @@ bool is_valid_utf8(std::string_view bytes) {
 
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+// Whether a terminal would obey it, or show it as another text: controls (C0, C1, DEL), separators of lines,
+// and the marks that change the direction of writing.
+bool steers_display(char32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || c == 0x2028 ||
+         c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Character character = first_utf8_character(text);
+    const std::string_view bytes = text.substr(0, character.length);
+    if (!character.valid) {
+      out += "\xef\xbf\xbd";
+    } else if (steers_display(character.code_point) && kept.find(bytes) == kept.npos) {
+      out += ' ';
+    } else {
+      out += bytes;
+    }
+    text.remove_prefix(character.length);
+  }
+  return out;
+}
 
 }  // namespace
 
 std::string printable_line(std::string_view text, std::size_t max_bytes) {
-  std::string line = replace_invalid_utf8(text.substr(0, max_bytes)).text;
-  for (char& c : line) {
-    if (is_control(c)) c = ' ';
-  }
-  return line;
+  return printable(text.substr(0, max_bytes), "");
 }
 
-std::string printable_text(std::string_view text) {
-  std::string out = replace_invalid_utf8(text).text;
-  for (char& c : out) {
-    if (is_control(c) && c != '\n' && c != '\t') c = ' ';
-  }
-  return out;
-}
+std::string printable_text(std::string_view text) { return printable(text, "\n\t"); }
 
 }  // namespace headrace

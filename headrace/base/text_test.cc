@@ -22,6 +22,14 @@ TEST(Text, PrintableTextKeepsItsLinesAndCommandsNoTerminal) {
             "a\tb\n [2J gr\xc3\xbc\xc3\x9f \xef\xbf\xbd");
 }
 
+TEST(Text, PrintableTextHasNoMarksThatTurnOrBreakALine) {
+  // CSI as one character, a line separator, right-to-left override, isolate.
+  EXPECT_EQ(printable_text("a\xc2\x9b\x32J"), "a 2J");
+  EXPECT_EQ(printable_text("a\xe2\x80\xa8\xe2\x80\xaegpj.exe\xe2\x81\xa6"), "a  gpj.exe ");
+  EXPECT_EQ(printable_line("a\n\tb", 10), "a  b");
+  EXPECT_EQ(printable_text("\xd7\xa9\xd7\x9c \xe2\x80\x8d"), "\xd7\xa9\xd7\x9c \xe2\x80\x8d");
+}
+
 TEST(Text, InvalidUtf8BecomesWhatPythonMakesOfIt) {
   const std::string mark = "\xef\xbf\xbd";
   // Expected values: bytes(...).decode("utf-8", errors="replace") of CPython 3.11.

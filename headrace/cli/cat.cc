@@ -46,14 +46,14 @@ Status run_cat(CommandContext& context, const std::vector<std::string>& argument
     HEADRACE_TRY(const Location location, context.stores.open(url));
     bool by_pattern = false;
     if (is_pattern(location.key)) {
-      HEADRACE_TRY(const Named named, look_up(location, context.call()));
+      HEADRACE_TRY(const Named named, look_up(location, url, context.call()));
       by_pattern = named.kind == Named::Kind::kPattern;
     }
     if (!by_pattern) {
       HEADRACE_CHECK(write_object(context, location, options));
       continue;
     }
-    HEADRACE_CHECK(visit_matches(location, false, context.call(), [&](const ObjectInfo& object) {
+    HEADRACE_CHECK(visit_matches(location, Matched::kObjects, context.call(), [&](const ObjectInfo& object) {
       return write_object(context, with_key(location, object.key), options);
     }));
   }

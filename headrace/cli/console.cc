@@ -12,6 +12,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/quoted_name.h"
 
 namespace headrace {
 namespace {
@@ -111,10 +112,14 @@ Console::~Console() = default;
 bool Console::json() const { return state_->options.json; }
 bool Console::can_ask() const { return state_->options.can_ask; }
 
+std::string Console::name(std::string_view name) const {
+  return quoted_name(name, state_->options.quotes_names ? Quoting::kShell : Quoting::kUnsafe);
+}
+
 void Console::result(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
   // A failure is kept, and reported by `flush`.
-  (void)state_->print(as_bytes(concat(line, "\n")));
+  (void)state_->print(as_bytes(concat(printable_text(line), "\n")));
 }
 
 Status Console::result_bytes(BytesView bytes) {
@@ -160,7 +165,7 @@ void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t 
   stage->shown = now;
   const std::string line = describe_progress(*stage, done, total, unit, aside, now);
   if (!draws) return state_->print_error_line("", line);
-  const std::string drawn = concat("\r", line, "\x1b[K");
+  const std::string drawn = concat("\r", printable_line(line, line.size()), "\x1b[K");
   std::fwrite(drawn.data(), 1, drawn.size(), stderr);
   std::fflush(stderr);
   state_->line_drawn = true;
@@ -169,7 +174,7 @@ void Console::progress(std::string_view name, std::uint64_t done, std::uint64_t 
 bool Console::confirm(std::string_view question) {
   const std::lock_guard lock(state_->mutex);
   state_->clear_progress_line();
-  const std::string text = concat(question, " [y/N] ");
+  const std::string text = concat(printable_text(question), " [y/N] ");
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   char answer[16] = "";

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "headrace/base/bytes.h"
@@ -20,6 +21,8 @@ struct ConsoleOptions {
   bool quiet = false;
   /// Standard error is a terminal: progress is one line that is rewritten; else a plain line now and then.
   bool draws = false;
+  /// Standard output is a terminal: names are quoted as `ls` of GNU does.
+  bool quotes_names = false;
   /// Standard input is a terminal too: a person can be asked.
   bool can_ask = false;
   /// Stopped when standard output is gone (`headrace cat x | head`): nobody reads what is still to come.
@@ -36,7 +39,11 @@ class Console {
   bool json() const;
   bool can_ask() const;
 
-  /// A line of the result; the newline is added.
+  /// A key, URL or other name that others have chosen, to be shown in a line: quoted_name.h.
+  std::string name(std::string_view name) const;
+
+  /// A line of the result, or several; the newline is added. Control characters become blanks: names in it
+  /// pass through `name` first.
   void result(std::string_view line);
   /// Bytes of the result, as they are.
   /// \error kCancelled  nobody reads any more

@@ -38,7 +38,7 @@ constexpr Option kCpOptions[] = {
 void show_same(Console& console, const Location& from, const Location& to, const ObjectInfo& object) {
   if (!console.json())
     return console.result(
-        concat(to.describe(), "  ", format_size(object.size_bytes), "  was the same already"));
+        concat(console.name(to.describe()), "  ", format_size(object.size_bytes), "  was the same already"));
   const Json out = {{"from", from.url.text()},
                     {"to", to.url.text()},
                     {"objects", 0},
@@ -61,7 +61,7 @@ Result<bool> is_there(const Location& from, const ObjectInfo& object, const Loca
 
 void show_copy(Console& console, const Location& from, const Location& to, const ObjectTransfer& done) {
   if (!console.json()) {
-    return console.result(concat(to.describe(), "  ", format_size(done.target.size_bytes),
+    return console.result(concat(console.name(to.describe()), "  ", format_size(done.target.size_bytes),
                                  done.crc32c ? concat("  crc32c ", hex32(*done.crc32c)) : ""));
   }
   Json out = {{"from", from.url.text()},
@@ -114,7 +114,7 @@ FolderTransferOptions folder_options(const OptionValues& options) {
 }
 
 // Copies all matches, and with `recursive` also everything in folders that match.
-Status copy_matches(CommandContext& context, const Location& pattern, const Location& to,
+Status copy_matches(CommandContext& context, const Location& pattern, bool only_folders, const Location& to,
                     const OptionValues& options) {
   const std::string folder(literal_folder(pattern.key));
   const Location from = with_key(pattern, folder);
@@ -122,7 +122,7 @@ Status copy_matches(CommandContext& context, const Location& pattern, const Loca
   FolderTransferOptions transfer = folder_options(options);
   transfer.name_prefix = literal_prefix(pattern.key).substr(folder_size);
   transfer.selects = [&, below = pattern.key.substr(folder_size)](std::string_view name) {
-    bool found = matches_pattern(below, name);
+    bool found = !only_folders && matches_pattern(below, name);
     for (std::size_t at = 0; !found && options.flag("recursive") && (at = name.find('/', at)) != name.npos;
          ++at)
       found = matches_pattern(below, name.substr(0, at));
@@ -137,13 +137,13 @@ Status run_cp(CommandContext& context, const std::vector<std::string>& arguments
               const OptionValues& options) {
   HEADRACE_TRY(const Location from, context.stores.open(arguments[0]));
   HEADRACE_TRY(Location to, context.stores.open(arguments[1]));
-  HEADRACE_TRY(const Named named, look_up(from, context.call()));
+  HEADRACE_TRY(const Named named, look_up(from, arguments[0], context.call()));
   switch (named.kind) {
     case Named::Kind::kObject:
       if (arguments[1].ends_with('/') || to.key.empty()) to = to.at(last_segment(from.key));
       return copy_one(context, from, named.object, to, options);
     case Named::Kind::kPattern:
-      return copy_matches(context, from, to, options);
+      return copy_matches(context, from, asks_for_folder(arguments[0]), to, options);
     case Named::Kind::kNothing:
       return nothing_at(from);
     case Named::Kind::kFolder:

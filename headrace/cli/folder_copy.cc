@@ -37,8 +37,9 @@ bool is_any(const std::vector<std::string>& patterns, std::string_view name) {
   });
 }
 
-std::string line_of(const TransferredObject& object, const Location& target, bool is_dry_run) {
-  std::string line = concat(target.describe(), "  ", format_size(object.size_bytes));
+std::string line_of(const Console& console, const TransferredObject& object, const Location& target,
+                    bool is_dry_run) {
+  std::string line = concat(console.name(target.describe()), "  ", format_size(object.size_bytes));
   if (object.crc32c) line += concat("  crc32c ", hex32(*object.crc32c));
   if (object.step == TransferStep::kRemoved) return concat(is_dry_run ? "would remove  " : "removed  ", line);
   return is_dry_run ? concat("would copy  ", line) : line;
@@ -90,7 +91,7 @@ Status copy_folder(CommandContext& context, const Location& from, const Location
   options.call = context.call();
   options.report = [&](const TransferredObject& object) {
     if (!context.console.json() && object.step != TransferStep::kSame)
-      context.console.result(line_of(object, to.at(object.name), options.is_dry_run));
+      context.console.result(line_of(context.console, object, to.at(object.name), options.is_dry_run));
   };
   options.progress = [&](const TransferProgress& progress) {
     const auto& [done, total] = progress;

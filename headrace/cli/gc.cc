@@ -72,8 +72,8 @@ Result<Collection> find_old(const Location& place, seconds age, const CallOption
   return found;
 }
 
-std::string described(const Location& place, const UnfinishedWrite& write) {
-  return concat(place.store->describe(write.key),
+std::string described(const Console& console, const Location& place, const UnfinishedWrite& write) {
+  return concat(console.name(place.store->describe(write.key)),
                 write.size_bytes ? concat(" (", format_size(*write.size_bytes), ")") : "",
                 write.modified ? concat(", last written to ", format_time(*write.modified)) : "");
 }
@@ -110,7 +110,8 @@ Status remove_old(CommandContext& context, const Location& place, seconds age, b
     found.removed_bytes += write.size_bytes.value_or(0);
     if (!write.size_bytes) ++found.of_unknown_size;
     if (!context.console.json())
-      context.console.result(concat(is_dry_run ? "would remove " : "removed ", described(place, write)));
+      context.console.result(
+          concat(is_dry_run ? "would remove " : "removed ", described(context.console, place, write)));
   }
   return {};
 }
@@ -131,7 +132,7 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
   const std::string unknown =
       found.of_unknown_size > 0 ? concat(" and ", found.of_unknown_size, " of unknown size") : "";
   console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed, " unfinished writes (",
-                      format_size(found.removed_bytes), unknown, ") below ", place.describe()));
+                      format_size(found.removed_bytes), unknown, ") below ", console.name(place.describe())));
   if (found.too_young > 0)
     console.note(concat("left ", found.too_young, " that grew since; --older-than sets how long ago"));
   if (found.without_time > 0)

@@ -83,7 +83,7 @@ Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Locat
     HEADRACE_TRY(Inspection inspection, inspect_published(context, *inner, options));
     out.push_back(std::move(inspection));
   }
-  if (!below.empty()) return out;
+  if (!out.empty()) return out;
   HEADRACE_TRY(Inspection inspection, inspect_foreign(context, location, options));
   out.push_back(std::move(inspection));
   return out;

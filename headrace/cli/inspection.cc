@@ -2,6 +2,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/quoted_name.h"
 
 namespace headrace {
 namespace {
@@ -108,7 +109,8 @@ std::string inspection_to_text(const Inspection& inspection) {
   if (inspection.bad) {
     page.add("checksums",
              inspection.bad->empty() ? "all right" : concat(inspection.bad->size(), " objects are bad"));
-    for (const BadPart& part : *inspection.bad) page.add("BAD", concat(part.url, "  ", part.problem));
+    for (const BadPart& part : *inspection.bad)
+      page.add("BAD", concat(quoted_name(part.url, Quoting::kUnsafe), "  ", part.problem));
   }
   for (const std::string& record : inspection.first_records) page.add("first", record);
   return page.text();

@@ -45,8 +45,8 @@ struct TreeWords {
 void print_tree(Console& console, const LineageNode& node, const TreeWords& words,
                 const std::string& indent) {
   for (const LineageStep& step : node.steps) {
-    console.result(printable_text(concat(indent, words.made, " ", step.run.start.command, "  ", step.run.id,
-                                         "  ", run_status_name(step.run.status()))));
+    console.result(concat(indent, words.made, " ", console.name(step.run.start.command), "  ",
+                          console.name(step.run.id), "  ", run_status_name(step.run.status())));
     const std::string deeper = indent + "  ";
     for (const LineageNode& other : step.nodes) {
       console.result(concat(deeper, words.from, " ", artifact_line(other.artifact),

@@ -21,16 +21,27 @@ constexpr Option kLsOptions[] = {
     {.name = "du",
      .type = OptionType::kFlag,
      .sentence = "Count objects and bytes in each folder, and in total."},
+    {.name = "null",
+     .type = OptionType::kFlag,
+     .sentence = "For programs: only URLs, as they are, each followed by a zero byte instead of a newline.",
+     .letter = '0'},
 };
+
+Status check_ls(const OptionValues& options) {
+  if (!options.flag("null") || !options.flag("du")) return {};
+  return Error{Code::kInvalidArgument,
+               "--null shows only URLs, and --du counts; --json gives both to programs"};
+}
 
 // Prints entries as they come: a listing may be longer than memory.
 class ListingPrinter {
  public:
   // Names are shown as they are below `root`.
-  ListingPrinter(CommandContext& context, const Location& root, bool counts_folders)
+  ListingPrinter(CommandContext& context, const Location& root, const OptionValues& options)
       : context_(context),
         root_(root),
-        counts_folders_(counts_folders),
+        counts_folders_(options.flag("du")),
+        shows_urls_(options.flag("null")),
         prefix_size_(folder_prefix(root.key).size()) {}
 
   Status start() {
@@ -39,6 +50,7 @@ class ListingPrinter {
   }
 
   Status add(const ObjectInfo& entry) {
+    if (shows_urls_ && !context_.console.json()) return write(url_of(entry) + '\0');
     Totals totals = {1, entry.size_bytes};
     if (entry.is_folder() && counts_folders_) {
       HEADRACE_TRY(totals, total_below(with_key(root_, entry.key), context_.call()));
@@ -51,7 +63,7 @@ class ListingPrinter {
         entry.key.size() > prefix_size_ ? std::string_view(entry.key).substr(prefix_size_) : entry.key;
     return write(
         concat(std::string(10 - std::min<std::size_t>(10, size.size()), ' '), size, "  ",
-               format_modified(entry), "  ", name,
+               format_modified(entry), "  ", context_.console.name(name),
                entry.is_folder() && counts_folders_ ? concat("  (", totals.objects, " objects)") : "", "\n"));
   }
 
@@ -63,10 +75,13 @@ class ListingPrinter {
   }
 
  private:
-  Status write_json(const ObjectInfo& entry, const Totals& totals, bool counted) {
+  std::string url_of(const ObjectInfo& entry) const {
     Url url = root_.url;
     url.path = entry.key;
-    Json out = {{"url", url.text()}, {"folder", entry.is_folder()}};
+    return url.text();
+  }
+  Status write_json(const ObjectInfo& entry, const Totals& totals, bool counted) {
+    Json out = {{"url", url_of(entry)}, {"folder", entry.is_folder()}};
     if (counted) out["size_bytes"] = totals.bytes;
     if (entry.is_folder() && counted) out["objects"] = totals.objects;
     if (!entry.is_folder()) out["version"] = entry.version.token;
@@ -79,6 +94,7 @@ class ListingPrinter {
   CommandContext& context_;
   const Location root_;
   const bool counts_folders_;
+  const bool shows_urls_;
   const std::size_t prefix_size_;
   bool first_ = true;
   Totals all_;
@@ -95,9 +111,9 @@ Status list_below(CommandContext& context, const Location& folder, bool recursiv
   return check_stop(context.stop, "listing");
 }
 
-Status list_matches(CommandContext& context, const Location& pattern, bool recursive,
+Status list_matches(CommandContext& context, const Location& pattern, Matched matched, bool recursive,
                     ListingPrinter& printer) {
-  return visit_matches(pattern, true, context.call(), [&](const ObjectInfo& entry) {
+  return visit_matches(pattern, matched, context.call(), [&](const ObjectInfo& entry) {
     if (!recursive || !entry.is_folder()) return printer.add(entry);
     return list_below(context, with_key(pattern, entry.key), true, printer);
   });
@@ -106,14 +122,15 @@ Status list_matches(CommandContext& context, const Location& pattern, bool recur
 Status run_ls(CommandContext& context, const std::vector<std::string>& arguments,
               const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const Named named, look_up(place, context.call()));
+  HEADRACE_TRY(const Named named, look_up(place, arguments[0], context.call()));
   const bool recursive = options.flag("recursive"), by_pattern = named.kind == Named::Kind::kPattern;
   if (named.kind == Named::Kind::kNothing) return nothing_at(place);
-  ListingPrinter printer(context, by_pattern ? with_key(place, literal_folder(place.key)) : place,
-                         options.flag("du"));
+  ListingPrinter printer(context, by_pattern ? with_key(place, literal_folder(place.key)) : place, options);
   HEADRACE_CHECK(printer.start());
   if (by_pattern) {
-    HEADRACE_CHECK(list_matches(context, place, recursive, printer));
+    HEADRACE_CHECK(list_matches(context, place,
+                                asks_for_folder(arguments[0]) ? Matched::kFolders : Matched::kBoth, recursive,
+                                printer));
   } else if (named.kind == Named::Kind::kObject) {
     HEADRACE_CHECK(printer.add(named.object));
   } else {
@@ -129,13 +146,19 @@ const Command kLsCommand = {
     .name = "ls",
     .summary = "List objects and folders",
     .details =
-        "Shows size, time of the last write (UTC) and name of the objects and folders directly below URL.\n"
+        "Shows size, time of the last write (UTC) and name of the objects and folders directly below URL. "
+        "Names that hold control characters are shown as a shell reads them, as in $'a\\012b'; on a "
+        "terminal, "
+        "names with spaces and special characters are quoted, too. Programs that read names take --null or "
+        "--json.\n"
         "\n"
         "  headrace ls s3://datasets/preprocessed-data\n"
         "  headrace ls --du s3://datasets            the size of each folder\n"
-        "  headrace ls -r --du 's3://runs/imdb-*'    every object of those folders, and their sizes",
+        "  headrace ls -r --du 's3://runs/imdb-*'    every object of those folders, and their sizes\n"
+        "  headrace ls -r -0 s3://datasets/texts | xargs -0 headrace cat",
     .positionals = kLsPositionals,
     .options = kLsOptions,
-    .run = run_ls};
+    .run = run_ls,
+    .check = check_ls};
 
 }  // namespace headrace

@@ -16,27 +16,30 @@ Result<std::optional<ObjectInfo>> find_object(const Location& location, const Ca
   return std::move(found).error();
 }
 
-Result<Named> look_up(const Location& location, const CallOptions& call) {
-  HEADRACE_TRY(auto object, find_object(location, call));
-  if (object) return Named{Named::Kind::kObject, *std::move(object)};
+Result<Named> look_up(const Location& location, std::string_view text, const CallOptions& call) {
+  if (!asks_for_folder(text)) {
+    HEADRACE_TRY(auto object, find_object(location, call));
+    if (object) return Named{Named::Kind::kObject, *std::move(object)};
+  }
   HEADRACE_TRY(const bool folder, is_folder(location, call));
   if (folder || location.key.empty()) return Named{Named::Kind::kFolder};
   return Named{is_pattern(location.key) ? Named::Kind::kPattern : Named::Kind::kNothing};
 }
 
-Status visit_matches(const Location& pattern, bool with_folders, const CallOptions& call,
+Status visit_matches(const Location& pattern, Matched matched, const CallOptions& call,
                      const std::function<Status(const ObjectInfo&)>& visit) {
   bool found_any = false;
   Status status;
-  HEADRACE_CHECK(visit_matches(*pattern.store, pattern.key, {.with_folders = with_folders, .call = call},
-                               [&](const ObjectInfo& entry) {
-                                 found_any = true;
-                                 status = check_stop(call.stop, concat("listing ", pattern.describe()));
-                                 if (status) status = visit(entry);
-                                 return status.has_value();
-                               }));
+  const MatchOptions options = {.with_folders = matched != Matched::kObjects, .call = call};
+  HEADRACE_CHECK(visit_matches(*pattern.store, pattern.key, options, [&](const ObjectInfo& entry) {
+    if (matched == Matched::kFolders && !entry.is_folder()) return !call.stop.stop_requested();
+    found_any = true;
+    status = check_stop(call.stop, concat("listing ", pattern.describe()));
+    if (status) status = visit(entry);
+    return status.has_value();
+  }));
   HEADRACE_CHECK(status);
-  return found_any ? Status() : nothing_matches(pattern);
+  return found_any ? check_stop(call.stop, concat("listing ", pattern.describe())) : nothing_matches(pattern);
 }
 
 Location with_key(const Location& location, std::string_view key) {

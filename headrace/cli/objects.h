@@ -21,14 +21,21 @@ struct Named {
   enum class Kind { kObject, kFolder, kPattern, kNothing } kind = Kind::kNothing;
   ObjectInfo object{};
 };
-/// An object or folder of exactly that name comes before what the name says as a pattern (store/glob.h). A
-/// store's root is a folder, also if it is empty.
-Result<Named> look_up(const Location& location, const CallOptions& call);
+/// Looks up `text`, a word of the command line, which `location` was opened from. An object or folder of
+/// exactly that name comes before what the name says as a pattern (store/glob.h); an object does not count if
+/// the text ends in '/'. A store's root is a folder, also if it is empty.
+Result<Named> look_up(const Location& location, std::string_view text, const CallOptions& call);
 
-/// Calls `visit` for each object that the pattern says, and, if so asked, for each folder (store/glob.h),
-/// until it returns an error.
+/// Does a URL of the command line name folders only?
+inline bool asks_for_folder(std::string_view text) { return text.ends_with('/'); }
+
+/// The entries that a pattern is to match.
+enum class Matched { kObjects, kFolders, kBoth };
+
+/// Calls `visit` for each object or folder that the pattern matches (store/glob.h), until it returns an
+/// error.
 /// \error kNotFound  there is none; what `visit` returns; kCancelled
-Status visit_matches(const Location& pattern, bool with_folders, const CallOptions& call,
+Status visit_matches(const Location& pattern, Matched matched, const CallOptions& call,
                      const std::function<Status(const ObjectInfo&)>& visit);
 
 /// The same place under another key.

@@ -101,7 +101,13 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
     return {};
   }
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
-  HEADRACE_CHECK(share_plan(planned.plan, output, values.flag("overwrite")));
+  HEADRACE_TRY(const PlanClaim claim, examine_plan_output(output, planned.plan, values.flag("overwrite")));
+  if (claim.published > 0) {
+    context.console.result(concat(output.describe(), " was published before with this plan; nothing to do"));
+    return {};
+  }
+  const Actor actor = this_process("plan", "", context.environment.now());
+  HEADRACE_CHECK(share_plan(planned.plan, output, values.flag("overwrite"), actor));
   const std::size_t slices = planned.plan.input.slices.size();
   if (context.console.json()) {
     const Json document = {
@@ -181,7 +187,7 @@ Status run_execute(CommandContext& context, const std::vector<std::string>& argu
   if (!values.flag("list")) {
     HEADRACE_TRY(job->planned.map, make_map_pool(job->planned.plan, planning_context(context, values)));
   }
-  PlanTasks tasks = job->tasks(max_rejects_from(values), context.stores, context.stop);
+  PlanTasks tasks = job->tasks(max_rejects_from(values), {}, context.stores, context.stop);
   if (values.flag("list")) return list_tasks(context, tasks);
   if (values.has("task")) return execute_named(context, tasks, values.list("task"));
   const std::unique_ptr<TaskClaims> claims =
@@ -202,8 +208,9 @@ Status run_publish(CommandContext& context, const std::vector<std::string>& argu
                     [&](RunRecorder& recorder, RunEnd& end) -> Status {
                       HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
                       HEADRACE_CHECK(recorder.add_input("input", input));
-                      PlanTasks tasks = job->tasks(max_rejects_from(values), context.stores, context.stop);
-                      HEADRACE_TRY(const PrepareResult result, tasks.publish(recorder.run_id()));
+                      PlanTasks tasks = job->tasks(max_rejects_from(values), actor_of(context, "publish", recorder),
+                                                   context.stores, context.stop);
+                      HEADRACE_TRY(const PrepareResult result, tasks.publish());
                       end.counts = result.attributes.counts;
                       end.counts["shards"] = result.shards;
                       HEADRACE_CHECK(recorder.add_output("dataset", job->output));

@@ -53,7 +53,7 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
     const auto start = std::chrono::steady_clock::now();
     HEADRACE_TRY(const PrepareResult result,
                  prepare(planned, context.stores, make_stoppable(output, context.stop), options,
-                         recorder.run_id(), progress_on(context.console), context.stop));
+                         actor_of(context, "prepare", recorder), progress_on(context.console), context.stop));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     for (const auto& [name, digest] : planned.plan.encoder_digests)
       end.versions["encoder"] = concat(name, " ", digest);

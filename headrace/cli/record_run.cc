@@ -6,6 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/track/redact.h"
 
 namespace headrace {
 namespace {
@@ -51,10 +52,14 @@ std::map<std::string, std::string> describe_host(const Environment& environment)
           {"tensorflow_kernels", tensorflow_kernels(environment)}};
 }
 
+// Values of a list are redacted before they are joined: a secret may hold what joins them.
 std::map<std::string, std::string> parameters_of(const OptionValues& values) {
   std::map<std::string, std::string> parameters;
   for (const Option& option : values.table()) {
-    if (values.has(option.name)) parameters[std::string(option.name)] = values.shown(option.name);
+    if (!values.has(option.name)) continue;
+    parameters[std::string(option.name)] = option.type == OptionType::kTextList
+                                               ? join(redact_command_line(values.list(option.name)), ", ")
+                                               : values.shown(option.name);
   }
   return parameters;
 }
@@ -86,6 +91,10 @@ Status record_run(CommandContext& context, std::string_view command, const Locat
     outcome = Error{Code::kCancelled, concat(outcome.error().message, "; the same command continues")};
   }
   return recorder.finish(outcome, std::move(end));
+}
+
+Actor actor_of(const CommandContext& context, std::string_view command, const RunRecorder& recorder) {
+  return this_process(command, recorder.run_id(), context.environment.now());
 }
 
 }  // namespace headrace

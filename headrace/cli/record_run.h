@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "headrace/cli/command.h"
+#include "headrace/coordinate/actor.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {
@@ -23,5 +24,8 @@ inline constexpr Option kRunIdOption = {
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
                   const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body,
                   RecorderOptions options = {});
+
+/// This process, as entries of ownership name it.
+Actor actor_of(const CommandContext& context, std::string_view command, const RunRecorder& recorder);
 
 }  // namespace headrace

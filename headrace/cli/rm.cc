@@ -5,6 +5,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
+#include "headrace/cli/tombstones.h"
 #include "headrace/store/glob.h"
 
 namespace headrace {
@@ -14,31 +15,58 @@ constexpr std::size_t kKeysAtOnce = 1000;
 constexpr std::size_t kMostKeys = 1'000'000;  // removed by one command, besides manifests
 
 constexpr Positional kRmPositionals[] = {
-    {.name = "URL", .sentence = "An object, or a quoted pattern of objects; with -r also folders."}};
+    {.name = "URL",
+     .sentence =
+         "An object, or a quoted pattern of objects with * or ?; with -r also folders. A URL that ends "
+         "in '/' names folders only."}};
 
 constexpr Option kRmOptions[] = {
     {.name = "recursive",
      .type = OptionType::kFlag,
-     .sentence = "Remove all objects below URL.",
+     .sentence = "Remove all objects below URL, besides the object URL if there is one.",
      .letter = 'r'},
     {.name = "yes",
      .type = OptionType::kFlag,
      .sentence = "Do not ask. Required for -r and patterns without a terminal.",
      .letter = 'y'},
+    {.name = "forget",
+     .type = OptionType::kFlag,
+     .sentence = "Leave no tombstones where something was published. Only if no process can still work there: "
+                 "without a tombstone, one that was stalled publishes again."},
 };
 
-// The object, folder or pattern that the command line asks to remove.
+// Removes what the command line asks for. Its text alone says what that is, and never what the store holds:
+// the same command, given twice, removes nothing that it left the first time.
 struct Doomed {
   Location place;
-  Named::Kind kind;
+  bool by_pattern;
   bool recursive;
+  bool only_folders;
+  bool forget;              // leaves no tombstones
+  bool has_object = false;  // beside the folder
 
   Status visit(const CallOptions& call, const std::function<Status(const ObjectInfo&)>& visit_object) const {
-    if (kind == Named::Kind::kFolder) return visit_below(place, call, visit_object);
-    return visit_matches(place, recursive, call, [&](const ObjectInfo& entry) {
-      if (!entry.is_folder()) return visit_object(entry);
-      return visit_below(with_key(place, entry.key), call, visit_object);
-    });
+    if (by_pattern) {
+      const Matched matched = only_folders ? Matched::kFolders
+                              : recursive  ? Matched::kBoth
+                                           : Matched::kObjects;
+      return visit_matches(place, matched, call, [&](const ObjectInfo& entry) {
+        if (!entry.is_folder()) return visit_object(entry);
+        return visit_below(with_key(place, entry.key), call, visit_object);
+      });
+    }
+    if (!only_folders) {
+      HEADRACE_TRY(const auto object, find_object(place, call));
+      if (object) HEADRACE_CHECK(visit_object(*object));
+    }
+    return visit_below(place, call, visit_object);
+  }
+
+  std::string describe(const Console& console) const {
+    return concat(by_pattern   ? "of "
+                  : has_object ? "at and below "
+                               : "below ",
+                  console.name(place.describe()));
   }
 
  private:
@@ -58,11 +86,28 @@ struct Doomed {
 // The objects to remove, as they are shown before. Objects that are written later stay.
 struct Survey {
   Totals totals;
-  std::vector<std::string> manifests;
-  std::vector<std::string> others;  // the first kMostKeys
+  std::vector<std::string> manifests;   // and entries of ownership
+  std::vector<std::string> others;      // the first kMostKeys
+  std::vector<std::string> tombstones;  // of an earlier removal: they stay
 
   std::uint64_t removable() const { return manifests.size() + others.size(); }
 };
+
+Status leave_out_tombstones(const Location& place, const CallOptions& call, Survey& found) {
+  for (const Location& folder : chains_of(place, found.manifests)) {
+    HEADRACE_TRY(const std::optional<std::string> tombstone, find_tombstone(folder, call));
+    if (!tombstone) continue;
+    const auto at = std::ranges::lower_bound(found.manifests, *tombstone);
+    if (at == found.manifests.end() || *at != *tombstone) continue;
+    HEADRACE_TRY(const ObjectInfo object, place.store->stat(*tombstone, call));
+    found.manifests.erase(at);
+    --found.totals.objects;
+    found.totals.bytes -= object.size_bytes;
+    found.tombstones.push_back(*tombstone);
+  }
+  std::ranges::sort(found.tombstones);
+  return {};
+}
 
 Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
   Survey found;
@@ -77,13 +122,16 @@ Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
     return {};
   }));
   std::ranges::sort(found.manifests);  // a pattern may match folders, of which each has its own order
+  if (!doomed.forget) HEADRACE_CHECK(leave_out_tombstones(doomed.place, call, found));
   return found;
 }
 
 // Between question and answer much may happen: what was published since would lose parts to this.
 Status check_not_published_since(const Doomed& doomed, const Survey& found, const CallOptions& call) {
   Status visited = doomed.visit(call, [&](const ObjectInfo& object) -> Status {
-    if (!is_manifest_key(object.key) || std::ranges::binary_search(found.manifests, object.key)) return {};
+    if (!is_manifest_key(object.key) || std::ranges::binary_search(found.manifests, object.key) ||
+        std::ranges::binary_search(found.tombstones, object.key))
+      return {};
     return Error{Code::kFailedPrecondition, concat(doomed.place.store->describe(object.key),
                                                    " was published meanwhile; nothing was removed; look at "
                                                    "what is there, and run the same command again")};
@@ -92,9 +140,25 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
+// From then on nobody who works there publishes anything.
+Status leave_tombstones(CommandContext& context, const Location& place, const Survey& found) {
+  const Actor actor = this_process("rm", "", context.environment.now());
+  for (const Location& folder : chains_of(place, found.manifests)) {
+    Status left = leave_tombstone(folder, actor, context.call());
+    if (!left && left.error().code == Code::kAborted) {
+      return Error{Code::kFailedPrecondition, concat(folder.describe(),
+                                                     " was begun anew or published meanwhile; run the same "
+                                                     "command again if that is to go, too")};
+    }
+    HEADRACE_CHECK(left);
+  }
+  return {};
+}
+
 Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& found) {
   Store& store = *doomed.place.store;
   HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
+  if (!doomed.forget) HEADRACE_CHECK(leave_tombstones(context, doomed.place, found));
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
   const std::span others(found.others);
@@ -123,7 +187,7 @@ Status show_removed(Console& console, const Totals& totals, const std::string& w
 bool names_no_folder_of_machine(const Doomed& doomed) {
   const Location& place = doomed.place;
   if (!place.url.authority.empty()) return false;
-  return place.key.empty() || (doomed.kind == Named::Kind::kPattern && literal_folder(place.key).empty());
+  return place.key.empty() || (doomed.by_pattern && literal_folder(place.key).empty());
 }
 
 Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
@@ -135,7 +199,7 @@ Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
   HEADRACE_TRY(const Survey found, survey(doomed, context.call()));
   if (found.totals.objects == 0) return nothing_at(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
-                                  doomed.kind == Named::Kind::kFolder ? "below " : "of ", place.describe());
+                                  doomed.describe(context.console));
   if (!yes && !context.console.can_ask())
     return Error{Code::kFailedPrecondition, concat("rm would remove ", what, "; add --yes to do so")};
   if (!yes && !context.console.confirm(concat("Remove ", what, "?")))
@@ -144,26 +208,69 @@ Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
   return show_removed(context.console, found.totals, what);
 }
 
-Status remove_object(CommandContext& context, const Location& place, const ObjectInfo& object, bool yes) {
-  const std::string what = concat(place.describe(), " (", format_size(object.size_bytes), ")");
+Status remove_object(CommandContext& context, const Doomed& doomed, const ObjectInfo& object, bool yes) {
+  const Location& place = doomed.place;
+  if (is_manifest_key(place.key) && !doomed.forget) {
+    return Error{Code::kFailedPrecondition,
+                 concat(place.describe(), " tells who owns ", with_key(place, parent_key(parent_key(place.key))).describe(),
+                        " and what is published there; remove that folder with -r, or give --forget")};
+  }
+  const std::string what =
+      concat(context.console.name(place.describe()), " (", format_size(object.size_bytes), ")");
   if (!yes && context.console.can_ask() && !context.console.confirm(concat("Remove ", what, "?")))
     return Error{Code::kCancelled, "nothing was removed"};
   HEADRACE_CHECK(remove_object(*place.store, place.key, context.call()));
   return show_removed(context.console, {1, object.size_bytes}, what);
 }
 
+// A name with a wildcard is a pattern. Where something has that very name, it may have been meant alone.
+Status check_is_no_name(const Location& place, const CallOptions& call) {
+  HEADRACE_TRY(const auto object, find_object(place, call));
+  HEADRACE_TRY(const bool folder, is_folder(place, call));
+  if (!object && !folder) return {};
+  return Error{
+      Code::kFailedPrecondition,
+      concat(place.describe(),
+             " is a pattern, and something has exactly this name; nothing was removed. To "
+             "remove that alone, write \\* for its * and \\? for its ?; then the pattern can be used")};
+}
+
+Error need_recursive(const Doomed& doomed) {
+  return {Code::kFailedPrecondition,
+          concat(doomed.place.describe(), doomed.by_pattern ? "/ matches folders" : " is a folder",
+                 "; -r removes all objects below it")};
+}
+
+// Removes the object or folder that a URL without wildcards names.
+Status remove_named(CommandContext& context, Doomed doomed, bool yes) {
+  const Location& place = doomed.place;
+  std::optional<ObjectInfo> object;
+  if (!doomed.only_folders) {
+    HEADRACE_TRY(object, find_object(place, context.call()));
+  }
+  if (object && !doomed.recursive) return remove_object(context, doomed, *object, yes);
+  HEADRACE_TRY(const bool folder, is_folder(place, context.call()));
+  if (object && !folder) return remove_object(context, doomed, *object, yes);
+  if (!folder && !place.key.empty() && doomed.only_folders)
+    return Error{Code::kNotFound, concat("there is no folder ", place.describe(), "/")};
+  if (!folder && !place.key.empty()) return nothing_at(place);
+  doomed.has_object = object.has_value();
+  return doomed.recursive ? remove_several(context, doomed, yes) : need_recursive(doomed);
+}
+
 Status run_rm(CommandContext& context, const std::vector<std::string>& arguments,
               const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const Named named, look_up(place, context.call()));
-  const bool yes = options.flag("yes"), recursive = options.flag("recursive");
-  if (named.kind == Named::Kind::kNothing) return nothing_at(place);
-  if (named.kind == Named::Kind::kObject) return remove_object(context, place, named.object, yes);
-  if (named.kind == Named::Kind::kFolder && !recursive) {
-    return Error{Code::kFailedPrecondition,
-                 concat(place.describe(), " is a folder; -r removes all objects below it")};
-  }
-  return remove_several(context, {place, named.kind, recursive}, yes);
+  const bool yes = options.flag("yes");
+  const Doomed doomed = {.place = has_wildcards(place.key) ? place : with_key(place, literal_name(place.key)),
+                         .by_pattern = has_wildcards(place.key),
+                         .recursive = options.flag("recursive"),
+                         .only_folders = asks_for_folder(arguments[0]),
+                         .forget = options.flag("forget")};
+  if (!doomed.by_pattern) return remove_named(context, doomed, yes);
+  if (doomed.only_folders && !doomed.recursive) return need_recursive(doomed);
+  HEADRACE_CHECK(check_is_no_name(place, context.call()));
+  return remove_several(context, doomed, yes);
 }
 
 }  // namespace
@@ -177,6 +284,18 @@ const Command kRmCommand = {
         "written later stays, and if something is published meanwhile, nothing is removed. In published "
         "folders the manifest is removed first, so nobody reads a half-removed folder. More than a million "
         "objects need several runs.\n"
+        "\n"
+        "Where something was published, a small object stays below _headrace/: a tombstone. It keeps processes "
+        "that worked there, and were stalled, from publishing what was removed. --forget removes it, too.\n"
+        "\n"
+        "A URL with * or ? is a pattern, whatever the store holds; [a-c] is a set of characters in a "
+        "pattern, "
+        "and part of the name in any other URL: rm 'exp[1]' removes exp[1], never exp1. A backslash makes * "
+        "or "
+        "? part of the name. * stays within a folder; ** reaches into folders. If something has exactly the "
+        "name that a pattern is written with, nothing is removed. A URL that ends in '/' names a folder, "
+        "never "
+        "an object.\n"
         "\n"
         "  headrace rm s3://datasets/notes.txt\n"
         "  headrace rm 's3://datasets/reviews/*.tmp'\n"

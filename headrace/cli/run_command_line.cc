@@ -40,6 +40,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
                      const std::stop_source& stop) {
   const std::span<const std::string> words = std::span(arguments).subspan(arguments.empty() ? 0 : 1);
   ConsoleOptions console_options = {.draws = isatty(STDERR_FILENO) == 1,
+                                    .quotes_names = isatty(STDOUT_FILENO) == 1,
                                     .can_ask = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
                                     .stop = stop};
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "version")) {

@@ -4,6 +4,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/quoted_name.h"
 
 namespace headrace {
 namespace {
@@ -12,6 +13,9 @@ std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
 }
+
+// Records are objects of others, so each of their texts stays in its line.
+std::string in_line(std::string_view text) { return quoted_name(text, Quoting::kUnsafe); }
 
 std::string format_metric(double number) {
   char out[32];
@@ -62,34 +66,34 @@ void add_facts(std::string& page, std::string_view name, const Facts& facts, con
 }  // namespace
 
 std::string run_line(const RunRecord& run) {
-  std::string line = concat(run.id, "  ", padded(run.start.command, 8), "  ",
+  std::string line = concat(in_line(run.id), "  ", padded(in_line(run.start.command), 8), "  ",
                             padded(std::string(run_status_name(run.status())), 10), "  ",
                             padded(run.end ? format_seconds(run.end->seconds) : "", 8));
-  if (!run.start.output.empty()) line += "  " + run.start.output;
+  if (!run.start.output.empty()) line += "  " + in_line(run.start.output);
   if (run.end) {
     for (const auto& [name, number] : run.end->metrics)
-      line += concat("  ", name, " ", format_metric(number));
+      line += concat("  ", in_line(name), " ", format_metric(number));
   }
-  return printable_text(line);
+  return line;
 }
 
 std::string artifact_line(const Artifact& artifact) {
-  std::string line = artifact.url;
-  if (!artifact.kind.empty()) line += concat("  ", artifact.kind);
+  std::string line = in_line(artifact.url);
+  if (!artifact.kind.empty()) line += concat("  ", in_line(artifact.kind));
   if (artifact.manifest > 0) line += concat(", manifest ", artifact.manifest);
   if (artifact.size_bytes > 0) line += concat(", ", format_size(artifact.size_bytes));
-  return printable_text(line);
+  return line;
 }
 
 std::string run_page(const RunRecord& run) {
-  std::string page = concat(padded("run", 14), run.id);
-  add_fact(page, "command", join(run.start.command_line, " "));
+  std::string page = concat(padded("run", 14), in_line(run.id));
+  add_fact(page, "command", in_line(join(run.start.command_line, " ")));
   add_fact(page, "status", run_status_name(run.status()));
   if (run.end) add_fact(page, "error", run.end->error);
   add_fact(page, "resumed from", run.start.resumed_from);
   add_fact(page, "started", run.start.started);
   if (run.end) add_fact(page, "ended", concat(run.end->ended, "  (", format_seconds(run.end->seconds), ")"));
-  add_fact(page, "output", run.start.output);
+  add_fact(page, "output", in_line(run.start.output));
   const auto pair_of_texts = [](const auto& fact) { return concat(fact.first, " = ", fact.second); };
   const auto line_of_part = [](const RunPart& part) {
     return concat("rank ", part.start.rank, "  ", part.start.started, "  ",
@@ -100,7 +104,7 @@ std::string run_page(const RunRecord& run) {
   add_facts(page, "inputs", run.inputs(), artifact_line);
   add_facts(page, "outputs", run.outputs(), artifact_line);
   add_facts(page, "series", run.end ? run.end->series : run.so_far.series,
-            [](const RunSeries& series) { return concat(series.name, " = ", series.url); });
+            [](const RunSeries& series) { return concat(in_line(series.name), " = ", in_line(series.url)); });
   if (run.end) {
     add_facts(page, "metrics", run.end->metrics, pair_of_texts);
     add_facts(page, "counts", run.end->counts, pair_of_texts);

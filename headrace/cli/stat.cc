@@ -21,10 +21,10 @@ Json describe_object(const Location& place, const ObjectInfo& object) {
 }
 
 void show_object(Console& console, const Location& place, const ObjectInfo& object) {
-  console.result(place.describe());
+  console.result(console.name(place.describe()));
   console.result(concat("  object    ", object.size_bytes, " bytes (", format_size(object.size_bytes), ")"));
   if (object.modified) console.result(concat("  modified  ", format_time(*object.modified)));
-  console.result(concat("  version   ", object.version.token));
+  console.result(concat("  version   ", console.name(object.version.token)));
 }
 
 struct FolderFacts {
@@ -40,7 +40,7 @@ Json describe_folder(const FolderFacts& folder) {
 
 void show_folder(Console& console, const Location& place, const FolderFacts& folder) {
   const auto& [totals, artifact] = folder;
-  console.result(place.describe());
+  console.result(console.name(place.describe()));
   console.result(concat("  folder    ", totals.objects, " objects, ", format_size(totals.bytes)));
   if (artifact.manifest == 0) return;
   console.result(concat("  published ", artifact.kind, ", manifest ", artifact.manifest, ", its parts ",
@@ -64,11 +64,12 @@ Result<Json> stat_one(CommandContext& context, const Location& place,
 
 Status run_stat(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const Named named, look_up(place, context.call()));
+  HEADRACE_TRY(const Named named, look_up(place, arguments[0], context.call()));
   Json out;
   if (named.kind == Named::Kind::kPattern) {
     out = {{"matches", Json::array()}};
-    HEADRACE_CHECK(visit_matches(place, true, context.call(), [&](const ObjectInfo& entry) -> Status {
+    const Matched matched = asks_for_folder(arguments[0]) ? Matched::kFolders : Matched::kBoth;
+    HEADRACE_CHECK(visit_matches(place, matched, context.call(), [&](const ObjectInfo& entry) -> Status {
       const auto object = entry.is_folder() ? std::nullopt : std::optional(entry);
       HEADRACE_TRY(Json match, stat_one(context, with_key(place, entry.key), object));
       if (context.console.json()) out["matches"].push_back(std::move(match));

@@ -244,7 +244,7 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
   };
   const auto start = std::chrono::steady_clock::now();
   HEADRACE_TRY(const TrainResult result, train(data, make_stoppable(run, context.stop), options, environment,
-                                               recorder.run_id(), on_step, on_epoch, context.stop));
+                                               actor_of(context, "train", recorder), on_step, on_epoch, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   end.versions = result.model.versions;

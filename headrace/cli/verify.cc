@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
 #include "headrace/cli/published.h"
+#include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
@@ -21,6 +24,10 @@ constexpr Option kVerifyOptions[] = {
      .sentence = "Parts to read at a time; each takes 8 MiB of memory.",
      .minimum = 1,
      .maximum = 64},
+    {.name = "latest",
+     .type = OptionType::kFlag,
+     .sentence = "Look only at the manifest that readers take, not at earlier ones: former versions of a "
+                 "dataset, and earlier checkpoints."},
 };
 
 struct Verdict {
@@ -30,19 +37,41 @@ struct Verdict {
   std::uint64_t bytes = 0;
 };
 
-// A manifest that cannot be read is bad itself; what it names is unknown.
-Status read_manifests(const Location& location, const CallOptions& call, Verdict& verdict) {
+// Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is bad
+// itself; what it names is unknown.
+Status take_manifest(const Location& folder, const ManifestChoice& choice, std::set<std::string>& known,
+                     Verdict& verdict) {
+  auto published = read_published(folder, choice);
+  const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+  if (is_entry) return {};
+  if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
+  if (!published) {
+    verdict.bad.push_back({folder.describe(), published.error().message});
+  } else if (*published) {
+    std::vector<ManifestPart>& parts = (*published)->manifest.parts;
+    std::erase_if(parts, [&](const ManifestPart& part) {
+      return !known.insert(concat(part.key, "\n", part.size_bytes, " ", part.crc32c)).second;
+    });
+    verdict.parts += parts.size();
+    for (const ManifestPart& part : parts) verdict.bytes += part.size_bytes;
+    verdict.folders.push_back(std::move(**published));
+  }
+  return {};
+}
+
+Status read_manifests(const Location& location, bool only_latest, const CallOptions& call, Verdict& verdict) {
   HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
   for (const Location& folder : folders) {
-    auto published = read_published(folder, {.call = call});
-    if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
-    if (!published) {
-      verdict.bad.push_back({folder.describe(), published.error().message});
-    } else if (*published) {
-      verdict.parts += (*published)->manifest.parts.size();
-      for (const ManifestPart& part : (*published)->manifest.parts) verdict.bytes += part.size_bytes;
-      verdict.folders.push_back(std::move(**published));
+    std::set<std::string> known;
+    if (only_latest) {
+      HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, verdict));
+      continue;
     }
+    HEADRACE_TRY(std::vector<std::uint64_t> numbers,
+                 present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
+    std::ranges::reverse(numbers);
+    for (const std::uint64_t number : numbers)
+      HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, verdict));
   }
   return {};
 }
@@ -67,10 +96,11 @@ void show_verdict(Console& console, const Verdict& verdict) {
     return;
   }
   for (const PublishedFolder& folder : verdict.folders) {
-    console.result(concat(folder.folder.describe(), "  ", folder.manifest.kind, ", manifest ", folder.number,
-                          ", ", folder.manifest.parts.size(), " parts"));
+    console.result(concat(console.name(folder.folder.describe()), "  ", folder.manifest.kind, ", manifest ",
+                          folder.number, ", ", folder.manifest.parts.size(), " parts"));
   }
-  for (const BadPart& part : verdict.bad) console.result(concat("BAD  ", part.url, "  ", part.problem));
+  for (const BadPart& part : verdict.bad)
+    console.result(concat("BAD  ", console.name(part.url), "  ", part.problem));
   if (verdict.bad.empty())
     console.result(
         concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
@@ -80,7 +110,7 @@ Status run_verify(CommandContext& context, const std::vector<std::string>& argum
                   const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   Verdict verdict;
-  HEADRACE_CHECK(read_manifests(location, context.call(), verdict));
+  HEADRACE_CHECK(read_manifests(location, options.flag("latest"), context.call(), verdict));
   if (verdict.folders.empty() && verdict.bad.empty()) {
     HEADRACE_TRY(const auto object, find_object(location, context.call()));
     HEADRACE_TRY(const bool folder, is_folder(location, context.call()));
@@ -115,9 +145,9 @@ const Command kVerifyCommand = {
     .name = "verify",
     .summary = "Compare published parts with the sizes and checksums in their manifest",
     .details =
-        "Reads all parts that the latest manifest names, in the folder and in every published folder below "
-        "it, for example a training run's checkpoints and export. Names each part that is missing, has "
-        "another size, or was altered; the exit code is then 1.\n"
+        "Reads all parts that any manifest names, in the folder and in every published folder below it, for "
+        "example a training run's checkpoints and export. Names each part that is missing, has another size, "
+        "or was altered; the exit code is then 1.\n"
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",

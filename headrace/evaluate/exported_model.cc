@@ -4,6 +4,7 @@
 #include "headrace/base/text.h"
 #include "headrace/record/example_decoder.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
@@ -38,9 +39,8 @@ Result<PublishedFolder> find_export(const Location& run) {
     return Error{Code::kInvalidArgument, concat(run.describe(), " is a ", published->manifest.kind,
                                                 " folder, not a run of training")};
   }
-  const auto started = run.store->stat(run.at("_headrace/configuration").key, {});
-  if (!started && started.error().code != Code::kNotFound) return started.error();
-  if (!started)
+  HEADRACE_TRY(const bool was_begun, is_begun(run));
+  if (!was_begun)
     return Error{Code::kNotFound,
                  concat("there is no run in ", run.describe(), ": headrace train makes one")};
   return Error{Code::kFailedPrecondition,
@@ -85,7 +85,7 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
                    " is not as docs/formats/manifest.md says"));
   }
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
-  HEADRACE_CHECK(download_published(published, "", files.path()));
+  HEADRACE_CHECK(download_published(published, folder_of_part(published.manifest, "saved_model.pb"), files.path()));
   auto model = engine.load(files.path(), {});
   if (!model) return std::move(model).error().in(concat("loading ", published.folder.describe()));
   return ExportedModel{published.folder, published.digest, *std::move(attributes), std::move(files),

@@ -8,7 +8,6 @@
 #include "headrace/evaluate/prediction_shard.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/os/parallel.h"
-#include "headrace/store/numbered.h"
 #include "headrace/stream/loader.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
@@ -81,10 +80,10 @@ Status answer(const Batch& batch, bool has_ids, const std::vector<std::string>& 
 
 // Answers the records of one shard in their order.
 Result<ShardOutcome> predict_shard(const ExportedModel& model, const Dataset& dataset, std::uint32_t shard,
-                                   const Location& output, const PredictOptions& options,
+                                   const OwnedOutput& output, const PredictOptions& options,
                                    const std::stop_token& stop) {
-  HEADRACE_TRY(PredictionShard writer,
-               PredictionShard::start(output, prediction_shard_name(shard, dataset.shards().size())));
+  const std::string name = prediction_shard_name(shard, dataset.shards().size(), output.suffix());
+  HEADRACE_TRY(PredictionShard writer, PredictionShard::start(output.output(), name));
   ShardOutcome outcome;
   if (dataset.shards()[shard].record_count > 0) {
     const LoaderOptions with = loader_options(model.attributes, dataset, options, stop);
@@ -117,14 +116,21 @@ Configuration describe(const ExportedModel& model, const Dataset& dataset, const
           {"compressor", deflate_fingerprint()}};
 }
 
-StageOutput predict_output() {
-  return {.stage = "predict",
-          .claim = kConfigurationKey,
-          .folders = {{"", kKind}},
-          .names = {"predictions-#####-of-#####.jsonl.gz"}};
+std::vector<std::string> names_with(std::string_view suffix) {
+  return {concat("predictions-#####-of-#####", suffix, ".jsonl.gz")};
 }
 
-Status publish(const ExportedModel& model, const Dataset& dataset, const Location& output,
+StageOutput predict_output() {
+  return {.stage = "predict",
+          .former_claim = kConfigurationKey,
+          .folders = {{"", kKind}},
+          .names = names_with(""),
+          .names_of = [](std::uint64_t number, const OwnershipEntry& entry) {
+            return names_with(number == 0 ? "" : owner_suffix(number, entry.action));
+          }};
+}
+
+Status publish(const ExportedModel& model, const Dataset& dataset, OwnedOutput& output,
                const std::vector<ShardOutcome>& shards, std::string_view plan, std::string_view run_id) {
   Manifest manifest{.kind = std::string(kKind), .created_by = std::string(run_id), .plan = std::string(plan)};
   std::uint64_t records = 0;
@@ -141,25 +147,31 @@ Status publish(const ExportedModel& model, const Dataset& dataset, const Locatio
       {"split", dataset.split()},
       {"labels", model.attributes.labels},
       {"records", records}}.dump();
-  const auto created = create_numbered(*output.store, output.at(kManifestPrefix).key, 1,
-                                       as_bytes(serialize_manifest(manifest)));
-  // Another process with the same configuration may have been faster; its manifest names the same bytes.
-  if (created || created.error().code == Code::kAlreadyExists) return {};
-  return created.error().in("publishing the predictions");
+  auto published = output.in("").publish(std::move(manifest));
+  if (!published) return std::move(published).error().in("publishing the predictions");
+  return remove_superseded(output.output(), predict_output(), output.generation(), output.entry());
+}
+
+// What is published under the same configuration; none if there is nothing.
+Result<std::optional<PublishedFolder>> find_done(const Location& output, const OutputState& seen) {
+  if (!seen.is_own || seen.chain.published_now() == 0) return std::optional<PublishedFolder>();
+  HEADRACE_CHECK(remove_superseded(output, predict_output(), seen.chain.generation(), seen.chain.entry));
+  return read_published(output, kKind, {.number = seen.chain.published_now()});
 }
 
 }  // namespace
 
 Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
-                              const PredictOptions& options, std::string_view run_id,
+                              const PredictOptions& options, const Actor& actor,
                               const OnRecords& on_records, const std::stop_token& stop) {
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset,
                Dataset::open(
                    data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
   const Configuration configuration = describe(model, *dataset, options);
-  HEADRACE_CHECK(claim_output(output, predict_output(), configuration, options.overwrite));
-  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(output, kKind));
+  HEADRACE_TRY(const OutputState seen,
+               examine_output(output, predict_output(), configuration, options.overwrite));
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, find_done(output, seen));
   PredictResult result{.shards = dataset->shards().size(), .remarks = dataset->remarks()};
   if (published) {
     for (const ManifestPart& part : published->manifest.parts) {
@@ -169,11 +181,16 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
     result.was_published = true;
     return result;
   }
+  HEADRACE_TRY(OwnedOutput owned,
+               OwnedOutput::take(output, predict_output(), seen,
+                                 {.configuration = configuration,
+                                  .actor = actor,
+                                  .action = OwnedOutput::action_for(seen, options.overwrite)}));
   std::vector<ShardOutcome> shards(dataset->shards().size());
   std::mutex mutex;
   HEADRACE_CHECK(parallel_for(options.workers, shards.size(), [&](std::size_t i) -> Status {
     HEADRACE_TRY(shards[i],
-                 predict_shard(model, *dataset, static_cast<std::uint32_t>(i), output, options, stop));
+                 predict_shard(model, *dataset, static_cast<std::uint32_t>(i), owned, options, stop));
     const std::lock_guard lock(mutex);
     result.records += shards[i].part.records.value_or(0);
     result.shard_bytes += shards[i].part.size_bytes;
@@ -182,7 +199,7 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
     on_records(result.records, dataset->record_count());
     return {};
   }));
-  HEADRACE_CHECK(publish(model, *dataset, output, shards, configuration_digest(configuration), run_id));
+  HEADRACE_CHECK(publish(model, *dataset, owned, shards, configuration_digest(configuration), actor.run));
   return result;
 }
 

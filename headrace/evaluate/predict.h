@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/coordinate/actor.h"
 #include "headrace/evaluate/evaluate.h"
 #include "headrace/evaluate/exported_model.h"
 
@@ -35,14 +36,15 @@ struct PredictResult {
 };
 
 /// Writes one object for each shard of the split, then the manifest. After an interruption, the same call
-/// writes the same bytes under the same names again. Memory: for each worker a loader, within its budget.
+/// begins again. Memory: for each worker a loader, within its budget.
 /// \error kFailedPrecondition  `output` was begun with another model, other data or other options: the
 ///                             message names them
 /// \error kInvalidArgument     `output` holds something else
+/// \error kAborted             somebody else took the output meanwhile: names them; nothing was published
 /// \error kCancelled           stopped
 /// \error those of `check_dataset`, Dataset::open and Predictor
 Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
-                              const PredictOptions& options, std::string_view run_id,
+                              const PredictOptions& options, const Actor& actor,
                               const OnRecords& on_records, const std::stop_token& stop);
 
 }  // namespace headrace

@@ -11,13 +11,13 @@ constexpr int kLevel = 6;
 
 }  // namespace
 
-std::string prediction_shard_name(std::size_t number, std::size_t count) {
-  return concat("predictions-", zero_padded(number, 5), "-of-", zero_padded(count, 5), ".jsonl.gz");
+std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix) {
+  return concat("predictions-", zero_padded(number, 5), "-of-", zero_padded(count, 5), suffix, ".jsonl.gz");
 }
 
 Result<PredictionShard> PredictionShard::start(const Location& folder, std::string name) {
   HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(kLevel));
-  HEADRACE_TRY(std::unique_ptr<Upload> upload, folder.store->start_upload(folder.at(name).key, {}));
+  HEADRACE_TRY(std::unique_ptr<Upload> upload, folder.store->start_upload(folder.at(name).key, {.only_if_absent = true}));
   return PredictionShard(std::move(name), std::move(upload), std::move(compressor));
 }
 

@@ -12,13 +12,13 @@
 
 namespace headrace {
 
-/// "predictions-00003-of-00007.jsonl.gz"
-std::string prediction_shard_name(std::size_t number, std::size_t count);
+/// "predictions-00003-of-00007.jsonl.gz". `suffix` tells owners apart: see owner_suffix.
+std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix = "");
 
 /// Equal lines give equal bytes. Memory: a member of 1 MiB, and what the upload holds. Not thread-safe.
 class PredictionShard {
  public:
-  /// Nothing is visible before `finish`; what lies under that name is replaced then.
+  /// Nothing is visible before `finish`, which fails if an object of that name is there then.
   static Result<PredictionShard> start(const Location& folder, std::string name);
 
   /// `line` without a newline.

@@ -1,6 +1,7 @@
 #include "headrace/filesystem/file_system.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headrace/base/text.h"
 #include "headrace/filesystem/temporary_name.h"
@@ -306,6 +307,7 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_log(Location at, bool goe
   options.segment_header = options_.segment_header();
   options.record_size = options_.record_size;
   options.spool = options_.spool;
+  options.replaces = true;
   HEADRACE_TRY(auto log, SegmentLog::open(std::move(at), goes_on, std::move(options), log_writers_));
   logs_.add(name, log);
   return std::unique_ptr<WritableFile>(std::make_unique<EventFile>(std::move(log)));
@@ -365,13 +367,21 @@ Status FileSystem::copy_object(const Location& from, const Location& to) {
   return writer.commit();
 }
 
+// The other segments of an event file that is replaced belong to its old content. Those that are not replaced
+// by name, as when a folder is renamed, stay: they are files of their own then.
+Status FileSystem::replace_by_copy(const Location& from, const Location& to) {
+  HEADRACE_CHECK(copy_object(from, to));
+  if (!is_event_file(to.key) || from.url == to.url) return {};
+  return remove_segments(to, std::array{to.key, from.key}, {});
+}
+
 Status FileSystem::copy(std::string_view from, std::string_view to) {
   HEADRACE_TRY(const Location source, locate(from));
   HEADRACE_TRY(const Location target, locate(to));
   HEADRACE_CHECK(check_key(target.key));
   if (was_created(target)) return refused(Code::kFailedPrecondition, target, "is a folder");
   HEADRACE_TRY(const std::optional<Bytes> content, held_.content(source.url.text()));
-  if (!content) return copy_object(source, target);
+  if (!content) return replace_by_copy(source, target);
   const auto written = target.store->write(target.key, *content, {});
   return written ? Status{} : Status(written.error());
 }
@@ -413,7 +423,7 @@ Status FileSystem::rename(std::string_view from, std::string_view to) {
     HEADRACE_CHECK(rename_folder(source, target));
   } else {
     HEADRACE_CHECK(refuse_folder(target));
-    HEADRACE_CHECK(copy_object(source, target));
+    HEADRACE_CHECK(replace_by_copy(source, target));
     HEADRACE_CHECK(remove_object(*source.store, source.key));
   }
   remember_parent(source);

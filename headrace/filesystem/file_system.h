@@ -51,6 +51,7 @@ class FileSystem {
   Result<std::unique_ptr<ReadableFile>> open_for_reading(std::string_view path);
   /// \error kFailedPrecondition  this process has created a folder there. (A folder that others have made is
   ///                             not looked for: that would cost one more request for each file.)
+  /// An event file ("tfevents" in its name) is replaced when it is opened, any other file when it is closed.
   Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
   Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
 
@@ -89,6 +90,7 @@ class FileSystem {
   Status refuse_folder(const Location& at);
   Status remove_below(const Location& folder);
   Status copy_object(const Location& from, const Location& to);
+  Status replace_by_copy(const Location& from, const Location& to);
   Status rename_held(const Location& source, const Location& target, std::unique_ptr<ObjectWriter> file);
   Status rename_folder(const Location& from, const Location& to);
   Result<std::vector<std::string>> keys_below(const Location& folder);

@@ -13,6 +13,7 @@ namespace headrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::SizeIs;
 
 class FileSystemTest : public testing::Test {
  protected:
@@ -260,6 +261,41 @@ TEST_F(FileSystemTest, AnOpenEventFileIsThereBeforeItsFirstSegment) {
     ASSERT_TRUE((*log)->append(as_bytes("two")));
   }
   EXPECT_EQ(read(name + ".000001"), "Htwo");
+}
+
+TEST_F(FileSystemTest, AnEventFileThatIsWrittenAnewLosesItsOldContent) {
+  const std::string name = "memory://m/logs/events.out.tfevents.1";
+  const auto make_log = [&] {
+    ASSERT_TRUE(write(name, "one"));
+    const auto log = files.open_for_appending(name);
+    ASSERT_TRUE((*log)->append(as_bytes("two")));
+    ASSERT_TRUE((*log)->close());
+    EXPECT_THAT(*files.children("memory://m/logs"), SizeIs(2));
+  };
+  make_log();
+  ASSERT_TRUE(write(name, "new"));
+  EXPECT_EQ(read(name), "new");
+  EXPECT_THAT(*files.children("memory://m/logs"), SizeIs(1));
+  make_log();
+  ASSERT_TRUE(write("memory://m/other", "copied"));
+  ASSERT_TRUE(files.copy("memory://m/other", name));
+  EXPECT_EQ(read(name), "copied");
+  EXPECT_THAT(*files.children("memory://m/logs"), SizeIs(1));
+  make_log();
+  ASSERT_TRUE(files.rename("memory://m/other", name));
+  EXPECT_EQ(read(name), "copied");
+  EXPECT_THAT(*files.children("memory://m/logs"), SizeIs(1));
+}
+
+TEST_F(FileSystemTest, ALogThatIsCopiedFileByFileInOrderIsWhole) {
+  const std::string name = "memory://m/logs/events.out.tfevents.1",
+                    copy = "memory://m/copy/events.out.tfevents.1";
+  ASSERT_TRUE(write(name, "one"));
+  ASSERT_TRUE(write(name + ".000001", "two"));
+  for (int time = 0; time < 2; ++time) {
+    for (const char* segment : {"", ".000001"}) ASSERT_TRUE(files.copy(name + segment, copy + segment));
+    EXPECT_EQ(read(copy) + read(copy + ".000001"), "onetwo");
+  }
 }
 
 }  // namespace

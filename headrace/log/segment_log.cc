@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "headrace/base/text.h"
 
@@ -12,6 +13,23 @@ constexpr int kNameDigits = 6;
 // Writers that find their number taken this often in a row do not share a log, something is wrong.
 constexpr int kMostTaken = 1'000;
 
+bool is_outage(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+}
+
+// Calls `visit` with each segment and its number.
+Status visit_segments(const Location& location, const CallOptions& call,
+                      const std::function<void(std::uint64_t, const ObjectInfo&)>& visit) {
+  return location.store->list(location.key, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view rest = std::string_view(object.key).substr(location.key.size());
+    std::optional<std::uint64_t> number;
+    if (rest.empty()) number = 0;
+    if (rest.starts_with('.')) number = parse_number<std::uint64_t>(rest.substr(1));
+    if (number) visit(*number, object);
+    return rest.empty() || rest.front() <= '.';
+  });
+}
+
 struct Segments {
   std::uint64_t next = 0;  // the number after the greatest
   std::uint64_t size_bytes = 0;
@@ -19,14 +37,9 @@ struct Segments {
 
 Result<Segments> segments_of(const Location& location, const CallOptions& call) {
   Segments found;
-  HEADRACE_CHECK(location.store->list(location.key, {.call = call}, [&](const ObjectInfo& object) {
-    const std::string_view rest = std::string_view(object.key).substr(location.key.size());
-    std::optional<std::uint64_t> number;
-    if (rest.empty()) number = 0;
-    if (rest.starts_with('.')) number = parse_number<std::uint64_t>(rest.substr(1));
-    if (number) found.next = std::max(found.next, *number + 1);
-    if (number) found.size_bytes += object.size_bytes;
-    return rest.empty() || rest.front() <= '.';
+  HEADRACE_CHECK(visit_segments(location, call, [&](std::uint64_t number, const ObjectInfo& segment) {
+    found.next = std::max(found.next, number + 1);
+    found.size_bytes += segment.size_bytes;
   }));
   return found;
 }
@@ -35,6 +48,14 @@ Result<Segments> segments_of(const Location& location, const CallOptions& call) 
 
 std::string segment_key(std::string_view log, std::uint64_t segment) {
   return segment == 0 ? std::string(log) : concat(log, ".", zero_padded(segment, kNameDigits));
+}
+
+Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call) {
+  std::vector<std::string> keys;
+  HEADRACE_CHECK(visit_segments(log, call, [&](std::uint64_t, const ObjectInfo& segment) {
+    if (std::ranges::find(keeps, segment.key) == keeps.end()) keys.push_back(segment.key);
+  }));
+  return keys.empty() ? Status() : log.store->remove_many(keys, call);
 }
 
 SegmentLog::SegmentLog(Location location, SegmentLogOptions options, Background& background)
@@ -55,6 +76,9 @@ Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goe
   std::shared_ptr<SegmentLog> log(new SegmentLog(std::move(location), std::move(options), background));
   log->next_segment_ = there.next;
   log->size_bytes_ = there.size_bytes;
+  log->must_replace_ = !goes_on && log->options_.replaces;
+  if (const Status replaced = log->replace(); !replaced && !is_outage(replaced.error()))
+    return replaced.error();
   return log;
 }
 
@@ -211,6 +235,7 @@ void SegmentLog::take_first() {
 Status SegmentLog::write(Part part) {
   const std::scoped_lock one_writer(writing_);
   const Clock::time_point begin = options_.now();
+  if (part == Part::kAll) HEADRACE_CHECK(replace());  // also if there is nothing to write
   while (true) {
     HEADRACE_TRY(const bool is_more, write_next(part));
     if (!is_more) return {};
@@ -251,9 +276,7 @@ Result<bool> SegmentLog::write_next(Part part) {
     take_first();
     return has_waited || !waiting_.empty();  // what has come since
   }
-  const Code code = status.error().code;
-  const bool is_outage = code == Code::kUnavailable || code == Code::kDeadlineExceeded;
-  if (part == Part::kAll || !is_outage) return status.error();
+  if (part == Part::kAll || !is_outage(status.error())) return status.error();
   write_later(not_before_);
   return false;
 }
@@ -266,8 +289,16 @@ Result<bool> SegmentLog::is_ours(const std::string& key, BytesView segment) {
   return std::ranges::equal(there.data, segment);
 }
 
+// REQUIRES: writing_ is held, or nobody else has the log
+Status SegmentLog::replace() {
+  if (must_replace_) HEADRACE_CHECK(remove_segments(location_, {}, options_.call));
+  must_replace_ = false;
+  return {};
+}
+
 // Under the first number that is free. REQUIRES: writing_ is held
 Status SegmentLog::write_segment(BytesView records) {
+  HEADRACE_CHECK(replace());
   for (int taken = 0;; ++taken) {
     const std::string key = segment_key(location_.key, next_segment_);
     Bytes segment = next_segment_ == 0 ? Bytes() : options_.segment_header;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,11 +26,17 @@ std::string segment_key(std::string_view log, std::uint64_t segment);
 /// size of what was given, so that the log passes these bytes on and does not wait for their end.
 using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
 
+/// Removes the segments of a log, except those whose keys `keeps` holds. Takes one listing.
+Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call);
+
 struct SegmentLogOptions {
   /// The beginning of every segment after the first: the `file_version` record of an event file.
   Bytes segment_header{};
   /// Tells where records end. Null: each call of `append` gives whole records.
   RecordSize record_size = nullptr;
+  /// A log that does not go on replaces the segments that were there when it was opened, as a file that is
+  /// opened for writing replaces its content. False: it writes under the first free number.
+  bool replaces = false;
   /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool.
   std::size_t most_held_bytes = 64 << 20;
   /// Folder of this machine for the rest; with an empty `root`, nothing is spooled.
@@ -48,7 +55,8 @@ struct SegmentLogOptions {
 /// and later flushes offer them again, so that an outage of the store does not end training. A killed process
 /// loses the data that were not in the store, spool included; the segments in the store are whole. Segments
 /// are created only if absent. If two logs have one name, or a stalled process continues after another took
-/// over, each writes under the next free number: nothing is overwritten and nothing is lost.
+/// over, each writes under the next free number: nothing is overwritten and nothing is lost, except by a log
+/// that `replaces` when it is opened.
 class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
  public:
   /// Shortest time from opening, or from a segment, to the next segment, however often the log is flushed.
@@ -60,7 +68,8 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   /// `is_full` from here on.
   static constexpr std::size_t kFullBytes = 4 * kMostSegmentBytes;
 
-  /// Writes nothing yet. `goes_on`: continue after the existing segments, which takes one listing.
+  /// Writes nothing yet. `goes_on`: continue after the existing segments, which takes one listing. If it
+  /// `replaces` segments, removes them; if the store cannot be reached, before the first segment is written.
   static Result<std::shared_ptr<SegmentLog>> open(Location location, bool goes_on, SegmentLogOptions options,
                                                   Background& background);
   /// Writes the rest. Call `close` first to get the error.
@@ -107,6 +116,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   void take_first();
   Result<bool> write_next(Part part);
   Status write(Part part);
+  Status replace();
   Status write_segment(BytesView records);
   Result<bool> is_ours(const std::string& key, BytesView segment);
   void write_later(Clock::time_point time);
@@ -118,6 +128,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
 
   std::mutex writing_;  // taken before mutex_; held while a segment is written, so they stay in order
   std::uint64_t next_segment_ = 0;
+  bool must_replace_ = false;  // the segments that were there are still there
 
   mutable std::mutex mutex_;
   /// Before the buffer; only `write` takes them out, unchanged: the answer to an earlier attempt may be lost.

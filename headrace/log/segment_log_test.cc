@@ -46,7 +46,13 @@ class FailingStore : public ForwardingStore {
     if (loses_answer) return Error{Code::kUnavailable, "no answer"};
     return written;
   }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    if (failure && fails_lists) return *failure;
+    return ForwardingStore::list(prefix, options, visit);
+  }
   std::optional<Error> failure;
+  bool fails_lists = false;
   std::optional<int> writes_left;
   std::function<void()> on_write = [] {};
   bool loses_answer = false;
@@ -192,6 +198,41 @@ TEST_F(SegmentLogTest, AppendingGoesOnAfterWhatIsThere) {
     ASSERT_TRUE(append(*log, text));
   }
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:c"));
+}
+
+TEST_F(SegmentLogTest, ALogThatReplacesLeavesNothingOfTheOneBefore) {
+  for (const char* name : {"events", "events.000001", "events.000007", "events.log", "events-2", "eventsx"})
+    ASSERT_TRUE(write_text(*store, name, "old"));
+  const auto log = open(false, {.replaces = true});
+  EXPECT_THAT(segments(), ElementsAre("events-2=old", "events.log=old", "eventsx=old"));
+  ASSERT_TRUE(append(*log, "new"));
+  ASSERT_TRUE(log->flush());
+  now += seconds(30);
+  ASSERT_TRUE(append(*log, "more"));
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=new", "events-2=old", "events.000001=H:more", "events.log=old",
+                                      "eventsx=old"));
+  const auto goes_on = open(true, {.replaces = true});
+  EXPECT_EQ(goes_on->size_bytes(), std::string_view("new").size() + std::string_view("H:more").size() + 32);
+}
+
+TEST_F(SegmentLogTest, ALogThatReplacesDuringAnOutageReplacesAfterIt) {
+  ASSERT_TRUE(write_text(*store, "events", "old"));
+  ASSERT_TRUE(write_text(*store, "events.000001", "old"));
+  store->fails_lists = true;
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  const auto written = open(false, {.replaces = true}), empty = open(false, {.replaces = true});
+  EXPECT_FALSE(empty->close());
+  ASSERT_TRUE(append(*written, "new"));
+  EXPECT_TRUE(written->flush());
+  store->failure.reset();
+  EXPECT_THAT(segments(), ElementsAre("events=old", "events.000001=old"));
+  ASSERT_TRUE(written->close());
+  EXPECT_THAT(segments(), ElementsAre("events=new"));
+  ASSERT_TRUE(empty->close());
+  EXPECT_THAT(segments(), ElementsAre());
+  store->failure = Error{Code::kPermissionDenied, "no"};
+  EXPECT_FALSE(SegmentLog::open(at, false, {.replaces = true}, background));
 }
 
 TEST_F(SegmentLogTest, AnOutageOfTheStoreIsOutlasted) {

@@ -27,6 +27,9 @@ constexpr bool is_compressed(ShardEncoding encoding) {
   return encoding == ShardEncoding::kGzip || encoding == ShardEncoding::kZlib;
 }
 
+/// Larger index objects are neither read nor written: in memory they take up to 60 times their size.
+inline constexpr std::uint64_t kIndexLimitBytes = 64 << 20;
+
 /// A part of the shard that can be decompressed by itself. An uncompressed shard is one member.
 struct ShardMember {
   std::uint64_t compressed_offset = 0;

@@ -154,6 +154,7 @@ std::string serialize_manifest(const Manifest& manifest) {
       {"format", kFormat},     {"version", kManifestVersion},
       {"kind", manifest.kind}, {"created_by", manifest.created_by},
       {"plan", manifest.plan}, {"attributes", parse_json(manifest.attributes_json).value_or(Json())}};
+  if (manifest.entry > 0) document["entry"] = manifest.entry;
   document["parts"] = Json::array();
   for (const ManifestPart& part : manifest.parts) document["parts"].push_back(manifest_part_to_json(part));
   return seal_json(document.dump() + "\n");
@@ -181,6 +182,7 @@ Result<Manifest> parse_manifest(BytesView data) {
     manifest.kind = document.get<std::string>("kind");
     manifest.created_by = document.get<std::string>("created_by");
     manifest.plan = document.get<std::string>("plan");
+    manifest.entry = document.get_or<std::uint64_t>("entry", 0);
     const Json& attributes = document.at("attributes");
     const bool is_plain = manifest.kind == "dataset" && attributes["compression"] == "none";
     manifest.parts = parts_from_json(document.at("parts"), is_plain);

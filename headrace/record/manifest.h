@@ -20,8 +20,9 @@ class Json;  // base/json.h
 
 /// Where manifests lie in the folder that they publish, up to the number.
 inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
-/// Larger manifests are refused.
-inline constexpr std::uint64_t kManifestLimitBytes = 256 << 20;
+/// Larger manifests are neither read nor written. A shard takes some 500 bytes with its index, and 25 for
+/// each of its blocks: this is room for a million shards of 128 MiB.
+inline constexpr std::uint64_t kManifestLimitBytes = std::uint64_t{1} << 30;
 
 /// How a shard's records are spread over the thousandths of the hash: docs/formats/order.md, "Dataset order".
 struct ShardThousandths {
@@ -48,6 +49,8 @@ struct Manifest {
   std::string kind;        // "dataset", "checkpoint", "saved_model", "predictions"
   std::string created_by;  // run id
   std::string plan;        // digest of what determines the content
+  /// Number of its owner's entry in the folder's chain; 0: older than ownership. docs/formats/ownership.md
+  std::uint64_t entry = 0;
   std::vector<ManifestPart> parts;
   /// A JSON object, whose keys depend on the kind; never empty. After parsing, it is no deeper
   /// than kJsonDepthLimit.

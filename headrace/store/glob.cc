@@ -80,6 +80,28 @@ bool stands_for(const Item& item, char c) {
 
 bool is_pattern(std::string_view text) { return text.find_first_of(kSpecial) != text.npos; }
 
+bool has_wildcards(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '*' || text[i] == '?') {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string literal_name(std::string_view text) {
+  if (!is_pattern(text)) return std::string(text);
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escapes = text[i] == '\\' && i + 1 < text.size() &&
+                         std::string_view("*?[]\\").find(text[i + 1]) != std::string_view::npos;
+    name += text[escapes ? ++i : i];
+  }
+  return name;
+}
+
 // Which items may come next, after each character: linear in the key for each item.
 bool matches_pattern(std::string_view pattern, std::string_view key) {
   const std::vector<Item> items = parse_pattern(pattern);

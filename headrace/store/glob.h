@@ -4,6 +4,7 @@
 /// all, a segment `**` any number of segments or none, `[a-c]` and `[!a-c]` one character of a set; a
 /// backslash makes the next character literal.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,13 @@ namespace headrace {
 
 /// True if the text holds `*`, `?` or `[`.
 bool is_pattern(std::string_view text);
+
+/// True if the text holds a `*` or `?` without a backslash before it. A `[` alone may be part of a name.
+bool has_wildcards(std::string_view text);
+
+/// The name that a text without wildcards writes: "a\*[1]" is "a*[1]". A backslash is left out before `*`,
+/// `?`, `[`, `]` and a backslash, if the text holds one of `*?[` at all.
+std::string literal_name(std::string_view text);
 
 /// Whether the pattern matches the whole key. Cost: O(pattern · key) at worst. A `[` without its `]` is a
 /// plain character.

@@ -103,6 +103,20 @@ TEST(Glob, ListsNoFolderThatCannotMatch) {
   EXPECT_EQ(visited, 2U);
 }
 
+TEST(Glob, AWildcardIsAStarOrQuestionMarkWithoutABackslash) {
+  for (const char* text : {"*", "a/b?", "[ab]*", "a\\\\*", "\\**"}) EXPECT_TRUE(has_wildcards(text)) << text;
+  for (const char* text : {"", "a", "exp[1]", "a\\*", "a\\?b", "a\\", "\\[1\\]"})
+    EXPECT_FALSE(has_wildcards(text)) << text;
+}
+
+TEST(Glob, ALiteralNameLosesOnlyTheBackslashesOfSpecialCharacters) {
+  EXPECT_EQ(literal_name("exp[1]"), "exp[1]");
+  EXPECT_EQ(literal_name("exp\\[1\\]"), "exp[1]");
+  EXPECT_EQ(literal_name("a\\*b\\?"), "a*b?");
+  EXPECT_EQ(literal_name("a\\b\\\\c"), "a\\b\\\\c");
+  EXPECT_EQ(literal_name("a\\b\\\\[1]\\"), "a\\b\\[1]\\");
+}
+
 TEST(Glob, TheFolderOfAPatternIsWhatComesBeforeItsFirstSpecialSegment) {
   EXPECT_EQ(literal_folder("a/b/c-*/d"), "a/b");
   EXPECT_EQ(literal_folder("*"), "");

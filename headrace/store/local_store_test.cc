@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -30,6 +31,27 @@ std::function<void()> after_read;
 constexpr std::string_view kNamesOnly = "/names-only/";
 // Entries that can be read of a folder before its disk fails; negative: all.
 int readable_entries = -1;
+// Everything that is done to files, in order: "sync file", "sync folder", "link", "rename". Null: not kept.
+std::vector<std::string>* done = nullptr;
+bool disk_fails = false;        // on fsync of a file
+bool late_writes_fail = false;  // are reported by close, as over NFS
+bool spares_none = false;       // a rename cannot spare what is there, as over NFS
+bool loses_answer = false;      // of the next link: the repeated request finds the name taken
+
+bool is_file(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+void tell(const char* what) {
+  if (done != nullptr) done->emplace_back(what);
+}
+int answer_of_link(int linked) {
+  tell("link");
+  if (linked != 0 || !loses_answer) return linked;
+  loses_answer = false;
+  errno = EEXIST;
+  return -1;
+}
 // A folder of this name cannot be listed, as without the right to search it.
 constexpr std::string_view kHidden = "/cannot-be-seen";
 }  // namespace
@@ -37,7 +59,40 @@ constexpr std::string_view kHidden = "/cannot-be-seen";
 // In place of the C library's, for all of this program.
 extern "C" int fsync(int file) {
   ++syncs;
+  tell(is_file(file) ? "sync file" : "sync folder");
+  if (disk_fails && is_file(file)) {
+    errno = EIO;
+    return -1;
+  }
   return static_cast<int>(syscall(SYS_fsync, file));
+}
+
+// By the next one in line: ThreadSanitizer has to see that the number is free.
+extern "C" int close(int file) {
+  static const auto real = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "close"));
+  const bool fails = late_writes_fail && is_file(file);
+  const int closed = real(file);
+  if (!fails) return closed;
+  errno = EDQUOT;
+  return -1;
+}
+
+extern "C" int link(const char* from, const char* to) noexcept {
+  return answer_of_link(static_cast<int>(syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0)));
+}
+
+extern "C" int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  return answer_of_link(static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags)));
+}
+
+extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                         unsigned flags) noexcept {
+  if (spares_none && flags != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  tell("rename");
+  return static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 extern "C" ssize_t pread(int file, void* to, std::size_t size, off_t offset) {
@@ -255,6 +310,65 @@ TEST(FileStore, SyncsOnlyWhatIsToLast) {
   EXPECT_EQ(syncs, 2) << "the file and its folder";
   ASSERT_TRUE(write_text(*store, "d/b", "x"));
   EXPECT_EQ(syncs, 5) << "and where the folder is new, the one above";
+}
+
+// Files without and with names; new objects and replaced ones.
+template <typename Check>
+void for_each_way_to_write(const Check& check) {
+  for (const std::string_view below : {std::string_view("/"), kNamesOnly}) {
+    const auto store = make_file_store(scratch->new_root() + std::string(below));
+    ASSERT_TRUE(write_text(*store, "old", "before"));
+    for (const bool only_if_absent : {true, false}) {
+      SCOPED_TRACE(concat(below, only_if_absent ? " new" : " replaced"));
+      check(*store, only_if_absent ? "new" : "old", WriteOptions{.only_if_absent = only_if_absent});
+    }
+  }
+}
+
+TEST(FileStore, TheContentIsOnTheDiskBeforeTheObjectIsThere) {
+  for_each_way_to_write([](Store& store, const char* key, const WriteOptions& options) {
+    std::vector<std::string> steps;
+    done = &steps;
+    const auto written = write_text(store, key, "content", options);
+    done = nullptr;
+    ASSERT_TRUE(written);
+    ASSERT_GE(steps.size(), 3U);
+    EXPECT_EQ(steps.front(), "sync file");
+    EXPECT_EQ(steps.back(), "sync folder");
+    disk_fails = true;
+    const auto failed = write_text(store, std::string(key) + "-2", "content", options);
+    disk_fails = false;
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, Code::kDataLoss);
+    EXPECT_FALSE(store.stat(std::string(key) + "-2", {}));
+  });
+}
+
+TEST(FileStore, AWriteThatFailsWhenTheFileIsClosedFails) {
+  for_each_way_to_write([](Store& store, const char* key, const WriteOptions& options) {
+    late_writes_fail = true;
+    const auto written = write_text(store, key, "content", options);
+    late_writes_fail = false;
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Code::kResourceExhausted);
+  });
+}
+
+TEST(FileStore, ALinkWhoseAnswerWasLostIsItsOwn) {
+  spares_none = true;
+  for_each_way_to_write([](Store& store, const char* key, const WriteOptions& options) {
+    loses_answer = options.only_if_absent;
+    const auto written = write_text(store, key, "content", options);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_FALSE(loses_answer);
+    EXPECT_EQ(as_text(read_object(store, key, 100)->data), "content");
+    const auto second = write_text(store, key, "of another", {.only_if_absent = true});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+    EXPECT_EQ(as_text(read_object(store, key, 100)->data), "content");
+    EXPECT_THAT(unfinished_below(store, ""), testing::IsEmpty());
+  });
+  spares_none = false;
 }
 
 TEST(FileStore, RefusesTheNamesOfUnfinishedWrites) {

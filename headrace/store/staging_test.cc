@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +16,17 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+
+namespace {
+std::atomic<int> pretended_user = -1;
+}  // namespace
+
+// In place of the C library's, for all of this program.
+extern "C" uid_t geteuid() noexcept {
+  return pretended_user < 0 ? static_cast<uid_t>(syscall(SYS_geteuid)) : static_cast<uid_t>(pretended_user);
+}
 
 namespace headrace {
 namespace {
@@ -126,6 +138,45 @@ TEST_F(Staging, AFolderComesBackAsItWent) {
   EXPECT_EQ(read_file("back/empty"), "");
   EXPECT_EQ(read_file("back/saved_model.pb"), "graph");
   EXPECT_FALSE(fs::exists(root_ + "/back/other"));
+}
+
+TEST_F(Staging, AFolderOfAnotherUserIsRefused) {
+  const std::string folder = root_ + "/of-another";
+  ASSERT_TRUE(StagedFolder::create(folder));
+  pretended_user = static_cast<int>(geteuid()) + 1;
+  const auto refused = StagedFolder::create(folder);
+  pretended_user = -1;
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kPermissionDenied);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("only this user can write to"));
+}
+
+// Replaces an object when a part of it has been read.
+class ReplacingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    auto read = inner().read_into(key, target, options);
+    if (++reads_ == 1) {
+      EXPECT_TRUE(write_text(inner(), key, std::string(10 << 20, 'b')));
+    }
+    return read;
+  }
+
+ private:
+  int reads_ = 0;
+};
+
+TEST_F(Staging, AnObjectThatIsReplacedMeanwhileIsNeverMixed) {
+  ReplacingStore store(make_memory_store("test"));
+  ASSERT_TRUE(write_text(store, "a/1", std::string(10 << 20, 'a')));
+  const auto received = download_folder(store, "a", root_, {.threads = 1});
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error().code, Code::kFailedPrecondition);
+  const auto again = download_folder(store, "a", root_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(read_file("1"), std::string(10 << 20, 'b'));
 }
 
 TEST_F(Staging, AFolderOverTheLimitIsNotCopied) {

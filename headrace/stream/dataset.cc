@@ -6,6 +6,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/coordinate/chain.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/glob.h"
 #include "headrace/store/numbered.h"
@@ -15,8 +16,7 @@
 namespace headrace {
 namespace {
 
-constexpr int kOpenThreads = 8;                       // foreign files indexed at once
-constexpr std::uint64_t kIndexLimitBytes = 64 << 20;  // 60 times this in memory, at worst
+constexpr int kOpenThreads = 8;  // foreign files indexed at once
 
 std::string common_prefix(const std::vector<DatasetShard>& shards) {
   std::string prefix = shards.front().location.key;
@@ -60,8 +60,7 @@ class DatasetOpener {
     const Location& location = dataset_->location();
     std::optional<NumberedObject> latest;
     if (dataset_->locations_.size() == 1) {
-      HEADRACE_TRY(latest,
-                   read_latest(*location.store, location.at(kManifestPrefix).key, kManifestLimitBytes));
+      HEADRACE_TRY(latest, read_current_manifest(location, options_.call));
     }
     HEADRACE_CHECK(latest ? open_published(*latest) : open_foreign());
     for (const DatasetBlock& block : dataset_->blocks_) dataset_->record_count_ += block.record_count;

@@ -6,6 +6,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
+#include "headrace/coordinate/chain.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/glob.h"
 #include "headrace/stream/tar_shard.h"
@@ -88,10 +89,14 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
   }
   const std::string folder = folder_prefix(location.key);
   HEADRACE_TRY(const std::vector<ObjectInfo> below, list_all(*location.store, folder, {.call = call}));
-  const auto is_manifest = [&](const ObjectInfo& object) {
+  const auto is_in_chain = [&](const ObjectInfo& object) {
     return object.key.starts_with(concat(folder, kManifestPrefix));
   };
-  if (std::ranges::any_of(below, is_manifest)) {
+  std::optional<NumberedObject> published;
+  if (std::ranges::any_of(below, is_in_chain)) {
+    HEADRACE_TRY(published, read_current_manifest(location, call));
+  }
+  if (published) {
     return Error{Code::kInvalidArgument,
                  concat(location.describe(),
                         " is a published dataset: it is opened alone, by its URL; several make a mixture")};

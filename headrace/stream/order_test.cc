@@ -66,6 +66,34 @@ TEST(Order, AWindowNeedsItsOwnBlocksOnly) {
   }
 }
 
+TEST(Order, AWindowEndsWithTheBlockThatFillsIt) {
+  std::mt19937_64 random(3);
+  constexpr std::uint64_t kWindowBytes = 5'000;
+  std::vector<OrderBlock> blocks = random_blocks(random, 200, 50);
+  blocks.resize(150, {5, 500});
+  const EpochOrder order(44, 3, blocks, ShuffleMode::kWindow, kWindowBytes);
+  std::uint64_t covered = 0;
+  for (const EpochOrder::Window& window : order.windows()) {
+    EXPECT_EQ(window.first_block, covered);
+    covered += window.block_count;
+    std::uint64_t size = 0;
+    for (std::uint64_t b = 0; b < window.block_count; ++b) {
+      EXPECT_LT(size, kWindowBytes) << "the window was full before this block";
+      size += blocks[order.permuted_blocks()[window.first_block + b]].size_bytes;
+    }
+    EXPECT_EQ(window.size_bytes, size);
+    if (&window != &order.windows().back()) {
+      EXPECT_GE(size, kWindowBytes);
+    }
+  }
+  EXPECT_EQ(covered, blocks.size());
+  // Blocks that fill windows exactly.
+  const std::vector<OrderBlock> equal(12, {10, 1'000});
+  const EpochOrder exact(44, 3, equal, ShuffleMode::kWindow, 4'000);
+  ASSERT_EQ(exact.windows().size(), 3U);
+  for (const EpochOrder::Window& window : exact.windows()) EXPECT_EQ(window.block_count, 4U);
+}
+
 TEST(Order, AWindowsRecordsAreThoseOfItsPositions) {
   std::mt19937_64 random(5);
   const auto blocks = random_blocks(random, 50, 40);

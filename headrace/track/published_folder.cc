@@ -7,11 +7,15 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::uint64_t kPartLimitBytes = std::uint64_t{16} << 30;
+constexpr SizeLimit kManifestLimit{
+    .bytes = kManifestLimitBytes,
+    .what_to_do = "make fewer and larger parts: --shard-size and --shard-records say how large shards are"};
 
 Status download_part(const Location& object, const ManifestPart& part, const std::filesystem::path& target) {
   std::error_code ignored;
@@ -42,38 +46,31 @@ Status download_part(const Location& object, const ManifestPart& part, const std
                       hex32(part.crc32c), "); restore it, or start the run over with --overwrite")};
 }
 
-Error published_twice(const PublishedFolder& other, std::string_view what_to_do) {
-  return {
-      Code::kAborted,
-      concat(other.folder.store->describe(numbered_key(other.folder.at(kManifestPrefix).key, other.number)),
-             " was published by another process in the meantime", what_to_do)};
+// The object that `choice` says.
+Result<std::optional<NumberedObject>> read_choice(const Location& folder, const ManifestChoice& choice) {
+  if (!choice.number) return read_current_manifest(folder, choice.call);
+  const std::string key = numbered_key(folder.at(kManifestPrefix).key, *choice.number);
+  auto read = read_object(*folder.store, key, kManifestLimitBytes, choice.call);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
+  if (!read) return std::move(read).error();
+  return std::optional(NumberedObject{*choice.number, std::move(read->data), std::move(read->object)});
 }
-
-// The digest of the manifest that is there, if it is of the same plan.
-Result<std::string> same_plan(const PublishedFolder& there, const Manifest& wanted) {
-  if (there.manifest.plan == wanted.plan) return there.digest;
-  return published_twice(there, ": is the same run being trained twice?");
-}
-
-// Names, sizes and checksums of the parts.
-std::string parts_text(const Manifest& manifest) { return serialize_manifest({.parts = manifest.parts}); }
 
 }  // namespace
 
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, const ManifestChoice& choice) {
-  const std::string prefix = folder.at(kManifestPrefix).key;
-  std::optional<std::uint64_t> number = choice.number;
-  if (!number) {
-    HEADRACE_TRY(number, latest_number(*folder.store, prefix, choice.call));
+  HEADRACE_TRY(const std::optional<NumberedObject> object, read_choice(folder, choice));
+  if (!object) return std::optional<PublishedFolder>();
+  const std::string name = folder.store->describe(object->object.key);
+  if (is_entry(object->data)) {
+    return Error{Code::kInvalidArgument,
+                 concat(name, " is an entry of ownership, and publishes nothing; headrace verify lists the "
+                              "manifests")};
   }
-  if (!number) return std::optional<PublishedFolder>();
-  const std::string key = numbered_key(prefix, *number);
-  const auto read = read_object(*folder.store, key, kManifestLimitBytes, choice.call);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<PublishedFolder>();
-  if (!read) return read.error();
-  auto manifest = parse_manifest(read->data);
-  if (!manifest) return std::move(manifest).error().in(folder.store->describe(key));
-  return std::optional(PublishedFolder{folder, *number, sha256_hex(read->data), *std::move(manifest)});
+  auto manifest = parse_manifest(object->data);
+  if (!manifest) return std::move(manifest).error().in(name);
+  return std::optional(
+      PublishedFolder{folder, object->number, sha256_hex(object->data), *std::move(manifest)});
 }
 
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
@@ -82,6 +79,15 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, st
   if (!published || published->manifest.kind == kind) return published;
   return Error{Code::kInvalidArgument, concat(folder.describe(), " is a ", published->manifest.kind,
                                               " folder, not a ", kind, " folder")};
+}
+
+Status create_manifest(const Location& folder, std::uint64_t number, std::string_view text) {
+  const std::string prefix = folder.at(kManifestPrefix).key;
+  Location object = folder;
+  object.key = numbered_key(prefix, number);
+  HEADRACE_CHECK(check_size(object, text.size(), kManifestLimit));
+  HEADRACE_CHECK(create_numbered(*folder.store, prefix, number, as_bytes(text)));
+  return {};
 }
 
 Status download_published(const PublishedFolder& published, std::string_view below,
@@ -101,14 +107,20 @@ Status download_published(const PublishedFolder& published, std::string_view bel
   return {};
 }
 
-Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
-                                   std::string_view last, std::string_view role, Manifest manifest,
-                                   std::uint64_t number) {
-  // Objects that a manifest names are never written again.
-  HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(folder, {.number = number}));
-  if (before) return same_plan(*before, manifest);
+std::string folder_of_part(const Manifest& manifest, std::string_view name) {
+  for (const ManifestPart& part : manifest.parts) {
+    const std::string_view key = part.key;
+    if (key.ends_with(concat("/", name))) return std::string(key.substr(0, key.size() - name.size()));
+  }
+  return "";
+}
+
+Result<Published> publish_folder(const std::string& source, Ownership& ownership, std::string_view below,
+                                 std::string_view last, std::string_view role, Manifest manifest) {
+  const Location& folder = ownership.folder();
   const Location target = below.empty() ? folder : folder.at(below);
-  HEADRACE_TRY(const std::vector<StagedFile> files, upload_folder(source, *folder.store, target.key, last));
+  HEADRACE_TRY(const std::vector<StagedFile> files,
+               upload_folder(source, *folder.store, target.key, last, {.only_if_absent = true}));
   const std::size_t prefix = folder.key.empty() ? 0 : folder.key.size() + 1;
   for (const StagedFile& file : files) {
     manifest.parts.push_back({.key = file.key.substr(prefix),
@@ -116,16 +128,7 @@ Result<std::string> publish_folder(const std::string& source, const Location& fo
                               .crc32c = file.crc32c,
                               .role = std::string(role)});
   }
-  const std::string text = serialize_manifest(manifest);
-  const auto created = create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(text));
-  if (created) return sha256_hex(as_bytes(text));
-  if (created.error().code != Code::kAlreadyExists) return created.error();
-  HEADRACE_TRY(const std::optional<PublishedFolder> other, read_published(folder, {.number = number}));
-  if (!other) return created.error();
-  HEADRACE_TRY(const std::string digest, same_plan(*other, manifest));
-  // Both wrote the same names.
-  if (parts_text(other->manifest) == parts_text(manifest)) return digest;
-  return published_twice(*other, ", and its files are not the same; start the run over with --overwrite");
+  return ownership.publish(std::move(manifest));
 }
 
 }  // namespace headrace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/coordinate/chain.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
 #include "headrace/store/staging.h"
@@ -25,8 +26,9 @@ struct ManifestChoice {
   CallOptions call{};
 };
 
-/// A manifest of a folder; none if it is not there.
-/// \error kDataLoss  it is damaged
+/// A manifest of a folder; none if it is not there. The latest is the one that the folder's chain names.
+/// \error kDataLoss         it is damaged
+/// \error kInvalidArgument  the number is that of an entry of ownership
 Result<std::optional<PublishedFolder>> read_published(const Location& folder,
                                                       const ManifestChoice& choice = {});
 /// The same, of one kind.
@@ -34,18 +36,27 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder,
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
                                                       const ManifestChoice& choice = {});
 
+/// Creates manifest `number` of a folder. Every manifest is created here. `text`: of serialize_manifest
+/// \error kAlreadyExists    the number is taken
+/// \error kInvalidArgument  it is larger than readers accept: says what to do
+Status create_manifest(const Location& folder, std::uint64_t number, std::string_view text);
+
 /// Copies the local files of one published folder in, checking size and checksum of every part. `below`
 /// selects parts whose key begins with it, and is cut off.
 /// \error kDataLoss  a part is missing or altered
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target);
 
-/// Uploads a local folder to `folder`/`below`, `last` after the rest, then creates manifest `number` over
-/// those files. `manifest` needs kind, created_by, plan and attributes. If an equal plan has taken the
-/// number, this counts as done, and nothing is uploaded. Returns the digest of the manifest that is there.
-/// \error kAborted  another plan took the number, or an equal one whose files are others, at the same time
-Result<std::string> publish_folder(const std::string& source, const Location& folder, std::string_view below,
-                                   std::string_view last, std::string_view role, Manifest manifest,
-                                   std::uint64_t number);
+/// "o2/" if the part called `name` lies in the folder "o2" of what is published; "" if it lies in no folder, or if
+/// there is no such part. Owners after the first publish their files in a folder of their own.
+std::string folder_of_part(const Manifest& manifest, std::string_view name);
+
+/// Uploads a local folder to `below` in the folder that `ownership` is of, `last` after the rest, then publishes
+/// those files. Nothing is ever replaced: `below` belongs to this owner alone. `manifest` needs kind,
+/// created_by, plan and attributes.
+/// \error kAlreadyExists  one of the files is there
+/// \error kAborted        somebody else owns the folder now
+Result<Published> publish_folder(const std::string& source, Ownership& ownership, std::string_view below,
+                                 std::string_view last, std::string_view role, Manifest manifest);
 
 }  // namespace headrace

@@ -18,13 +18,14 @@ constexpr std::uint64_t kVersion = 2;
 constexpr std::size_t kMostItems = 10'000;  // of a list in a record
 constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
-void redact_texts(Json& value) {
+// Numbers stay: they are counts and metrics.
+void redact_texts(Json& value, bool is_secret = false) {
   if (value.is_string()) {
-    value = redact_secrets(value.text());
+    value = is_secret ? "***" : redact_secrets(value.text());
   } else if (value.is_array()) {
-    for (Json& inner : value.values()) redact_texts(inner);
+    for (Json& inner : value.values()) redact_texts(inner, is_secret);
   } else if (value.is_object()) {
-    for (auto& [name, inner] : value.members()) redact_texts(inner);
+    for (auto& [name, inner] : value.members()) redact_texts(inner, is_secret || names_a_secret(name));
   }
 }
 
@@ -149,13 +150,9 @@ std::vector<Artifact> RunRecord::outputs() const {
 }
 
 std::string serialize_run_start(std::string_view id, const RunStart& start) {
-  Json parameters = Json::object();
-  for (const auto& [name, value] : start.parameters) {
-    parameters[name] = names_a_secret(name) ? "***" : value;
-  }
   return seal({{"command", start.command},
                {"command_line", redact_command_line(start.command_line)},
-               {"parameters", std::move(parameters)},
+               {"parameters", start.parameters},
                {"versions", start.versions},
                {"host", start.host},
                {"inputs", list_to_json(start.inputs, artifact_to_json)},

@@ -114,6 +114,8 @@ TEST(RunRecordFormat, HoldsNoSecretFromAnywhere) {
   RunStart start = example_start();
   start.command_line = {"headrace", "train", "--api-token", "hunter2", "--url=https://me:hunter2@host/a"};
   start.parameters = {{"api-token", "hunter2"}, {"url", "https://host/a?X-Amz-Signature=hunter2&b=hunter2"}};
+  start.parameters["runner-option"] = "x=1, apikey=hunter2";
+  start.host["db_pass"] = "hunter2";
   start.inputs.at(0).url = "https://me:hunter2@host/a";
   EXPECT_THAT(serialize_run_start(kId, start), testing::Not(testing::HasSubstr("hunter2")));
   RunEnd end = example_end();

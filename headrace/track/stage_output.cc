@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/track/published_folder.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kManifestPattern = "_headrace/manifest-########";
+constexpr int kTakeAttempts = 20;
 
 bool is_decimal(char character) { return character >= '0' && character <= '9'; }
 bool is_hexadecimal(char character) {
@@ -32,43 +34,23 @@ Result<std::vector<std::string>> find_matching(const Location& output, std::stri
   return keys;
 }
 
-struct Manifests {
-  std::vector<std::string> keys;
-  std::vector<std::string> parts;  // their keys
-};
-
 Location folder_of(const Location& output, const StageOutput::Folder& folder) {
   return folder.key.empty() ? output : output.at(folder.key);
 }
 
-Status read_manifests(const Location& folder, const StageOutput::Folder& kinds, Manifests& manifests) {
-  HEADRACE_TRY(std::vector<std::string> keys, find_matching(folder, kManifestPattern));
-  for (std::string& key : keys) {
-    const auto number =
-        parse_number<std::uint64_t>(relative(folder, key).substr(kManifestPrefix.size())).value_or(0);
-    auto published = read_published(folder, kinds.kind, {.number = number});
-    if (!published && published.error().code == Code::kInvalidArgument && !kinds.other_kind.empty())
-      published = read_published(folder, kinds.other_kind, {.number = number});
-    if (!published && published.error().code != Code::kDataLoss) return published.error();
-    if (published && *published) {
-      for (const ManifestPart& part : (*published)->manifest.parts) {
-        if (check_key(part.key) && !part.key.starts_with("_headrace/"))
-          manifests.parts.push_back(folder.at(part.key).key);
-      }
-    }
-    manifests.keys.push_back(std::move(key));
-  }
-  return {};
-}
+bool is_in_chain(std::string_view key) { return key.find(kManifestPrefix) != std::string_view::npos; }
 
-// An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none.
+// An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none. What
+// is left of chains after a removal does not count.
 Result<std::optional<std::string>> find_any(const Location& output, const StageOutput& stage) {
   std::vector<std::string> patterns = stage.names;
-  for (const StageOutput::Folder& folder : stage.folders)
-    patterns.push_back(folder.key.empty() ? std::string(kManifestPattern) : concat(folder.key, "/"));
+  for (const StageOutput::Folder& folder : stage.folders) {
+    if (!folder.key.empty()) patterns.push_back(concat(folder.key, "/"));
+  }
   for (const std::string& pattern : patterns) {
     HEADRACE_TRY(const std::vector<std::string> keys, find_matching(output, pattern));
-    if (!keys.empty()) return std::optional(keys.front());
+    const auto found = std::ranges::find_if_not(keys, is_in_chain);
+    if (found != keys.end()) return std::optional(*found);
   }
   return std::optional<std::string>();
 }
@@ -79,39 +61,81 @@ Error belongs_to_another(const Location& output, const StageOutput& stage, std::
                                             stage.stage, " makes; nothing was removed. Give another URL")};
 }
 
-// Whether a claim lies at `key`. \error kFailedPrecondition  it is another stage's
-Result<bool> is_claimed(const Location& output, const StageOutput& stage, std::string_view key) {
-  const Location claim = output.at(key);
-  const auto configuration = read_configuration(claim);
-  if (!configuration && configuration.error().code == Code::kNotFound) return false;
-  if (!configuration && configuration.error().code != Code::kDataLoss) return configuration.error();
-  std::string name;  // of the stage that began; empty: not to be known
-  if (configuration) {
-    if (const auto found = configuration->find("stage"); found != configuration->end())
-      name = found->second.substr(0, found->second.find(' '));
-  }
-  if (key == stage.claim && (!configuration || name == stage.stage)) return true;
-  return belongs_to_another(
-      output, stage,
-      name.empty() ? claim.describe() : concat("what headrace ", name, " began (", claim.describe(), ")"));
+// The stage that a configuration is of; empty if it does not say so.
+std::string stage_of(const Configuration& configuration) {
+  const auto found = configuration.find("stage");
+  return found == configuration.end() ? "" : found->second.substr(0, found->second.find(' '));
 }
 
-// Refuses what another stage began or published. Whether this one's claim is there.
-Result<bool> check_owner(const Location& output, const StageOutput& stage) {
-  bool claimed = false;
-  for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
-    HEADRACE_TRY(const bool is_there, is_claimed(output, stage, key));
-    claimed = claimed || is_there;
+// Checks that an owner is of this stage.
+Status check_owner(const Location& output, const StageOutput& stage, const OwnershipEntry& owner) {
+  const std::string name = stage_of(owner.configuration);
+  if (name == stage.stage) return {};
+  return belongs_to_another(
+      output, stage, concat(owner.output_entry > 0 ? "a part of what " : "what ", describe(owner.actor), " began"));
+}
+
+// What lies at a former claim: none if there is nothing; kDataLoss if it cannot be understood.
+Result<std::optional<Configuration>> read_former(const Location& output, const StageOutput& stage,
+                                                 std::string_view key) {
+  const Location claim = output.at(key);
+  auto configuration = read_configuration(claim);
+  if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<Configuration>();
+  const bool is_damaged = !configuration && configuration.error().code == Code::kDataLoss;
+  if (!configuration && !is_damaged) return configuration.error();
+  const std::string name = is_damaged ? "" : stage_of(*configuration);
+  const bool is_of_stage = key == stage.former_claim && (is_damaged || name == stage.stage);
+  if (!is_of_stage) {
+    return belongs_to_another(
+        output, stage,
+        name.empty() ? claim.describe() : concat("what headrace ", name, " began (", claim.describe(), ")"));
   }
-  const auto published = read_published(output);
-  if (!published && published.error().code == Code::kDataLoss) return claimed;
-  if (!published) return published.error();
-  const auto is_of = [&](const StageOutput::Folder& folder) {
-    return folder.key.empty() && folder.kind == (*published)->manifest.kind;
-  };
-  if (*published && std::ranges::none_of(stage.folders, is_of))
-    return belongs_to_another(output, stage, concat("a published ", (*published)->manifest.kind));
-  return claimed;
+  if (is_damaged) return configuration.error();
+  return std::optional(*std::move(configuration));
+}
+
+// Checks that no folder of the stage publishes something of another kind.
+Status check_kinds(const Location& output, const StageOutput& stage) {
+  for (const StageOutput::Folder& folder : stage.folders) {
+    auto published = read_published(folder_of(output, folder), folder.kind);
+    if (!published && published.error().code == Code::kInvalidArgument && !folder.other_kind.empty())
+      published = read_published(folder_of(output, folder), folder.other_kind);
+    if (!published && published.error().code != Code::kDataLoss) return published.error();
+  }
+  return {};
+}
+
+// Checks that the output itself publishes nothing, unless the stage does that.
+Status check_unpublished(const Location& output, const StageOutput& stage) {
+  const auto is_output = [](const StageOutput::Folder& folder) { return folder.key.empty(); };
+  if (std::ranges::any_of(stage.folders, is_output)) return {};
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(output));
+  if (!published) return {};
+  return belongs_to_another(output, stage, concat("a published ", published->manifest.kind));
+}
+
+// Completes `state` where no chain tells who owns the output: a former claim, or nothing.
+Status examine_former(const Location& output, const StageOutput& stage, OutputState& state) {
+  for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
+    auto found = read_former(output, stage, key);
+    if (!found && found.error().code == Code::kDataLoss) {
+      state.chain.damage = found.error();
+      continue;
+    }
+    if (!found) return found.error();
+    if (*found) state.begun = *std::move(found);
+  }
+  HEADRACE_CHECK(check_unpublished(output, stage));
+  return check_kinds(output, stage);
+}
+
+Status check_nobodys(const Location& output, const StageOutput& stage) {
+  HEADRACE_TRY(const std::optional<std::string> found, find_any(output, stage));
+  if (!found) return {};
+  return Error{Code::kFailedPrecondition,
+               concat("nothing that headrace ", stage.stage, " began lies at ", output.describe(), ", but ",
+                      output.store->describe(*found),
+                      " does; nothing was removed. Give another URL, or move it away")};
 }
 
 // Whether a name is one character or more, and then what the pattern says.
@@ -123,15 +147,119 @@ bool matches_after_any(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-// See claim_output. REQUIRES: check_output had nothing against it
-Status remove_output(const Location& output, const StageOutput& stage) {
-  Manifests manifests;
-  for (const StageOutput::Folder& folder : stage.folders)
-    HEADRACE_CHECK(read_manifests(folder_of(output, folder), folder, manifests));
-  HEADRACE_CHECK(output.store->remove_many(manifests.keys, {}));
-  HEADRACE_CHECK(output.store->remove_many(manifests.parts, {}));
-  for (const std::string& pattern : stage.names) HEADRACE_CHECK(remove_matching(output, pattern));
-  return remove_object(*output.store, output.at(stage.claim).key);
+// What earlier generations have left in the chain of one folder.
+struct Superseded {
+  std::vector<std::string> chain;  // keys of manifests and entries
+  std::vector<std::string> parts;  // keys that the manifests name
+};
+
+void add_parts(const Location& folder, const Manifest& manifest, std::vector<std::string>& out) {
+  for (const ManifestPart& part : manifest.parts) {
+    if (!is_in_chain(part.key)) out.push_back(folder.at(part.key).key);
+  }
+}
+
+// Adds what one object of a chain tells. False: it is an entry of the generation `generation` or a later one.
+Result<bool> add_superseded(const Location& folder, const std::string& key, std::uint64_t generation,
+                            Superseded& out) {
+  const auto read = read_object(*folder.store, key, kManifestLimitBytes);
+  if (!read && read.error().code != Code::kNotFound) return read.error();
+  if (!read) return true;
+  if (is_entry(read->data)) {
+    const auto entry = parse_entry(read->data);
+    if (entry && entry->output_entry >= generation) return false;
+  } else if (const auto manifest = parse_manifest(read->data)) {
+    add_parts(folder, *manifest, out.parts);
+  }
+  out.chain.push_back(key);
+  return true;
+}
+
+Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_t generation) {
+  const std::string prefix = folder.at(kManifestPrefix).key;
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers, present_numbers(*folder.store, prefix));
+  Superseded superseded;
+  for (const std::uint64_t number : numbers) {
+    if (is_output && number >= generation) break;
+    HEADRACE_TRY(const bool is_earlier,
+                 add_superseded(folder, numbered_key(prefix, number), is_output ? ~std::uint64_t{0} : generation,
+                                superseded));
+    if (!is_earlier) break;
+  }
+  if (!superseded.parts.empty()) HEADRACE_CHECK(folder.store->remove_many(superseded.parts, {}));
+  if (superseded.chain.empty()) return {};
+  return folder.store->remove_many(superseded.chain, {});
+}
+
+// What the stage began before outputs had chains; none if nothing.
+Result<std::optional<OwnershipEntry>> read_former_owner(const Location& claim) {
+  auto configuration = read_configuration(claim);
+  if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<OwnershipEntry>();
+  if (!configuration && configuration.error().code != Code::kDataLoss) return configuration.error();
+  OwnershipEntry former;
+  if (configuration) former.configuration = *std::move(configuration);
+  return std::optional(std::move(former));
+}
+
+// Patterns of what owners before `entry` may have left.
+Result<std::vector<std::string>> names_of_earlier(const Location& output, const StageOutput& stage,
+                                                  std::uint64_t entry,
+                                                  const std::optional<OwnershipEntry>& former) {
+  std::vector<std::string> names;
+  if (former) names = stage.names_of(0, *former);
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+               present_numbers(*output.store, output.at(kManifestPrefix).key));
+  for (const std::uint64_t number : numbers) {
+    if (number >= entry) break;
+    const auto earlier = read_entry(output, number);
+    if (!earlier && earlier.error().code != Code::kDataLoss) return earlier.error();
+    if (!earlier) continue;  // a manifest, or damaged
+    for (std::string& name : stage.names_of(number, *earlier)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// The keys of all parts that manifests of the stage's folders name, sorted.
+Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage) {
+  std::vector<std::string> parts;
+  for (const StageOutput::Folder& folder : stage.folders) {
+    const Location place = folder_of(output, folder);
+    HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+                 present_numbers(*place.store, place.at(kManifestPrefix).key));
+    for (const std::uint64_t number : numbers) {
+      const auto published = read_published(place, {.number = number});
+      const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+      if (!published && !is_entry) return published.error();
+      if (published && *published) add_parts(place, (*published)->manifest, parts);
+    }
+  }
+  std::ranges::sort(parts);
+  return parts;
+}
+
+// Removes objects with one of the names that no manifest names.
+Status remove_unpublished(const Location& output, const StageOutput& stage,
+                          const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  HEADRACE_CHECK(output.store->list(folder_prefix(output.key), {}, [&](const ObjectInfo& object) {
+    const std::string_view name = relative(output, object.key);
+    const auto matches = [&](const std::string& pattern) { return matches_name(pattern, name); };
+    if (std::ranges::any_of(names, matches)) found.push_back(object.key);
+    return true;
+  }));
+  if (found.empty()) return {};
+  HEADRACE_TRY(const std::vector<std::string> parts, published_parts(output, stage));
+  std::erase_if(found, [&](const std::string& key) { return std::ranges::binary_search(parts, key); });
+  return found.empty() ? Status{} : output.store->remove_many(found, {});
+}
+
+// Where nothing is published, what was begun before outputs had chains goes at once: its names would be taken.
+Status remove_former(const Location& output, const StageOutput& stage) {
+  const Location claim = output.at(stage.former_claim);
+  HEADRACE_TRY(const std::optional<OwnershipEntry> former, read_former_owner(claim));
+  if (!former) return {};
+  HEADRACE_CHECK(remove_unpublished(output, stage, stage.names_of(0, *former)));
+  return remove_object(*claim.store, claim.key);
 }
 
 }  // namespace
@@ -159,24 +287,168 @@ Status remove_matching(const Location& output, std::string_view pattern) {
   return keys.empty() ? Status{} : output.store->remove_many(keys, {});
 }
 
-Status check_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
-                    bool overwrite) {
-  HEADRACE_TRY(const bool claimed, check_owner(output, stage));
-  if (claimed) return overwrite ? Status{} : check_configuration(output.at(stage.claim), configuration);
-  if (!overwrite) return {};
-  HEADRACE_TRY(const std::optional<std::string> found, find_any(output, stage));
-  if (!found) return {};
-  return Error{Code::kFailedPrecondition,
-               concat("nothing that headrace ", stage.stage, " began lies at ", output.describe(),
-                      " (there is no ", stage.claim, "), but ", output.store->describe(*found),
-                      " does; nothing was removed. Give another URL, or move it away")};
+std::string owner_suffix(std::uint64_t entry, OwnershipAction action) {
+  return entry == 1 && action == OwnershipAction::kBegin ? "" : concat("-o", entry);
 }
 
-Status claim_output(const Location& output, const StageOutput& stage, const Configuration& configuration,
-                    bool overwrite) {
-  HEADRACE_CHECK(check_output(output, stage, configuration, overwrite));
-  if (overwrite) HEADRACE_CHECK(remove_output(output, stage));
-  return claim_configuration(output.at(stage.claim), configuration);
+Result<std::optional<Configuration>> begun_configuration(const Location& output, const StageOutput& stage) {
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
+  std::optional<Configuration> begun;
+  if (chain.entry > 0) {
+    if (chain.owner.action != OwnershipAction::kRemove) begun = chain.owner.configuration;
+  } else if (!chain.damage) {
+    const auto former = read_configuration(output.at(stage.former_claim));
+    const bool is_missing = !former && (former.error().code == Code::kNotFound || former.error().code == Code::kDataLoss);
+    if (!former && !is_missing) return former.error();
+    if (former) begun = *former;
+  }
+  if (begun && stage_of(*begun) != stage.stage) begun.reset();
+  return begun;
+}
+
+Result<OutputState> examine_output(const Location& output, const StageOutput& stage,
+                                   const Configuration& configuration, bool overwrite) {
+  OutputState state;
+  HEADRACE_TRY(state.chain, read_chain(output));
+  const bool is_owned = state.chain.entry > 0 && state.chain.owner.action != OwnershipAction::kRemove;
+  if (is_owned) {
+    HEADRACE_CHECK(check_owner(output, stage, state.chain.owner));
+    state.begun = state.chain.owner.configuration;
+  } else {
+    HEADRACE_CHECK(examine_former(output, stage, state));
+  }
+  if (!overwrite && state.chain.damage) return *state.chain.damage;
+  if (overwrite) {
+    if (!state.begun && !state.chain.damage) HEADRACE_CHECK(check_nobodys(output, stage));
+    return state;
+  }
+  if (state.begun) HEADRACE_CHECK(check_same(*state.begun, configuration, output.describe()));
+  state.is_own = state.begun.has_value();
+  return state;
+}
+
+Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
+                                                    std::uint64_t generation) {
+  const Location place = output.at(folder);
+  HEADRACE_TRY(const ChainState chain, read_chain(place));
+  if (chain.damage) return *chain.damage;
+  const bool is_earlier = chain.owner.output_entry < generation;
+  if (is_earlier || chain.published_now() == 0) return std::optional<PublishedFolder>();
+  return read_published(place, {.number = chain.published_now()});
+}
+
+Result<bool> is_begun(const Location& output) {
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
+  if (!chain.is_free()) return true;
+  for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
+    const auto claim = output.store->stat(output.at(key).key, {});
+    if (claim) return true;
+    if (claim.error().code != Code::kNotFound) return claim.error();
+  }
+  return false;
+}
+
+Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
+                                                      std::string_view claim) {
+  if (published.entry > 0) {
+    HEADRACE_TRY(OwnershipEntry entry, read_entry(output, published.entry));
+    return std::optional(std::move(entry.configuration));
+  }
+  auto configuration = read_configuration(output.at(claim));
+  if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<Configuration>();
+  if (!configuration) return std::move(configuration).error();
+  return std::optional(*std::move(configuration));
+}
+
+OwnershipAction OwnedOutput::action_for(const OutputState& seen, bool overwrite) {
+  if (seen.is_own) return OwnershipAction::kTakeOver;
+  const bool is_replaced = overwrite && (seen.begun || seen.chain.damage || seen.chain.published > 0);
+  return is_replaced ? OwnershipAction::kOverwrite : OwnershipAction::kBegin;
+}
+
+Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput& stage,
+                                      const OutputState& seen, Claim claim) {
+  OwnedOutput owned(output, stage);
+  if (claim.action == OwnershipAction::kOverwrite && seen.chain.last == 0)
+    HEADRACE_CHECK(remove_former(output, stage));
+  HEADRACE_TRY(Ownership ownership, Ownership::take(output, seen.chain,
+                                                    {.action = claim.action,
+                                                     .configuration = std::move(claim.configuration),
+                                                     .actor = claim.actor}));
+  owned.suffix_ = owner_suffix(ownership.entry(), claim.action);
+  const bool goes_on =
+      claim.action == OwnershipAction::kTakeOver || claim.action == OwnershipAction::kContinue;
+  owned.folders_.insert_or_assign(
+      "", OwnedFolder{std::move(ownership), goes_on ? seen.chain.published_now() : 0});
+  claim.configuration.clear();
+  for (const StageOutput::Folder& folder : stage.folders) {
+    if (!folder.key.empty()) HEADRACE_CHECK(owned.take_folder(folder, claim));
+  }
+  return owned;
+}
+
+// In the chain of a folder, numbers of entries in the output's chain only grow: an owner that finds a later one's
+// entry has lost the output.
+Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& claim) {
+  const Location place = output_.at(folder.key);
+  for (int attempt = 1;; ++attempt) {
+    HEADRACE_TRY(const ChainState seen, read_chain(place));
+    if (seen.owner.output_entry > entry()) return lost_output(place, seen.entry);
+    const bool is_earlier = seen.owner.output_entry < generation() || seen.damage;
+    const OwnershipAction action = !is_earlier           ? OwnershipAction::kTakeOver
+                                   : seen.published == 0 ? OwnershipAction::kBegin
+                                                         : OwnershipAction::kOverwrite;
+    OwnershipEntry next{.action = action, .output_entry = entry(), .actor = claim.actor};
+    auto taken = Ownership::take(place, seen, std::move(next));
+    if (taken) {
+      folders_.insert_or_assign(std::string(folder.key),
+                                OwnedFolder{*std::move(taken), is_earlier ? 0 : seen.published_now()});
+      return {};
+    }
+    if (taken.error().code != Code::kAborted || attempt == kTakeAttempts) return taken.error();
+  }
+}
+
+OwnedOutput OwnedOutput::join(const Location& output, const StageOutput& stage, const OutputState& seen) {
+  OwnedOutput owned(output, stage);
+  const ChainState& chain = seen.chain;
+  owned.folders_.insert_or_assign(
+      "", OwnedFolder{Ownership(output, chain.entry, chain.generation(), chain.entry), 0});
+  return owned;
+}
+
+Ownership& OwnedOutput::in(std::string_view folder) { return folders_.find(folder)->second.ownership; }
+
+const Ownership& OwnedOutput::in(std::string_view folder) const {
+  return folders_.find(folder)->second.ownership;
+}
+
+std::uint64_t OwnedOutput::published_number(std::string_view folder) const {
+  return folders_.find(folder)->second.published_before;
+}
+
+Result<std::optional<PublishedFolder>> OwnedOutput::published(std::string_view folder) const {
+  const OwnedFolder& owned = folders_.find(folder)->second;
+  if (owned.published_before == 0) return std::optional<PublishedFolder>();
+  return read_published(owned.ownership.folder(), {.number = owned.published_before});
+}
+
+Status remove_superseded(const Location& output, const StageOutput& stage, std::uint64_t generation,
+                         std::uint64_t entry) {
+  const Location claim = output.at(stage.former_claim);
+  std::optional<OwnershipEntry> former;
+  if (generation > 0) {
+    HEADRACE_TRY(former, read_former_owner(claim));
+  }
+  HEADRACE_TRY(const std::vector<std::string> names, names_of_earlier(output, stage, entry, former));
+  for (const StageOutput::Folder& folder : stage.folders) {
+    if (!folder.key.empty())
+      HEADRACE_CHECK(remove_superseded_in(output.at(folder.key), false, generation));
+  }
+  if (!names.empty()) HEADRACE_CHECK(remove_unpublished(output, stage, names));
+  // The chain of the output, and the claim, tell the names that are to be removed, so they come last.
+  HEADRACE_CHECK(remove_superseded_in(output, true, generation));
+  return former ? remove_object(*claim.store, claim.key) : Status{};
 }
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "headrace/base/text.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/registry.h"
 
@@ -26,25 +27,27 @@ TEST(MatchesName, TakesWholeNamesWithDigitsOfEachKind) {
   EXPECT_FALSE(matches_name("work/", "workers"));
 }
 
-// An output with a published folder in `made`, receipts, leftovers, and what is not of the stage.
-class ClaimOutput : public testing::Test {
- protected:
-  ClaimOutput() : output(*stores.open("memory://test/out")) {
-    for (const char* key :
-         {"made/a", "made/other/b", "left-0001", "left-mine", "made/mine", "_headrace/runs/1/start"})
-      put(key, "x");
-    put("_headrace/plan", R"({"stage":"make 1"})");
-    publish("thing");
-  }
+// A stage that publishes things in the folder `made`.
+std::vector<std::string> names_with(std::string_view suffix) {
+  return {concat("made/thing", suffix), concat("left-####", suffix)};
+}
 
-  void put(const std::string& key, std::string_view text) {
+StageOutput make_stage() {
+  return {.stage = "make",
+          .former_claim = kPlanKey,
+          .folders = {{"made", "thing"}},
+          .names = names_with(""),
+          .names_of = [](std::uint64_t number, const OwnershipEntry& entry) {
+            return names_with(number == 0 ? "" : owner_suffix(number, entry.action));
+          }};
+}
+
+class OwnedOutputs : public testing::Test {
+ protected:
+  OwnedOutputs() : output(*stores.open("memory://test/out")) { put("_headrace/runs/1/start"); }
+
+  void put(const std::string& key, std::string_view text = "x") {
     ASSERT_TRUE(write_text(*output.store, output.at(key).key, text));
-  }
-  void publish(const std::string& kind) {
-    Manifest manifest{.kind = kind, .created_by = "run", .plan = "p"};
-    for (const char* key : {"a", "other/b", "_headrace/manifest-00000001"})
-      manifest.parts.push_back({.key = key, .role = "part"});
-    put("made/_headrace/manifest-00000001", serialize_manifest(manifest));
   }
   std::set<std::string> keys() {
     std::set<std::string> out;
@@ -53,96 +56,261 @@ class ClaimOutput : public testing::Test {
     return out;
   }
 
+  Result<OwnedOutput> take(const Configuration& configuration, bool overwrite = false,
+                           const std::string& run = "r") {
+    HEADRACE_TRY(const OutputState seen, examine_output(output, stage, configuration, overwrite));
+    return OwnedOutput::take(output, stage, seen,
+                             {.configuration = configuration,
+                              .actor = {.command = "make", .run = run, .id = run},
+                              .action = OwnedOutput::action_for(seen, overwrite)});
+  }
+  // Writes a thing and publishes it.
+  Result<Published> make(OwnedOutput& owned, const std::string& plan) {
+    const std::string name = concat("thing", owned.suffix());
+    HEADRACE_CHECK(
+        write_text(*output.store, output.at("made/" + name).key, plan, {.only_if_absent = true}));
+    return owned.in("made").publish(
+        {.kind = "thing", .plan = plan, .parts = {{.key = name, .size_bytes = plan.size(), .role = "part"}}});
+  }
+  // The plan of the thing that readers find; empty: none.
+  std::string current() {
+    const auto published = read_published(output.at("made"), "thing");
+    EXPECT_TRUE(published) << published.error().message;
+    return published && *published ? (*published)->manifest.plan : "";
+  }
+  // What a Headrace without chains has left.
+  void make_former(const std::string& claim = R"({"stage":"make 1"})") {
+    put("_headrace/plan", claim);
+    put("made/thing");
+    put("left-0001");
+    Manifest manifest{.kind = "thing", .plan = "former"};
+    for (const char* key : {"thing", "_headrace/manifest-00000001"})
+      manifest.parts.push_back({.key = key, .role = "part"});
+    put("made/_headrace/manifest-00000001", serialize_manifest(manifest));
+  }
+
   StoreRegistry stores{Environment{}};
   Location output;
   const Configuration begun = {{"stage", "make 1"}};
-  const StageOutput stage{
-      .stage = "make", .claim = "_headrace/plan", .folders = {{"made", "thing"}}, .names = {"left-####"}};
+  const Configuration other = {{"stage", "make 1"}, {"seed", "1"}};
+  const StageOutput stage = make_stage();
 };
 
-TEST_F(ClaimOutput, OverwritingLeavesWhatIsNotOfTheStage) {
-  const Status removed = claim_output(output, stage, begun, true);
-  ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
+TEST_F(OwnedOutputs, TheFirstOwnerHasPlainNames) {
+  auto owned = take(begun);
+  ASSERT_TRUE(owned) << owned.error().message;
+  EXPECT_EQ(owned->suffix(), "");
+  EXPECT_EQ(owned->files_folder(), "");
+  ASSERT_TRUE(make(*owned, "a"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/manifest-00000001", "_headrace/runs/1/start",
+                                  "made/_headrace/manifest-00000001", "made/_headrace/manifest-00000002",
+                                  "made/thing"));
 }
 
-TEST_F(ClaimOutput, RefusesWhereNothingOfTheStageWasBegun) {
-  ASSERT_TRUE(remove_object(*output.store, output.at("_headrace/plan").key));
+TEST_F(OwnedOutputs, TheSameConfigurationTakesOverAndWhoeverWasThereIsLost) {
+  auto stalled = take(begun, false, "stalled");
+  auto heir = take(begun, false, "heir");
+  ASSERT_TRUE(stalled && heir);
+  EXPECT_EQ(heir->suffix(), "-o2");
+  EXPECT_EQ(heir->files_folder(), "o2");
+  const auto lost = make(*stalled, "stale");
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kAborted);
+  EXPECT_THAT(lost.error().message, HasSubstr("taken over by headrace make, run heir"));
+  ASSERT_TRUE(make(*heir, "b"));
+  EXPECT_EQ(current(), "b");
+  ASSERT_TRUE(remove_superseded(output, stage, heir->generation(), heir->entry()));
+  EXPECT_FALSE(keys().contains("made/thing")) << "no manifest names what the stalled owner left";
+  EXPECT_TRUE(keys().contains("made/thing-o2"));
+}
+
+TEST_F(OwnedOutputs, AnotherConfigurationIsRefusedAndChangesNothing) {
+  ASSERT_TRUE(take(begun));
   const auto before = keys();
-  const Status removed = claim_output(output, stage, begun, true);
-  ASSERT_FALSE(removed);
-  EXPECT_EQ(removed.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(removed.error().message, HasSubstr("nothing that headrace make began"));
+  const auto refused = take(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("seed was (absent) and is now 1"));
   EXPECT_EQ(keys(), before);
 }
 
-TEST_F(ClaimOutput, RefusesWhatAnotherStageBeganAlsoUnderAnotherName) {
-  put("_headrace/plan", R"({"stage":"remake 1"})");
-  put("other/_headrace/configuration", R"({"stage":"remake 1"})");
-  for (const Location& place : {output, output.at("other")}) {
-    for (const bool overwrite : {false, true}) {
-      const auto before = keys();
-      const Status claimed = claim_output(place, stage, begun, overwrite);
-      ASSERT_FALSE(claimed);
-      EXPECT_EQ(claimed.error().code, Code::kFailedPrecondition);
-      EXPECT_THAT(claimed.error().message, HasSubstr("what headrace remake began"));
-      EXPECT_EQ(keys(), before);
-    }
-  }
+TEST_F(OwnedOutputs, WhatIsOverwrittenStaysUntilItsSuccessorIsPublished) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  auto second = take(other, true);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(current(), "a");
+  EXPECT_EQ(*second->published("made"), std::nullopt) << "what it overwrites is not its own";
+  EXPECT_EQ(*published_in(output, "made", second->generation()), std::nullopt);
+  EXPECT_FALSE(make(*first, "stale"));
+  ASSERT_TRUE(make(*second, "b"));
+  EXPECT_EQ(current(), "b");
+  EXPECT_TRUE(keys().contains("made/thing")) << "it goes once the caller says so";
+  ASSERT_TRUE(remove_superseded(output, stage, second->generation(), second->entry()));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/manifest-00000002", "_headrace/runs/1/start",
+                                  "made/_headrace/manifest-00000003", "made/_headrace/manifest-00000004",
+                                  "made/thing-o2"));
 }
 
-TEST_F(ClaimOutput, RefusesAFolderThatIsPublishedAsAWhole) {
+TEST_F(OwnedOutputs, AnOwnerThatDiedWhileItOverwroteIsContinuedInItsGeneration) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  ASSERT_TRUE(take(other, true));
+  auto heir = take(other);
+  ASSERT_TRUE(heir) << heir.error().message;
+  EXPECT_EQ(heir->generation(), 2U);
+  EXPECT_EQ(heir->published_number("made"), 0U) << "what is published belongs to the generation before";
+  EXPECT_EQ(current(), "a");
+}
+
+TEST_F(OwnedOutputs, AnOwnerThatDiedBetweenTwoChainsIsContinued) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  // It had taken the output, and not yet its folders.
+  const auto seen = examine_output(output, stage, other, true);
+  ASSERT_TRUE(Ownership::take(output, seen->chain,
+                              {.action = OwnershipAction::kOverwrite, .configuration = other}));
+  auto heir = take(other);
+  ASSERT_TRUE(heir);
+  EXPECT_EQ(heir->published_number("made"), 0U);
+  EXPECT_FALSE(make(*first, "stale"));
+  ASSERT_TRUE(make(*heir, "b"));
+  EXPECT_EQ(current(), "b");
+}
+
+TEST_F(OwnedOutputs, AnEarlierOwnerTakesNoFolderAfterALaterOne) {
+  const auto seen = examine_output(output, stage, begun, false);
+  auto later = take(begun, false, "first");
+  later = take(begun, false, "later");
+  ASSERT_TRUE(later);
+  const auto earlier = OwnedOutput::take(output, stage, *seen, {.configuration = begun});
+  ASSERT_FALSE(earlier);
+  EXPECT_EQ(earlier.error().code, Code::kAborted);
+  ASSERT_TRUE(make(*later, "a"));
+}
+
+TEST_F(OwnedOutputs, RefusesWhereNothingOfTheStageWasBegun) {
+  put("left-0001");
+  const auto before = keys();
+  const auto refused = take(begun, true);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("nothing that headrace make began"));
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(OwnedOutputs, BeginsWhereOnlyOthersFilesLie) {
+  put("left-mine");
+  put("made-by-hand");
+  EXPECT_TRUE(take(begun, true));
+}
+
+TEST_F(OwnedOutputs, RefusesWhatAnotherStageBegan) {
+  const StageOutput remake{.stage = "remake", .former_claim = kConfigurationKey, .names_of = stage.names_of};
+  const Location place = output.at("other");
+  const auto seen = examine_output(place, remake, {{"stage", "remake 1"}}, false);
+  ASSERT_TRUE(OwnedOutput::take(place, remake, *seen, {.configuration = {{"stage", "remake 1"}}}));
   for (const bool overwrite : {false, true}) {
     const auto before = keys();
-    const Status claimed = claim_output(output.at("made"), stage, begun, overwrite);
-    ASSERT_FALSE(claimed);
-    EXPECT_EQ(claimed.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(claimed.error().message, HasSubstr("holds a published thing"));
+    const auto refused = examine_output(place, stage, begun, overwrite);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr("not what headrace make makes"));
     EXPECT_EQ(keys(), before);
   }
 }
 
-TEST_F(ClaimOutput, ContinuesTheSameConfigurationAndRefusesAnother) {
-  EXPECT_TRUE(claim_output(output, stage, begun, false));
-  const Status claimed = claim_output(output, stage, {{"stage", "make 1"}, {"seed", "1"}}, false);
-  ASSERT_FALSE(claimed);
-  EXPECT_THAT(claimed.error().message, HasSubstr("seed was (absent) and is now 1"));
+TEST_F(OwnedOutputs, RefusesAFolderInsideAnOutput) {
+  ASSERT_TRUE(take(begun));
+  const auto refused = examine_output(output.at("made"), stage, begun, true);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("a part of what"));
 }
 
-TEST_F(ClaimOutput, RefusesWhatIsPublishedAsAnotherKind) {
-  publish("else");
-  const auto before = keys();
-  const Status removed = claim_output(output, stage, begun, true);
-  ASSERT_FALSE(removed);
-  EXPECT_THAT(removed.error().message, HasSubstr("is a else folder, not a thing folder"));
-  EXPECT_EQ(keys(), before);
+TEST_F(OwnedOutputs, BeginsAgainAfterARemoval) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  for (const Location& place : {output, output.at("made")}) {
+    const auto seen = read_chain(place);
+    ASSERT_TRUE(Ownership::take(
+        place, *seen, {.action = OwnershipAction::kRemove, .output_entry = seen->owner.output_entry}));
+  }
+  EXPECT_EQ(current(), "");
+  EXPECT_FALSE(*is_begun(output));
+  EXPECT_FALSE(make(*first, "stale"));
+  ASSERT_TRUE(remove_object(*output.store, output.at("made/thing").key));
+  auto next = take(other);
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_TRUE(*is_begun(output));
+  EXPECT_EQ(next->suffix(), "-o3");
+  ASSERT_TRUE(make(*next, "b"));
+  EXPECT_EQ(current(), "b");
 }
 
-TEST_F(ClaimOutput, OverwritesEitherKindOfAFolderThatMayHoldTwo) {
-  for (const char* kind : {"thing", "else"}) {
-    put("made/a", "x");
-    publish(kind);
-    StageOutput of_two = stage;
-    of_two.folders = {{"made", "thing", "else"}};
-    ASSERT_TRUE(claim_output(output, of_two, begun, true));
-    EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
+TEST_F(OwnedOutputs, ADamagedEndIsToldAndOverwritten) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  put("_headrace/manifest-00000002", "{");
+  EXPECT_EQ(take(begun).error().code, Code::kDataLoss);
+  auto second = take(begun, true);
+  ASSERT_TRUE(second) << second.error().message;
+  ASSERT_TRUE(make(*second, "b"));
+  EXPECT_EQ(current(), "b");
+}
+
+TEST_F(OwnedOutputs, WhatAFormerHeadraceBeganIsTakenOver) {
+  make_former();
+  EXPECT_TRUE(*is_begun(output));
+  EXPECT_EQ(take(other).error().code, Code::kFailedPrecondition);
+  auto owned = take(begun);
+  ASSERT_TRUE(owned) << owned.error().message;
+  EXPECT_EQ(owned->generation(), 0U);
+  const auto published = owned->published("made");
+  ASSERT_TRUE(published && *published);
+  EXPECT_EQ((*published)->manifest.plan, "former");
+  ASSERT_TRUE(make(*owned, "b"));
+  ASSERT_TRUE(remove_superseded(output, stage, owned->generation(), owned->entry()));
+  EXPECT_TRUE(keys().contains("made/thing")) << "it is of the same generation";
+}
+
+TEST_F(OwnedOutputs, WhatAFormerHeadraceMadeIsOverwritten) {
+  make_former();
+  auto owned = take(other, true);
+  ASSERT_TRUE(owned) << owned.error().message;
+  EXPECT_EQ(current(), "former");
+  ASSERT_TRUE(make(*owned, "b"));
+  ASSERT_TRUE(remove_superseded(output, stage, owned->generation(), owned->entry()));
+  EXPECT_EQ(current(), "b");
+  EXPECT_THAT(keys(), ElementsAre("_headrace/manifest-00000001", "_headrace/runs/1/start",
+                                  "made/_headrace/manifest-00000002", "made/_headrace/manifest-00000003",
+                                  "made/thing-o1"));
+}
+
+TEST_F(OwnedOutputs, ADamagedFormerClaimIsToldAndOverwritten) {
+  make_former("{");
+  EXPECT_EQ(take(begun).error().code, Code::kDataLoss);
+  EXPECT_TRUE(take(begun, true));
+}
+
+TEST_F(OwnedOutputs, AFormerClaimOfAnotherStageIsRefused) {
+  make_former(R"({"stage":"remake 1"})");
+  for (const bool overwrite : {false, true}) {
+    const auto refused = take(begun, overwrite);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("what headrace remake began"));
   }
 }
 
-TEST_F(ClaimOutput, RemovesNothingWhereOnlyOthersFilesLie) {
-  const Location other = *stores.open("memory://test/other");
-  ASSERT_TRUE(write_text(*other.store, other.at("left-mine").key, "x"));
-  ASSERT_TRUE(write_text(*other.store, other.at("_headrace/runs/1/start").key, "x"));
-  EXPECT_TRUE(claim_output(other, stage, begun, true));
-  EXPECT_EQ(list_all(*other.store, "other/")->size(), 3U);
-}
-
-TEST_F(ClaimOutput, OverwritesDamagedManifestsAndClaims) {
-  put("made/_headrace/manifest-00000002", "{");
-  put("_headrace/plan", "{");
-  const Status removed = claim_output(output, stage, begun, true);
-  ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_THAT(keys(), ElementsAre("_headrace/plan", "_headrace/runs/1/start", "left-mine", "made/mine"));
+TEST_F(OwnedOutputs, WhatIsPublishedAsAnotherKindIsRefused) {
+  put("made/_headrace/manifest-00000001", serialize_manifest({.kind = "else"}));
+  for (const bool overwrite : {false, true}) {
+    const auto refused = take(begun, overwrite);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("is a else folder, not a thing folder"));
+  }
+  StageOutput of_two = stage;
+  of_two.folders = {{"made", "thing", "else"}};
+  EXPECT_TRUE(examine_output(output, of_two, begun, false));
 }
 
 }  // namespace

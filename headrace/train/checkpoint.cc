@@ -2,7 +2,6 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
-#include "headrace/store/numbered.h"
 #include "headrace/train/metrics_json.h"
 
 namespace headrace {
@@ -10,14 +9,16 @@ namespace {
 
 constexpr std::string_view kFilePrefix = "variables";
 
-std::string step_folder(std::uint64_t step) { return concat("step-", zero_padded(step, 8)); }
+std::string step_folder(std::uint64_t step, std::string_view suffix) {
+  return concat("step-", zero_padded(step, 8), suffix);
+}
 
-std::string to_attributes(const RunState& state) {
+std::string to_attributes(const RunState& state, std::string_view folder) {
   Json out = {{"epoch", state.epoch},
               {"step", state.step},
               {"state", state.loader_state},
               {"finished", state.finished},
-              {"prefix", concat(step_folder(state.step), "/", kFilePrefix)},
+              {"prefix", concat(folder, "/", kFilePrefix)},
               {"history", Json::array()}};
   for (const EpochMetrics& metrics : state.history) out["history"].push_back(metrics_to_json(metrics));
   return out.dump();
@@ -39,65 +40,64 @@ Result<RunState> from_attributes(const std::string& text, const std::string& whe
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(const Location& run, std::string temporary_folder, std::string plan,
+Result<RunState> read_state(const PublishedFolder& checkpoint) {
+  return from_attributes(checkpoint.manifest.attributes_json, checkpoint.folder.describe());
+}
+
+Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint, const std::string& temporary_folder) {
+  const std::string folder = folder_of_part(checkpoint.manifest, concat(kFilePrefix, ".index"));
+  const std::string name = checkpoint.folder.at(folder.substr(0, folder.find('/'))).describe();
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder));
+  HEADRACE_CHECK(download_published(checkpoint, folder, staged.path()));
+  Status restored = model.restore_state(concat(staged.path(), "/", kFilePrefix));
+  if (restored) return restored;
+  // The files are as published, so it is the model that asks for other variables.
+  if (restored.error().code == Code::kNotFound || restored.error().code == Code::kInvalidArgument) {
+    return Error{Code::kInvalidArgument,
+                 concat(name, " holds the variables of another model; give the one that it was written by")};
+  }
+  return std::move(restored).error().in(concat("restoring ", name));
+}
+
+CheckpointStore::CheckpointStore(OwnedOutput& run, std::string temporary_folder, std::string plan,
                                  std::string run_id)
-    : folder_(run.at("checkpoints")),
+    : run_(run),
       temporary_folder_(std::move(temporary_folder)),
       plan_(std::move(plan)),
       run_id_(std::move(run_id)) {}
 
-Status CheckpointStore::restore(Model& model, const PublishedFolder& published) const {
-  HEADRACE_TRY(const RunState state, from_attributes(published.manifest.attributes_json, folder_.describe()));
-  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder_));
-  HEADRACE_CHECK(download_published(published, step_folder(state.step) + "/", staged.path()));
-  if (Status restored = model.restore_state(concat(staged.path(), "/", kFilePrefix)); !restored) {
-    // The files are as published, so it is the model that asks for other variables.
-    if (restored.error().code == Code::kNotFound || restored.error().code == Code::kInvalidArgument) {
-      return Error{Code::kInvalidArgument,
-                   concat(folder_.at(step_folder(state.step)).describe(),
-                          " holds the variables of another model; give the one that it was written by")};
-    }
-    return std::move(restored).error().in(
-        concat("restoring ", folder_.at(step_folder(state.step)).describe()));
-  }
-  return {};
-}
-
 Result<std::optional<RunState>> CheckpointStore::restore_latest(Model& model) const {
-  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(folder_, kCheckpointKind));
+  HEADRACE_TRY(const std::optional<PublishedFolder> latest, run_.published(kCheckpointsFolder));
   if (!latest) return std::optional<RunState>();
-  HEADRACE_CHECK(restore(model, *latest));
-  HEADRACE_TRY(RunState state, from_attributes(latest->manifest.attributes_json, folder_.describe()));
+  HEADRACE_CHECK(restore_checkpoint(model, *latest, temporary_folder_));
+  HEADRACE_TRY(RunState state, read_state(*latest));
   return std::optional(std::move(state));
 }
 
 Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
-  HEADRACE_TRY(const std::optional<std::uint64_t> latest,
-               latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
-  for (std::uint64_t number = latest.value_or(0); number > 0; --number) {
-    HEADRACE_TRY(const std::optional<PublishedFolder> published,
-                 read_published(folder_, kCheckpointKind, {.number = number}));
-    if (!published) continue;
-    HEADRACE_TRY(const RunState state,
-                 from_attributes(published->manifest.attributes_json, folder_.describe()));
-    if (state.epoch == epoch) return restore(model, *published);
+  const Ownership& checkpoints = std::as_const(run_).in(kCheckpointsFolder);
+  for (std::uint64_t number = checkpoints.last(); number > checkpoints.generation(); --number) {
+    const auto published = read_published(checkpoints.folder(), kCheckpointKind, {.number = number});
+    const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+    if (!published && !is_entry) return published.error();
+    if (is_entry || !*published) continue;
+    HEADRACE_TRY(const RunState state, read_state(**published));
+    if (state.epoch == epoch) return restore_checkpoint(model, **published, temporary_folder_);
   }
-  return Error{Code::kNotFound,
-               concat("there is no checkpoint of epoch ", epoch, " in ", folder_.describe())};
+  return Error{Code::kNotFound, concat("there is no checkpoint of epoch ", epoch, " in ",
+                                       checkpoints.folder().describe())};
 }
 
 Status CheckpointStore::save(Model& model, const RunState& state) {
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder_));
   HEADRACE_CHECK(model.save_state(concat(staged.path(), "/", kFilePrefix)));
-  HEADRACE_TRY(const std::optional<std::uint64_t> latest,
-               latest_number(*folder_.store, folder_.at(kManifestPrefix).key));
+  const std::string folder = step_folder(state.step, run_.suffix());
   Manifest manifest{.kind = std::string(kCheckpointKind),
                     .created_by = run_id_,
                     .plan = plan_,
-                    .attributes_json = to_attributes(state)};
-  const auto published =
-      publish_folder(staged.path(), folder_, step_folder(state.step), concat(kFilePrefix, ".index"),
-                     "variables", std::move(manifest), latest.value_or(0) + 1);
+                    .attributes_json = to_attributes(state, folder)};
+  const auto published = publish_folder(staged.path(), run_.in(kCheckpointsFolder), folder,
+                                        concat(kFilePrefix, ".index"), "variables", std::move(manifest));
   return published ? Status{} : Status(published.error());
 }
 

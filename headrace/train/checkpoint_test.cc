@@ -43,9 +43,22 @@ class OneVariable final : public Model {
 class Checkpoints : public testing::Test {
  protected:
   Checkpoints()
-      : run(*stores.open("memory://test/run")),
+      : run(own(*stores.open("memory://test/run"))),
         store(run, (std::filesystem::temp_directory_path() / "headrace-checkpoint-test").string(), "p", "r") {
   }
+
+  static OwnedOutput own(const Location& output) {
+    const StageOutput stage{.stage = "train",
+                            .former_claim = kConfigurationKey,
+                            .folders = {{kCheckpointsFolder, kCheckpointKind}}};
+    const Configuration configuration{{"stage", "train 2"}};
+    const auto seen = examine_output(output, stage, configuration, false);
+    return *OwnedOutput::take(
+        output, stage, *seen,
+        {.configuration = configuration, .action = OwnedOutput::action_for(*seen, false)});
+  }
+  // What a later process finds.
+  void take_over() { run = own(run.output()); }
 
   void save(std::uint64_t epoch, double accuracy) {
     state.epoch = epoch;
@@ -57,7 +70,7 @@ class Checkpoints : public testing::Test {
   }
 
   StoreRegistry stores{Environment{}};
-  Location run;
+  OwnedOutput run;
   CheckpointStore store;
   OneVariable model;
   RunState state;
@@ -67,6 +80,7 @@ TEST_F(Checkpoints, RestoreTheLatestOrThatOfAnEpoch) {
   save(1, 0.5);
   save(2, 0.75);
   model.value = 0;
+  take_over();
   const auto latest = store.restore_latest(model);
   ASSERT_TRUE(latest && *latest);
   EXPECT_EQ((*latest)->step, 20U);
@@ -79,6 +93,7 @@ TEST_F(Checkpoints, RestoreTheLatestOrThatOfAnEpoch) {
 TEST_F(Checkpoints, KeepMetricsThatAreNotFinite) {
   save(1, std::nan(""));
   save(2, -std::numeric_limits<double>::infinity());
+  take_over();
   const auto latest = store.restore_latest(model);
   ASSERT_TRUE(latest) << latest.error().message;
   EXPECT_TRUE(std::isnan((*latest)->history.at(0).values.at("accuracy")));
@@ -88,8 +103,8 @@ TEST_F(Checkpoints, KeepMetricsThatAreNotFinite) {
 TEST_F(Checkpoints, ADamagedManifestIsNamed) {
   save(1, 0.5);
   save(2, 0.75);
-  const std::string key = "run/checkpoints/_headrace/manifest-00000002";
-  ASSERT_TRUE(write_text(*run.store, key, "{"));
+  const std::string key = "run/checkpoints/_headrace/manifest-00000003";
+  ASSERT_TRUE(write_text(*run.output().store, key, "{"));
   const Status restored = store.restore_epoch(model, 1);
   ASSERT_FALSE(restored);
   EXPECT_THAT(restored.error().message, testing::HasSubstr(key));
@@ -98,10 +113,23 @@ TEST_F(Checkpoints, ADamagedManifestIsNamed) {
 TEST_F(Checkpoints, ThatOfAnotherModelIsNamedAsSuch) {
   save(1, 0.5);
   model.is_another = true;
+  take_over();
   const auto restored = store.restore_latest(model);
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, Code::kInvalidArgument);
   EXPECT_THAT(restored.error().message, testing::HasSubstr("step-00000010 holds the variables of another"));
+}
+
+TEST_F(Checkpoints, OfAProcessThatLostTheRunNoneIsPublished) {
+  save(1, 0.5);
+  OwnedOutput heir = own(run.output());
+  state.step = 20;
+  const Status saved = store.save(model, state);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, Code::kAborted);
+  const auto published = read_published(run.output().at(kCheckpointsFolder), kCheckpointKind);
+  ASSERT_TRUE(published && *published);
+  EXPECT_EQ(read_state(**published)->step, 10U);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Event files of a run: one immutable segment for each epoch, named by the epoch. If an epoch is run
-/// again after a kill, its segment is written again, so no event is there twice.
+/// \file Event files of a run: one immutable segment for each epoch, named by the epoch and its owner. If another
+/// owner runs an epoch again, the segment of the former one goes, so no event is there twice.
 
 #include <map>
 #include <span>
@@ -16,8 +16,8 @@ namespace headrace {
 class EventLog {
  public:
   /// `folder` is where TensorBoard looks for one curve, such as "RUN/events/train". `writer` such as
-  /// "headrace 0.1.0".
-  EventLog(Location folder, std::string writer);
+  /// "headrace 0.1.0". `suffix` ends the names of this owner's segments.
+  EventLog(Location folder, std::string writer, std::string suffix);
 
   /// Starts the segment of epoch `epoch` (from 1).
   void begin(std::uint64_t epoch, double wall_time_s);
@@ -30,9 +30,14 @@ class EventLog {
  private:
   const Location folder_;
   const std::string writer_;
+  const std::string suffix_;
   EventEncoder encoder_;
   std::string name_;
   Bytes segment_;
 };
+
+/// Removes the segments of epochs after `epoch`, and of earlier owners of the others where a later one has written
+/// the same epoch. Call it before the first epoch that this owner trains.
+Status remove_later_segments(const Location& folder, std::uint64_t epoch);
 
 }  // namespace headrace

@@ -10,6 +10,7 @@
 #include "headrace/engine/tensorflow/trace.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 
@@ -23,11 +24,19 @@ struct ExportDescription {
   std::uint64_t step = 0;
 };
 
-/// Writes the traced SavedModel with the model's present variables to `folder`; saved_model.pb is the last of
+/// Publishes the traced SavedModel with the model's present variables in RUN/export; saved_model.pb is the last of
 /// its files and the manifest comes after it. Returns the manifest's digest.
-Result<std::string> export_model(Model& model, const TracedModel& traced, const Location& folder,
+/// \error kAborted  somebody else owns the run now
+Result<std::string> export_model(Model& model, const TracedModel& traced, OwnedOutput& run,
                                  const ExportDescription& description, const std::string& temporary_folder,
                                  std::string_view plan, std::string_view run_id);
+
+inline constexpr std::string_view kExportFolder = "export";
+
+/// Other programs find a SavedModel at RUN/export itself. An owner after the first has its files in a folder of its
+/// own: copies them there, unless equal copies are there. Repeat it whenever the run is found finished, because a
+/// process that lost the run may have written there.
+Status copy_to_fixed_names(const PublishedFolder& exported);
 
 /// \error kInvalidArgument  not a name of a model: [A-Za-z0-9._-], up to 128, first a letter or digit
 Status check_model_name(std::string_view name);
@@ -38,8 +47,11 @@ struct NamedVersion {
 };
 
 /// Publishes an export as the next version of models/`name` below `root`, and points the alias "latest" to
-/// it. A run that has published this export before gets that version again.
-/// \error kInvalidArgument  as `check_model_name`
+/// it, unless the alias names a later version already. If this export has been a version before, that version
+/// is returned, and nothing is changed but what a publisher that died had not done. Cost: a read for each
+/// version of the name.
+/// \error kInvalidArgument     as `check_model_name`
+/// \error kFailedPrecondition  the version's folder holds a file with other bytes than the export
 Result<NamedVersion> publish_named_model(const Location& root, std::string_view name,
                                          const Location& exported, std::string_view digest,
                                          std::string_view run_id);

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/json.h"
 #include "headrace/store/numbered.h"
 #include "headrace/store/registry.h"
 #include "headrace/track/published_folder.h"
@@ -27,6 +29,18 @@ class NamedModel : public testing::Test {
   Result<NamedVersion> publish(const std::string& digest) {
     return publish_named_model(root, "imdb", exported, digest, "r");
   }
+  // The version that the last entry of the alias log names.
+  std::uint64_t latest() {
+    const auto entry = read_latest(*root.store, "models/imdb/_headrace/aliases-", 1'000);
+    return parse_json(as_text((*entry)->data))->get<std::uint64_t>("version");
+  }
+  // Every object of the named model, with its version.
+  std::map<std::string, std::string> objects() {
+    std::map<std::string, std::string> out;
+    const auto found = list_all(*root.store, "models/");
+    for (const ObjectInfo& object : *found) out[object.key] = object.version.token;
+    return out;
+  }
   std::uint64_t aliases() {
     return latest_number(*root.store, "models/imdb/_headrace/aliases-")->value_or(0);
   }
@@ -42,6 +56,38 @@ TEST_F(NamedModel, EachExportIsOneVersionAndOneAlias) {
   EXPECT_EQ(aliases(), 1U);
   EXPECT_EQ(publish("second")->version, 2U);
   EXPECT_EQ(aliases(), 2U);
+}
+
+TEST_F(NamedModel, AnOlderRunThatIsRepeatedChangesNothing) {
+  for (const char* digest : {"first", "second", "third"}) ASSERT_TRUE(publish(digest));
+  const auto before = objects();
+  EXPECT_EQ(publish("first")->version, 1U);
+  EXPECT_EQ(publish("second")->version, 2U);
+  EXPECT_EQ(objects(), before);
+  EXPECT_EQ(latest(), 3U);
+}
+
+TEST_F(NamedModel, ASlowPublisherDoesNotMoveTheAliasBack) {
+  ASSERT_TRUE(publish("slow"));
+  ASSERT_TRUE(remove_object(*root.store, "models/imdb/_headrace/aliases-00000001"));
+  ASSERT_TRUE(remove_object(*root.store, "models/imdb/1/_headrace/manifest-00000001"));
+  ASSERT_TRUE(publish("fast"));
+  EXPECT_EQ(publish("slow")->version, 1U);
+  EXPECT_TRUE(root.store->stat("models/imdb/1/_headrace/manifest-00000001", {}));
+  EXPECT_EQ(aliases(), 1U);
+  EXPECT_EQ(latest(), 2U);
+}
+
+TEST_F(NamedModel, AliasesOfOtherNamesDoNotHideTheLatest) {
+  ASSERT_TRUE(publish("first"));
+  ASSERT_TRUE(publish("second"));
+  ASSERT_TRUE(write_text(*root.store, "models/imdb/_headrace/aliases-00000003",
+                         R"({"alias":"best","by":"r","version":1})"));
+  ASSERT_TRUE(publish("first"));
+  EXPECT_EQ(aliases(), 3U);
+  ASSERT_TRUE(publish("third"));
+  EXPECT_EQ(aliases(), 4U);
+  EXPECT_EQ(latest(), 3U);
 }
 
 TEST_F(NamedModel, TheAliasOfAProcessThatDiedBeforeWritingItIsWritten) {

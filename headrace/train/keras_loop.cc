@@ -12,6 +12,7 @@
 #include "headrace/os/child_process.h"
 #include "headrace/store/staging.h"
 #include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
 #include "headrace/train/metrics_json.h"
 #include "headrace/train/train_run.h"
@@ -42,11 +43,11 @@ Code code_named(std::string_view name) {
 class KerasLoop {
  public:
   explicit KerasLoop(const TrainRun& run)
-      : run_(run), options_(run.options), events_(run), result_(begin_result(run)) {}
+      : run_(run), options_(run.options), result_(begin_result(run)) {}
 
   Result<TrainResult> run() {
-    HEADRACE_TRY(const std::optional<std::string> exported, exported_digest(run_));
-    if (exported) return finished_before(*exported);
+    HEADRACE_TRY(const bool was_exported, is_exported(run_, result_));
+    if (was_exported) return finished_before();
     HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(run_.environment.temporary_folder));
     folder_ = fs::absolute(staged.path());
     HEADRACE_CHECK(fit());
@@ -54,27 +55,24 @@ class KerasLoop {
     const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
     HEADRACE_TRY(const std::unique_ptr<Model> model,
                  run_.environment.engine.load(result_.model.saved_model_folder, model_options));
-    HEADRACE_CHECK(export_run(run_, *model, result_));
+    HEADRACE_CHECK(export_run(run_, *owned_, *model, result_));
     return std::move(result_);
   }
 
  private:
-  Result<TrainResult> finished_before(const std::string& exported) {
+  Result<TrainResult> finished_before() {
     result_.was_finished = true;
-    result_.export_digest = exported;
-    HEADRACE_TRY(const auto checkpoint, read_published(run_.run.at("checkpoints"), kKerasCheckpointKind));
-    HEADRACE_TRY(const std::optional<KeptModel> model, kept_model(run_));
-    if (!checkpoint || !model) {
+    HEADRACE_TRY(const auto checkpoint, find_begun(run_, kCheckpointsFolder));
+    HEADRACE_TRY(const auto description, find_begun(run_, kModelFolder));
+    if (!checkpoint || !description) {
       return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
-                                           model ? "checkpoints are" : "model/ is",
+                                           description ? "checkpoints are" : "model/ is",
                                            " gone; restore that, or start over with --overwrite")};
     }
-    result_.model = model->model;
-    const std::string complaint =
-        concat("the checkpoint's manifest in ", run_.run.at("checkpoints").describe(),
-               " is not as docs/formats/keras-checkpoint.md says");
+    HEADRACE_TRY(KeptModel model, open_kept_model(run_, *description));
+    result_.model = std::move(model.model);
     HEADRACE_CHECK(
-        read_json(checkpoint->manifest.attributes_json, complaint, [&](const Json& attributes) -> Status {
+        read_json(checkpoint->manifest.attributes_json, complaint(), [&](const Json& attributes) -> Status {
           result_.history = history_from_json(attributes.at("history"));
           return {};
         }));
@@ -178,16 +176,13 @@ class KerasLoop {
   Result<std::string> take(const std::string& name, const Json& value) {
     std::string answer;
     if (name == "model") {
-      // Nothing is begun, or removed, for data, a model or options that do not fit.
-      HEADRACE_CHECK(claim_run(run_));
-      HEADRACE_CHECK(keep_model(run_, folder_ / "model"));
-      answer = kGoOn;
+      HEADRACE_TRY(answer, begin());
     } else if (name == "step") {
-      take_step(value);
+      HEADRACE_CHECK(take_step(value));
     } else if (name == "epoch") {
       trained_ = metrics_from_json(value);
-      begin_epoch(trained_.epoch);
-      HEADRACE_CHECK(events_.end(trained_));
+      HEADRACE_CHECK(begin_epoch(trained_.epoch));
+      HEADRACE_CHECK(events_->end(trained_));
       answer = kGoOn;
     } else if (name == "saved") {
       run_.on_epoch(trained_);
@@ -204,18 +199,55 @@ class KerasLoop {
     return answer;
   }
 
-  void begin_epoch(std::uint64_t epoch) {
-    if (epoch == epoch_) return;
-    epoch_ = epoch;
-    events_.begin(epoch);
+  // Nothing is begun for data, a model or options that do not fit. The answer is the right to publish checkpoints.
+  Result<std::string> begin() {
+    if (owned_) return not_understood("model, for the second time");
+    HEADRACE_TRY(owned_, claim_run(run_));
+    HEADRACE_TRY(const auto description, owned_->published(kModelFolder));
+    if (!description) HEADRACE_CHECK(keep_model(run_, *owned_, folder_ / "model"));
+    HEADRACE_TRY(const auto checkpoint, owned_->published(kCheckpointsFolder));
+    HEADRACE_TRY(const std::uint64_t epoch, epoch_of(checkpoint));
+    HEADRACE_CHECK(remove_later_events(run_, epoch));
+    events_.emplace(run_, owned_->suffix());
+    const Ownership& checkpoints = owned_->in(kCheckpointsFolder);
+    return Json{{"entry", checkpoints.entry()},
+                {"generation", checkpoints.generation()},
+                {"last", checkpoints.last()},
+                {"published", owned_->published_number(kCheckpointsFolder)},
+                {"suffix", owned_->suffix()}}
+               .dump() +
+           "\n";
   }
 
-  void take_step(const Json& value) {
+  // The last completed one.
+  Result<std::uint64_t> epoch_of(const std::optional<PublishedFolder>& checkpoint) const {
+    if (!checkpoint) return std::uint64_t{0};
+    return read_json(checkpoint->manifest.attributes_json, complaint(),
+                     [](const Json& attributes) -> Result<std::uint64_t> {
+                       return attributes.get<std::uint64_t>("epoch");
+                     });
+  }
+
+  std::string complaint() const {
+    return concat("the checkpoint's manifest in ", run_.run.at(kCheckpointsFolder).describe(),
+                  " is not as docs/formats/keras-checkpoint.md says");
+  }
+
+  Status begin_epoch(std::uint64_t epoch) {
+    if (!events_) return not_understood("an epoch before the model");
+    if (epoch == epoch_) return {};
+    epoch_ = epoch;
+    events_->begin(epoch);
+    return {};
+  }
+
+  Status take_step(const Json& value) {
     const TrainProgress at{value.get<std::uint64_t>("epoch"), value.get<std::uint64_t>("step"),
                            value.get<std::uint64_t>("total_steps")};
-    begin_epoch(at.epoch);
-    if (value.contains("loss")) events_.batch_loss(at.step, value.get<double>("loss"));
+    HEADRACE_CHECK(begin_epoch(at.epoch));
+    if (value.contains("loss")) events_->batch_loss(at.step, value.get<double>("loss"));
     run_.on_step(at);
+    return {};
   }
 
   Error error_from(const Json& value) const {
@@ -245,7 +277,8 @@ class KerasLoop {
   const TrainRun& run_;
   const TrainOptions& options_;
   fs::path folder_;
-  RunEvents events_;
+  std::optional<OwnedOutput> owned_;
+  std::optional<RunEvents> events_;
   std::uint64_t epoch_ = 0;  // whose events are being collected
   EpochMetrics trained_;
   std::optional<Error> failure_;

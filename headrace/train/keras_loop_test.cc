@@ -12,7 +12,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/stream/small_dataset_test.h"
-#include "headrace/track/configuration.h"
+#include "headrace/coordinate/configuration.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/train.h"
 
@@ -58,7 +58,7 @@ class KerasLoop : public LoaderTest {
                                .validation = validation,
                                .overwrite = overwrite};
     return train(
-        location, run, options, with, "run", [this](const TrainProgress& at) { steps.push_back(at.step); },
+        location, run, options, with, {.command = "train", .run = "run"}, [this](const TrainProgress& at) { steps.push_back(at.step); },
         [this](const EpochMetrics& metrics) {
           epochs.push_back(metrics);
           has_events.push_back(has("events/train/events.out.tfevents.headrace"));
@@ -106,8 +106,8 @@ TEST_F(KerasLoop, FollowsStepsAndEpochs) {
   EXPECT_TRUE(std::isinf(epochs[0].values.at("val_loss")));
   EXPECT_EQ(has_events, std::vector<bool>{true}) << "they are there before the checkpoint is";
   EXPECT_TRUE(has("events/validation/events.out.tfevents.headrace"));
-  EXPECT_TRUE(has("model/_headrace/manifest-00000001"));
-  EXPECT_TRUE(has("_headrace/configuration"));
+  EXPECT_TRUE(has("model/_headrace/manifest-00000002"));
+  EXPECT_TRUE(has("_headrace/manifest-00000001"));
   EXPECT_THAT(printed, testing::ElementsAre("warming up", "answered: go on"));
 }
 
@@ -164,14 +164,14 @@ TEST_F(KerasLoop, ARunThatVersion1OfTheOrderBeganContinuesByVersion1) {
   EXPECT_EQ(request()["order"], 2);
   EXPECT_EQ(request()["train_records"], 60) << "the last tenth of the hash is held out";
   EXPECT_FALSE(train_with(std::string(kModel))) << "it has begun, and did not finish";
-  auto begun = read_configuration(run.at(kConfigurationKey));
-  ASSERT_TRUE(begun);
-  EXPECT_EQ(begun->at("stage"), "train 2");
-  begun->at("stage") = "train 1";
-  ASSERT_TRUE(replace_configuration(run.at(kConfigurationKey), *begun));
+  Configuration begun = read_chain(run)->owner.configuration;
+  EXPECT_EQ(begun.at("stage"), "train 2");
+  begun.at("stage") = "train 1";
+  const auto objects = list_all(*store, "run/");
+  for (const ObjectInfo& object : *objects) ASSERT_TRUE(remove_object(*store, object.key));
+  ASSERT_TRUE(write_text(*store, run.at(kConfigurationKey).key, Json(begun).dump()));
   EXPECT_EQ(request()["order"], 1);
   EXPECT_EQ(request()["train_records"], 90) << "the last tenth of the records is held out";
-  EXPECT_EQ(read_configuration(run.at(kConfigurationKey))->at("stage"), "train 1");
   overwrite = true;
   EXPECT_EQ(request()["order"], 2) << "it begins again";
 }

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "headrace/base/text.h"
 #include "headrace/store/staging.h"
@@ -15,32 +18,32 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Variables = std::map<std::string, Tensor>;
 
-constexpr std::uint64_t kGraphLimitBytes = 1 << 30;
-
 class NativeLoop {
  public:
   explicit NativeLoop(const TrainRun& run)
       : run_(run),
         options_(run.options),
         environment_(run.environment),
-        checkpoints_(run.run, environment_.temporary_folder, run.plan, run.run_id),
-        events_(run),
         result_(begin_result(run)) {}
 
   Result<TrainResult> run() {
+    HEADRACE_TRY(const bool was_exported, is_exported(run_, result_));
+    if (was_exported) return finished_before();
     HEADRACE_CHECK(open_model());
-    std::optional<RunState> state;
-    if (!options_.overwrite) {
-      HEADRACE_TRY(state, checkpoints_.restore_latest(*model_));
-    }
+    // Nothing is begun for data, a model or options that do not fit.
+    if (!run_.seen.is_own) HEADRACE_CHECK(initialize());
+    HEADRACE_TRY(owned_, claim_run(run_));
+    // From here on, no earlier owner adds to what is there.
+    HEADRACE_CHECK(continue_model());
+    checkpoints_.emplace(*owned_, environment_.temporary_folder, run_.plan, run_.actor.run);
+    HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
     if (state) {
       state_ = *std::move(state);
-    } else {
+    } else if (run_.seen.is_own) {
       HEADRACE_CHECK(initialize());
     }
-    // Nothing is begun, or removed, for data, a model or options that do not fit.
-    HEADRACE_CHECK(claim_run(run_));
-    if (!kept_) HEADRACE_CHECK(keep_model(run_, result_.model.folder));
+    HEADRACE_CHECK(remove_later_events(run_, state_.epoch));
+    events_.emplace(run_, owned_->suffix());
     if (!state_.finished) HEADRACE_CHECK(train_epochs());
     HEADRACE_CHECK(finish());
     return std::move(result_);
@@ -56,16 +59,46 @@ class NativeLoop {
     return trace_model(request, environment_.trace, environment_.environment);
   }
 
+  Result<TrainResult> finished_before() {
+    result_.was_finished = true;
+    HEADRACE_TRY(const auto trace, find_begun(run_, kModelFolder));
+    HEADRACE_TRY(const auto checkpoint, find_begun(run_, kCheckpointsFolder));
+    if (!trace || !checkpoint) {
+      return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
+                                           trace ? "checkpoints are" : "model/ is",
+                                           " gone; restore that, or start over with --overwrite")};
+    }
+    HEADRACE_TRY(kept_, open_kept_model(run_, *trace));
+    result_.model = kept_->model;
+    HEADRACE_TRY(state_, read_state(*checkpoint));
+    describe_end();
+    return std::move(result_);
+  }
+
   // From the trace that the run was started with, or from a new one.
   Status open_model() {
-    if (!options_.overwrite) {
-      HEADRACE_TRY(kept_, kept_model(run_));
-    }
-    if (kept_) {
-      result_.model = kept_->model;
-    } else {
+    HEADRACE_TRY(const auto published, find_begun(run_, kModelFolder));
+    if (!published) {
       HEADRACE_TRY(result_.model, trace());
+      return load_model();
     }
+    return open_kept(*published);
+  }
+
+  Status open_kept(const PublishedFolder& published) {
+    HEADRACE_TRY(kept_, open_kept_model(run_, published));
+    result_.model = kept_->model;
+    return load_model();
+  }
+
+  // The trace that the run has kept counts, also if another process kept it a moment ago.
+  Status continue_model() {
+    if (kept_) return {};
+    HEADRACE_TRY(const auto published, owned_->published(kModelFolder));
+    return published ? open_kept(*published) : keep_model(run_, *owned_, result_.model.folder);
+  }
+
+  Status load_model() {
     const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
     HEADRACE_TRY(model_, environment_.engine.load(result_.model.saved_model_folder, model_options));
     return {};
@@ -73,9 +106,8 @@ class NativeLoop {
 
   Status initialize() {
     if (options_.init_from) {
-      const auto before =
-          CheckpointStore(*options_.init_from, environment_.temporary_folder, "", "").restore_latest(*model_);
-      if (!before) return Error(before.error()).in("--init-from");
+      const Status restored = restore_initial(options_.init_from->at(kCheckpointsFolder));
+      if (!restored) return Error(restored.error()).in("--init-from");
       HEADRACE_CHECK(check_restored_shapes());
     }
     if (!options_.learning_rate) return {};
@@ -89,6 +121,11 @@ class NativeLoop {
     const TensorView view = TensorView::of(&rate, {});
     Tensor now;
     return call->run({&view, 1}, {&now, 1});
+  }
+
+  Status restore_initial(const Location& checkpoints) {
+    HEADRACE_TRY(const auto checkpoint, read_published(checkpoints, kCheckpointKind));
+    return checkpoint ? restore_checkpoint(*model_, *checkpoint, environment_.temporary_folder) : Status{};
   }
 
   // TensorFlow restores a variable of any shape.
@@ -162,7 +199,7 @@ class NativeLoop {
 
   Status train_epoch(StepCall& step) {
     const std::uint64_t epoch = state_.epoch + 1;
-    events_.begin(epoch);
+    events_->begin(epoch);
     MetricSums sums(result_.model.metric_names);
     std::uint64_t batch_number = 0;
     std::uint64_t corrupt_records = 0;
@@ -180,7 +217,7 @@ class NativeLoop {
       ++result_.steps_done_now;
       if (!std::isfinite(loss)) return diverged(concat("the loss became ", loss), epoch, state_.step);
       if (options_.log_every != 0 && state_.step % options_.log_every == 0) {
-        events_.batch_loss(state_.step, loss);
+        events_->batch_loss(state_.step, loss);
       }
       run_.on_step({epoch, state_.step, total_steps()});
     }
@@ -200,7 +237,7 @@ class NativeLoop {
     state_.loader_state = loader_->state(epoch - 1, batches);
     state_.history.push_back(metrics);
     state_.finished = epoch >= options_.epochs || state_.step >= total_steps() || stops_early();
-    HEADRACE_CHECK(checkpoints_.save(*model_, state_));
+    HEADRACE_CHECK(checkpoints_->save(*model_, state_));
     run_.on_epoch(metrics);
     return {};
   }
@@ -243,19 +280,20 @@ class NativeLoop {
   }
 
   Status write_events(std::uint64_t epoch, const EpochMetrics& metrics, const Variables& variables) {
-    const EventStamp stamp = events_.stamp(epoch);
+    const EventStamp stamp = events_->stamp(epoch);
     for (const TracedVariable& variable : result_.model.variables) {
       const auto found = variables.find(variable.name);
       if (variable.role == "trainable" && found != variables.end())
-        events_.training().histogram(stamp, variable.name, found->second.values<float>());
+        events_->training().histogram(stamp, variable.name, found->second.values<float>());
     }
     if (epoch == 1) {
-      // The trace is kept with the run, so its files are objects too.
-      HEADRACE_TRY(const ReadObject graph,
-                   read_object(*run_.run.store, run_.run.at("model/graph.pb").key, kGraphLimitBytes));
-      events_.training().graph(stamp, graph.data);
+      const std::filesystem::path file = std::filesystem::path(result_.model.folder) / "graph.pb";
+      std::ifstream graph(file, std::ios::binary);
+      const std::string bytes((std::istreambuf_iterator<char>(graph)), std::istreambuf_iterator<char>());
+      if (!graph) return Error{Code::kUnknown, concat(file.string(), " cannot be read any more")};
+      events_->training().graph(stamp, as_bytes(bytes));
     }
-    return events_.end(metrics);
+    return events_->end(metrics);
   }
 
   bool stops_early() {
@@ -264,19 +302,17 @@ class NativeLoop {
     return result_.stopped_early;
   }
 
-  Status finish() {
+  void describe_end() {
     result_.history = state_.history;
     result_.steps = state_.step;
     result_.exported_epoch = options_.early_stop == 0 ? state_.epoch : best_epoch(state_.history);
-    HEADRACE_TRY(const auto exported, exported_digest(run_));
-    if (exported) {
-      result_.export_digest = *exported;
-      result_.was_finished = result_.steps_done_now == 0;
-      return {};
-    }
+  }
+
+  Status finish() {
+    describe_end();
     if (result_.exported_epoch != state_.epoch)
-      HEADRACE_CHECK(checkpoints_.restore_epoch(*model_, result_.exported_epoch));
-    return export_run(run_, *model_, result_);
+      HEADRACE_CHECK(checkpoints_->restore_epoch(*model_, result_.exported_epoch));
+    return export_run(run_, *owned_, *model_, result_);
   }
 
   const TrainRun& run_;
@@ -284,10 +320,11 @@ class NativeLoop {
   const TrainEnvironment& environment_;
   std::optional<KeptModel> kept_;  // from when the run was begun
   std::unique_ptr<Model> model_;
-  CheckpointStore checkpoints_;
+  std::optional<OwnedOutput> owned_;
+  std::optional<CheckpointStore> checkpoints_;  // of owned_
   std::unique_ptr<BatchLoader> loader_;
   RunState state_;
-  RunEvents events_;
+  std::optional<RunEvents> events_;
   TrainResult result_;
 };
 

@@ -5,9 +5,9 @@
 namespace headrace {
 
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
-                          const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
+                          const TrainEnvironment& environment, const Actor& actor, const OnStep& on_step,
                           const OnEpoch& on_epoch, const std::stop_token& stop) {
-  TrainRun opened{data, run, options, environment, std::string(run_id), on_step, on_epoch, stop};
+  TrainRun opened{data, run, options, environment, actor, on_step, on_epoch, stop};
   HEADRACE_CHECK(open_run(opened));
   return options.loop == TrainLoop::kKeras ? train_with_keras(opened) : train_natively(opened);
 }

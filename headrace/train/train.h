@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/coordinate/actor.h"
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/trace.h"
 #include "headrace/store/location.h"
@@ -104,16 +105,18 @@ struct TrainResult {
   bool was_finished = false;  // by an earlier process: nothing was done
 };
 
-/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted.
+/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the run
+/// over from any process that trains it still: that one stops when it wants to publish.
 /// With kKeras, the process that runs `fit` ends when this one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
 ///                             with `overwrite`, the folder does not hold a run
 /// \error kInvalidArgument     the model and the data do not fit each other
-/// \error kAborted             the loss is not finite: training stops, the last checkpoint stays
+/// \error kAborted             the loss is not finite: training stops, the last checkpoint stays; or somebody else
+///                             took the run over: names them
 /// \error kCancelled           stopped; the same call continues from the last checkpoint
 /// \error kUnknown             Keras' process died; the same call continues from the last checkpoint
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
-                          const TrainEnvironment& environment, std::string_view run_id, const OnStep& on_step,
+                          const TrainEnvironment& environment, const Actor& actor, const OnStep& on_step,
                           const OnEpoch& on_epoch, const std::stop_token& stop);
 
 }  // namespace headrace

@@ -15,29 +15,43 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kTraceKind = "trace";
+constexpr std::string_view kModelFile = "model.json";
+constexpr std::string_view kTrainingLog = "events/train";
+constexpr std::string_view kValidationLog = "events/validation";
 
-// Names: what a killed process may leave that no manifest names yet.
-StageOutput train_output() {
-  StageOutput out{.stage = "train",
-                  .claim = kConfigurationKey,
-                  .folders = {{"export", "saved_model"},
-                              {"checkpoints", kCheckpointKind, kKerasCheckpointKind},
-                              {"model", kTraceKind}},
-                  .names = {"model/model.json", "model/graph.pb", "checkpoints/variables-########.npz"}};
-  for (const char* saved_model : {"export", "model/saved_model"}) {
-    for (const char* name : {"saved_model.pb", "fingerprint.pb"})
-      out.names.push_back(concat(saved_model, "/", name));
+// What an owner may leave that no manifest names: its names end in `suffix`, or lie in the folder `files`.
+std::vector<std::string> names_with(std::string_view suffix) {
+  const std::string files = suffix.empty() ? "" : concat(suffix.substr(1), "/");
+  std::vector<std::string> names = {concat("model/", files, "model.json"), concat("model/", files, "graph.pb"),
+                                    concat("checkpoints/variables-########", suffix, ".npz"),
+                                    concat("checkpoints/variables-########-within", suffix, ".npz")};
+  const std::vector<std::string> saved_models = {concat("export/", files), concat("model/", files, "saved_model/")};
+  for (const std::string& saved_model : saved_models) {
+    for (const char* name : {"saved_model.pb", "fingerprint.pb"}) names.push_back(concat(saved_model, name));
   }
-  for (const char* variables :
-       {"export/variables", "model/saved_model/variables", "checkpoints/step-########"}) {
+  for (const std::string& variables : {concat(saved_models[0], "variables"), concat(saved_models[1], "variables"),
+                                       concat("checkpoints/step-########", suffix)}) {
     for (const char* name : {"variables.index", "variables.data-#####-of-#####"})
-      out.names.push_back(concat(variables, "/", name));
+      names.push_back(concat(variables, "/", name));
   }
-  for (const char* events : {"events/train", "events/validation"}) {
+  return names;
+}
+
+StageOutput train_output() {
+  std::vector<std::string> names = names_with("");
+  for (const std::string_view log : {kTrainingLog, kValidationLog}) {
     for (const char* name : {"events.out.tfevents.headrace", "events.out.tfevents.headrace.######"})
-      out.names.push_back(concat(events, "/", name));
+      names.push_back(concat(log, "/", name));
   }
-  return out;
+  return {.stage = "train",
+          .former_claim = kConfigurationKey,
+          .folders = {{kExportFolder, "saved_model"},
+                      {kCheckpointsFolder, kCheckpointKind, kKerasCheckpointKind},
+                      {kModelFolder, kTraceKind}},
+          .names = std::move(names),
+          .names_of = [](std::uint64_t number, const OwnershipEntry& entry) {
+            return names_with(number == 0 ? "" : owner_suffix(number, entry.action));
+          }};
 }
 
 std::string shown(const FeatureSchema& schema) {
@@ -97,12 +111,8 @@ Status open_data(TrainRun& run) {
 }
 
 // A run that version 1 began continues by version 1.
-Result<int> begun_order_version(const TrainRun& run) {
-  if (run.options.overwrite) return kOrderVersion;
-  const auto begun = read_configuration(run.run.at(kConfigurationKey));
-  if (!begun && begun.error().code != Code::kNotFound && begun.error().code != Code::kDataLoss)
-    return begun.error();
-  if (!begun) return kOrderVersion;  // check_output reports the damage
+int order_version_of(const std::optional<Configuration>& begun) {
+  if (!begun) return kOrderVersion;
   const auto stage = begun->find("stage");
   return stage != begun->end() && stage->second == stage_name(1) ? 1 : kOrderVersion;
 }
@@ -177,16 +187,23 @@ void add_remark(TrainResult& result, const std::string& remark) {
 }
 
 Status open_run(TrainRun& run) {
-  HEADRACE_TRY(run.order_version, begun_order_version(run));
+  if (!run.options.overwrite) {
+    HEADRACE_TRY(const std::optional<Configuration> begun, begun_configuration(run.run, train_output()));
+    run.order_version = order_version_of(begun);
+  }
   HEADRACE_CHECK(open_data(run));
   HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
   run.configuration = describe(run, init_digest);
   run.plan = configuration_digest(run.configuration);
-  return check_output(run.run, train_output(), run.configuration, run.options.overwrite);
+  HEADRACE_TRY(run.seen, examine_output(run.run, train_output(), run.configuration, run.options.overwrite));
+  return {};
 }
 
-Status claim_run(const TrainRun& run) {
-  return claim_output(run.run, train_output(), run.configuration, run.options.overwrite);
+Result<OwnedOutput> claim_run(const TrainRun& run) {
+  return OwnedOutput::take(run.run, train_output(), run.seen,
+                           {.configuration = run.configuration,
+                            .actor = run.actor,
+                            .action = OwnedOutput::action_for(run.seen, run.options.overwrite)});
 }
 
 LoaderBudgets loader_budgets(const TrainRun& run) {
@@ -195,29 +212,36 @@ LoaderBudgets loader_budgets(const TrainRun& run) {
   return {all - validation, validation};
 }
 
-Result<std::optional<KeptModel>> kept_model(const TrainRun& run) {
-  HEADRACE_TRY(const auto published, read_published(run.run.at("model"), kTraceKind));
-  if (!published) return std::optional<KeptModel>();
+Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published) {
   HEADRACE_TRY(StagedFolder folder, StagedFolder::create(run.environment.temporary_folder));
-  HEADRACE_CHECK(download_published(*published, "", folder.path()));
+  HEADRACE_CHECK(
+      download_published(published, folder_of_part(published.manifest, kModelFile), folder.path()));
   HEADRACE_TRY(TracedModel model, read_traced_model(folder.path()));
-  return std::optional(KeptModel{std::move(folder), std::move(model)});
+  return KeptModel{std::move(folder), std::move(model)};
 }
 
-Status keep_model(const TrainRun& run, const std::string& folder) {
-  Manifest manifest{.kind = std::string(kTraceKind), .created_by = run.run_id, .plan = run.plan};
-  const auto kept =
-      publish_folder(folder, run.run.at("model"), "", "model.json", "trace", std::move(manifest), 1);
+Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder) {
+  if (!run.seen.is_own) return std::optional<PublishedFolder>();
+  return published_in(run.run, folder, run.seen.chain.generation());
+}
+
+Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& folder) {
+  Manifest manifest{.kind = std::string(kTraceKind), .created_by = run.actor.run, .plan = run.plan};
+  const auto kept = publish_folder(folder, owned.in(kModelFolder), owned.files_folder(), kModelFile, "trace",
+                                   std::move(manifest));
   return kept ? Status{} : Status(kept.error());
 }
 
-Result<std::optional<std::string>> exported_digest(const TrainRun& run) {
-  if (run.options.overwrite) return std::optional<std::string>();
-  HEADRACE_TRY(const auto published, read_published(run.run.at("export"), "saved_model"));
-  return published ? std::optional(published->digest) : std::nullopt;
+Result<bool> is_exported(const TrainRun& run, TrainResult& result) {
+  HEADRACE_TRY(const std::optional<PublishedFolder> exported, find_begun(run, kExportFolder));
+  if (!exported) return false;
+  result.export_digest = exported->digest;
+  HEADRACE_CHECK(remove_superseded(run.run, train_output(), run.seen.chain.generation(), run.seen.chain.entry));
+  HEADRACE_CHECK(copy_to_fixed_names(*exported));
+  return true;
 }
 
-Status export_run(const TrainRun& run, Model& model, TrainResult& result) {
+Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainResult& result) {
   const DatasetAttributes& attributes = *run.dataset->attributes();
   const ExportDescription description{.labels = attributes.labels,
                                       .encoder = attributes.encoder,
@@ -226,9 +250,13 @@ Status export_run(const TrainRun& run, Model& model, TrainResult& result) {
                                       .label_feature = run.options.labels,
                                       .epoch = result.exported_epoch,
                                       .step = result.steps};
-  HEADRACE_TRY(result.export_digest, export_model(model, result.model, run.run.at("export"), description,
-                                                  run.environment.temporary_folder, run.plan, run.run_id));
-  return {};
+  HEADRACE_TRY(result.export_digest,
+               export_model(model, result.model, owned, description, run.environment.temporary_folder, run.plan,
+                            run.actor.run));
+  HEADRACE_CHECK(remove_superseded(run.run, train_output(), owned.generation(), owned.entry()));
+  HEADRACE_TRY(const auto exported, read_published(owned.in(kExportFolder).folder(),
+                                                   {.number = owned.in(kExportFolder).last()}));
+  return exported ? copy_to_fixed_names(*exported) : Status{};
 }
 
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history) {
@@ -256,10 +284,17 @@ Error with_train_advice(Error error) {
   return error;
 }
 
-RunEvents::RunEvents(const TrainRun& run)
+Status remove_later_events(const TrainRun& run, std::uint64_t epoch) {
+  for (const std::string_view log : {kTrainingLog, kValidationLog})
+    HEADRACE_CHECK(remove_later_segments(run.run.at(log), epoch));
+  return {};
+}
+
+RunEvents::RunEvents(const TrainRun& run, const std::string& suffix)
     : run_(run),
-      training_(run.run.at("events/train"), "headrace"),
-      validation_(run.run.at("events/validation"), "headrace") {}
+      training_(run.run.at(kTrainingLog), "headrace", suffix),
+      validation_(run.run.at(kValidationLog), "headrace", suffix) {}
+
 
 EventStamp RunEvents::stamp(std::uint64_t step) const {
   return {run_.wall_time_s(), static_cast<std::int64_t>(step)};

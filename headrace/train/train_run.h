@@ -11,7 +11,7 @@
 
 #include "headrace/store/staging.h"
 #include "headrace/stream/dataset.h"
-#include "headrace/track/configuration.h"
+#include "headrace/track/stage_output.h"
 #include "headrace/train/event_log.h"
 #include "headrace/train/train.h"
 
@@ -23,7 +23,7 @@ struct TrainRun {
   const Location& run;
   const TrainOptions& options;
   const TrainEnvironment& environment;
-  const std::string run_id;
+  const Actor& actor;
   const OnStep& on_step;
   const OnEpoch& on_epoch;
   const std::stop_token& stop;
@@ -36,6 +36,7 @@ struct TrainRun {
   RecordRange validation_range{};
   Configuration configuration{};
   std::string plan{};       // the configuration's digest
+  OutputState seen{};       // of the output, before it is taken
   std::string init_kind{};  // of the manifest of the checkpoint to begin with; empty without one
 
   double wall_time_s() const;
@@ -51,9 +52,10 @@ void add_remark(TrainResult& result, const std::string& remark);
 /// \error as `train`
 Status open_run(TrainRun& run);
 
-/// Reserves the output for this run, after data, model and options were found to fit; removes an old run that
-/// is to be overwritten.
-Status claim_run(const TrainRun& run);
+/// Takes the output for this run, after data, model and options were found to fit. What a run to be overwritten
+/// has published stays until this one has exported.
+/// \error kAborted  somebody else has begun or taken over the run meanwhile
+Result<OwnedOutput> claim_run(const TrainRun& run);
 
 /// Division of the memory for reading: two loaders may exist at once.
 struct LoaderBudgets {
@@ -68,18 +70,24 @@ struct KeptModel {
   TracedModel model;
 };
 
-/// The model that `keep_model` has published; none before that.
-Result<std::optional<KeptModel>> kept_model(const TrainRun& run);
+inline constexpr std::string_view kModelFolder = "model";
 
-/// Publishes a local folder as RUN/model, unless that was done before.
-Status keep_model(const TrainRun& run, const std::string& folder);
+/// The model that `published` publishes.
+Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published);
 
-/// Digest of RUN/export's manifest; none before the run is finished, or if it is to be overwritten.
-Result<std::optional<std::string>> exported_digest(const TrainRun& run);
+/// What a folder of the run holds that is to be continued, before the run is taken; none if nothing.
+Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder);
+
+/// Publishes a local folder in RUN/model.
+Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& folder);
+
+/// Sets `result.export_digest` if the run is exported already; then nothing is left to do but what may be missing
+/// after an interruption, which this does.
+Result<bool> is_exported(const TrainRun& run, TrainResult& result);
 
 /// Exports the present variables of `model`. Requires `result.exported_epoch` and the model's description;
 /// sets `result.export_digest`.
-Status export_run(const TrainRun& run, Model& model, TrainResult& result);
+Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainResult& result);
 
 /// Epoch (from 1) with the lowest validation loss; the last one if there is none.
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
@@ -90,10 +98,14 @@ Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step);
 /// Damage under `fail`, with what can be done about it.
 Error with_train_advice(Error error);
 
+/// Removes what earlier owners logged after epoch `epoch`, the last one that is completed.
+Status remove_later_events(const TrainRun& run, std::uint64_t epoch);
+
 /// The curves of a run: one segment of training and one of validation for each epoch.
 class RunEvents {
  public:
-  explicit RunEvents(const TrainRun& run);
+  /// Names of segments end in `suffix`.
+  RunEvents(const TrainRun& run, const std::string& suffix);
 
   void begin(std::uint64_t epoch);
   void batch_loss(std::uint64_t step, double loss);

@@ -14,13 +14,34 @@ def download_published(url: str, kind: str, number: int, target: str) -> None:
     """Copies the parts into the local folder `target`, checking size and checksum."""
 
 def published_numbers(url: str) -> list[int]:
-    """Returns the numbers of the existing manifests, ascending."""
+    """Returns the numbers of the checkpoints that there are, ascending."""
 
-def publish(source: str, url: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
-    """Uploads the files of a local folder, then creates the next manifest over them: its number."""
+class Owner:
+    """The right to publish checkpoints in a folder: docs/formats/ownership.md. Not thread-safe."""
 
-def unpublish(url: str, kind: str, number: int) -> None:
-    """Removes a manifest, then its parts."""
+    @staticmethod
+    def take(url: str, command: str) -> Owner:
+        """Begins in the folder, or takes it over: whoever owned it cannot publish any more."""
+    @staticmethod
+    def join(
+        url: str, entry: int, generation: int, last: int, published: int, suffix: str
+    ) -> Owner:
+        """Shares what the process that started this one has taken."""
+    @property
+    def suffix(self) -> str:
+        """For names of files: no other owner has the same."""
+    def published(self, kind: str) -> tuple[int, str] | None:
+        """Returns number and attributes (JSON) of the latest checkpoint; None if there is none to continue."""
+    def publish(self, source: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
+        """Uploads the files of a local folder, then creates the next manifest over them: its number.
+
+        Raises:
+            AbortedError: somebody else owns the folder now.
+        """
+    def numbers(self) -> list[int]:
+        """Returns the numbers of the checkpoints that there are, ascending."""
+    def unpublish(self, kind: str, number: int) -> None:
+        """Removes the manifest of a checkpoint that is not the latest, then its parts."""
 
 def store_drivers() -> list[StoreDriver]: ...
 

@@ -57,7 +57,8 @@ class Resume(keras.callbacks.Callback):
     checkpoint exists once its manifest exists (docs/formats/keras-checkpoint.md), so a checkpoint that was
     being written when the process died is ignored. Put this callback last in the list: it then saves what the
     other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all
-    ranks resume from what it saved.
+    ranks resume from what it saved. Each `fit` takes the folder over: a process that still trains there, stalled
+    or forgotten, cannot save any more.
 
     Args:
         url: folder for the checkpoints, in any store.
@@ -78,6 +79,7 @@ class Resume(keras.callbacks.Callback):
             another model, other data or other loader options.
         InvalidArgumentError: `fit` does not compute the metric, or a callback's state is of another kind.
         DataLossError: the checkpoint was changed after it was published.
+        AbortedError: another process has taken the folder over since `fit` began.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Resume(keras.callbacks.Callback):
         """Whether a callback stopped training before its last epoch. A later `fit` does not continue then."""
         self._start = self._trained = loader.step
         self._saved: tuple | None = None
+        self._owner: _headrace.Owner | None = None  # of rank 0, while it trains
         self._numbers: list[int] = []
         self._best_number: int | None = None
 
@@ -151,7 +154,11 @@ class Resume(keras.callbacks.Callback):
         self._saved = None
         self._rest_ends = None  # of an epoch that is resumed half-way
         self.history, self.finished = [], False
-        latest = _headrace.read_published(self.url, _KIND)
+        self._owner = self._own() if self.loader.rank == 0 else None
+        if self._owner is not None:
+            latest = self._owner.published(_KIND)
+        else:
+            latest = _headrace.read_published(self.url, _KIND)
         if latest is not None:
             self._restore(*latest)
         self._start = self._trained
@@ -203,6 +210,9 @@ class Resume(keras.callbacks.Callback):
 
     # ---- saving and restoring
 
+    def _own(self) -> _headrace.Owner:
+        return _headrace.Owner.take(self.url, "keras Resume")
+
     @property
     def _saved_step(self) -> int:
         return self._start if self._saved is None else self._saved[0]
@@ -217,7 +227,7 @@ class Resume(keras.callbacks.Callback):
 
     def _publish(self, epoch: int, epoch_end: int | None) -> None:
         within = "" if epoch_end is None else "-within"  # an epoch; it may be stopped there, which ends it
-        file = f"variables-{self._trained:08}{within}.npz"
+        file = f"variables-{self._trained:08}{within}{self._owner.suffix}.npz"
         state = self.loader.state(self._trained).decode()
         attributes = {
             "epoch": epoch,
@@ -236,7 +246,7 @@ class Resume(keras.callbacks.Callback):
             np.savez(os.path.join(source, file), **values)
             text = json.dumps(attributes, sort_keys=True)
             plan = hashlib.sha256(text.encode()).hexdigest()
-            number = _headrace.publish(source, self.url, "variables", _KIND, plan, text)
+            number = self._owner.publish(source, "variables", _KIND, plan, text)
         self._numbers.append(number)
         if epoch_end is None and self.best_epoch == epoch:
             self._best_number = number
@@ -246,7 +256,7 @@ class Resume(keras.callbacks.Callback):
         kept = {*self._numbers[-self.keep :], self._best_number}
         for number in self._numbers:
             if number not in kept:
-                _headrace.unpublish(self.url, _KIND, number)
+                self._owner.unpublish(_KIND, number)
         self._numbers = [number for number in self._numbers if number in kept]
 
     def _restore(self, number: int, attributes_json: str) -> None:
@@ -259,9 +269,10 @@ class Resume(keras.callbacks.Callback):
         self._rest_ends = attributes["epoch_end"]
         self.finished = attributes.get("finished", False)
         self.history = [history.from_json(metrics) for metrics in attributes.get("history", [])]
-        self._numbers = _headrace.published_numbers(self.url)
+        owner = self._owner
+        self._numbers = _headrace.published_numbers(self.url) if owner is None else owner.numbers()
         self._best_number = self._find_best()
-        if self.loader.rank == 0:
+        if self._owner is not None:
             self._remove_old()
         self.model._initial_epoch = self.params["epochs"] if self.finished else attributes["epoch"]
 

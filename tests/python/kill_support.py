@@ -5,12 +5,13 @@ import json
 import os
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import boto3
 from tensorboard.compat.proto import event_pb2
@@ -91,17 +92,37 @@ def of_run(objects: dict[str, bytes]) -> dict[str, object]:
     return {name: events_in(data) if name.startswith("events/") else data for name, data in objects.items()}
 
 
+def without_owner(text: str) -> str:
+    """Names but for the part that tells which owner wrote them (docs/formats/ownership.md)."""
+    plain = re.sub(r"-o[0-9]+(?=[./\"]|$)", "", re.sub(r"(?<![^/\"])o[0-9]+/", "", text))
+    return plain.replace("tfevents.headrace.000000", "tfevents.headrace")
+
+
 def without_run(manifest: bytes) -> dict:
     """A manifest but for the run that made it."""
-    document = json.loads(manifest)
-    return {name: value for name, value in document.items() if name not in ("created_by", "zz_crc32c")}
+    document = json.loads(without_owner(manifest.decode()))
+    own = ("created_by", "entry", "zz_crc32c")
+    return {name: value for name, value in document.items() if name not in own}
 
 
 def comparable(objects: dict[str, bytes]) -> dict[str, object]:
-    """The common part of two folders that were made the same way: all but the run that made a manifest."""
-    return {
-        name: without_run(data) if "_headrace/manifest-" in name else data for name, data in objects.items()
-    }
+    """The common part of two folders that were made the same way: all but who made it. Manifests are numbered
+    anew, without the entries between them."""
+    out: dict[str, object] = {}
+    counts: dict[str, int] = {}
+    for name in sorted(objects):
+        folder, mark, _ = name.partition("_headrace/manifest-")
+        if not mark:
+            out[without_owner(name)] = objects[name]
+        elif json.loads(objects[name])["format"] != "headrace.ownership":
+            counts[folder] = counts.get(folder, 0) + 1
+            out[f"{folder}{mark}{counts[folder]}"] = without_run(objects[name])
+    return out
+
+
+def is_published(objects: Iterable[str]) -> bool:
+    """Whether a dataset that one owner made has its manifest."""
+    return "_headrace/manifest-00000002" in objects
 
 
 def assert_same(objects: dict[str, bytes], undisturbed: dict[str, bytes]) -> None:

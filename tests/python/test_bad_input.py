@@ -15,6 +15,7 @@ import sys
 import tarfile
 
 import kill_support
+import published_support
 import pytest
 from test_cli import sealed
 
@@ -41,8 +42,9 @@ def manifests(folder: pathlib.Path) -> list[pathlib.Path]:
     """
     return [
         path
-        for path in folder.rglob("_headrace/manifest-*")
-        if path.parent.parent != folder / "run" / "model"
+        for inner in {path.parent.parent for path in folder.rglob("_headrace/manifest-*")}
+        if inner != folder / "run" / "model"
+        for path in published_support.manifests(inner)
     ]
 
 
@@ -201,7 +203,7 @@ def record_offset(path: pathlib.Path, record: int) -> int:
 
 
 def record_count(path: pathlib.Path) -> int:
-    (manifest,) = path.parent.glob("_headrace/manifest-*")
+    manifest = published_support.manifest(path.parent)
     return next(
         part["records"] for part in json.loads(manifest.read_text())["parts"] if part["key"] == path.name
     )
@@ -269,7 +271,7 @@ def test_a_damaged_record_of_the_validation_part_is_counted(headrace, dataset, t
 
 
 def test_a_manifest_that_was_altered(fails, dataset, tmp_path):
-    manifest = dataset / "_headrace/manifest-00000001"
+    manifest = published_support.manifest(dataset)
     manifest.write_bytes(manifest.read_bytes().replace(b'"seed":44', b'"seed":45'))
     fails(*train(dataset, tmp_path / "run"), words=[str(manifest), "checksum"])
 
@@ -311,7 +313,7 @@ def test_a_split_that_the_data_lack(fails, dataset, tmp_path):
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_records_of_another_width_than_published(fails, dataset, tmp_path):
-    path = dataset / "_headrace/manifest-00000001"
+    path = published_support.manifest(dataset)
     manifest = json.loads(path.read_bytes())
     del manifest["zz_crc32c"]
     manifest["attributes"]["features"]["sentence"]["shape"] = [17]
@@ -524,7 +526,7 @@ def test_a_disk_that_is_full(build, archive, tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", "size=500k", "tmpfs", str(small)]
     mounts = subprocess.run([*unshare, *mount], capture_output=True, check=False).returncode == 0
     script = f"{shlex.join(mount) if mounts else 'ulimit -f 50'} && " + (
-        '"$@"; code=$?; find "$0" -name "manifest-*"; exit $code'
+        '"$@"; code=$?; grep -l headrace.manifest -r "$0" --include "manifest-*"; exit $code'
     )
     command = [build / "bin" / "headrace", "prepare", archive, small / "out", "--encoder", "hash:512"]
     done = subprocess.run(

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import kill_support
+import published_support
 import pytest
 from tensorboard.compat.proto import event_pb2
 
@@ -64,7 +65,7 @@ def test_a_killed_prepare_gives_the_bytes_of_one_never_killed(
         if not was_killed:
             kill_support.assert_same(kill_support.objects_below(output), undisturbed)
             shutil.rmtree(output)
-        elif not (output / "_headrace/manifest-00000001").exists():
+        elif not published_support.manifests(output):
             left.add(shards())
     assert len(left) > kills / 5, "the kills hit different moments before publication"
 
@@ -92,7 +93,7 @@ def test_a_prepare_killed_between_two_s3_folders_gives_the_same_objects(
         if not was_killed:
             kill_support.assert_same(objects, undisturbed)
             headrace("rm", "-r", "--yes", output)
-        elif objects and "_headrace/manifest-00000001" not in objects:
+        elif objects and not kill_support.is_published(objects):
             before_publication += 1
     assert before_publication > 0
 
@@ -144,11 +145,11 @@ def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
     left = set()  # by kills: how many checkpoints were published
 
     def checkpoints() -> int:
-        return len(list((run / "checkpoints/_headrace").glob("manifest-*")))
+        return len(published_support.manifests(run / "checkpoints"))
 
     for was_killed in kill_support.Killer(command, SEED, seconds, environment, checkpoints).kill(kills):
         if was_killed:
-            if not (run / "export/_headrace/manifest-00000001").exists():
+            if not published_support.manifests(run / "export"):
                 left.add(checkpoints())
             continue
         kill_support.assert_same(kill_support.of_run(kill_support.objects_below(run)), expected)
@@ -192,7 +193,7 @@ def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     process = start(build, options, environment)
     assert process.stderr.readline().startswith("epoch 1/60")
     assert "the same command continues" in interrupt(process)
-    assert not (tmp_path / "run/export").exists()
+    assert not published_support.manifests(tmp_path / "run/export")
     continued = json.loads(headrace(*options, "--json", env=environment).stdout)
     assert 0 < continued["steps_done_now"] < continued["steps"]
     headrace(*train_options(dataset, tmp_path / "undisturbed", epochs=60), env=environment)
@@ -229,7 +230,7 @@ def test_an_interrupted_prepare_ends_soon_and_the_same_command_continues(
         assert process.poll() is None
         time.sleep(0.001)
     assert "the same command continues" in interrupt(process)
-    assert not (tmp_path / "out/_headrace/manifest-00000001").exists()
+    assert not published_support.manifests(tmp_path / "out")
     headrace(*prepare_options(archive, tmp_path / "out", slow), env=environment)
     continued = kill_support.objects_below(tmp_path / "out")
     kill_support.assert_same(continued, kill_support.objects_below(tmp_path / "undisturbed"))

@@ -8,6 +8,7 @@ import textwrap
 import threading
 
 import kill_support
+import published_support
 import pytest
 import tfrecords
 from forks import in_child
@@ -167,7 +168,7 @@ def test_threads_may_look_at_a_loader_whose_next_is_interrupted_again_and_again(
 
 def test_want_of_memory_is_an_error_and_not_the_end(published, tmp_path):
     shutil.copytree(published, tmp_path / "data")
-    os.truncate(tmp_path / "data/_headrace/manifest-00000001", 200 << 20)
+    os.truncate(published_support.manifest(tmp_path / "data"), 200 << 20)
     script = """
         import pathlib, resource, sys
         import headrace as hr

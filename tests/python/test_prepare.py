@@ -317,6 +317,33 @@ def test_what_is_in_two_splits_stays_in_the_smaller_also_where_equals_are_droppe
         assert sorted(texts) == sorted(f"text {i}" for i in numbers)
 
 
+def test_a_vocabulary_of_megabytes_is_prepared_found_again_and_continued(headrace, prepare, tmp_path):
+    values = [f"class-{i:06}-of-a-long-name-that-goes-on" for i in range(70_000)]
+    (tmp_path / "values.txt").write_text("".join(value + "\n" for value in values))
+    schema = tmp_path / "schema.toml"
+    schema.write_text(
+        '[features.label]\ntype = "label"\n'
+        f'vocabulary = "{tmp_path}/values.txt"\n[features.n]\ntype = "int64"\n'
+    )
+    tables = [tmp_path / "first.csv", tmp_path / "second.csv"]
+    for table, labels in zip(tables, (values[:40], values[-40:]), strict=True):
+        rows = "".join(f"{label},{n}\n" for n, label in enumerate(labels))
+        table.write_text("label,n\n" + rows)
+    first, second = tables
+    data, made = prepare(first, "--schema", schema)
+    assert made["counts"]["written"] == 40
+    assert (data / "_headrace/plan").stat().st_size > 2_500_000
+    assert prepare(first, "--schema", schema)[1]["manifest_digest"] == made["manifest_digest"]
+    added = json.loads(headrace("prepare", second, data, "--append", "--json").stdout)
+    assert added["counts"]["written"] == 80
+    assert sorted({row["label"][0] for row in examples(data, "train")})[-1] == len(values) - 1
+    shared = tmp_path / "shared"
+    headrace("plan", first, shared, "--schema", schema)
+    headrace("execute", shared)
+    headrace("publish", shared)
+    assert len(examples(shared, "train")) == 40
+
+
 def test_a_schema_that_names_no_column_is_refused_with_what_was_meant(headrace, people, tmp_path):
     schema = tmp_path / "wrong.toml"
     schema.write_text('[features.size]\ntype = "float32"\ncolumn = "hight"\noptional = true\n')

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable
 
 import boto3
+import published_support
 import pytest
 from held_store import HeldStore
 from prepared_support import examples, png, report
@@ -54,7 +55,7 @@ def fails(headrace, tmp_path):
         assert done.returncode == 1, done.stdout + done.stderr
         for word in (pathlib.Path(source).name, *words):
             assert word in done.stderr, done.stderr
-        assert not list(tmp_path.glob("failed/_headrace/manifest-*"))
+        assert not published_support.manifests(tmp_path / "failed")
         return done.stderr
 
     return run
@@ -412,15 +413,11 @@ def as_a_limited_user(s3_url) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_objects_that_cannot_be_read_cost_their_rows(
-    headrace, image_table, tmp_path, s3_url, as_a_limited_user
-):
-    (tmp_path / "raw/secret").mkdir(parents=True)
-    for name in ("good.png", "secret/a.png"):
-        (tmp_path / "raw" / name).write_bytes(png((1, 2, 3)))
+def test_objects_that_are_not_there_cost_their_rows(headrace, image_table, tmp_path, s3_url):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/good.png").write_bytes(png((1, 2, 3)))
     bad = {
         "none.png": ("not there", f"{s3_url}/none.png"),
-        "secret/a.png": ("may not be read", f"{s3_url}/secret/a.png"),
         "ftp://host/a.png": ("no URL that can be read", "ftp://"),
         "s3://": ("no URL that can be read", "s3://"),
         "/etc/passwd": ("may not be read", "/etc/passwd"),
@@ -429,13 +426,35 @@ def test_objects_that_cannot_be_read_cost_their_rows(
     table.rename(tmp_path / "raw/images.csv")
     headrace("cp", "-r", tmp_path / "raw", s3_url)
     options = ("--schema", schema, "--max-rejects", len(bad))
-    headrace("prepare", f"{s3_url}/images.csv", tmp_path / "data", *options, env=as_a_limited_user)
+    headrace("prepare", f"{s3_url}/images.csv", tmp_path / "data", *options)
     lines = {line["row"]: line for line in report(tmp_path / "data")}
     for row, (reason, word) in enumerate(bad.values(), 3):
         assert lines[row]["reason"] == reason and word in lines[row]["detail"], lines[row]
         assert lines[row]["detail"].startswith("column image: ")
         assert lines[row]["source"] == f"{s3_url}/images.csv"
     assert [row["n"] for row in examples(tmp_path / "data", "train")] == [[0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("duplicates", ["keep", "drop"])
+def test_an_object_that_may_not_be_read_now_costs_no_row(
+    headrace, image_table, tmp_path, s3_url, as_a_limited_user, duplicates
+):
+    (tmp_path / "raw/secret").mkdir(parents=True)
+    for name, colour in (("good.png", (1, 2, 3)), ("secret/a.png", (3, 2, 1))):
+        (tmp_path / "raw" / name).write_bytes(png(colour))
+    table, schema = image_table(dict.fromkeys(["good.png", "secret/a.png"]))
+    table.rename(tmp_path / "raw/images.csv")
+    headrace("cp", "-r", tmp_path / "raw", s3_url)
+    options = ("--schema", schema, "--max-rejects", "100%", "--duplicates", duplicates)
+    command = ("prepare", f"{s3_url}/images.csv", tmp_path / "data", *options)
+    refused = headrace(*command, env=as_a_limited_user, check=False)
+    assert refused.returncode == 1
+    assert f"{s3_url}/secret/a.png" in refused.stderr and "run the same command again" in refused.stderr
+    assert not (tmp_path / "data/_headrace/manifest-00000001").exists()
+    headrace(*command)
+    rows = examples(tmp_path / "data", "train")
+    assert sorted(row["n"] for row in rows) == [[0], [1]]
 
 
 def test_a_slow_store_is_waited_for(build, image_table, tmp_path, monkeypatch):
@@ -450,7 +469,7 @@ def test_a_slow_store_is_waited_for(build, image_table, tmp_path, monkeypatch):
     command = [build / "bin/headrace", "prepare", f"{store.url}/images.csv", tmp_path / "data"]
     with subprocess.Popen([*command, "--schema", schema, "--quiet"]) as running:
         assert store.is_asked.wait(120) and running.poll() is None
-        assert not (tmp_path / "data/_headrace/manifest-00000001").exists()
+        assert not published_support.manifests(tmp_path / "data")
         store.release()
         assert running.wait(120) == 0
     assert sorted(row["n"] for row in examples(tmp_path / "data", "train")) == [[0], [1]]
@@ -580,7 +599,7 @@ def test_a_share_or_a_number_of_rows_may_be_rejected(headrace, schema, tmp_path,
         check=False,
     )
     assert done.returncode == code, done.stderr
-    assert bool(list(tmp_path.glob("data/_headrace/manifest-*"))) == (code == 0)
+    assert bool(published_support.manifests(tmp_path / "data")) == (code == 0)
     if code == 1:
         assert "than the 9 allowed" in done.stderr and "column n" in done.stderr
 
@@ -641,11 +660,12 @@ def test_a_full_disk_is_named_and_with_more_room_the_same_command_goes_on(build,
     unshare = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"])]
     mount = f"mount -t tmpfs -o size=300k tmpfs {shlex.quote(str(small))}"
     mounts = subprocess.run([*unshare, "sh", "-c", mount], capture_output=True, check=False).returncode == 0
+    look = f"grep -l headrace.manifest -r {small} --include 'manifest-*'"
     if mounts:
         give_room = f"mount -o remount,size=20m {shlex.quote(str(small))}"
-        script = f"{mount} && ({prepare}; echo $?; find {small} -name 'manifest-*'; {give_room}; {prepare}"
+        script = f"{mount} && ({prepare}; echo $?; {look}; {give_room}; {prepare}"
     else:
-        script = f"((ulimit -f 50; {prepare}); echo $?; find {small} -name 'manifest-*'; {prepare}"
+        script = f"((ulimit -f 50; {prepare}); echo $?; {look}; {prepare}"
     copy = f" && cp -r {small}/data {tmp_path}/copy)"
     done = subprocess.run(
         [*(unshare if mounts else []), "sh", "-c", script + copy],

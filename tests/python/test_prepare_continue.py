@@ -10,6 +10,7 @@ import random
 import subprocess
 import time
 
+import published_support
 import pytest
 from prepared_support import examples, png, report
 from test_order import siphash
@@ -152,7 +153,7 @@ def test_the_manifest_counts_the_thousandths_of_each_shard(run, tmp_path):
     run("--shard-records", "40")
     write_table(tmp_path / "in" / "3.csv", days(3))
     run("--append")
-    published = sorted((tmp_path / "data" / "_headrace").glob("manifest-*"))[-1]
+    published = published_support.manifest(tmp_path / "data")
     document = json.loads(published.read_text())
     counted = collections.Counter()
     for part in (part for part in document["parts"] if part["role"] == "shard"):

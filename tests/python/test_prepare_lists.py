@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars
+import published_support
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -86,7 +87,7 @@ def test_the_schema_is_inferred_printed_kept_and_shown(headrace, tmp_path):
     )
     (tmp_path / "schema.toml").write_text(printed)
     headrace("prepare", source, tmp_path / "data", "--schema", tmp_path / "schema.toml")
-    manifest = tmp_path / "data" / "_headrace" / "manifest-00000001"
+    manifest = published_support.manifest(tmp_path / "data")
     attributes = json.loads(manifest.read_text())["attributes"]
     assert attributes["schema"] == printed
     assert attributes["features"]["tags"] == {"dtype": "bytes"}

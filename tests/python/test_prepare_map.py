@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import time
 
+import published_support
 import pytest
 from test_prepare import examples, png, report
 
@@ -26,6 +27,7 @@ import threading
 import time
 
 import numpy as np
+import published_support
 
 
 def same(row):
@@ -437,7 +439,7 @@ def test_a_file_may_name_the_function_and_its_version_is_part_of_the_plan(
         return headrace("prepare", numbers, tmp_path / "data", *options, check=check)
 
     prepare("3")
-    plan = json.loads((tmp_path / "data/_headrace/plan").read_text())
+    plan = published_support.configuration(tmp_path / "data")
     assert plan["map"] == f"{folder}/maps.py:same" and plan["map-version"] == "3"
     assert "was published before" in prepare("3").stdout
     other = prepare("4", check=False)

@@ -5,6 +5,7 @@ import decimal
 import io
 import json
 import os
+import pathlib
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ import time
 
 import numpy as np
 import pandas as pd
+import published_support
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -451,7 +453,7 @@ def test_options_are_those_of_the_command(people_csv, file_url):
         shard_size="1MiB", compression="none", report="all", workers=1, splits_as_they_are=True,
     )  # fmt: skip
     assert made.shards > 1 and 0 < made.counts["written"] < 300
-    kept = json.loads(hr.store(f"{file_url}/data").read("_headrace/plan"))
+    kept = published_support.configuration(pathlib.Path(file_url.removeprefix("file://")) / "data")
     assert kept["seed"] == "7" and kept["shard-records"] == "50" and kept["compression"] == "none"
     assert arguments_of(
         {"max_rejects": 0.001, "resize": (3, 4), "map": textwrap.dedent, "version": "2"}, None

@@ -184,7 +184,7 @@ def test_no_secret_is_in_what_commands_print_write_and_record(
         ["ls", url],
         ["ls", "--json", "-r", url],
         ["stat", f"{url}/data"],
-        ["cat", f"{url}/data/_headrace/manifest-00000001"],
+        ["cat", f"{url}/data/_headrace/manifest-00000002"],
         ["inspect", f"{url}/data"],
         ["verify", f"{url}/data"],
         ["runs", "ls", url],

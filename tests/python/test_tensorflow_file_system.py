@@ -4,6 +4,7 @@ import hashlib
 import importlib
 import json
 import os
+import tempfile
 import threading
 import time
 import uuid
@@ -75,6 +76,27 @@ def overwriting(root):
     write(f"{root}/a", "a long text")
     write(f"{root}/a", "short")
     return gfile.GFile(f"{root}/a").read()
+
+
+def event_files_written_anew(root):
+    name = f"{root}/events.out.tfevents.1"
+    seen = []
+
+    def look():
+        seen.append((gfile.GFile(name).read(), sorted(gfile.listdir(root))))
+
+    write(name, "a long text")
+    write(name, "short")
+    look()
+    write(f"{root}/other", "copied")
+    outcome = outcome_of(lambda: gfile.copy(f"{root}/other", name))
+    gfile.copy(f"{root}/other", name, overwrite=True)
+    look()
+    with tempfile.TemporaryDirectory() as folder:
+        write(f"{folder}/local", "from a disk")
+        gfile.copy(f"{folder}/local", name, overwrite=True)
+    look()
+    return [outcome, seen]
 
 
 def a_file_that_nobody_closes(root):
@@ -360,6 +382,7 @@ SCENARIOS = [
     binary_of_every_size,
     appending,
     overwriting,
+    event_files_written_anew,
     a_file_that_nobody_closes,
     folders,
     trees,
@@ -403,6 +426,16 @@ def test_a_log_is_segments_that_never_change(remote):
     assert summaries_below(remote) == [("loss", step, step / 2) for step in range(4)]
     names = sorted(gfile.listdir(remote))
     assert names[1:] == [f"{names[0]}.{number:06}" for number in range(1, len(names))]
+
+
+def test_a_log_that_is_written_anew_loses_all_its_segments(remote):
+    name = f"{remote}/events.out.tfevents.1"
+    for text in ("one", "two", "three"):
+        with gfile.GFile(name, "a") as file:
+            file.write(text)
+    assert len(gfile.listdir(remote)) == 3
+    write(name, "new")
+    assert [gfile.GFile(path, "rb").read() for path in gfile.glob(f"{remote}/*")] == [b"new"]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import kill_support
 import numpy as np
+import published_support
 import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -57,7 +58,7 @@ def answer(folder: pathlib.Path, stage: str) -> dict:
 
 
 def manifest(folder: pathlib.Path) -> dict:
-    return json.loads(sorted((folder / "_headrace").glob("manifest-*"))[-1].read_text())
+    return json.loads(published_support.manifest(folder).read_text())
 
 
 @functools.cache
@@ -335,7 +336,7 @@ def test_predict_shows_people_a_line_for_each_text(headrace, job):
 
 def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):
     headrace("cp", "--recursive", f"file://{job}/run/export", f"file://{tmp_path}/other/export")
-    published = tmp_path / "other" / "export" / "_headrace" / "manifest-00000001"
+    published = published_support.manifest(tmp_path / "other" / "export")
     document = json.loads(published.read_text())
     del document["zz_crc32c"]
     real = document["attributes"]["encoder"]["weights_digest"]
@@ -367,8 +368,8 @@ def test_a_run_of_version_1_of_the_order_continues_to_the_same_bits(headrace, tm
     newest = train("newest")
     claim = tmp_path / "whole" / "_headrace" / "configuration"
     claim.parent.mkdir(parents=True)
-    stage = (tmp_path / "newest" / "_headrace" / "configuration").read_text()
-    claim.write_text(stage.replace('"train 2"', '"train 1"'))
+    configuration = published_support.configuration(tmp_path / "newest")
+    claim.write_text(json.dumps({**configuration, "stage": "train 1"}))
     whole = train("whole")
     assert whole["validation_records"] == 72, "0.15 of 480"
     assert newest["validation_records"] != 72, "a hash decides"
@@ -376,7 +377,7 @@ def test_a_run_of_version_1_of_the_order_continues_to_the_same_bits(headrace, tm
 
     shutil.copytree(tmp_path / "whole", tmp_path / "interrupted")  # as after the first epoch
     shutil.rmtree(tmp_path / "interrupted" / "export")
-    (tmp_path / "interrupted" / "checkpoints" / "_headrace" / "manifest-00000002").unlink()
+    published_support.manifests(tmp_path / "interrupted" / "checkpoints")[-1].unlink()
     state = json.loads(manifest(tmp_path / "interrupted" / "checkpoints")["attributes"]["state"])
     assert state["order"] == 1
     assert train("interrupted")["history"] == whole["history"]

@@ -50,6 +50,29 @@ TEST(HttpClient, KeepsItsConnectionBetweenRequests) {
   EXPECT_EQ(server.accepted_connections(), 1);
 }
 
+TEST(HttpClient, AConnectionWithBytesBehindTheAnswerIsNotUsedAgain) {
+  const std::string forged = test_reply(200, "forged").bytes;
+  for (const std::string& surplus : {std::string("x"), forged}) {
+    for (const bool chunked : {false, true}) {
+      HttpTestServer server([&](const TestHttpRequest& request) {
+        TestHttpReply reply = test_reply(200, request.target);
+        if (chunked)
+          reply.bytes = concat("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n", request.target,
+                               "\r\n0\r\n\r\n");
+        reply.bytes += surplus;
+        return reply;
+      });
+      HttpClient client({});
+      for (const char* target : {"/a", "/b", "/c"}) {
+        const auto response = client.perform({.endpoint = server.endpoint(), .target = target});
+        ASSERT_TRUE(response) << response.error().message;
+        EXPECT_EQ(body_of(*response), target);
+      }
+      EXPECT_EQ(server.accepted_connections(), 3);
+    }
+  }
+}
+
 TEST(HttpClient, ReadsABodyIntoTheCallersMemory) {
   std::string content(300'000, 'x');
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>('a' + i % 23);

@@ -119,7 +119,7 @@ std::map<std::string_view, std::uint32_t> split_ranks(const PreparePlan& plan,
 Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
                                                   const Arrangement& arrangement) {
   struct Content {
-    std::uint64_t hash;
+    ContentDigest digest;
     std::uint32_t split_rank;
     std::uint32_t slice;
     RowPlace place;
@@ -139,12 +139,12 @@ Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
     }
     for (const ContentHash& content : of_spill)
       contents.push_back(
-          {content.hash, ranks_in_spill[content.split], arrangement.spill_slices[i], content.place});
+          {content.digest, ranks_in_spill[content.split], arrangement.spill_slices[i], content.place});
   }
   std::sort(contents.begin(), contents.end());
   std::vector<DuplicateRow> duplicates;
   for (std::size_t i = 1; i < contents.size(); ++i) {
-    if (contents[i].hash == contents[i - 1].hash)
+    if (contents[i].digest == contents[i - 1].digest)
       duplicates.push_back({contents[i].slice, contents[i].place});
   }
   std::sort(duplicates.begin(), duplicates.end());

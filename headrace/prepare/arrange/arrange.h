@@ -65,7 +65,7 @@ struct Arrangement {
 std::vector<std::string_view> splits_before(const PreparePlan& plan, const Arrangement& arrangement,
                                             std::string_view split);
 
-/// Adds the receipts of all slices up, and derives shards, vocabularies and duplicates. Memory: 32 bytes a
+/// Adds the receipts of all slices up, and derives shards, vocabularies and duplicates. Memory: 40 bytes a
 /// row, if the plan looks for duplicates.
 /// \error kInvalidArgument  a required split has no rows, a label has only one class, or too many rejects
 /// \error kDataLoss         a receipt is not as it was written

@@ -64,7 +64,7 @@ Result<Trial> try_rows(const PreparePlan& plan, const TextEncoders& encoders, St
   const Location output{std::shared_ptr<Store>(make_memory_store("trial")), "data",
                         Url{"memory", "trial", "data"}};
   const std::string digest = configuration_digest(plan_configuration(plan));
-  SpillStore spills(work_folder(output, digest), kMemoryBytes);
+  SpillStore spills(work_folder(output, name_tag(digest, 1)), kMemoryBytes);
   const TaskContext context{.plan = plan,
                             .plan_digest = digest,
                             .encoders = encoders,

@@ -20,9 +20,10 @@ std::vector<std::uint64_t> without_receipt(const std::vector<std::optional<Recei
 PlanTasks::PlanTasks(const TaskContext& context, const PlanTasksOptions& options)
     : context_(context),
       options_(options),
-      has_begun_(options.others != OtherProcesses::kNone),
+      owned_(options.owned),
       slices_(context.plan.input.slices.size()) {
   context_.max_rejects = options.max_rejects.of_one_task();
+  if (owned_) context_.entry = owned_->entry();
 }
 
 Result<std::vector<std::uint64_t>> PlanTasks::unread() {
@@ -71,9 +72,9 @@ Result<const Arrangement*> PlanTasks::arrange() {
 
 Status PlanTasks::begin_writing() {
   HEADRACE_TRY(const Arrangement* const arrangement, arrange());
-  if (has_begun_ || has_nothing_new(context_.plan, *arrangement)) return {};
-  HEADRACE_CHECK(begin_output(context_.output, context_.plan, options_.overwrite));
-  has_begun_ = true;
+  if (owned_ || has_nothing_new(context_.plan, *arrangement)) return {};
+  HEADRACE_TRY(owned_, claim_output(context_.output, context_.plan, options_.claim, options_.actor));
+  context_.entry = owned_->entry();
   return {};
 }
 
@@ -120,26 +121,28 @@ Result<std::vector<ShardReceipt>> PlanTasks::shard_receipts() const {
   return receipts;
 }
 
-Result<PrepareResult> PlanTasks::publish_receipts(std::string_view run_id) {
+Result<PrepareResult> PlanTasks::publish_receipts() {
   HEADRACE_TRY(const Arrangement* const arrangement, arrange());
+  if (has_nothing_new(context_.plan, *arrangement)) return leave_base(context_);
+  HEADRACE_CHECK(begin_writing());
   HEADRACE_TRY(const std::vector<ShardReceipt> receipts, shard_receipts());
-  HEADRACE_TRY(PrepareResult made,
-               headrace::publish(context_, *arrangement, receipts, options_.max_rejects, run_id));
+  HEADRACE_TRY(PrepareResult made, headrace::publish(context_, *arrangement, receipts, options_.max_rejects,
+                                                     owned_->in(""), options_.actor.run));
   if (is_alone()) made.shards_done_before = found_shards_;
   return made;
 }
 
-Result<PrepareResult> PlanTasks::publish(std::string_view run_id) {
+Result<PrepareResult> PlanTasks::publish() {
   if (!is_alone()) {
     HEADRACE_TRY(std::optional<PrepareResult> published, find_published(context_));
     if (published) return *std::move(published);
   }
-  auto made = publish_receipts(run_id);
+  auto made = publish_receipts();
   if (made || made.error().code == Code::kCancelled) return made;
   // Another process with the same plan may have been faster: it has published the same bytes, and removed the
   // work objects of both.
   auto other = find_published(context_);
-  if (!other && made.error().code == Code::kAlreadyExists) return std::move(other).error();
+  if (!other && other.error().code == Code::kAborted) return std::move(other).error();
   return other && *other ? Result(**std::move(other)) : std::move(made);
 }
 

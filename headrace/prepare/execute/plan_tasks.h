@@ -26,8 +26,11 @@ enum class OtherProcesses : std::uint8_t {
 struct PlanTasksOptions {
   OtherProcesses others = OtherProcesses::kNone;
   RejectLimit max_rejects{};
-  /// For a process that is alone: replaces a published dataset, once the input has been read.
-  bool overwrite = false;
+  Actor actor{};
+  /// For a process that is alone: how it claims the output once the input has been read.
+  PlanClaim claim{};
+  /// For other processes: the output, which is claimed already.
+  std::optional<OwnedOutput> owned{};
 };
 
 /// `read` and `write` may run at once, for different tasks, while no other function runs.
@@ -56,9 +59,10 @@ class PlanTasks {
   /// \error as arrange
   Result<const Arrangement*> arrange();
   /// Arranges. If the process is alone and there is something to write, claims the output for the plan.
+  /// \error kAborted  somebody else has begun something there meanwhile
   Status begin_writing();
   /// Whether the output is claimed for the plan.
-  bool has_begun() const { return has_begun_; }
+  bool has_begun() const { return owned_.has_value(); }
 
   /// The shards that are not written yet, ascending. Cost: a list, or none if the process is alone. REQUIRES:
   /// arranged
@@ -74,7 +78,8 @@ class PlanTasks {
 
   /// Publishes the result of all tasks, unless it was published before.
   /// \error kFailedPrecondition  a task is not done: says which
-  Result<PrepareResult> publish(std::string_view run_id);
+  /// \error kAborted             somebody else owns the output now: names them
+  Result<PrepareResult> publish();
 
   /// Returns `done`, but success if a task failed while another process published the dataset: that process
   /// removes the work objects that others still need.
@@ -82,11 +87,11 @@ class PlanTasks {
 
  private:
   Result<std::vector<ShardReceipt>> shard_receipts() const;
-  Result<PrepareResult> publish_receipts(std::string_view run_id);
+  Result<PrepareResult> publish_receipts();
 
   TaskContext context_;
   const PlanTasksOptions options_;
-  bool has_begun_;
+  std::optional<OwnedOutput> owned_;
   bool are_all_read_ = false;
   std::vector<std::optional<SliceReceipt>> slices_;  // read by this process
   std::optional<Arrangement> arrangement_;

@@ -9,41 +9,21 @@
 namespace headrace {
 namespace {
 
-Status check_beginning(const Location& output, const Configuration& configuration, bool overwrite) {
-  Status allowed = check_output(output, prepare_output(), configuration, overwrite);
-  if (allowed || allowed.error().code != Code::kFailedPrecondition) return allowed;
+Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, bool overwrite) {
+  auto claim = examine_plan_output(output, plan, overwrite);
+  if (claim || plan.base != nullptr || claim.error().code != Code::kFailedPrecondition) return claim;
   const auto published = read_published(output, "dataset");
-  if (!published || !*published) return allowed;
+  if (!published || !*published) return claim;
   return Error{Code::kFailedPrecondition,
-               concat(allowed.error().message, ". To add what the input has more: --append")};
+               concat(claim.error().message, ". To add what the input has more: --append")};
 }
 
-// The first step: whether it is done already; else the output is free, or the plan's own.
-Result<std::optional<PrepareResult>> begin(const PlanTasks& tasks, const PrepareOptions& options) {
-  const TaskContext& context = tasks.context();
-  const PreparePlan& plan = context.plan;
-  const Location& output = context.output;
-  if (plan.base == nullptr)
-    HEADRACE_CHECK(check_beginning(output, plan_configuration(plan), options.overwrite));
-  if (!options.overwrite) {
-    HEADRACE_TRY(std::optional<PrepareResult> published, find_published(context));
-    if (published) return published;
-  }
-  if (tasks.is_alone()) {
-    // Work only: what is published stays until the input was read.
-    if (options.overwrite) HEADRACE_CHECK(remove_work(output));
-    return std::optional<PrepareResult>();
-  }
-  if (options.runner.is_joined() && plan.base != nullptr) {
-    HEADRACE_TRY(const bool nothing_is_new, was_appended(output, plan));
-    if (nothing_is_new) {
-      HEADRACE_TRY(PrepareResult base, leave_base(context));
-      return std::optional(std::move(base));
-    }
-    HEADRACE_CHECK(check_continuation(output, plan));
-  }
-  HEADRACE_CHECK(share_plan(plan, output, options.overwrite));
-  return std::optional<PrepareResult>();
+// Whether an append that processes with the same command share has nothing left to do.
+Result<bool> is_nothing_new(const Location& output, const PreparePlan& plan, const Runner& runner) {
+  if (!runner.is_joined() || plan.base == nullptr) return false;
+  HEADRACE_TRY(const bool nothing_is_new, was_appended(output, plan));
+  if (!nothing_is_new) HEADRACE_CHECK(check_continuation(output, plan));
+  return nothing_is_new;
 }
 
 std::unique_ptr<TaskClaims> claims_of(const TaskContext& context, const PrepareOptions& options) {
@@ -72,18 +52,32 @@ Status check_places(const Location& input, const Location& output) {
 }
 
 Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,
-                              const PrepareOptions& options, std::string_view run_id,
+                              const PrepareOptions& options, const Actor& actor,
                               const PrepareProgress& progress, const std::stop_token& stop) {
   const PreparePlan& plan = planned.plan;
   const std::string digest = configuration_digest(plan_configuration(plan));
   const bool is_alone = options.runner.kind == Runner::Kind::kLocal;
-  SpillStore spills(work_folder(output, digest), is_alone ? options.memory_bytes : 0);
-  PlanTasks tasks({plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()},
-                  {.others = is_alone ? OtherProcesses::kNone : OtherProcesses::kMayJoin,
-                   .max_rejects = reject_limit_of(plan, options.max_rejects),
-                   .overwrite = options.overwrite});
-  HEADRACE_TRY(std::optional<PrepareResult> done, begin(tasks, options));
-  if (done) return *std::move(done);
+  HEADRACE_TRY(PlanClaim claim, examine(output, plan, options.overwrite));
+  SpillStore spills(work_folder(output, name_tag(digest, claim.generation)),
+                    is_alone ? options.memory_bytes : 0);
+  TaskContext context{plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()};
+  context.generation = claim.generation;
+  if (claim.published > 0) {
+    context.entry = claim.seen.chain.entry;
+    return read_result(context, claim.published);
+  }
+  PlanTasksOptions with{.others = is_alone ? OtherProcesses::kNone : OtherProcesses::kMayJoin,
+                        .max_rejects = reject_limit_of(plan, options.max_rejects),
+                        .actor = actor};
+  if (is_alone) {
+    with.claim = std::move(claim);
+  } else {
+    HEADRACE_TRY(const bool nothing_is_new, is_nothing_new(output, plan, options.runner));
+    if (nothing_is_new) return leave_base(context);
+    HEADRACE_TRY(with.owned, share_plan(plan, output, options.overwrite, actor));
+    context.generation = with.owned->generation();
+  }
+  PlanTasks tasks(context, with);
   if (options.runner.is_engine()) {
     HEADRACE_CHECK(run_engine(tasks, options.runner, options.engine, progress));
   } else {
@@ -91,7 +85,7 @@ Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stor
     const int workers = options.runner.threads > 0 ? options.runner.threads : options.workers;
     HEADRACE_CHECK(run_tasks(tasks, *claims, {.workers = workers, .patience = options.patience}, progress));
   }
-  return tasks.publish(run_id);
+  return tasks.publish();
 }
 
 }  // namespace headrace

@@ -41,14 +41,15 @@ RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_reje
 /// \error kInvalidArgument  `output` is `input`, lies in it, or is the root of a store
 Status check_places(const Location& input, const Location& output);
 
-/// Runs the stage, or the rest of an interrupted run of the same plan. The manifest names this run `run_id`.
+/// Runs the stage, or the rest of an interrupted run of the same plan. The manifest names the run of `actor`.
 /// Thread-safe for different outputs. If several processes run one plan at one output, each succeeds. Memory:
 /// `memory_bytes`, and for each worker that of extract.h and shard_writer.h.
 /// \error kFailedPrecondition  the output was started with another plan: names the differences; or the input
 ///                             changed while it was read
+/// \error kAborted             somebody else took the output meanwhile: names them; nothing was published
 /// \error kInvalidArgument     the input cannot be prepared: see extract.h, arrange.h
 Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,
-                              const PrepareOptions& options, std::string_view run_id,
+                              const PrepareOptions& options, const Actor& actor,
                               const PrepareProgress& progress, const std::stop_token& stop);
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,7 +19,6 @@
 #include "headrace/prepare/plan/layout_schema.h"
 #include "headrace/prepare/sort/spill_store.h"
 #include "headrace/store/layers/forwarding.h"
-#include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
@@ -64,6 +64,17 @@ class DyingStore final : public ForwardingStore {
  private:
   static Error dead() { return {Code::kUnavailable, "the process is gone"}; }
   std::atomic<int> calls_left_;
+};
+
+// Forwards to another store, and refuses to write manifests.
+class UnpublishingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (key.find("/_headrace/manifest-") != key.npos) return Error{Code::kUnavailable, "the process is gone"};
+    return inner().write(key, data, options);
+  }
 };
 
 // Forwards to another store, and keeps the names of the objects that are read.
@@ -116,7 +127,7 @@ class Prepare : public testing::Test {
                                std::shared_ptr<Store> through = nullptr) {
     HEADRACE_TRY(const PreparePlan plan, plan_of(input));
     return prepare({.plan = plan, .encoders = encoders}, registry, at(output, std::move(through)), with,
-                   "run-1", progress, {});
+                   actor, progress, {});
   }
   Result<PrepareResult> run(const std::string& output, const PrepareOptions& with,
                             std::shared_ptr<Store> through = nullptr) {
@@ -134,14 +145,59 @@ class Prepare : public testing::Test {
     return out;
   }
 
+  // Every object below, by its key without the folder, as its version.
+  std::map<std::string, std::string> versions(const std::string& folder) {
+    std::map<std::string, std::string> out;
+    const auto objects = list_all(*store, folder + "/");
+    for (const ObjectInfo& object : *objects)
+      out[object.key.substr(folder.size() + 1)] = object.version.token;
+    return out;
+  }
+
+  // Executes every task of a plan that was shared at "data", as a process that joins it.
+  Status execute_all(const PreparePlan& plan) {
+    const std::string digest = configuration_digest(plan_configuration(plan));
+    SpillStore spills(work_folder(at("data"), digest), 0);
+    PlanTasks tasks({plan, digest, encoders, registry, spills, at("data")}, {OtherProcesses::kMayJoin});
+    for (std::uint64_t task = 0;; ++task) {
+      const Status done = tasks.execute(task);
+      if (!done && done.error().code == Code::kOutOfRange) return {};
+      HEADRACE_CHECK(done);
+    }
+  }
+
+  // Removes the receipts of all tasks at "data", so that they are done once more.
+  void remove_receipts() {
+    for (const auto& [key, version] : versions("data")) {
+      const bool is_receipt = key.find("/slice-") != key.npos || key.find("/shard-") != key.npos;
+      if (is_receipt) {
+        ASSERT_TRUE(remove_object(*store, "data/" + key));
+      }
+    }
+  }
+
   // Whatever is published must be whole.
   void check_parts(const std::string& folder) {
-    const auto latest = read_latest(*store, folder + "/_headrace/manifest-", kManifestLimitBytes);
-    ASSERT_TRUE(latest && *latest);
-    const auto manifest = parse_manifest((*latest)->data);
-    ASSERT_TRUE(manifest) << manifest.error().message;
+    const Manifest manifest = published(folder);
+    ASSERT_FALSE(manifest.parts.empty());
     const auto objects = content(folder);
-    for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
+    for (const ManifestPart& part : manifest.parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
+  }
+
+  Manifest published(const std::string& folder) {
+    const auto found = read_published(at(folder), "dataset");
+    EXPECT_TRUE(found && *found);
+    return found && *found ? (*found)->manifest : Manifest{};
+  }
+
+  // The checksums of all parts, by their keys without the tag that tells generations apart.
+  std::map<std::string, std::uint32_t> parts(const std::string& folder) {
+    std::map<std::string, std::uint32_t> out;
+    for (const ManifestPart& part : published(folder).parts) {
+      const std::string name = std::regex_replace(part.key, std::regex("[0-9a-f]{8}"), "tag");
+      out[name] = part.role == "report" || part.role == "inputs" || part.role == "index" ? 0 : part.crc32c;
+    }
+    return out;
   }
 
   StoreRegistry registry{Environment{}};
@@ -149,6 +205,7 @@ class Prepare : public testing::Test {
   std::shared_ptr<Store> store;
   PreparePlan wish;  // but for input and schema
   PrepareOptions options;
+  const Actor actor{.command = "prepare", .run = "run-1"};
 };
 
 TEST_F(Prepare, PublishesEveryRecordOnceAndCountsTheRest) {
@@ -162,14 +219,9 @@ TEST_F(Prepare, PublishesEveryRecordOnceAndCountsTheRest) {
   EXPECT_EQ(attributes.splits.at("test").labels.at("neg"), 30U);
   EXPECT_EQ(attributes.labels, (std::vector<std::string>{"pos", "neg"}));
   EXPECT_EQ(result->shards, 18U);
-  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
-  ASSERT_TRUE(latest && *latest);
-  const auto manifest = parse_manifest((*latest)->data);
-  ASSERT_TRUE(manifest) << manifest.error().message;
-  const auto objects = content("data");
-  for (const ManifestPart& part : manifest->parts) EXPECT_EQ(objects.at(part.key), part.crc32c) << part.key;
-  // Nothing but the parts, the plan and the manifest is left.
-  EXPECT_EQ(objects.size(), manifest->parts.size() + 2);
+  check_parts("data");
+  // Nothing but the parts, the entry of ownership and the manifest is left.
+  EXPECT_EQ(content("data").size(), published("data").parts.size() + 2);
 }
 
 TEST_F(Prepare, BytesDependNeitherOnWorkersNorOnMemory) {
@@ -192,12 +244,89 @@ TEST_F(Prepare, AProcessThatDiesAnywhereIsContinuedToTheSameBytes) {
     const std::string output = concat("dying-", calls);
     if (run(output, options, std::make_shared<DyingStore>(store, calls))) break;
     ++died;
-    if (store->stat(output + "/_headrace/manifest-00000001", {})) check_parts(output);
+    if (*read_published(at(output))) check_parts(output);
     const auto result = run(output, options);
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_EQ(content(output), expected) << "died at call " << calls;
   }
   EXPECT_GT(died, 40);
+}
+
+TEST_F(Prepare, AProcessThatDiesAtTheManifestLeavesEveryShardToTheNext) {
+  options.memory_bytes = 500;  // spills
+  ASSERT_FALSE(run("data", options, std::make_shared<UnpublishingStore>(store)));
+  const auto left = versions("data");
+  const auto next = run("data", options);
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(next->shards_done_before, next->shards);
+  EXPECT_GT(next->shards, 0U);
+  const auto published = versions("data");
+  for (const auto& [key, version] : left) {
+    if (!key.starts_with("_headrace/work/")) {
+      EXPECT_EQ(published.at(key), version) << key;
+    }
+  }
+}
+
+TEST_F(Prepare, ATaskThatIsDoneTwiceLeavesEveryObjectInItsVersion) {
+  put("raw/train/pos/902_9.txt", "caf\xe9");  // something to report
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  ASSERT_TRUE(execute_all(*plan));
+  const auto first = versions("data");
+  remove_receipts();
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  const Status again = execute_all(*plan);
+  ASSERT_TRUE(again) << again.error().message;
+  auto second = versions("data");
+  ASSERT_EQ(first.size(), second.size());
+  for (const auto& [key, version] : first) {
+    const bool is_receipt = key.find("/slice-") != key.npos || key.find("/shard-") != key.npos;
+    if (!is_receipt) {
+      EXPECT_EQ(second.at(key), version) << key;
+    }
+  }
+}
+
+TEST_F(Prepare, AWorkObjectThatHasOtherBytesIsMadeAgain) {
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  ASSERT_TRUE(execute_all(*plan));
+  std::string key;
+  for (const auto& [name, version] : versions("data")) {
+    if (name.find("/rows-00000-00000") != std::string::npos) key = "data/" + name;
+  }
+  const std::string before = to_string(read_object(*store, key, 1 << 30)->data);
+  put(key, "of an attempt that ended early");
+  remove_receipts();
+  const Status done = execute_all(*plan);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(to_string(read_object(*store, key, 1 << 30)->data), before);
+}
+
+TEST_F(Prepare, APartThatHasOtherBytesIsRefusedAndLeft) {
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  ASSERT_TRUE(execute_all(*plan));
+  for (const char* part : {"data/train-", "/_headrace/index/test-"}) {
+    std::string key;
+    for (const auto& [name, version] : versions("data")) {
+      if (concat("data/", name).find(part) != std::string::npos) key = "data/" + name;
+    }
+    const std::string before = to_string(read_object(*store, key, 1 << 30)->data);
+    put(key, "other bytes");
+    remove_receipts();
+    const Status refused = execute_all(*plan);
+    ASSERT_FALSE(refused) << part;
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr(key));
+    EXPECT_THAT(refused.error().message, HasSubstr("--overwrite"));
+    EXPECT_EQ(to_string(read_object(*store, key, 1 << 30)->data), "other bytes");
+    put(key, before);
+  }
 }
 
 TEST_F(Prepare, WhatIsPublishedIsNotMadeAgainAndAnotherPlanIsRefused) {
@@ -221,19 +350,16 @@ TEST_F(Prepare, OverwritingLeavesWhatItDidNotMake) {
   const std::vector<std::string> others = {"faiss.index", "report-final.pdf", "mine.tfrecord",
                                            "_headrace/runs/1/start"};
   for (const std::string& name : others) put("data/" + name, "not of this stage");
-  for (const char* name : {"train-0123abcd-00000-of-00001.tfrecord", "report-0123abcd-train-00000.jsonl.gz",
-                           "train-0123abcd-00000-of-00001.tfrecord.index",
-                           "_headrace/index/train-0123abcd-00000-of-00001.tfrecord.index",
-                           "_headrace/report/0123abcd-train-00000.jsonl.gz"})
-    put(concat("data/", name), "of an older plan");
   wish.seed = 45;
   options.overwrite = true;
+  ASSERT_FALSE(run("data", options, std::make_shared<DyingStore>(store, 40)));
+  wish.seed = 46;
   const auto result = run("data", options);
   ASSERT_TRUE(result) << result.error().message;
   const auto objects = content("data");
   for (const std::string& name : others) EXPECT_TRUE(objects.contains(name)) << name;
-  const auto latest = read_latest(*store, "data/_headrace/manifest-", kManifestLimitBytes);
-  EXPECT_EQ(objects.size(), parse_manifest((*latest)->data)->parts.size() + 2 + others.size());
+  EXPECT_EQ(objects.size(), published("data").parts.size() + 2 + others.size())
+      << "what the two plans before have made is gone";
 }
 
 TEST_F(Prepare, OverwritingLeavesWhatIsPublishedUntilTheInputWasRead) {
@@ -260,7 +386,7 @@ TEST_F(Prepare, OverwritingRefusesWhatNoPlanWasBegunFor) {
 
 TEST_F(Prepare, AnOverwriteThatDiesAnywhereIsContinuedToTheSameBytes) {
   ASSERT_TRUE(run("whole", options));
-  const auto expected = content("whole");
+  const auto expected = parts("whole");
   PrepareOptions anew = options;
   anew.overwrite = true;
   for (int calls = 1; calls < 12; ++calls) {
@@ -272,7 +398,8 @@ TEST_F(Prepare, AnOverwriteThatDiesAnywhereIsContinuedToTheSameBytes) {
       ASSERT_FALSE(run(output, anew, std::make_shared<DyingStore>(store, calls)));
       const auto result = run(output, options);
       ASSERT_TRUE(result) << result.error().message;
-      ASSERT_EQ(content(output), expected) << "died at call " << calls;
+      ASSERT_EQ(parts(output), expected) << "died at call " << calls;
+      check_parts(output);
     }
   }
 }
@@ -311,11 +438,11 @@ TEST_F(Prepare, AnInputThatChangedSinceItWasListedIsRefused) {
   ASSERT_TRUE(plan);
   put("raw/train/pos/900_9.txt", "one more");
   const PlannedPrepare planned{.plan = *plan, .encoders = encoders};
-  const auto result = prepare(planned, registry, at("data"), options, "run-1", [](auto...) {}, {});
+  const auto result = prepare(planned, registry, at("data"), options, actor, [](auto...) {}, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(result.error().message, HasSubstr("changed"));
-  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
+  EXPECT_TRUE(read_chain(at("data"))->is_free());
 }
 
 TEST_F(Prepare, DuplicatesAreReportedOrDropped) {
@@ -349,7 +476,7 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
   auto pasts = leave_what_continues(plan->input, *plan->base, at("data"), plan->continuation);
   ASSERT_TRUE(pasts) << pasts.error().message;
   plan->pasts = *std::move(pasts);
-  ASSERT_TRUE(share_plan(*plan, at("data"), false));
+  ASSERT_TRUE(share_plan(*plan, at("data"), false, actor));
   const std::uint64_t slices = plan->input.slices.size();
   ASSERT_EQ(slices, 3U);
   const std::string digest = configuration_digest(plan_configuration(*plan));
@@ -358,9 +485,10 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     const Location output = at("data", watched);
     const auto shared = read_shared_plan(output);
     ASSERT_TRUE(shared) << shared.error().message;
-    SpillStore spills(work_folder(output, digest), 0);
-    const TaskContext context{*shared, digest, encoders, registry, spills, output};
-    const Status done = PlanTasks(context, {OtherProcesses::kMayJoin}).execute(task);
+    SpillStore spills(work_folder(output, name_tag(digest, 1)), 0);
+    const TaskContext context{shared->plan, digest, encoders, registry, spills, output};
+    const Status done =
+        PlanTasks(context, {.others = OtherProcesses::kMayJoin, .owned = shared->owned}).execute(task);
     if (!done && done.error().code == Code::kOutOfRange) break;
     ASSERT_TRUE(done) << done.error().message;
     std::erase_if(watched->keys, [](const std::string& key) {
@@ -369,14 +497,15 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
     });
     if (task < slices)
       EXPECT_THAT(watched->keys,
-                  ElementsAre(work_folder(at("data"), digest).at(concat("past-0000", task)).key));
+                  ElementsAre(work_folder(at("data"), name_tag(digest, 1)).at(concat("past-0000", task)).key));
     else
       EXPECT_THAT(watched->keys, IsEmpty());
   }
-  SpillStore spills(work_folder(at("data"), digest), 0);
+  SpillStore spills(work_folder(at("data"), name_tag(digest, 1)), 0);
   const auto shared = read_shared_plan(at("data"));
-  PlanTasks tasks({*shared, digest, encoders, registry, spills, at("data")}, {OtherProcesses::kMayJoin});
-  const auto result = tasks.publish("run-2");
+  PlanTasks tasks({shared->plan, digest, encoders, registry, spills, at("data")},
+                  {.others = OtherProcesses::kMayJoin, .owned = shared->owned});
+  const auto result = tasks.publish();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->attributes.counts.at("in"), 143U);
   EXPECT_EQ(result->attributes.counts.at("written"), 141U);
@@ -389,7 +518,6 @@ TEST_F(Prepare, BadInputIsNamedAndNothingIsPublished) {
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("train/pos/902_9.txt"));
   EXPECT_THAT(result.error().message, HasSubstr("--max-rejects"));
-  EXPECT_FALSE(store->stat("data/_headrace/manifest-00000001", {}));
   EXPECT_TRUE(content("data").empty());
   options.max_rejects.rows = 1;
   const auto allowed = run("data", options);

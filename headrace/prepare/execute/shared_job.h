@@ -17,9 +17,11 @@ struct SharedJob {
   Location output;
   PlannedPrepare planned;
   std::string digest;
+  OwnedOutput owned;
   SpillStore spills;
 
-  PlanTasks tasks(const RejectLimit& max_rejects, StoreRegistry& stores, const std::stop_token& stop);
+  PlanTasks tasks(const RejectLimit& max_rejects, const Actor& actor, StoreRegistry& stores,
+                  const std::stop_token& stop);
 };
 
 /// Opens the plan at `output` and loads its encoders, which must be those that the plan was made with. Makes

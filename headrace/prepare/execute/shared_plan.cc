@@ -3,73 +3,103 @@
 #include "headrace/base/text.h"
 #include "headrace/prepare/extract/extract.h"
 #include "headrace/prepare/write/publish.h"
+#include "headrace/track/created_once.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kSlices = "slices";
-constexpr std::uint64_t kSlicesLimitBytes = 256 << 20;
+constexpr int kClaimAttempts = 20;
+constexpr SizeLimit kSlicesLimit{
+    .bytes = std::uint64_t{1} << 30,
+    .what_to_do = "name fewer and larger files, for example by packing them into tars"};
 
 std::string value_of(const Configuration& configuration, const std::string& key) {
   const auto found = configuration.find(key);
   return found == configuration.end() ? std::string() : found->second;
 }
 
-}  // namespace
-
-Status share_plan(const PreparePlan& plan, const Location& output, bool overwrite) {
-  const Configuration configuration = plan_configuration(plan);
-  if (overwrite) HEADRACE_CHECK(remove_work(output));
-  HEADRACE_CHECK(begin_output(output, plan, overwrite));
-  const Location work = work_folder(output, configuration_digest(configuration));
+Status write_slices(const PreparePlan& plan, const Location& output, std::uint64_t generation) {
+  const std::string digest = configuration_digest(plan_configuration(plan));
+  const Location work = work_folder(output, name_tag(digest, generation));
   HEADRACE_CHECK(write_pasts(plan, work));  // whoever finds the slices finds these
   const Location slices = work.at(kSlices);
-  HEADRACE_CHECK(write_text(*slices.store, slices.key, slices_to_json(plan.input)));
-  return {};
+  const std::string text = slices_to_json(plan.input);
+  HEADRACE_CHECK(check_size(slices, text.size(), kSlicesLimit));
+  return write_unless_same(slices, as_bytes(text));
+}
+
+Result<std::vector<Slice>> read_slices(const Location& output, const Location& slices) {
+  const auto read = read_object(*slices.store, slices.key, kSlicesLimit.bytes);
+  if (!read && read.error().code == Code::kNotFound) {
+    return Error{Code::kNotFound, concat("the plan at ", output.describe(),
+                                         " was not made for others; headrace plan FROM TO does that")};
+  }
+  if (!read) return read.error();
+  auto parsed = parse_slices(as_text(read->data));
+  return parsed ? std::move(parsed) : std::move(parsed).error().in(slices.describe());
+}
+
+}  // namespace
+
+Result<OwnedOutput> share_plan(const PreparePlan& plan, const Location& output, bool overwrite,
+                               const Actor& actor) {
+  for (int attempt = 1;; ++attempt) {
+    HEADRACE_TRY(const PlanClaim claim, examine_plan_output(output, plan, overwrite));
+    if (claim.published > 0) {
+      return Error{Code::kAborted, concat(output.describe(), " was published meanwhile by another process with "
+                                                             "the same plan; run the same command again")};
+    }
+    auto owned = claim_output(output, plan, claim, actor);
+    if (owned) {
+      HEADRACE_CHECK(write_slices(plan, output, owned->generation()));
+      return owned;
+    }
+    // Processes with the same plan begin at the same time: one takes the output, the others join.
+    if (overwrite || owned.error().code != Code::kAborted || attempt == kClaimAttempts)
+      return std::move(owned).error();
+  }
 }
 
 Result<bool> was_appended(const Location& output, const PreparePlan& plan) {
-  HEADRACE_TRY(const Configuration before, read_configuration(output.at(kPlanKey)));
-  const bool made_the_base = configuration_digest(before) == plan.base->manifest.plan;
+  HEADRACE_TRY(const std::optional<Configuration> before,
+               configuration_of(output, plan.base->manifest, kPlanKey));
+  const bool made_the_base = before && configuration_digest(*before) == plan.base->manifest.plan;
   return made_the_base &&
-         value_of(before, kContinuesKey).starts_with(continuation_name(Continuation::kAppend)) &&
-         value_of(before, "input") == plan.input.url &&
-         value_of(before, "input version") == plan.input.version;
+         value_of(*before, kContinuesKey).starts_with(continuation_name(Continuation::kAppend)) &&
+         value_of(*before, "input") == plan.input.url &&
+         value_of(*before, "input version") == plan.input.version;
 }
 
 Status check_continuation(const Location& output, const PreparePlan& plan) {
-  const Location claim = output.at(kPlanKey);
-  HEADRACE_TRY(const Configuration before, read_configuration(claim));
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
+  if (chain.owner.action != OwnershipAction::kContinue) return {};
+  const Configuration& before = chain.owner.configuration;
   const Configuration now = plan_configuration(plan);
   if (value_of(before, kContinuesKey) != value_of(now, kContinuesKey)) return {};
-  Status same = check_configuration(claim, now);
+  Status same = check_same(before, now, output.describe());
   if (same) return same;
   return Error{same.error().code,
                concat(same.error().message, ". Or start again with headrace plan --append")};
 }
 
-Result<PreparePlan> read_shared_plan(const Location& output) {
-  const Location claim = output.at(kPlanKey);
-  auto configuration = read_configuration(claim);
-  if (!configuration && configuration.error().code == Code::kNotFound) {
+Result<SharedPlan> read_shared_plan(const Location& output) {
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
+  if (chain.damage) return *chain.damage;
+  if (chain.entry == 0 || chain.owner.action == OwnershipAction::kRemove) {
     return Error{Code::kNotFound,
                  concat("no plan lies at ", output.describe(), "; make one with headrace plan FROM TO")};
   }
-  if (!configuration) return std::move(configuration).error();
-  const Location slices = work_folder(output, configuration_digest(*configuration)).at(kSlices);
-  auto read = read_object(*slices.store, slices.key, kSlicesLimitBytes);
-  if (!read && read.error().code == Code::kNotFound) {
-    HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(output));
-    if (latest && latest->manifest.plan == configuration_digest(*configuration))
-      return parse_plan(*configuration, {}, output);
-    return Error{Code::kNotFound, concat("the plan at ", output.describe(),
-                                         " was not made for others; headrace plan FROM TO does that")};
+  OwnedOutput owned = OwnedOutput::join(output, prepare_output(), {.chain = chain});
+  const Configuration& configuration = chain.owner.configuration;
+  std::vector<Slice> slices;
+  if (chain.last == chain.entry) {
+    const std::string tag = name_tag(configuration_digest(configuration), chain.generation());
+    HEADRACE_TRY(slices, read_slices(output, work_folder(output, tag).at(kSlices)));
   }
-  if (!read) return std::move(read).error();
-  auto parsed = parse_slices(as_text(read->data));
-  if (!parsed) return std::move(parsed).error().in(slices.describe());
-  return parse_plan(*configuration, *std::move(parsed), output);
+  HEADRACE_TRY(PreparePlan plan, parse_plan(configuration, std::move(slices), output));
+  return SharedPlan{std::move(plan), std::move(owned)};
 }
 
 }  // namespace headrace

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "headrace/prepare/execute/plan_tasks.h"
-#include "headrace/prepare/execute/task_claims.h"
+#include "headrace/coordinate/task_claims.h"
 
 namespace headrace {
 

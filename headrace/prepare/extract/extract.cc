@@ -17,17 +17,20 @@
 #include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/source/rejects.h"
 #include "headrace/store/registry.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kReceiptLimitBytes = 64 << 20;
-constexpr std::uint64_t kPastLimitBytes = 1 << 30;
+constexpr SizeLimit kPastLimit{
+    .bytes = 1 << 30,
+    .what_to_do =
+        "a slice has too many rows to retry, or too many objects to append to: prepare the dataset "
+        "again with --overwrite"};
 constexpr int kPastWriters = 16;
 constexpr std::uint64_t kProgressBytes = 1 << 20;
 constexpr std::size_t kMostLabelValues = 100'000;
 constexpr std::size_t kMostIdBytes = 0xffff;
-constexpr HashKey kContentKey{0x636f6e74656e7420, 0x6475706c69636174};
 
 // Which cell of a source's row has a column's name; remembers where it was the last time.
 class ColumnFinder {
@@ -124,8 +127,8 @@ class Extraction {
     for (const InputFile& file : slice().files)
       HEADRACE_CHECK(record_input(file.url, file.size_bytes, file.version));
     HEADRACE_TRY(receipt_.inputs,
-                 inputs_.write(context_.work_folder(), slice_inputs_name(number_), kInputsRole));
-    HEADRACE_TRY(receipt_.report, report_.write(context_.work_folder(), slice_report_name(number_)));
+                 inputs_.write_work(context_.work_folder(), slice_inputs_name(number_), kInputsRole));
+    HEADRACE_TRY(receipt_.report, report_.write_work(context_.work_folder(), slice_report_name(number_)));
     return std::move(receipt_);
   }
   bool is_in_memory() const { return is_in_memory_; }
@@ -269,9 +272,10 @@ class Extraction {
       if (!value) continue;
       LabelCounts& values = (*label.splits)[std::string(split)];
       ++values[std::string(*value)];
-      if (values.size() > kMostLabelValues) {
+      const std::size_t most = kMostLabelValues + label.feature->vocabulary.size();
+      if (values.size() > most) {
         return Error{Code::kInvalidArgument,
-                     concat("column ", label.column.name(), " has more than ", kMostLabelValues,
+                     concat("column ", label.column.name(), " has more than ", most,
                             " different values, too many for a label; give its feature the type string")};
       }
     }
@@ -304,7 +308,7 @@ class Extraction {
   }
 
   // Labels and ids do not count: the same picture under two labels is one.
-  std::optional<std::uint64_t> content_of(const BatchRow& row) {
+  std::optional<ContentDigest> content_of(const BatchRow& row) {
     content_.clear();
     for (std::size_t i = 0; i < plan_.schema.features.size(); ++i) {
       const FeatureDefinition& feature = plan_.schema.features[i];
@@ -318,10 +322,10 @@ class Extraction {
         append(content_, cell.data);
       }
     }
-    return content_.empty() ? std::nullopt : std::optional(siphash(kContentKey, content_));
+    return content_.empty() ? std::nullopt : std::optional(digest_content(content_));
   }
 
-  Status store(std::string_view split, const OrderedRow& row, std::optional<std::uint64_t> content) {
+  Status store(std::string_view split, const OrderedRow& row, const std::optional<ContentDigest>& content) {
     ++receipt_.counts.kept;
     SplitTotals& totals = totals_of(split);
     ++totals.rows;
@@ -429,7 +433,7 @@ Result<std::shared_ptr<const SlicePast>> find_past(const TaskContext& context, s
   const auto past = std::make_shared<SlicePast>();
   if (plan.needs_past(plan.input.slices[slice])) {
     const Location place = context.work_folder().at(past_name(slice));
-    HEADRACE_TRY(const ReadObject read, read_object(*place.store, place.key, kPastLimitBytes));
+    HEADRACE_TRY(const ReadObject read, read_object(*place.store, place.key, kPastLimit.bytes));
     const Status parsed = past->read_json(as_text(read.data));
     if (!parsed) return parsed.error().in(place.describe());
   }
@@ -451,20 +455,14 @@ Status write_pasts(const PreparePlan& plan, const Location& work) {
     if (!plan.needs_past(plan.input.slices[slice])) return {};
     const Location place = work.at(past_name(slice));
     const std::string past = plan.pasts[slice]->to_json();
-    if (past.size() > kPastLimitBytes) {
-      return Error{Code::kResourceExhausted,
-                   concat("too many rejected rows in slice ", slice, " of ", plan.input.url,
-                          " to retry: their list takes ", past.size(), " bytes, and the limit is ",
-                          kPastLimitBytes, "; prepare again with --overwrite")};
-    }
-    HEADRACE_CHECK(write_text(*place.store, place.key, past));
-    return {};
+    HEADRACE_CHECK(check_size(place, past.size(), kPastLimit));
+    return write_unless_same(place, as_bytes(past));
   });
 }
 
 Result<std::optional<SliceReceipt>> find_slice(const TaskContext& context, std::uint64_t slice) {
   const Location place = context.work_folder().at(receipt_name(slice));
-  const auto read = read_object(*place.store, place.key, kReceiptLimitBytes);
+  const auto read = read_object(*place.store, place.key, kReceiptLimit.bytes);
   if (!read && read.error().code == Code::kNotFound) return std::optional<SliceReceipt>();
   if (!read) return read.error();
   auto receipt = parse_slice_receipt(as_text(read->data));
@@ -513,8 +511,11 @@ Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t sli
   HEADRACE_TRY(SliceReceipt receipt, extraction.finish());
   progress(source->consumed_bytes() - told);
   // Rows in memory are lost with the process, so no receipt may outlive them.
-  if (!extraction.is_in_memory())
-    HEADRACE_CHECK(write_text(*place.store, place.key, slice_receipt_to_json(receipt)));
+  if (!extraction.is_in_memory()) {
+    const std::string text = slice_receipt_to_json(receipt);
+    HEADRACE_CHECK(check_size(place, text.size(), kReceiptLimit));
+    HEADRACE_CHECK(write_unless_same(place, as_bytes(text)));
+  }
   return receipt;
 }
 

@@ -18,11 +18,13 @@ namespace headrace {
 /// that were read since the last call. Memory: some three times `kRunBytes`.
 /// \error kInvalidArgument     more rejects than allowed: names the first
 /// \error kFailedPrecondition  the input is not as the plan says
+/// \error those of the store   an object that a row refers to cannot be read now: reference_reader.h
 /// \error kCancelled
 Result<SliceReceipt> extract_slice(const TaskContext& context, std::uint64_t slice,
                                    const std::function<void(std::uint64_t)>& progress);
 
 /// Writes the base's record of each slice to the work folder, for the other processes.
+/// \error kInvalidArgument  a record is too large: says what to do
 Status write_pasts(const PreparePlan& plan, const Location& work);
 
 /// The receipt of a slice; none if it was not read yet, or if its rows stayed in the reader's memory.

@@ -2,6 +2,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/codec/deflate.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
@@ -25,18 +26,31 @@ Status JsonLinesBuilder::end_member() {
   return {};
 }
 
-Result<std::optional<ManifestPart>> JsonLinesBuilder::write(const Location& folder, const std::string& name,
-                                                            std::string_view role) {
-  if (lines_ == 0) return std::optional<ManifestPart>();
-  HEADRACE_CHECK(end_member());
-  HEADRACE_CHECK(folder.store->write(folder.at(name).key, compressed_, {}));
+ManifestPart JsonLinesBuilder::take_part(const std::string& name, std::string_view role) {
   ManifestPart part{.key = name,
                     .size_bytes = compressed_.size(),
                     .crc32c = crc32c(compressed_),
                     .role = std::string(role),
                     .records = lines_};
   *this = {};
-  return std::optional(std::move(part));
+  return part;
+}
+
+Result<std::optional<ManifestPart>> JsonLinesBuilder::write(const Location& folder, const std::string& name,
+                                                            std::string_view role) {
+  if (lines_ == 0) return std::optional<ManifestPart>();
+  HEADRACE_CHECK(end_member());
+  HEADRACE_CHECK(create_once(folder.at(name), compressed_));
+  return std::optional(take_part(name, role));
+}
+
+Result<std::optional<ManifestPart>> JsonLinesBuilder::write_work(const Location& folder,
+                                                                 const std::string& name,
+                                                                 std::string_view role) {
+  if (lines_ == 0) return std::optional<ManifestPart>();
+  HEADRACE_CHECK(end_member());
+  HEADRACE_CHECK(write_unless_same(folder.at(name), compressed_));
+  return std::optional(take_part(name, role));
 }
 
 }  // namespace headrace

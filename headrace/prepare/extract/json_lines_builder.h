@@ -19,12 +19,19 @@ class JsonLinesBuilder {
   /// Adds one JSON text without an end of line.
   Status add(std::string_view json);
 
-  /// Writes the lines so far and forgets them. Returns none, and writes nothing, if there are none.
+  /// Creates an object of the lines so far and forgets them. Returns none, and creates nothing, if there are
+  /// none.
+  /// \error kFailedPrecondition  it is there with other lines: see create_once
   Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name,
                                             std::string_view role);
+  /// The same, in a work folder: see write_unless_same.
+  Result<std::optional<ManifestPart>> write_work(const Location& folder, const std::string& name,
+                                                 std::string_view role);
 
  private:
   Status end_member();
+  // The part with the lines so far, which are forgotten.
+  ManifestPart take_part(const std::string& name, std::string_view role);
 
   std::string text_;
   Bytes compressed_;

@@ -25,4 +25,9 @@ Result<std::optional<ManifestPart>> ReportBuilder::write(const Location& folder,
   return lines_.write(folder, name, "report");
 }
 
+Result<std::optional<ManifestPart>> ReportBuilder::write_work(const Location& folder,
+                                                              const std::string& name) {
+  return lines_.write_work(folder, name, "report");
+}
+
 }  // namespace headrace

@@ -27,8 +27,10 @@ class ReportBuilder {
  public:
   Status add(const ReportLine& line);
 
-  /// Writes the lines so far and forgets them. Returns none, and writes nothing, if there are none.
+  /// As JsonLinesBuilder::write.
   Result<std::optional<ManifestPart>> write(const Location& folder, const std::string& name);
+  /// As JsonLinesBuilder::write_work.
+  Result<std::optional<ManifestPart>> write_work(const Location& folder, const std::string& name);
 
  private:
   JsonLinesBuilder lines_;

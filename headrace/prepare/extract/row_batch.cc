@@ -6,6 +6,7 @@
 #include "headrace/base/text.h"
 #include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/table/staged_rows.h"
+#include "headrace/store/url.h"
 
 namespace headrace {
 namespace {
@@ -152,9 +153,9 @@ Result<std::string> resolve_url(std::string_view text, std::string_view base) {
   const std::string_view url = trim(text);
   const std::string_view folder = base.substr(0, base.rfind('/'));
   const std::optional<StagedPart> staged = staged_part(base);
-  const bool is_local_table =
-      staged ? !staged->is_from_store : base.find("://") == base.npos || base.starts_with("file://");
-  const bool is_local = url.starts_with('/') || url.starts_with("file:");
+  const std::string scheme = scheme_of(url), base_scheme = scheme_of(base);
+  const bool is_local_table = staged ? !staged->is_from_store : base_scheme.empty() || base_scheme == "file";
+  const bool is_local = url.starts_with('/') || scheme == "file";
   if (is_local && !is_local_table) {
     return Error{Code::kPermissionDenied, concat(printable_line(url, 200),
                                                  " is a file of this machine, which a "

@@ -59,9 +59,9 @@ class RowBatch {
 
   /// Returns the base of relative URLs in a row of that slice and file: see base_of.
   using BaseUrl = std::function<std::string_view(std::uint32_t slice, RowPlace place)>;
-  /// Replaces references by the bytes that they refer to. If the bytes of a row cannot be had, the row gets a
-  /// `failure` and keeps the reference.
-  /// \error kCancelled, or an error that concerns every row
+  /// Replaces references by the bytes that they refer to. If a reference has an error of its own, its row
+  /// gets a `failure` and keeps the reference.
+  /// \error as ReferenceReader::fetch
   Status follow(const BaseUrl& base);
 
   std::span<const BatchRow> rows() const { return rows_; }

@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +18,36 @@ namespace headrace {
 namespace {
 
 using testing::HasSubstr;
+
+// While it lives, this process can open no file.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+class ScratchFile {
+ public:
+  explicit ScratchFile(std::string_view content)
+      : path_(std::filesystem::temp_directory_path() / concat("headrace-row-batch-", ::getpid())) {
+    std::ofstream(path_) << content;
+  }
+  ~ScratchFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+  const std::string& url() const { return url_; }
+
+ private:
+  std::filesystem::path path_;
+  std::string url_ = concat("file://", path_.string());
+};
 
 class RowBatchTest : public testing::Test {
  protected:
@@ -58,23 +93,23 @@ TEST_F(RowBatchTest, BytesTakeThePlaceOfReferences) {
   EXPECT_EQ(as_text(batch.rows()[0].cells[0].data), "3456");
 }
 
-TEST_F(RowBatchTest, WhatCannotBeHadFailsItsRowAlone) {
+TEST_F(RowBatchTest, AReferenceThatNobodyCouldFollowFailsItsRowAlone) {
   ASSERT_TRUE(write_text(*store, "folder/a.png", "of a"));
   ASSERT_TRUE(write_text(*store, "folder/large", std::string(1001, 'x')));
   RowBatch batch(schema, references);
-  const Cell changed = {
-      .kind = CellKind::kReference,
-      .reference = {.url = "memory://batch/folder/a.png", .version = "another", .size_bytes = 4}};
+  const Cell none = {.kind = CellKind::kReference,
+                     .reference = {.url = "memory://batch/none", .size_bytes = 4}};
   ASSERT_TRUE(batch.add(row({}, text("a.png")), 0));
   ASSERT_TRUE(batch.add(row({}, text("none.png")), 0));
   ASSERT_TRUE(batch.add(row({}, text("large")), 0));
-  ASSERT_TRUE(batch.add(row(changed, text("a.png")), 0));
+  ASSERT_TRUE(batch.add(row(none, text("a.png")), 0));
   ASSERT_TRUE(batch.add(row({}, text("/etc/passwd")), 0));
+  ASSERT_TRUE(batch.add(row({}, text("nothing://batch/a.png")), 0));
   ASSERT_TRUE(follow(batch));
   const auto rows = batch.rows();
   EXPECT_FALSE(rows[0].failure);
-  const Code codes[] = {Code::kNotFound, Code::kResourceExhausted, Code::kFailedPrecondition,
-                        Code::kPermissionDenied};
+  const Code codes[] = {Code::kNotFound, Code::kResourceExhausted, Code::kNotFound, Code::kPermissionDenied,
+                        Code::kInvalidArgument};
   for (std::size_t i = 0; i < std::size(codes); ++i) {
     ASSERT_TRUE(rows[i + 1].failure) << i;
     EXPECT_EQ(rows[i + 1].failure->code, codes[i]) << rows[i + 1].failure->message;
@@ -82,6 +117,49 @@ TEST_F(RowBatchTest, WhatCannotBeHadFailsItsRowAlone) {
   EXPECT_EQ(rows[1].failed_column, "uri");
   EXPECT_EQ(rows[3].failed_column, "member");
   EXPECT_EQ(rows[3].cells[0].kind, CellKind::kReference);
+}
+
+TEST_F(RowBatchTest, AStateThatMayPassFailsTheBatchAndNoRow) {
+  const ScratchFile file("of a file");
+  const Cell known = {.kind = CellKind::kReference, .reference = {.url = file.url(), .size_bytes = 9}};
+  const Cell unknown = {.kind = CellKind::kReference, .reference = {.url = file.url()}};
+  for (const Cell& cell : {known, unknown, text(file.url())}) {
+    RowBatch batch(schema, references), before(schema, references);
+    const bool is_uri = cell.kind == CellKind::kBytes;
+    ASSERT_TRUE(batch.add(is_uri ? row({}, cell) : row(cell, {}), 0));
+    // Sanitizers open a pipe when they meet a type for the first time: that comes before files are refused.
+    ASSERT_TRUE(before.add(is_uri ? row({}, cell) : row(cell, {}), 0));
+    ASSERT_TRUE(before.follow([](std::uint32_t, RowPlace) -> std::string_view { return "file:///t.csv"; }));
+    Status status;
+    {
+      const NoMoreFiles no_more_files;
+      status = batch.follow([](std::uint32_t, RowPlace) -> std::string_view { return "file:///t.csv"; });
+    }
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::kResourceExhausted) << status.error().message;
+    EXPECT_THAT(status.error().message, HasSubstr(file.path()));
+    EXPECT_THAT(status.error().message, HasSubstr("run the same command again"));
+    EXPECT_FALSE(batch.rows()[0].failure);
+    ASSERT_TRUE(batch.follow([](std::uint32_t, RowPlace) -> std::string_view { return "file:///t.csv"; }));
+    const std::size_t place = is_uri ? feature_cells(schema).places[0][0] : 0;
+    EXPECT_EQ(as_text(batch.rows()[0].cells[place].data), "of a file");
+  }
+}
+
+TEST_F(RowBatchTest, AnObjectInAnotherVersionThanWasListedFailsTheBatch) {
+  ASSERT_TRUE(write_text(*store, "folder/a.png", "of a"));
+  for (const std::optional<std::uint64_t> size :
+       {std::optional<std::uint64_t>(4), std::optional<std::uint64_t>()}) {
+    RowBatch batch(schema, references);
+    const Cell changed = {
+        .kind = CellKind::kReference,
+        .reference = {.url = "memory://batch/folder/a.png", .version = "another", .size_bytes = size}};
+    ASSERT_TRUE(batch.add(row(changed, text("a.png")), 0));
+    const Status status = follow(batch);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::kFailedPrecondition);
+    EXPECT_FALSE(batch.rows()[0].failure);
+  }
 }
 
 TEST_F(RowBatchTest, AListOfOneUriIsFollowedAndAnotherListStaysWhatItIs) {
@@ -125,6 +203,18 @@ TEST(ResolveUrl, IsRelativeToTheTableAndLeavesItsStoreForNoFileOfTheMachine) {
   EXPECT_EQ(*resolve_url("/data/b.png", "file:///tables/t.csv"), "/data/b.png");
   EXPECT_EQ(resolve_url("/etc/passwd", "s3://raw/pets/t.csv").error().code, Code::kPermissionDenied);
   EXPECT_EQ(resolve_url("file:///etc/passwd", "s3://raw/pets/t.csv").error().code, Code::kPermissionDenied);
+}
+
+TEST(ResolveUrl, KnowsAFileOfTheMachineHoweverItsSchemeIsWritten) {
+  for (const std::string_view file :
+       {"FILE:///etc/passwd", "File:///etc/passwd", " fILE://localhost/etc/passwd"}) {
+    const auto refused = resolve_url(file, "s3://raw/pets/t.csv");
+    ASSERT_FALSE(refused) << file;
+    EXPECT_EQ(refused.error().code, Code::kPermissionDenied) << file;
+    EXPECT_EQ(*resolve_url(file, "FILE:///tables/t.csv"), trim(file));
+    EXPECT_EQ(*resolve_url(file, "tables/t.csv"), trim(file));
+  }
+  EXPECT_EQ(*resolve_url("file:/etc/passwd", "s3://raw/pets/t.csv"), "s3://raw/pets/file:/etc/passwd");
 }
 
 TEST(ResolveUrl, OfStagedRowsGoesByWhereTheyWereBefore) {

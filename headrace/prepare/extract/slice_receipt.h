@@ -12,6 +12,7 @@
 #include "headrace/base/result.h"
 #include "headrace/prepare/sort/kept_spill.h"
 #include "headrace/record/manifest.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 
@@ -46,6 +47,13 @@ struct SliceReceipt {
   /// The message about the first rejected row; empty if none was rejected.
   std::string first_rejection;
 };
+
+/// The limit for receipts of slices and of shards. A receipt counts every value of every label.
+inline constexpr SizeLimit kReceiptLimit{
+    .bytes = std::uint64_t{1} << 30,
+    .what_to_do =
+        "give a feature with so many values the type string instead of label, or make smaller "
+        "slices and shards"};
 
 std::string slice_receipt_to_json(const SliceReceipt& receipt);
 /// \error kDataLoss

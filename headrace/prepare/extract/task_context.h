@@ -31,8 +31,13 @@ struct TaskContext {
   MapPool* map = nullptr;
   /// For a trial: how many of the first rows of each slice it takes.
   std::optional<std::uint64_t> trial_rows{};
+  /// The generation of the output that the plan's objects belong to.
+  std::uint64_t generation = 1;
+  /// Number of the entry under which the plan is made; 0: not claimed yet.
+  std::uint64_t entry = 0;
 
-  Location work_folder() const { return headrace::work_folder(output, plan_digest); }
+  std::string tag() const { return name_tag(plan_digest, generation); }
+  Location work_folder() const { return headrace::work_folder(output, tag()); }
 };
 
 }  // namespace headrace

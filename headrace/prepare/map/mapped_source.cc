@@ -84,7 +84,7 @@ class KeptRows {
       bytes_ += size;
   }
 
-  // Puts bytes in the place of references; rows with one that cannot be had are rejected.
+  // Puts bytes in the place of references; a row is rejected for an error that is a reference's own.
   Status follow() {
     std::vector<Reference> wanted;
     std::vector<std::pair<Row*, NamedCell*>> places;

@@ -12,7 +12,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kDatasetKind = "dataset";
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 std::string_view text_of(const SourceRow& row, std::string_view column) {

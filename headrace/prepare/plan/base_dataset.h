@@ -20,6 +20,9 @@ namespace headrace {
 /// The role of the manifest parts that list the inputs that were read.
 inline constexpr std::string_view kInputsRole = "inputs";
 
+/// The kind of the manifests that the stage publishes.
+inline constexpr std::string_view kDatasetKind = "dataset";
+
 enum class Continuation : std::uint8_t { kNone, kAppend, kRetryFailed };
 
 /// "", "append", "retry-failed".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
@@ -11,7 +12,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kStage = "prepare 5";
+constexpr std::string_view kStage = "prepare 6";
 constexpr std::string_view kEncoderKey = "encoder ";
 
 std::string_view duplicates_name(Duplicates duplicates) {
@@ -52,8 +53,14 @@ class PlanReader {
 
 }  // namespace
 
-Location work_folder(const Location& output, std::string_view plan_digest) {
-  return output.at(concat(kWorkFolder, plan_digest.substr(0, 8)));
+std::string name_tag(std::string_view plan_digest, std::uint64_t generation) {
+  const bool is_first = generation <= 1;
+  const std::string digest = is_first ? "" : sha256_hex(as_bytes(concat(plan_digest, " ", generation)));
+  return std::string((is_first ? plan_digest : digest).substr(0, 8));
+}
+
+Location work_folder(const Location& output, std::string_view tag) {
+  return output.at(concat(kWorkFolder, tag));
 }
 
 Configuration plan_configuration(const PreparePlan& plan) {
@@ -159,18 +166,17 @@ Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<S
 }
 
 Result<PreparePlan> continue_plan(const Location& output, Continuation continuation) {
-  const Location place = output.at(kPlanKey);
-  const auto configuration = read_configuration(place);
-  if (!configuration && configuration.error().code == Code::kNotFound) {
-    return Error{
-        Code::kFailedPrecondition,
-        concat(output.describe(), " was not made by headrace prepare: ", place.describe(), " is not there")};
+  HEADRACE_TRY(std::shared_ptr<const BaseDataset> base, read_base(output, continuation));
+  HEADRACE_TRY(const std::optional<Configuration> configuration,
+               configuration_of(output, base->manifest, kPlanKey));
+  if (!configuration) {
+    return Error{Code::kFailedPrecondition,
+                 concat(output.describe(), " was not made by headrace prepare: its plan is not there")};
   }
-  if (!configuration) return configuration.error();
   HEADRACE_TRY(PreparePlan plan, read_plan(*configuration));
   plan.input = {};
   plan.continuation = continuation;
-  HEADRACE_TRY(plan.base, read_base(output, continuation));
+  plan.base = std::move(base);
   return plan;
 }
 

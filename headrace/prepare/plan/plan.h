@@ -8,16 +8,20 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/coordinate/configuration.h"
 #include "headrace/prepare/plan/base_dataset.h"
 #include "headrace/prepare/schema/schema.h"
 #include "headrace/prepare/source/input.h"
-#include "headrace/track/configuration.h"
 
 namespace headrace {
 
-/// The folder of all work objects below an output, and the work folder of one plan.
+/// Eight hexadecimal digits that all names of a plan's objects carry, so that objects of different plans, and of
+/// one plan in different generations of an output, never have the same name.
+std::string name_tag(std::string_view plan_digest, std::uint64_t generation);
+
+/// The folder of all work objects below an output, and that of one plan in one generation.
 inline constexpr std::string_view kWorkFolder = "_headrace/work/";
-Location work_folder(const Location& output, std::string_view plan_digest);
+Location work_folder(const Location& output, std::string_view tag);
 
 /// The key of a plan's configuration that names the continued dataset.
 inline constexpr const char* kContinuesKey = "continues";

@@ -11,6 +11,25 @@ std::optional<Version> version_of(const Reference& reference) {
   return Version{std::string(reference.version)};
 }
 
+// Decides what an error says about: the reference itself, which anybody finds the same at any time, or the
+// present state of store, network and machine.
+bool is_of_reference(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kInvalidArgument;
+}
+
+Error of_the_moment(const Error& error) {
+  if (error.code == Code::kCancelled) return error;
+  return {error.code, concat("fetching what a row refers to: ", error.message,
+                             ". The row is not rejected for this, since it may pass: run the same command "
+                             "again once the object can be read, or take the row out of the input")};
+}
+
+Status take_error(Error error, FetchedReference& fetched) {
+  if (!is_of_reference(error)) return of_the_moment(error);
+  fetched = {{}, std::move(error)};
+  return {};
+}
+
 }  // namespace
 
 Result<std::span<const FetchedReference>> ReferenceReader::fetch(std::span<const Reference> references) {
@@ -23,13 +42,11 @@ Result<std::span<const FetchedReference>> ReferenceReader::fetch(std::span<const
     const Reference& reference = references[place];
     Result<Location> location = stores_.open(reference.url);
     if (!location) {
-      fetched_[place].error = std::move(location).error();
+      HEADRACE_CHECK(take_error(std::move(location).error(), fetched_[place]));
     } else if (!reference.size_bytes) {
       unknown.push_back({place, *std::move(location)});
     } else if (*reference.size_bytes > cell_limit_bytes_) {
-      fetched_[place].error = Error{Code::kResourceExhausted,
-                                    concat(location->describe(), " has ", format_size(*reference.size_bytes),
-                                           ", more than the ", format_size(cell_limit_bytes_), " allowed")};
+      fetched_[place].error = too_large(*location, *reference.size_bytes);
     } else {
       Store* const store = location->store.get();
       known[store].push_back({place, *std::move(location), size});
@@ -62,27 +79,35 @@ Status ReferenceReader::fetch_known(std::span<const Reference> references, std::
     const ReadRequest& request = requests[i];
     const ReadOptions options{
         .offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = call_};
-    const Status read = read_exactly(*wanted[i].location.store, request.key, request.target, options);
-    if (!read && read.error().code == Code::kCancelled) return read;
-    if (!read) fetched = {{}, read.error()};
-    return {};
+    Status read = read_exactly(*wanted[i].location.store, request.key, request.target, options);
+    return read ? read : take_error(std::move(read).error(), fetched);
   });
+}
+
+Error ReferenceReader::too_large(const Location& location, std::uint64_t size_bytes) const {
+  return {Code::kResourceExhausted, concat(location.describe(), " has ", format_size(size_bytes),
+                                           ", more than the ", format_size(cell_limit_bytes_), " allowed")};
 }
 
 Status ReferenceReader::fetch_one(const Reference& reference, const Wanted& wanted) {
   FetchedReference& fetched = fetched_[wanted.place];
-  Result<ReadObject> object =
-      read_object(*wanted.location.store, wanted.location.key, cell_limit_bytes_, call_);
-  if (!object && object.error().code == Code::kCancelled) return std::move(object).error();
-  if (!object) {
-    fetched.error = std::move(object).error();
-  } else if (!reference.version.empty() && object->object.version.token != reference.version) {
-    fetched.error = Error{Code::kFailedPrecondition,
-                          concat(wanted.location.describe(), " is there in another version now")};
-  } else {
-    objects_[wanted.place] = std::move(object->data);
-    fetched.data = objects_[wanted.place];
+  const Location& location = wanted.location;
+  Result<ReadObject> object = read_object(*location.store, location.key, cell_limit_bytes_, call_);
+  if (!object && object.error().code == Code::kResourceExhausted) {
+    // The object is too large, or the machine has run out of something.
+    const auto found = location.store->stat(location.key, call_);
+    if (found && found->size_bytes > cell_limit_bytes_) {
+      fetched.error = too_large(location, found->size_bytes);
+      return {};
+    }
   }
+  if (!object) return take_error(std::move(object).error(), fetched);
+  if (!reference.version.empty() && object->object.version.token != reference.version) {
+    return of_the_moment({Code::kFailedPrecondition,
+                          concat(location.describe(), " is there in another version than was listed")});
+  }
+  objects_[wanted.place] = std::move(object->data);
+  fetched.data = objects_[wanted.place];
   return {};
 }
 

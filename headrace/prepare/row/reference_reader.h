@@ -15,9 +15,10 @@
 
 namespace headrace {
 
-/// The bytes of one reference, or the error why there are none.
+/// The bytes of one reference, or the error why nobody could ever read them.
 struct FetchedReference {
   BytesView data{};
+  /// kNotFound, kInvalidArgument (no URL that can be read), or kResourceExhausted (larger than allowed).
   std::optional<Error> error{};
 };
 
@@ -30,9 +31,12 @@ class ReferenceReader {
       : stores_(stores), cell_limit_bytes_(cell_limit_bytes), call_(std::move(call)) {}
 
   /// Fetches every reference: with one `read_many` for each store where sizes are known, else with one
-  /// request each, up to `kAtOnce` at a time. The results are valid until the next call. A missing, forbidden
-  /// or too large object, or one of another version, fails only its own reference.
+  /// request each, up to `kAtOnce` at a time. The results are valid until the next call. A missing or too
+  /// large object, or a malformed URL, fails only its own reference: that is what the row is. Any other error
+  /// may be over the next time (no access, a busy server, no file descriptor, damage), so it fails the whole
+  /// call: the same rows would else give different records.
   /// \error kCancelled  stopped
+  /// \error those of the store; kFailedPrecondition if an object is there in another version than was listed
   Result<std::span<const FetchedReference>> fetch(std::span<const Reference> references);
 
   static constexpr int kAtOnce = 32;
@@ -45,6 +49,7 @@ class ReferenceReader {
   };
   Status fetch_known(std::span<const Reference> references, std::span<const Wanted> wanted);
   Status fetch_one(const Reference& reference, const Wanted& wanted);
+  Error too_large(const Location& location, std::uint64_t size_bytes) const;
 
   StoreRegistry& stores_;
   const std::uint64_t cell_limit_bytes_;

@@ -48,7 +48,7 @@ inline OwnedRow owned(const OrderedRow& row, std::uint32_t slice = 0) {
 }
 
 inline Status add(RowsBuilder& builder, std::string_view split, const OwnedRow& row,
-                  std::optional<std::uint64_t> content_hash = {}) {
+                  const std::optional<ContentDigest>& content = {}) {
   std::vector<Cell> cells;
   for (const OwnedCell& from : row.cells) {
     Cell& cell = cells.emplace_back();
@@ -59,7 +59,7 @@ inline Status add(RowsBuilder& builder, std::string_view split, const OwnedRow& 
       cell.data = as_bytes(from.data);
     }
   }
-  return builder.add(split, {row.order, row.tie, row.id, row.place, cells}, content_hash);
+  return builder.add(split, {row.order, row.tie, row.id, row.place, cells}, content);
 }
 
 inline Bytes make_spill(std::string_view split, const std::vector<OwnedRow>& rows) {

@@ -83,7 +83,7 @@ std::byte* RowsBuilder::take_room(std::size_t bytes) {
 }
 
 Status RowsBuilder::add(std::string_view split_name, const OrderedRow& row,
-                        std::optional<std::uint64_t> content_hash) {
+                        const std::optional<ContentDigest>& content) {
   HEADRACE_TRY(const std::size_t body_bytes, row_body_bytes(row));
   HEADRACE_CHECK(use_split(split_name));
   Split& split = latest_->second;
@@ -97,7 +97,7 @@ Status RowsBuilder::add(std::string_view split_name, const OrderedRow& row,
     if (cell.kind == CellKind::kReference)
       add_up(split.referenced_bytes, cell.reference.size_bytes.value_or(0));
   }
-  if (content_hash) contents_.push_back({*content_hash, row.place, latest_});
+  if (content) contents_.push_back({*content, row.place, latest_});
   return {};
 }
 
@@ -126,11 +126,12 @@ Bucket RowsBuilder::append_hashes(Bytes& out) const {
   std::vector<ContentHash> hashes;
   hashes.reserve(contents_.size());
   for (const Content& content : contents_)
-    hashes.push_back({content.hash, content.place, numbers.at(content.split)});
+    hashes.push_back({content.digest, content.place, numbers.at(content.split)});
   std::sort(hashes.begin(), hashes.end());
   const std::size_t begin = out.size();
   for (const ContentHash& hash : hashes) {
-    append_little_endian(out, hash.hash);
+    append_little_endian(out, hash.digest.first);
+    append_little_endian(out, hash.digest.second);
     append_little_endian(out, hash.place.file);
     append_little_endian(out, hash.place.row);
     append_little_endian(out, hash.split);

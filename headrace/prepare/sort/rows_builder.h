@@ -21,15 +21,16 @@ namespace headrace {
 /// object.
 ///
 ///   RowsBuilder builder;
-///   for (…) HEADRACE_CHECK(builder.add("train", row, hash));
+///   for (…) HEADRACE_CHECK(builder.add("train", row, digest_content(content)));
 ///   const Bytes object = std::move(builder).finish();
 class RowsBuilder {
  public:
-  /// Copies the row; seldom allocates. Rows with equal `content_hash` count as rows with equal content.
+  /// Copies the row; seldom allocates. Rows with equal `content` count as rows with equal content. A digest
+  /// takes 40 bytes of memory.
   /// \error kInvalidArgument  more cells than kMaxRowCells, numbers that are cut off, a split's name that is
   ///                          not UTF-8 or longer than kMaxSplitNameBytes, or more than kMaxRowsSplits
   ///                          splits; nothing is added
-  Status add(std::string_view split, const OrderedRow& row, std::optional<std::uint64_t> content_hash = {});
+  Status add(std::string_view split, const OrderedRow& row, const std::optional<ContentDigest>& content = {});
 
   /// Size in the object of the rows and hashes so far.
   std::uint64_t size_bytes() const { return row_bytes_ + contents_.size() * kContentHashBytes; }
@@ -50,7 +51,7 @@ class RowsBuilder {
   using Splits = std::map<std::string, Split, std::less<>>;
 
   struct Content {
-    std::uint64_t hash;
+    ContentDigest digest;
     RowPlace place;
     const Splits::value_type* split;
   };

@@ -27,25 +27,32 @@ Bytes bytes_of(std::initializer_list<int> values) {
 TEST(RowsBuilder, WritesTheExampleOfTheFormat) {
   const Bytes row = bytes_of(
       {0x19, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 'a', 0x00, 0x07, 0x01, 0x02, 'h', 'i', 0x00});
-  const Bytes hash = bytes_of({9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  const Bytes hash = bytes_of(
+      {9, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   Bytes footer = bytes_of({0x46});
   append(footer, as_bytes(R"({"splits":[{"bytes":26,"name":"train","referenced_bytes":0,"rows":1}]})"));
   append(footer, bytes_of({0x14, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
   append_little_endian(footer, crc32c(row));
   append(footer, bytes_of({0x10, 0x22, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
   append_little_endian(footer, crc32c(hash));
-  Bytes expected = to_bytes("HRROWS1\n");
+  Bytes expected = to_bytes("HRROWS2\n");
   append(expected, row);
   append(expected, hash);
   append(expected, footer);
-  append(expected, bytes_of({0x3a, 0, 0, 0, 0, 0, 0, 0, 0x6d, 0, 0, 0, 0, 0, 0, 0}));
+  append(expected, bytes_of({0x42, 0, 0, 0, 0, 0, 0, 0, 0x6d, 0, 0, 0, 0, 0, 0, 0}));
   append_little_endian(expected, crc32c(footer));
-  append(expected, as_bytes("HRR1"));
+  append(expected, as_bytes("HRR2"));
 
   RowsBuilder builder;
-  ASSERT_TRUE(add(builder, "train", {1, 2, "a", {0, 7}, {{CellKind::kBytes, "hi"}, {}}}, 9));
+  ASSERT_TRUE(
+      add(builder, "train", {1, 2, "a", {0, 7}, {{CellKind::kBytes, "hi"}, {}}}, ContentDigest{9, 8}));
   EXPECT_EQ(builder.size_bytes(), row.size() + hash.size());
   EXPECT_EQ(std::move(builder).finish(), expected);
+}
+
+// FIPS 180-4's example "abc": the digest begins with ba7816bf8f01cfea414140de5dae2223.
+TEST(DigestContent, IsTheFirstHalfOfTheSha256) {
+  EXPECT_EQ(digest_content(as_bytes("abc")), (ContentDigest{0xeacf018fbf1678ba, 0x2322ae5dde404141}));
 }
 
 TEST(RowsBuilder, TheSameRowsGiveTheSameBytesInWhateverOrderTheyAreAdded) {
@@ -58,7 +65,8 @@ TEST(RowsBuilder, TheSameRowsGiveTheSameBytesInWhateverOrderTheyAreAdded) {
   for (const OwnedRow& row : rows) named.emplace_back(below(random, 2) == 0 ? "train" : "test", row);
   const auto build = [&] {
     RowsBuilder builder;
-    for (const auto& [split, row] : named) EXPECT_TRUE(add(builder, split, row, row.tie));
+    for (const auto& [split, row] : named)
+      EXPECT_TRUE(add(builder, split, row, ContentDigest{row.tie, row.order}));
     return std::move(builder).finish();
   };
   const Bytes expected = build();
@@ -105,7 +113,7 @@ TEST(RowsBuilder, ARowThatCannotBeWrittenIsRefusedAndNotAdded) {
   using namespace std::string_literals;
   RowsBuilder builder;
   const auto expect_refused = [&](const std::string& split, const OwnedRow& row, const char* message) {
-    const Status status = add(builder, split, row, 1);
+    const Status status = add(builder, split, row, ContentDigest{1, 1});
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, Code::kInvalidArgument);
     EXPECT_THAT(status.error().message, HasSubstr(message));

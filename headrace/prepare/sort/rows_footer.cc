@@ -3,6 +3,7 @@
 #include <bit>
 #include <optional>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/base/wire.h"
 #include "headrace/prepare/sort/row_encoding.h"
@@ -100,6 +101,12 @@ void append_part(Bytes& out, BytesView part) {
 }
 
 }  // namespace
+
+ContentDigest digest_content(BytesView content) {
+  const Bytes digest = sha256(content);
+  return {load_little_endian<std::uint64_t>(digest.data()),
+          load_little_endian<std::uint64_t>(digest.data() + sizeof(std::uint64_t))};
+}
 
 int BucketTable::bits_for(std::uint64_t rows, std::uint64_t bytes) {
   int bits = 0;

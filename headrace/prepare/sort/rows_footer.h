@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The footer of a spill: splits, tables of buckets, hashes. For this folder's own use, except
-/// `RowsSplit` and `ContentHash`.
+/// `RowsSplit`, `ContentDigest` and `ContentHash`.
 
 #include <compare>
 #include <cstdint>
@@ -24,9 +24,17 @@ struct RowsSplit {
   std::uint64_t referenced_bytes = 0;  // known sizes of their references
 };
 
-/// The hash of a row's content, and the row's place.
+/// Stands for a row's content: 128 bits of its SHA-256, so that nobody can make two contents with one digest.
+struct ContentDigest {
+  std::uint64_t first = 0;   // the digest's bytes 0 to 7, little-endian
+  std::uint64_t second = 0;  // its bytes 8 to 15
+  auto operator<=>(const ContentDigest&) const = default;
+};
+ContentDigest digest_content(BytesView content);
+
+/// The digest of a row's content, and the row's place.
 struct ContentHash {
-  std::uint64_t hash = 0;
+  ContentDigest digest{};
   RowPlace place{};
   std::uint32_t split = 0;  // index into the footer's splits
   auto operator<=>(const ContentHash&) const = default;
@@ -63,10 +71,10 @@ class BucketTable {
   std::uint64_t end_bytes_ = 0;
 };
 
-inline constexpr std::string_view kRowsHeader = "HRROWS1\n";
-inline constexpr std::string_view kRowsTrailer = "HRR1";
+inline constexpr std::string_view kRowsHeader = "HRROWS2\n";
+inline constexpr std::string_view kRowsTrailer = "HRR2";
 inline constexpr std::size_t kRowsTrailerBytes = 24;
-inline constexpr std::size_t kContentHashBytes = 24;
+inline constexpr std::size_t kContentHashBytes = 32;
 inline constexpr std::size_t kMaxRowsSplits = 1'024;
 inline constexpr std::size_t kMaxSplitNameBytes = 1'024;
 

@@ -119,9 +119,9 @@ Result<std::vector<ContentHash>> RowsReader::content_hashes(const CallOptions& o
   std::vector<ContentHash> out;
   out.reserve(hashes.rows);
   for (const std::byte* at = read.data.data(); out.size() < hashes.rows; at += kContentHashBytes) {
-    out.push_back({load_little_endian<std::uint64_t>(at),
-                   {load_little_endian<std::uint32_t>(at + 8), load_little_endian<std::uint64_t>(at + 12)},
-                   load_little_endian<std::uint32_t>(at + 20)});
+    out.push_back({{load_little_endian<std::uint64_t>(at), load_little_endian<std::uint64_t>(at + 8)},
+                   {load_little_endian<std::uint32_t>(at + 16), load_little_endian<std::uint64_t>(at + 20)},
+                   load_little_endian<std::uint32_t>(at + 28)});
     if (out.size() > 1 && out.back() < out[out.size() - 2])
       return damaged_spill(*object_, hashes.offset_bytes, "hashes that do not ascend");
     if (out.back().split >= splits().size())

@@ -62,7 +62,7 @@ class RowsReader {
   /// Ascending by name; each has rows.
   const std::vector<RowsSplit>& splits() const { return footer_.splits; }
 
-  /// All content hashes, ascending. Cost: one request. Memory: 56 bytes for each.
+  /// All content hashes, ascending. Cost: one request. Memory: 72 bytes for each.
   /// \error kDataLoss, and those of the store
   Result<std::vector<ContentHash>> content_hashes(const CallOptions& options = {}) const;
 

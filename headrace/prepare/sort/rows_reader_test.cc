@@ -187,28 +187,29 @@ TEST(RowsReader, LargeTablesTakeASecondRequest) {
 
 TEST(RowsReader, ContentHashesAscendAndTellThePlace) {
   RowsBuilder builder;
-  ASSERT_TRUE(add(builder, "train", {.place = {2, 300}}, 7));
-  ASSERT_TRUE(add(builder, "test", {.place = {1, 9}}, 7));
+  ASSERT_TRUE(add(builder, "train", {.place = {2, 300}}, ContentDigest{7, 2}));
+  ASSERT_TRUE(add(builder, "test", {.place = {1, 9}}, ContentDigest{7, 2}));
   ASSERT_TRUE(add(builder, "train", {.place = {0, 1}}));
-  ASSERT_TRUE(add(builder, "train", {.place = {9, kMost}}, 3));
+  ASSERT_TRUE(add(builder, "train", {.place = {9, kMost}}, ContentDigest{7, 1}));
   const auto store = std::make_shared<CountingStore>(make_memory_store("m"));
   const Result<RowsReader> reader = open_in(store, "spill", std::move(builder).finish());
   ASSERT_TRUE(reader) << reader.error().message;
   const Result<std::vector<ContentHash>> hashes = reader->content_hashes();
   ASSERT_TRUE(hashes) << hashes.error().message;
-  EXPECT_EQ(*hashes, (std::vector<ContentHash>{{3, {9, kMost}, 1}, {7, {1, 9}, 0}, {7, {2, 300}, 1}}));
+  EXPECT_EQ(*hashes,
+            (std::vector<ContentHash>{{{7, 1}, {9, kMost}, 1}, {{7, 2}, {1, 9}, 0}, {{7, 2}, {2, 300}, 1}}));
   EXPECT_EQ(store->reads.back().bytes, 3 * kContentHashBytes);
 }
 
 TEST(RowsReader, AHashOfASplitThatIsNotThereIsDamage) {
   RowsBuilder builder;
-  ASSERT_TRUE(add(builder, "train", {}, 7));
+  ASSERT_TRUE(add(builder, "train", {}, ContentDigest{7, 2}));
   Bytes spill = std::move(builder).finish();
   const auto reader = RowsReader::open(BytesView(spill), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   const BucketTable& table = *reader->find_table("train");
   const std::uint64_t hashes = table.offset_bytes(table.buckets().size());
-  spill[hashes + 20] = std::byte{1};
+  spill[hashes + 28] = std::byte{1};
   seal_spill(spill);
   const auto damaged = RowsReader::open(BytesView(spill), "spill");
   ASSERT_TRUE(damaged) << damaged.error().message;
@@ -281,7 +282,8 @@ Result<std::vector<OwnedRow>> read_everything(const Result<RowsReader>& reader) 
     all.push_back({.id = split.name});
   }
   HEADRACE_TRY(const auto hashes, reader->content_hashes());
-  for (const ContentHash& hash : hashes) all.push_back({.order = hash.hash, .place = hash.place});
+  for (const ContentHash& hash : hashes)
+    all.push_back({.order = hash.digest.first, .tie = hash.digest.second, .place = hash.place});
   return all;
 }
 
@@ -289,7 +291,7 @@ Bytes small_spill() {
   RowsBuilder builder;
   for (const OwnedRow& row : one_of_each_cell()) {
     if (row.id == "of all kinds") continue;  // which is large
-    EXPECT_TRUE(add(builder, "train", row, row.order));
+    EXPECT_TRUE(add(builder, "train", row, ContentDigest{row.order, row.tie}));
   }
   EXPECT_TRUE(add(builder, "test", {5, 6, "t", {1, 1}, {{CellKind::kInt64s, "12345678"}}}));
   return std::move(builder).finish();

@@ -1,5 +1,7 @@
 #include "headrace/prepare/sort/spill_store.h"
 
+#include "headrace/track/created_once.h"
+
 namespace headrace {
 
 SpillStore::SpillStore(Location work_folder, std::uint64_t memory_bytes)
@@ -13,7 +15,7 @@ Result<SpillStore::Kept> SpillStore::keep(const std::string& name, Bytes bytes) 
     if (kept.is_in_memory) memory_left_bytes_ -= bytes.size();
   }
   if (!kept.is_in_memory) {
-    HEADRACE_CHECK(work_folder_.store->write(work_folder_.at(name).key, bytes, {}));
+    HEADRACE_CHECK(write_unless_same(work_folder_.at(name), bytes));
     return kept;
   }
   HEADRACE_TRY(RowsReader reader, RowsReader::open(std::move(bytes), name));

@@ -25,7 +25,8 @@ class SpillStore {
     KeptSpill spill;
     bool is_in_memory = false;
   };
-  /// Keeps a spill under a name. REQUIRES: a name always gets the same bytes
+  /// Keeps a spill under a name. If a work object of that name and with these bytes is there already, it
+  /// stays as it is: see write_unless_same.
   Result<Kept> keep(const std::string& name, Bytes bytes);
 
   /// Opens a spill that this or another process kept.

@@ -238,7 +238,7 @@ Status check_staged_rows(const Input& input, const Location& output) {
   for (const Slice& slice : input.slices) {
     for (const InputFile& file : slice.files) {
       const std::optional<StagedPart> staged = staged_part(file.url);
-      const bool is_trusted = !staged || staged->is_from_store || file.url.starts_with("file://") ||
+      const bool is_trusted = !staged || staged->is_from_store || scheme_of(file.url) == "file" ||
                               file.url.starts_with(own.text());
       if (is_trusted) continue;
       return Error{Code::kPermissionDenied,

@@ -5,10 +5,10 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
+#include "headrace/coordinate/chain.h"
 #include "headrace/prepare/archive/archived_files.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/prepare/source/input_names.h"
-#include "headrace/record/manifest.h"
 #include "headrace/store/glob.h"
 
 namespace headrace {
@@ -109,21 +109,20 @@ Result<InputFormat> guess_input_format(const Location& location) {
   Guess guess(location.describe());
   std::size_t seen = 0;
   const std::string prefix = folder_prefix(location.key);
-  bool is_published = false;
+  HEADRACE_TRY(const std::optional<NumberedObject> published, read_current_manifest(location));
+  if (published) return InputFormat::kTfrecord;
   const auto visit = [&](std::string_view path) {
-    is_published = is_published || path.starts_with(kManifestPrefix);
     const auto format = is_hidden_path(path) ? std::nullopt : format_of_name(path);
     if (format) {
       guess.add(*format, path);
     } else {
       guess.add_path(path);
     }
-    return ++seen < kNamesLookedAt && !is_published;
+    return ++seen < kNamesLookedAt;
   };
   HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
     return visit(std::string_view(object.key).substr(prefix.size()));
   }));
-  if (is_published) return InputFormat::kTfrecord;
   if (seen == 0 && is_pattern(location.key)) {
     HEADRACE_CHECK(visit_matches(*location.store, location.key, {},
                                  [&](const ObjectInfo& object) { return visit(last_segment(object.key)); }));

@@ -37,16 +37,11 @@ std::string reason_of_fetch(const Error& error) {
     case Code::kNotFound:
       return "not there";
     case Code::kPermissionDenied:
-    case Code::kUnauthenticated:
       return "may not be read";
     case Code::kResourceExhausted:
       return "larger than --max-cell";
-    case Code::kFailedPrecondition:
-      return "changed since it was listed";
-    case Code::kInvalidArgument:
-      return "no URL that can be read";
     default:
-      return "could not be fetched";
+      return "no URL that can be read";
   }
 }
 

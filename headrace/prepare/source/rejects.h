@@ -39,7 +39,8 @@ std::string base_of(const Slice& slice, RowPlace place);
 std::string describe_rejection(std::string_view id, const Slice& slice, RowPlace place,
                                std::string_view reason, std::string_view detail);
 
-/// The reason for a row with a cell whose bytes could not be fetched.
+/// The reason for a row with a reference that has an error of its own: one of FetchedReference, or of
+/// resolve_url.
 std::string reason_of_fetch(const Error& error);
 
 /// `first` is the text of describe_rejection for the first rejected row.

@@ -6,13 +6,11 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/encoder.h"
 #include "headrace/prepare/write/part_keys.h"
-#include "headrace/store/numbered.h"
+#include "headrace/track/created_once.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
-
-constexpr std::string_view kKind = "dataset";
 
 // The feature that training and evaluating take for the class: "label", or the only label.
 const FeatureDefinition* class_feature(const Schema& schema) {
@@ -128,10 +126,10 @@ Result<std::vector<ManifestPart>> take_slice_parts(const TaskContext& context,
   std::vector<ManifestPart> out;
   const Location& output = context.output;
   for (ManifestPart part : parts) {
-    const std::string from = context.work_folder().at(part.key).key;
+    const Location from = context.work_folder().at(part.key);
     // "report-00003.jsonl.gz": arrange has compared it.
-    part.key = lines_key(part.role, context.plan_digest, part.key.substr(part.key.find('-') + 1));
-    HEADRACE_CHECK(output.store->copy(from, output.at(part.key).key, {}));
+    part.key = lines_key(part.role, context.tag(), part.key.substr(part.key.find('-') + 1));
+    HEADRACE_CHECK(copy_once(from, output.at(part.key), part.size_bytes, part.crc32c));
     out.push_back(std::move(part));
   }
   return out;
@@ -188,44 +186,39 @@ Result<PrepareResult> describe_published(const TaskContext& context, const Manif
 
 }  // namespace
 
-StageOutput prepare_output() {
-  StageOutput out{.stage = "prepare", .claim = kPlanKey, .folders = {{"", kKind}}};
-  // Splits have any name: what tells the stage's objects is the plan's digest in them. Until plan 4, all lay
-  // beside the shards.
-  for (const char* ending : {".tfrecord", ".tfrecord.gz"}) {
-    const std::string shard = concat("*-%%%%%%%%-#####-of-#####", ending);
-    out.names.insert(out.names.end(), {shard, index_key(shard), shard + ".index"});
-  }
-  for (const char* role : {"inputs", "report"}) {
-    out.names.push_back(lines_key(role, "%%%%%%%%", "*.jsonl.gz"));
-    out.names.push_back(concat(role, "-%%%%%%%%-*.jsonl.gz"));
-  }
-  return out;
+Status remove_work(const TaskContext& context) {
+  return remove_matching(context.output, concat(kWorkFolder, context.tag(), "/"));
 }
 
-Status remove_work(const Location& output) { return remove_matching(output, kWorkFolder); }
-
-Status begin_output(const Location& output, const PreparePlan& plan, bool overwrite) {
-  const Configuration configuration = plan_configuration(plan);
-  if (plan.base == nullptr) return claim_output(output, prepare_output(), configuration, overwrite);
-  return replace_configuration(output.at(kPlanKey), configuration);
-}
-
-Result<std::optional<PrepareResult>> find_published(const TaskContext& context) {
-  HEADRACE_TRY(const std::optional<PublishedFolder> latest, read_published(context.output, kKind));
-  const BaseDataset* const base = context.plan.base.get();
-  if (!latest || (base != nullptr && latest->digest == base->digest)) return std::optional<PrepareResult>();
-  const Manifest& manifest = latest->manifest;
-  if (manifest.plan != context.plan_digest) {
+Result<PrepareResult> read_result(const TaskContext& context, std::uint64_t number) {
+  HEADRACE_TRY(const std::optional<PublishedFolder> published,
+               read_published(context.output, kDatasetKind, {.number = number}));
+  if (!published) {
+    return Error{Code::kAborted, concat(context.output.describe(), " was removed meanwhile: its manifest ", number,
+                                        " is gone")};
+  }
+  if (published->manifest.plan != context.plan_digest) {
     return Error{Code::kFailedPrecondition,
                  concat(context.output.describe(),
                         " holds a published dataset of another plan; give another output, --append to add "
                         "what is new, or --overwrite")};
   }
-  HEADRACE_TRY(PrepareResult result, describe_published(context, manifest));
-  result.manifest_number = latest->number;
-  result.manifest_digest = latest->digest;
-  HEADRACE_CHECK(remove_work(context.output));
+  HEADRACE_TRY(PrepareResult result, describe_published(context, published->manifest));
+  result.manifest_number = published->number;
+  result.manifest_digest = published->digest;
+  HEADRACE_CHECK(remove_work(context));
+  HEADRACE_CHECK(remove_superseded(context.output, prepare_output(), context.generation, context.entry));
+  return result;
+}
+
+Result<std::optional<PrepareResult>> find_published(const TaskContext& context) {
+  if (context.entry == 0) return std::optional<PrepareResult>();
+  const std::uint64_t number = context.entry + 1;
+  const auto there = read_published(context.output, kDatasetKind, {.number = number});
+  if (!there && there.error().code == Code::kInvalidArgument) return lost_output(context.output, number);
+  if (!there) return there.error();
+  if (!*there) return std::optional<PrepareResult>();
+  HEADRACE_TRY(PrepareResult result, read_result(context, number));
   return std::optional(std::move(result));
 }
 
@@ -243,18 +236,17 @@ Result<PrepareResult> leave_base(const TaskContext& context) {
 
 Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arrangement,
                               std::span<const ShardReceipt> receipts, const RejectLimit& max_rejects,
-                              std::string_view run_id) {
-  if (has_nothing_new(context.plan, arrangement)) return leave_base(context);
+                              Ownership& ownership, std::string_view run_id) {
   HEADRACE_CHECK(check_rejects(arrangement, receipts, max_rejects.of(arrangement.counts.in)));
   PrepareResult result{.attributes = describe_dataset(context, arrangement, receipts),
                        .row_bytes = arrangement.row_bytes};
   HEADRACE_CHECK(check_totals(result.attributes, arrangement, receipts));
   const BaseDataset* const base = context.plan.base.get();
   Manifest manifest{
-      .kind = std::string(kKind), .created_by = std::string(run_id), .plan = context.plan_digest};
+      .kind = std::string(kDatasetKind), .created_by = std::string(run_id), .plan = context.plan_digest};
   const auto& counts = result.attributes.counts;
   if (context.plan.retries() && counts.at("rejected") == counts.at("in")) {
-    HEADRACE_CHECK(remove_work(context.output));  // or the next time would find these tasks done
+    HEADRACE_CHECK(remove_work(context));  // or the next time would find these tasks done
     return leave_base(context);
   }
   if (base != nullptr) {
@@ -274,13 +266,12 @@ Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arr
   }
   count_shards(manifest, result);
   manifest.attributes_json = dataset_attributes_to_json(result.attributes);
-  const std::string text = serialize_manifest(manifest);
-  result.manifest_number = base == nullptr ? 1 : base->number + 1;
-  result.manifest_digest = sha256_hex(as_bytes(text));
-  const auto created = create_numbered(*context.output.store, context.output.at(kManifestPrefix).key,
-                                       result.manifest_number, as_bytes(text));
-  if (!created) return created.error().in("publishing the dataset");
-  HEADRACE_CHECK(remove_work(context.output));
+  auto published = ownership.publish(std::move(manifest));
+  if (!published) return std::move(published).error().in("publishing the dataset");
+  result.manifest_number = published->number;
+  result.manifest_digest = published->digest;
+  HEADRACE_CHECK(remove_work(context));
+  HEADRACE_CHECK(remove_superseded(context.output, prepare_output(), context.generation, context.entry));
   return result;
 }
 

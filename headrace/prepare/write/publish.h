@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "headrace/prepare/write/shard_writer.h"
-#include "headrace/track/stage_output.h"
+#include "headrace/prepare/write/plan_claim.h"
 
 namespace headrace {
 
@@ -24,16 +24,14 @@ struct PrepareResult {
   bool was_published = false;  // it was finished before, so this run did nothing
 };
 
-/// The objects that the stage leaves in its output.
-StageOutput prepare_output();
+/// The result of this plan, which manifest `number` publishes. Removes what remains if the publishing process died
+/// before it had removed it: work objects of the plan, and what an overwritten generation has left.
+/// \error kFailedPrecondition  it is of another plan
+/// \error kAborted             it was removed meanwhile
+Result<PrepareResult> read_result(const TaskContext& context, std::uint64_t number);
 
-/// Claims the output for the plan: see claim_output. A plan that continues a dataset replaces the plan before
-/// it.
-Status begin_output(const Location& output, const PreparePlan& plan, bool overwrite);
-
-/// The result, if this plan was already published; else none. Removes the work objects that remain if the
-/// publishing process died before it removed them.
-/// \error kFailedPrecondition  a dataset of another plan is published there, which is not this plan's base
+/// The same, if the plan was published under `context.entry`; else none.
+/// \error kAborted  somebody else owns the output now: names them
 Result<std::optional<PrepareResult>> find_published(const TaskContext& context);
 
 /// Whether a plan that continues a dataset has found nothing to do.
@@ -42,15 +40,12 @@ bool has_nothing_new(const PreparePlan& plan, const Arrangement& arrangement);
 /// plan.
 Result<PrepareResult> leave_base(const TaskContext& context);
 
-/// Publishes the dataset. `receipts` are those of `arrangement.tasks()`, in their order.
+/// Publishes the dataset, which has something new. `receipts` are those of `arrangement.tasks()`, in their order.
 /// \error kInvalidArgument  more rejects than allowed
 /// \error kInternal         rows are missing; nothing is published
-/// \error kAlreadyExists    another process has published meanwhile
+/// \error kAborted          somebody else owns the output now: names them; nothing was published
 Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arrangement,
                               std::span<const ShardReceipt> receipts, const RejectLimit& max_rejects,
-                              std::string_view run_id);
-
-/// Removes all work objects below the output, of every plan.
-Status remove_work(const Location& output);
+                              Ownership& ownership, std::string_view run_id);
 
 }  // namespace headrace

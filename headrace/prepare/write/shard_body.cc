@@ -1,14 +1,12 @@
 #include "headrace/prepare/write/shard_body.h"
 
-#include "headrace/base/crc32c.h"
 #include "headrace/record/tfrecord.h"
 
 namespace headrace {
 
 constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a shard can be read from each member on
 
-Result<ShardBody> ShardBody::create(const std::string& compression, int level,
-                                    std::unique_ptr<Upload> upload) {
+Result<ShardBody> ShardBody::create(const std::string& compression, int level, OnceUpload upload) {
   const bool is_plain = compression == "none";
   ShardBody body(is_plain ? ShardEncoding::kPlain : ShardEncoding::kGzip, std::move(upload));
   if (!is_plain) {
@@ -25,8 +23,8 @@ Status ShardBody::add(BytesView example) {
 
 Result<ShardIndex> ShardBody::finish() {
   if (!member_.empty()) HEADRACE_CHECK(end_member());
-  HEADRACE_TRY(const ObjectInfo object, upload_->commit());
-  return std::move(index_).finish(object.size_bytes, crc_);
+  HEADRACE_CHECK(upload_.finish());
+  return std::move(index_).finish(upload_.size_bytes(), upload_.crc32c());
 }
 
 Status ShardBody::end_member() {
@@ -36,8 +34,7 @@ Status ShardBody::end_member() {
     index_.add_member(compressor_->append_member(member_, compressed_), member_.size());
     data = compressed_;
   }
-  crc_ = crc32c(data, crc_);
-  HEADRACE_CHECK(upload_->append(data));
+  HEADRACE_CHECK(upload_.append(data));
   member_.clear();
   return {};
 }

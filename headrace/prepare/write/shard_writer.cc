@@ -16,11 +16,14 @@
 #include "headrace/prepare/write/part_keys.h"
 #include "headrace/prepare/write/record_maker.h"
 #include "headrace/prepare/write/shard_body.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kShardReceiptLimitBytes = 64 << 20;
+constexpr SizeLimit kIndexLimit{
+    .bytes = kIndexLimitBytes,
+    .what_to_do = "make smaller shards: --shard-records and --shard-size say how large they are"};
 
 std::string receipt_to_text(const ShardReceipt& receipt) {
   Json document = {{"split", receipt.split},     {"in", receipt.in},
@@ -82,9 +85,8 @@ class ShardTaskRun {
   Result<ShardReceipt> write() {
     HEADRACE_TRY(MergedRows rows, open_rows());
     receipt_.split = task_.split;
-    const std::string name = shard_name(task_, context_.plan_digest, context_.plan.compression);
-    HEADRACE_TRY(std::unique_ptr<Upload> upload,
-                 context_.output.store->start_upload(context_.output.at(name).key, {.past_caches = true}));
+    const std::string name = shard_name(task_, context_.tag(), context_.plan.compression);
+    HEADRACE_TRY(OnceUpload upload, OnceUpload::start(context_.output.at(name), {.past_caches = true}));
     HEADRACE_TRY(ShardBody body, ShardBody::create(context_.plan.compression, context_.plan.compression_level,
                                                    std::move(upload)));
     HEADRACE_CHECK(write_rows(rows, body));
@@ -278,15 +280,16 @@ class ShardTaskRun {
                                   .blocks = index.blocks(),
                                   .thousandths = thousandths_};
     const Location& output = context_.output;
-    HEADRACE_CHECK(output.store->write(output.at(receipt_.index->key).key, index_bytes, {}));
-    return {};
+    const Location index_place = output.at(receipt_.index->key);
+    HEADRACE_CHECK(check_size(index_place, index_bytes.size(), kIndexLimit));
+    return create_once(index_place, index_bytes);
   }
 
   Status finish_receipt() {
     HEADRACE_TRY(
         receipt_.report,
         report_.write(context_.output,
-                      lines_key("report", context_.plan_digest,
+                      lines_key("report", context_.tag(),
                                 concat(task_.split, "-", zero_padded(task_.number, 5), ".jsonl.gz"))));
     for (std::size_t i = 0; i < label_features_.size(); ++i) {
       const std::vector<std::string>& names = arrangement_.vocabularies.at(label_features_[i]->name);
@@ -296,8 +299,9 @@ class ShardTaskRun {
       }
     }
     const Location place = receipt_location(context_, task_);
-    HEADRACE_CHECK(write_text(*place.store, place.key, receipt_to_text(receipt_)));
-    return {};
+    const std::string text = receipt_to_text(receipt_);
+    HEADRACE_CHECK(check_size(place, text.size(), kReceiptLimit));
+    return write_unless_same(place, as_bytes(text));
   }
 
   const TaskContext& context_;
@@ -337,19 +341,19 @@ Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
 
 }  // namespace
 
-std::string shard_name(const ShardTask& task, std::string_view plan_digest, const std::string& compression) {
-  return concat(task.split, "-", plan_digest.substr(0, 8), "-", zero_padded(task.number, 5), "-of-",
+std::string shard_name(const ShardTask& task, std::string_view tag, const std::string& compression) {
+  return concat(task.split, "-", tag, "-", zero_padded(task.number, 5), "-of-",
                 zero_padded(task.shards, 5), ".tfrecord", compression == "none" ? "" : ".gz");
 }
 
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task) {
   const Location place = receipt_location(context, task);
-  const auto read = read_object(*place.store, place.key, kShardReceiptLimitBytes);
+  const auto read = read_object(*place.store, place.key, kReceiptLimit.bytes);
   if (!read && read.error().code == Code::kNotFound) return std::optional<ShardReceipt>();
   if (!read) return read.error();
   auto receipt = parse_receipt(as_text(read->data));
   if (!receipt) return std::move(receipt).error().in(place.describe());
-  const std::string name = shard_name(task, context.plan_digest, context.plan.compression);
+  const std::string name = shard_name(task, context.tag(), context.plan.compression);
   const bool is_of_task =
       receipt->split == task.split && receipt->shard.has_value() == receipt->index.has_value() &&
       (!receipt->shard || (receipt->shard->key == name && receipt->index->key == index_key(name)));

@@ -30,8 +30,8 @@ struct ShardReceipt {
   std::string first_rejection{};
 };
 
-/// "train-1a2b3c4d-00003-of-00017.tfrecord.gz": the plan's digest keeps shards of different plans apart.
-std::string shard_name(const ShardTask& task, std::string_view plan_digest, const std::string& compression);
+/// "train-1a2b3c4d-00003-of-00017.tfrecord.gz". `tag`: see name_tag.
+std::string shard_name(const ShardTask& task, std::string_view tag, const std::string& compression);
 
 /// The receipt of a shard that was written, if the objects that it names are there; else none.
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task);
@@ -43,11 +43,14 @@ Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
 /// Called with the rows that were merged since the last call, and with how many of them were rejected.
 using ShardProgress = std::function<void(std::uint64_t rows, std::uint64_t rejected)>;
 
-/// Writes shard, index, report and receipt in this order: if a receipt exists, so do the objects that it
-/// names. Memory: some 16 MiB of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and
-/// the buffers of the store's upload.
-/// \error kInvalidArgument  more rejects than `context.max_rejects`
-/// \error kDataLoss         the sorted rows are damaged
+/// Creates shard, index, report and receipt in this order: if a receipt exists, so do the objects that it
+/// names. An object that another process has created with the same bytes stays as it is. Memory: some 16 MiB
+/// of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and the buffers of the store's
+/// upload.
+/// \error kInvalidArgument     more rejects than `context.max_rejects`, or an object beyond its limit
+/// \error kDataLoss            the sorted rows are damaged
+/// \error kFailedPrecondition  an object is there with other bytes: see create_once
+/// \error those of the store   an object that a row refers to cannot be read now: reference_reader.h
 /// \error kCancelled
 Result<ShardReceipt> write_shard(const TaskContext& context, const Arrangement& arrangement,
                                  const ShardTask& task, const ShardProgress& progress = {});

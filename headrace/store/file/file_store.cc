@@ -407,8 +407,22 @@ class FileUpload final : public Upload {
   std::string new_name() const { return concat(folder_, "/", kUnfinishedPrefix, hex64(random_name_bits())); }
 
   bool link_to(const std::string& path) const {
-    if (!name_.empty()) return ::link(name_.c_str(), path.c_str()) == 0;
-    return ::linkat(AT_FDCWD, unnamed_path().c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    const int linked =
+        name_.empty() ? ::linkat(AT_FDCWD, unnamed_path().c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW)
+                      : ::link(name_.c_str(), path.c_str());
+    return linked == 0 || is_taken_by_this_file(path);
+  }
+
+  // After EEXIST, which stays in errno. Over NFS the answer to a link may get lost; the repeated request then
+  // hears that the name is taken, by this very file.
+  bool is_taken_by_this_file(const std::string& path) const {
+    if (errno != EEXIST) return false;
+    struct stat own {
+    }, there{};
+    const bool is_it = ::fstat(file_.get(), &own) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+                       own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+    errno = EEXIST;
+    return is_it;
   }
 
   bool rename_to_target(unsigned flags = 0) {
@@ -419,7 +433,7 @@ class FileUpload final : public Upload {
 
   // Where neither a rename can spare what is there (NFS) nor a file have two names (exFAT), it fails.
   bool name_if_absent() {
-    if (!name_.empty() && rename_to_target(RENAME_NOREPLACE)) return true;
+    if (!name_.empty() && (rename_to_target(RENAME_NOREPLACE) || is_taken_by_this_file(target_))) return true;
     return (name_.empty() || errno != EEXIST) && link_to(target_);
   }
 

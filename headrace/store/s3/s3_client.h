@@ -50,6 +50,9 @@ struct S3Request {
   std::function<Status(const S3Answer&)> check{};
 };
 
+/// Whether a server refuses what a condition forbids, as far as is known.
+enum class Honoured { kUnknown, kYes, kNo };
+
 /// Thread-safe.
 class S3Client {
  public:
@@ -94,6 +97,8 @@ class S3Client {
   bool bucket_was_seen() const { return bucket_was_seen_; }
   /// True if some answer has shown that the server honours If-None-Match, or If-Match, on writes.
   std::atomic<bool> honours_absent{false}, honours_version{false};
+  /// The same where a multipart upload is completed.
+  std::atomic<Honoured> completes_if_absent{Honoured::kUnknown}, completes_if_version{Honoured::kUnknown};
 
  private:
   // Values that address and sign a request. Its answer may correct them.

@@ -131,10 +131,12 @@ bool examine_bucket(const Url& url, const Environment& environment, const CallOp
   return false;
 }
 
-void examine_checksums(const Url& url, std::string_view folder, const Environment& environment,
-                       const CallOptions& call, const Report& report) {
-  if (const Result<S3Options> options = options_of_examination(environment))
-    examine_s3_checksums(url.authority, folder, *options, call, report);
+void examine_writes_of_s3(const Url& url, std::string_view folder, const Environment& environment,
+                          const CallOptions& call, const Report& report) {
+  const Result<S3Options> options = options_of_examination(environment);
+  if (!options) return;
+  examine_s3_checksums(url.authority, folder, *options, call, report);
+  examine_s3_completions(url.authority, folder, *options, call, report);
 }
 
 Result<PresignedUrl> presign_object(const Url& url, const Environment& environment,
@@ -156,7 +158,7 @@ const StoreDriver kS3Driver = {
     .open = open_bucket,
     .check_options = check_keys,
     .examine = examine_bucket,
-    .examine_own_writes = examine_checksums,
+    .examine_own_writes = examine_writes_of_s3,
     .presign = presign_object};
 
 }  // namespace headrace

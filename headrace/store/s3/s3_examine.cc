@@ -244,4 +244,26 @@ void examine_s3_checksums(std::string_view bucket, std::string_view folder, cons
           "damage on the way to the server is noticed when an object is read, not when it is written"});
 }
 
+void examine_s3_completions(std::string_view bucket, std::string_view folder, const S3Options& options,
+                            const CallOptions& call, const Report& report) {
+  S3Client client(std::string(bucket), options);
+  for (const bool of_version : {false, true}) {
+    const std::string_view header = of_version ? "If-Match" : "If-None-Match";
+    const std::string name = concat("uploads in parts, ", header);
+    switch (probe_completion(client, join_key(folder, "object"), of_version, call)) {
+      case Honoured::kYes:
+        report({name, Outcome::kOk, "an upload whose condition does not hold is not completed"});
+        break;
+      case Honoured::kNo:
+        report({name, Outcome::kFailure, "an existing object was replaced without an error",
+                concat("large objects cannot be published here safely: use a store that honours ", header,
+                       " on CompleteMultipartUpload, or one writer at a time")});
+        break;
+      case Honoured::kUnknown:
+        report({name, Outcome::kWarning, "the server did not let it be found out",
+                "try again with the right to write and remove objects"});
+    }
+  }
+}
+
 }  // namespace headrace

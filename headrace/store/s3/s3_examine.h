@@ -19,4 +19,8 @@ bool examine_s3(std::string_view bucket, const S3Options& options, const CallOpt
 void examine_s3_checksums(std::string_view bucket, std::string_view folder, const S3Options& options,
                           const CallOptions& call, const Report& report);
 
+/// Completes multipart uploads under conditions that do not hold, below `folder`.
+void examine_s3_completions(std::string_view bucket, std::string_view folder, const S3Options& options,
+                            const CallOptions& call, const Report& report);
+
 }  // namespace headrace

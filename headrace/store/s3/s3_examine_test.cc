@@ -165,5 +165,45 @@ TEST(S3Examine, AServerThatIgnoresChecksumsIsNoticedAndCleanedUp) {
   EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "DELETE"}));
 }
 
+// A server that keeps conditions on requests of one part, and on completed uploads or not.
+std::map<std::string, Finding> completions(bool are_refused, std::vector<std::string>& seen) {
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    seen.push_back(concat(request.method, " ", request.target));
+    if (request.method == "POST" && request.target.ends_with("uploads="))
+      return test_reply(
+          200, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>");
+    if (request.method == "POST" && are_refused)
+      return test_reply(412, "<Error><Code>PreconditionFailed</Code></Error>");
+    if (request.method == "POST")
+      return test_reply(200,
+                        "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>");
+    if (request.method == "GET") return test_reply(404, "<Error><Code>NoSuchUpload</Code></Error>");
+    return request.method == "PUT" ? test_reply(200, "", "ETag: \"e\"\r\n") : test_reply(204);
+  });
+  std::map<std::string, Finding> findings;
+  examine_s3_completions("bucket", "folder", options_for(server), {},
+                         [&](const Finding& finding) { findings[finding.name] = finding; });
+  return findings;
+}
+
+TEST(S3Examine, TellsWhetherConditionsHoldWhereUploadsAreCompletedAndLeavesNothing) {
+  for (const bool are_refused : {true, false}) {
+    std::vector<std::string> seen;
+    auto findings = completions(are_refused, seen);
+    EXPECT_EQ(findings.size(), 2U);
+    for (const char* name : {"uploads in parts, If-None-Match", "uploads in parts, If-Match"})
+      EXPECT_EQ(findings[name].outcome, are_refused ? Outcome::kOk : Outcome::kFailure) << name;
+    int written = 0, removed = 0;
+    for (const std::string& request : seen) {
+      EXPECT_THAT(request, HasSubstr("/bucket/folder/.headrace-probe-"));
+      const bool is_of_object = request.find('?') == request.npos;
+      written += is_of_object && request.starts_with("PUT ");
+      removed += is_of_object && request.starts_with("DELETE ");
+    }
+    EXPECT_EQ(written, 2);
+    EXPECT_EQ(removed, 2);
+  }
+}
+
 }  // namespace
 }  // namespace headrace

@@ -516,5 +516,24 @@ TEST(S3Encryption, GoesWithTheRequestsThatNeedItAndIsSigned) {
   EXPECT_EQ(requests[1].header("x-amz-request-payer"), "requester");
 }
 
+TEST(S3Repeats, AreBoundedForAllRequestsOfAStoreTogether) {
+  constexpr std::size_t kRequests = 8, kBudget = 1'500;
+  S3Options patient;
+  patient.max_attempts = 1'000'000;
+  Script script({test_reply(500, error_xml("InternalError"))}, patient);
+  S3Client client("bucket", script.options());
+  const S3Request request{.method = "PUT", .key = "key"};
+  client.perform_many(
+      kRequests, {}, [&](std::size_t) { return request; },
+      [](std::size_t, const Result<S3Answer>& answer) {
+        EXPECT_TRUE(answer && !answer->ok());
+        return true;
+      });
+  EXPECT_EQ(script.requests().size(), kRequests + kBudget);
+  const auto another = client.perform(request);
+  EXPECT_TRUE(another && !another->ok());
+  EXPECT_EQ(script.requests().size(), kRequests + kBudget + 1) << "none is left for others";
+}
+
 }  // namespace
 }  // namespace headrace

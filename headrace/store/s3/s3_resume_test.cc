@@ -97,6 +97,21 @@ TEST_F(ResumedUpload, SendsWhatTheServerHasNotOrHasOfOtherBytes) {
   EXPECT_FALSE(has_note());
 }
 
+TEST_F(ResumedUpload, KnowsThePartsOfAllPages) {
+  TestHttpReply first_page = parts({{1, part(0)}});
+  const std::string cut = "<ListPartsResult><IsTruncated>true</IsTruncated>";
+  const std::string xml = first_page.bytes.substr(first_page.bytes.find("<ListPartsResult>") + 17);
+  first_page = test_reply(200, cut + xml);
+  Script script(after_a_failure({first_page, parts({{2, part(1)}, {3, part(2)}}), kCompleted}), options());
+  fail_once(script);
+  const auto written = write(script);
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_THAT(
+      seen_after_the_failure(script),
+      ElementsAre("GET /bucket/key?uploadId=begun", "GET /bucket/key?part-number-marker=1&uploadId=begun",
+                  "POST /bucket/key?uploadId=begun"));
+}
+
 TEST_F(ResumedUpload, ThatBeginsWithOtherBytesIsRemovedAndBegunAnew) {
   for (const TestHttpReply& sent : {parts({{1, part(1)}}), parts({{2, part(1)}}), parts({})}) {
     Script script(after_a_failure({sent, test_reply(204), kGone, begun("new"), kOk, kOk, kOk, kCompleted}),

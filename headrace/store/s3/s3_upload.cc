@@ -6,15 +6,18 @@
 #include <future>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/s3/checksum.h"
 #include "headrace/store/s3/multipart.h"
+#include "headrace/store/url.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::size_t kMinPartBytes = 5 << 20;
+constexpr std::uint64_t kMaxPutBytes = std::uint64_t{5} << 30;
 constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;  // S3 allows 5 GiB, but says nothing while it copies
 
 std::size_t first_part_bytes(const S3Client& client) {
@@ -24,6 +27,29 @@ std::size_t first_part_bytes(const S3Client& client) {
 Error too_many_parts(const S3Client& client, std::string_view key) {
   return {Code::kOutOfRange,
           concat(client.describe(key), ": more than ", kMaxParts, " parts; write larger parts")};
+}
+
+// A condition that a server ignores when it completes an upload would let one writer replace the work of
+// another without a word. Found out before the first upload under a condition of that kind begins; a server
+// that cannot be asked is trusted.
+Honoured honours_at_completion(S3Client& client, std::string_view key, const WriteOptions& options) {
+  const bool is_conditional = options.only_if_absent || options.if_version;
+  if (!is_conditional || !client.options().probe_conditions) return Honoured::kYes;
+  const bool of_version = options.if_version.has_value();
+  std::atomic<Honoured>& known = of_version ? client.completes_if_version : client.completes_if_absent;
+  if (known == Honoured::kUnknown) known = probe_completion(client, key, of_version, options.call);
+  return known;
+}
+
+Status check_honoured_at_completion(S3Client& client, std::string_view key, const WriteOptions& options) {
+  if (honours_at_completion(client, key, options) != Honoured::kNo) return {};
+  return Error{Code::kUnimplemented,
+               concat(client.describe(key), " was not written: the server ignores ",
+                      options.if_version ? "If-Match" : "If-None-Match",
+                      " when it completes a multipart upload, so two runs that publish here at once would "
+                      "destroy one another's results. Use a store that honours it (headrace doctor checks "
+                      "this); or, if only one process writes here at a time, set "
+                      "HEADRACE_S3_PROBE_CONDITIONS=0")};
 }
 
 // Sends parts in the background, a bounded number at once, while the caller fills the next one.
@@ -72,6 +98,7 @@ class S3Upload final : public Upload {
   Status send_filling() {
     if (next_part_ >= kMaxParts) return too_many_parts(client_, key_);
     if (!upload_) {
+      HEADRACE_CHECK(check_honoured_at_completion(client_, key_, options_));
       HEADRACE_TRY(upload_, MultipartUpload::resume_or_start(client_, key_, options_,
                                                              client_.options().send_checksums, filling_));
     }
@@ -157,6 +184,27 @@ Status check_condition_was_honoured(S3Client& client, S3Request request) {
 
 }  // namespace
 
+Honoured probe_completion(S3Client& client, std::string_view key, bool of_version, const CallOptions& call) {
+  const std::string probe = join_key(parent_key(key), concat(".headrace-probe-", hex64(random_name_bits())));
+  const std::byte content{};
+  WriteOptions refused{.call = call};
+  if (of_version) {
+    refused.if_version = Version{"headrace-no-such-version"};
+  } else {
+    refused.only_if_absent = true;
+  }
+  const auto upload = MultipartUpload::start(client, probe, refused, false);
+  if (!upload || !(*upload)->send_part(0, {&content, 1})) return Honoured::kUnknown;
+  const auto there = put_object(client, probe, {&content, 1}, {.call = call});
+  const auto completed = there ? (*upload)->complete() : Result<ObjectInfo>(there.error());
+  // Also if its answer was lost.
+  (void)client.perform({.method = "DELETE", .key = probe, .call = {.deadline = std::chrono::seconds(10)}});
+  if (completed) return Honoured::kNo;
+  const Code code = completed.error().code;
+  const bool is_refused = there && (code == Code::kAlreadyExists || code == Code::kFailedPrecondition);
+  return is_refused ? Honoured::kYes : Honoured::kUnknown;
+}
+
 std::size_t part_bytes_of(std::size_t part, std::size_t first_bytes) {
   return part < 4'000 ? first_bytes : first_bytes << std::min<std::size_t>((part - 3'000) / 1'000, 6);
 }
@@ -194,6 +242,9 @@ Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView 
 
 Result<ObjectInfo> put_object_in_parts(S3Client& client, std::string_view key, BytesView data,
                                        const WriteOptions& options) {
+  if (data.size() <= kMaxPutBytes && honours_at_completion(client, key, options) == Honoured::kNo)
+    return put_object(client, key, data, options);
+  HEADRACE_CHECK(check_honoured_at_completion(client, key, options));
   HEADRACE_TRY(const auto upload,
                MultipartUpload::start(client, key, options, client.options().send_checksums));
   std::vector<BytesView> parts;
@@ -226,6 +277,7 @@ Result<ObjectInfo> copy_object(S3Client& client, const ObjectInfo& source, std::
     if (!etag) return std::move(etag).error().in(client.describe(to));
     return ObjectInfo{.key = std::string(to), .size_bytes = source.size_bytes, .version = {*etag}};
   }
+  HEADRACE_CHECK(check_honoured_at_completion(client, to, options));
   HEADRACE_TRY(const auto upload, MultipartUpload::start(client, to, options, false));
   const std::uint64_t part_bytes = std::max(
       {client.options().copy_part_bytes, std::uint64_t{kMinPartBytes}, source.size_bytes / kMaxParts + 1});

@@ -16,7 +16,13 @@ namespace headrace {
 Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView data,
                               const WriteOptions& options);
 
-/// In parts, sent without a copy.
+/// Whether the server refuses to complete an upload under a condition that does not hold. Asked of an object
+/// of one byte and a random name beside `key`, ".headrace-probe-…", which is removed again. kUnknown if the
+/// server refuses something else: the rights to write, for example.
+Honoured probe_completion(S3Client& client, std::string_view key, bool of_version, const CallOptions& call);
+
+/// In parts, sent without a copy. If the server ignores conditions when it completes uploads, a conditional
+/// write is one request, if that may be so large.
 Result<ObjectInfo> put_object_in_parts(S3Client& client, std::string_view key, BytesView data,
                                        const WriteOptions& options);
 

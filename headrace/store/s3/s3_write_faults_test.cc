@@ -176,6 +176,17 @@ TEST(S3Upload, ALostCompletionIsFoundByItsMark) {
   EXPECT_EQ(script.seen().back(), "HEAD /bucket/key");
 }
 
+TEST(S3Upload, AnObjectOfItsMarkAndAnotherSizeIsNotItsOwn) {
+  for (const std::size_t size : {(std::size_t{10} << 20) - 1, (std::size_t{10} << 20) + 1}) {
+    Script script(
+        {kUploadStarted, kOk, kOk, kDropped, test_reply(404, error_xml("NoSuchUpload")),
+         test_reply(200, std::string(size, 'x'), "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n"),
+         test_reply(404, error_xml("NoSuchUpload"))},
+        kOneByOne);
+    EXPECT_FALSE(upload_two_parts(script)) << size;
+  }
+}
+
 TEST(S3Upload, AConflictWithItsOwnLostCompletionIsASuccess) {
   Script script(
       {kUploadStarted, kOk, kOk, kDropped, test_reply(409, error_xml("ConditionalRequestConflict")),
@@ -206,6 +217,95 @@ TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
   EXPECT_EQ(error_after({test_reply(200, error_xml("AccessDenied"))}, {}).code, Code::kPermissionDenied);
 }
 
+const TestHttpReply kNoSuchUpload = test_reply(404, error_xml("NoSuchUpload"));
+
+// The answers to the probe of a completion: start, part, object, completion, removal, abort.
+std::vector<TestHttpReply> after_probe(std::vector<TestHttpReply> replies) {
+  const TestHttpReply done = test_reply(204);
+  std::vector<TestHttpReply> all = {kUploadStarted, kOk, kOk, kRefused, done, done, kNoSuchUpload};
+  all.insert(all.end(), replies.begin(), replies.end());
+  return all;
+}
+
+TEST(S3Upload, WhetherCompletionsHonourConditionsIsFoundOutOnceBeforeTheFirst) {
+  const std::vector<TestHttpReply> two_uploads = {kUploadStarted, kOk, kOk, kCompletedUpload,
+                                                  kUploadStarted, kOk, kOk, kCompletedUpload};
+  for (const auto& [options, header, value] :
+       {std::tuple{WriteOptions{.only_if_absent = true}, "If-None-Match", "*"},
+        std::tuple{WriteOptions{.if_version = Version{"v1"}}, "If-Match", "\"headrace-no-such-version\""}}) {
+    Script script(after_probe(two_uploads), kOneByOne, {.probe_conditions = true});
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(upload_two_parts(script, options));
+    const auto requests = script.requests();
+    ASSERT_EQ(requests.size(), 15U);
+    const std::string probe = requests[2].target;
+    EXPECT_THAT(probe, testing::StartsWith("/bucket/.headrace-probe-"));
+    EXPECT_EQ(requests[3].target, probe + "?uploadId=id%261");
+    EXPECT_EQ(requests[3].header(header), value);
+    EXPECT_EQ(concat(requests[4].method, " ", requests[4].target), concat("DELETE ", probe));
+    EXPECT_EQ(requests[10].target, "/bucket/key?uploadId=id%261");
+    EXPECT_NE(requests[10].header(header), "");
+  }
+}
+
+TEST(S3Upload, AServerThatIgnoresConditionsOfCompletionsIsNotPublishedTo) {
+  for (const WriteOptions& options :
+       {WriteOptions{.only_if_absent = true}, WriteOptions{.if_version = Version{"v1"}}}) {
+    Script script({kUploadStarted, kOk, kOk, kCompletedUpload, test_reply(204)}, kOneByOne,
+                  {.probe_conditions = true});
+    for (int i = 0; i < 2; ++i) {
+      const Error error = error_of(upload_two_parts(script, options));
+      EXPECT_EQ(error.code, Code::kUnimplemented);
+      EXPECT_THAT(error.message,
+                  AllOf(HasSubstr("was not written"), HasSubstr("completes a multipart upload"),
+                        HasSubstr("HEADRACE_S3_PROBE_CONDITIONS=0")));
+    }
+    EXPECT_EQ(script.requests().size(), 5U) << "nothing but the probe was sent";
+    Script trusting({kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne);
+    EXPECT_TRUE(upload_two_parts(trusting, options));
+  }
+}
+
+TEST(S3Upload, WhatIsInMemoryIsOneRequestWhereCompletionsIgnoreConditions) {
+  Script script({kUploadStarted, kOk, kOk, kCompletedUpload, test_reply(204), kOk, kRefused}, kOneByOne,
+                {.probe_conditions = true});
+  S3Client client("bucket", [&] {
+    S3Options options = script.options();
+    options.probe_conditions = true;
+    return options;
+  }());
+  const Bytes data(11 << 20);
+  const auto written = put_object_in_parts(client, "key", data, {.only_if_absent = true});
+  ASSERT_TRUE(written) << written.error().message;
+  const auto requests = script.requests();
+  ASSERT_EQ(requests.size(), 7U);
+  EXPECT_EQ(requests[5].target, "/bucket/key");
+  EXPECT_EQ(requests[5].header("If-None-Match"), "*");
+  EXPECT_EQ(requests[5].body.size(), data.size());
+}
+
+TEST(S3Upload, AServerThatCannotBeAskedAboutCompletionsIsTrusted) {
+  const TestHttpReply denied = test_reply(403, error_xml("AccessDenied"));
+  Script script({denied, kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne, {.probe_conditions = true});
+  EXPECT_TRUE(upload_two_parts(script, {.only_if_absent = true}));
+}
+
+const TestHttpReply kCopiedPart =
+    test_reply(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>");
+
+TEST(S3Copy, CopiesPartsOfTheVersionThatItBeganWith) {
+  const TestHttpReply source = test_reply(200, std::string(12, 'x'), "ETag: \"v7\"\r\n");
+  Script script({source, kUploadStarted, kCopiedPart, kCompletedUpload});
+  ASSERT_TRUE(script.store->copy("from", "to", {.only_if_absent = true}));
+  const TestHttpRequest part = script.requests()[2];
+  EXPECT_EQ(part.header("x-amz-copy-source"), "/bucket/from");
+  EXPECT_EQ(part.header("x-amz-copy-source-if-match"), "\"v7\"");
+  EXPECT_EQ(part.header("x-amz-copy-source-range"), "bytes=0-11");
+
+  Script changed({source, kUploadStarted, kRefused, test_reply(204), kNoSuchUpload});
+  EXPECT_FALSE(changed.store->copy("from", "to", {.only_if_absent = true}));
+  EXPECT_THAT(changed.seen(), Contains("DELETE /bucket/to?uploadId=id%261"));
+}
+
 TEST(S3Upload, APartThatFailsFailsTheUpload) {
   Script script({kUploadStarted, test_reply(403, error_xml("AccessDenied"))}, kOneByOne);
   const Error error = error_of(upload_two_parts(script));
@@ -232,7 +332,6 @@ const TestHttpReply kTwoParts = test_reply(
     200,
     "<ListPartsResult><Part><PartNumber>1</PartNumber><Size>70</Size></Part><Part><PartNumber>3</PartNumber>"
     "<Size>5</Size><LastModified>2026-11-21T03:26:00.000Z</LastModified></Part></ListPartsResult>");
-const TestHttpReply kNoSuchUpload = test_reply(404, error_xml("NoSuchUpload"));
 
 TEST(S3Unfinished, ListsWhatThePrefixAndTheBucketShowOnceAndWithSizes) {
   const std::string first = "<Upload><Key>a/b+c</Key><UploadId>1</UploadId></Upload>";
@@ -272,6 +371,24 @@ TEST(S3Unfinished, WhosePartsCannotBeListedForTheMomentIsAnError) {
   EXPECT_EQ(removed.error().code, Code::kUnavailable);
   Script unseen({kOk, test_reply(403, error_xml("AccessDenied"))});
   EXPECT_TRUE(unseen.store->remove_unfinished({.key = "key", .id = "1"}, {}));
+}
+
+TEST(S3Unfinished, HasTheSizeOfThePartsOfAllPages) {
+  const auto parts = [](int number, int size, bool is_cut) {
+    return test_reply(200, concat("<ListPartsResult><IsTruncated>", is_cut ? "true" : "false",
+                                  "</IsTruncated><Part><PartNumber>", number, "</PartNumber><Size>", size,
+                                  "</Size></Part></ListPartsResult>"));
+  };
+  Script script({uploads_page("<Upload><Key>a</Key><UploadId>1</UploadId></Upload>"), parts(1, 70, true),
+                 parts(5, 5, true), parts(9, 1, false), uploads_page("")});
+  const auto writes = list_all_unfinished(*script.store, "a");
+  ASSERT_TRUE(writes) << writes.error().message;
+  ASSERT_EQ(writes->size(), 1U);
+  EXPECT_EQ(writes->front().size_bytes, 76U);
+  const auto seen = script.seen();
+  EXPECT_EQ(seen[1], "GET /bucket/a?uploadId=1");
+  EXPECT_EQ(seen[2], "GET /bucket/a?part-number-marker=1&uploadId=1");
+  EXPECT_EQ(seen[3], "GET /bucket/a?part-number-marker=5&uploadId=1");
 }
 
 TEST(S3Unfinished, AListingThatRepeatsItselfIsAnError) {

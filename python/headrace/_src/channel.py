@@ -31,11 +31,13 @@ class Channel:
         """Numbers are finite ones; see history.to_json."""
         print(json.dumps(message, allow_nan=False), file=self._messages, flush=True)
 
-    def ask(self, **message: Any) -> None:
-        """Says it, and waits until it was taken note of. Ends this process if nobody is there any more."""
+    def ask(self, **message: Any) -> str:
+        """Says it, and returns the answer, one line. Ends this process if nobody is there any more."""
         self.say(**message)
-        if not self._answers.readline():
+        answer = self._answers.readline()
+        if not answer:
             os._exit(1)
+        return answer
 
 
 @contextlib.contextmanager

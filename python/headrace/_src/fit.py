@@ -5,7 +5,8 @@
 Messages are JSON lines (channel.py), each an object with one member; those marked * wait for an answer:
 
     model*    the model is made, fits the data, and is described by FOLDER/model/model.json. So far, nothing
-              is in the store
+              is in the store. The answer, an object, is the right to publish checkpoints: the arguments of
+              headrace._headrace.Owner.join
     step      {epoch, step, total_steps}, and each `log_every` steps `loss`, as `fit` shows it
     epoch*    {epoch, step, loss, val_loss, …}; its checkpoint is written after the answer
     saved     {}: the checkpoint of that epoch is published
@@ -155,9 +156,9 @@ def _train(request: dict[str, Any], channel: Channel) -> None:
     folder = Path(request["folder"])
     (folder / "model").mkdir()
     describe.write_description(model, header, folder / "model")
-    channel.ask(model={})
+    owner = json.loads(channel.ask(model={}))
 
-    follow = FollowedResume(request, train, channel, callbacks)
+    follow = FollowedResume(request, train, channel, callbacks, owner)
     _fit(model, request, follow, train, validation, channel)
     if follow.exported_epoch != follow.history[-1]["epoch"]:
         follow.restore_best()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
+from headrace import _headrace
 from headrace._src import history
 from headrace.keras import Resume
 
@@ -30,6 +31,7 @@ class FollowedResume(Resume):
 
     Args:
         request: as fit.py describes it.
+        owner: the arguments of Owner.join, but for the URL.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class FollowedResume(Resume):
         loader: Loader,
         channel: Channel,
         callbacks: Sequence[keras.callbacks.Callback],
+        owner: dict[str, Any],
     ):
         self.early_stop = request["early_stop"]
         super().__init__(
@@ -46,6 +49,7 @@ class FollowedResume(Resume):
             keep_best=_MONITOR if self.early_stop else None,
             callbacks=callbacks,
         )
+        self._taken = owner
         self.channel = channel
         self.log_every = request["log_every"]
         self.steps_max = request["steps"] or math.inf
@@ -58,6 +62,9 @@ class FollowedResume(Resume):
         """From 1."""
         best = self.best_epoch if self.early_stop else None
         return best or int(self.history[-1]["epoch"])
+
+    def _own(self) -> _headrace.Owner:
+        return _headrace.Owner.join(self.url, **self._taken)
 
     def on_train_begin(self, logs=None):
         super().on_train_begin(logs)

@@ -58,7 +58,8 @@ def _path(url: str) -> str:
         return url
     import headrace.tensorflow  # noqa: F401, which makes them paths there
 
-    return f"hr{url}" if url.startswith("file://") else url
+    scheme, _, place = url.partition("://")
+    return f"hrfile://{place}" if scheme.lower() == "file" else url
 
 
 def _feature(column: Column) -> object:

@@ -78,7 +78,7 @@ def _read_table(url: str, header: Any, names: Sequence[str] | None) -> Source:
     frame = pandas.read_csv(
         data, header=header, names=None if names is None else list(names), dtype=str, keep_default_na=False
     )
-    is_in_store = "://" in url and not url.startswith("file://")
+    is_in_store = "://" in url and not url.lower().startswith("file://")
     return Source(frame, url.rpartition("/")[0] if is_in_store else "")
 
 

@@ -1,4 +1,4 @@
-#include "headrace/track/configuration.h"
+#include "headrace/coordinate/configuration.h"
 
 #include "headrace/base/digest.h"
 #include "headrace/base/json.h"
@@ -7,11 +7,18 @@
 namespace headrace {
 namespace {
 
+constexpr std::uint64_t kConfigurationLimitBytes = 256 << 20;  // of those before outputs had chains
+constexpr std::size_t kShownBytes = 10'000;
+
 std::string to_text(const Configuration& configuration) { return Json(configuration).dump() + "\n"; }
 
 std::string shown(const Configuration& configuration, const std::string& name) {
   const auto found = configuration.find(name);
-  return found == configuration.end() ? "(absent)" : found->second.empty() ? "(none)" : found->second;
+  if (found == configuration.end()) return "(absent)";
+  const std::string& value = found->second;
+  if (value.empty()) return "(none)";
+  if (value.size() <= kShownBytes) return value;
+  return concat(value.size(), " bytes with the SHA-256 ", sha256_hex(as_bytes(value)));
 }
 
 std::string differences(const Configuration& before, const Configuration& now) {
@@ -32,8 +39,7 @@ std::string configuration_digest(const Configuration& configuration) {
 }
 
 Result<Configuration> read_configuration(const Location& object) {
-  constexpr std::uint64_t kLimitBytes = 1 << 20;
-  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kLimitBytes));
+  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kConfigurationLimitBytes));
   const std::string_view text = as_text(read.data);
   const Json document = parse_json(text).value_or(Json());
   if (!document.is_object())
@@ -44,27 +50,12 @@ Result<Configuration> read_configuration(const Location& object) {
   return configuration;
 }
 
-Status check_configuration(const Location& object, const Configuration& configuration) {
-  HEADRACE_TRY(const Configuration previous, read_configuration(object));
-  if (previous == configuration) return {};
+Status check_same(const Configuration& before, const Configuration& now, const std::string& what) {
+  if (before == now) return {};
   return Error{
       Code::kFailedPrecondition,
-      concat(object.describe(),
-             " was started with another configuration: ", differences(previous, configuration),
+      concat(what, " was started with another configuration: ", differences(before, now),
              ". Give the same options to continue, another URL to keep both, or --overwrite to start over")};
-}
-
-Status replace_configuration(const Location& object, const Configuration& configuration) {
-  HEADRACE_CHECK(write_text(*object.store, object.key, to_text(configuration)));
-  return {};
-}
-
-Status claim_configuration(const Location& object, const Configuration& configuration) {
-  const auto created =
-      write_text(*object.store, object.key, to_text(configuration), {.only_if_absent = true});
-  if (created) return {};
-  if (created.error().code != Code::kAlreadyExists) return created.error();
-  return check_configuration(object, configuration);
 }
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-#include "headrace/prepare/execute/task_claims.h"
+#include "headrace/coordinate/task_claims.h"
 
 #include <mutex>
 #include <stop_token>

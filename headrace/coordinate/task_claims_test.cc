@@ -1,13 +1,30 @@
-#include "headrace/prepare/execute/task_claims.h"
+#include "headrace/coordinate/task_claims.h"
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {
 
 using namespace std::chrono_literals;
+
+// Calls `after_stat` once, between the answer to a stat and its return.
+class InterruptedStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    auto object = inner().stat(key, options);
+    if (after_stat) std::exchange(after_stat, nullptr)();
+    return object;
+  }
+  std::function<void()> after_stat;
+};
 
 class TaskClaimsTest : public testing::Test {
  protected:
@@ -46,6 +63,23 @@ TEST_F(TaskClaimsTest, ALeaseThatStandsStillIsTakenOver) {
   dead->release(1);
   const auto third = leases("third");
   EXPECT_FALSE(*third->claim(1));
+}
+
+TEST_F(TaskClaimsTest, OfTwoProcessesThatSeeAStaleLeaseOneTakesItOver) {
+  const auto dead = leases("dead", {.renewed_each = 1h});
+  ASSERT_TRUE(*dead->claim(1));
+  const LeaseOptions impatient{.renewed_each = 1h, .stale_after = 0ms};
+  Location folder = *stores.open("memory://leases/work");
+  const auto interrupted = std::make_shared<InterruptedStore>(folder.store);
+  folder.store = interrupted;
+  const auto slow = claim_by_lease(folder, "slow", impatient);
+  const auto fast = leases("fast", impatient);
+  bool fast_has_it = false;
+  interrupted->after_stat = [&] { fast_has_it = *fast->claim(1); };
+  EXPECT_FALSE(*slow->claim(1));
+  EXPECT_TRUE(fast_has_it);
+  const Location object = *stores.open("memory://leases/work/lease-00001");
+  EXPECT_EQ(to_string(read_object(*object.store, object.key, 1'000)->data), "fast 0\n");
 }
 
 TEST_F(TaskClaimsTest, ALeaseThatIsRenewedIsAnothersLease) {

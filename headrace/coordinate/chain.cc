@@ -1,0 +1,180 @@
+#include "headrace/coordinate/chain.h"
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kReadAttempts = 5;
+
+std::string key_of(const Location& folder, std::uint64_t number) {
+  return numbered_key(folder.at(kManifestPrefix).key, number);
+}
+
+// A manifest or an entry; none if it is not there.
+Result<std::optional<NumberedObject>> read_number(const Location& folder, std::uint64_t number,
+                                                  const CallOptions& call) {
+  auto read = read_object(*folder.store, key_of(folder, number), kManifestLimitBytes, call);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
+  if (!read) return std::move(read).error();
+  return std::optional(NumberedObject{number, std::move(read->data), std::move(read->object)});
+}
+
+// Completes `state`, whose last object is a manifest.
+Status read_end_with_manifest(const Location& folder, const NumberedObject& object, const CallOptions& call,
+                              ChainState& state) {
+  auto manifest = parse_manifest(object.data);
+  if (!manifest) return std::move(manifest).error().in(folder.store->describe(object.object.key));
+  if (manifest->entry > 0) {
+    HEADRACE_TRY(state.owner, read_entry(folder, manifest->entry, call));
+  }
+  state.entry = manifest->entry;
+  state.published = object.number;
+  return {};
+}
+
+Status read_end(const Location& folder, const NumberedObject& object, const CallOptions& call,
+                ChainState& state) {
+  if (!is_entry(object.data)) return read_end_with_manifest(folder, object, call, state);
+  auto entry = parse_entry(object.data);
+  if (!entry) return std::move(entry).error().in(folder.store->describe(object.object.key));
+  state.owner = *std::move(entry);
+  state.entry = object.number;
+  state.published = state.owner.published;
+  return {};
+}
+
+bool begins_generation(OwnershipAction action) {
+  return action == OwnershipAction::kBegin || action == OwnershipAction::kOverwrite ||
+         action == OwnershipAction::kRemove;
+}
+
+std::string_view past_tense(OwnershipAction action) {
+  switch (action) {
+    case OwnershipAction::kOverwrite:
+      return "is being overwritten by ";
+    case OwnershipAction::kContinue:
+      return "was continued by ";
+    case OwnershipAction::kRemove:
+      return "was removed by ";
+    default:
+      return "was taken over by ";
+  }
+}
+
+// Names, sizes and checksums of the parts.
+std::string parts_text(const Manifest& manifest) { return serialize_manifest({.parts = manifest.parts}); }
+
+}  // namespace
+
+Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
+  for (int attempt = 1;; ++attempt) {
+    ChainState state;
+    HEADRACE_TRY(const std::optional<std::uint64_t> last,
+                 latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
+    if (!last) return state;
+    state.last = *last;
+    HEADRACE_TRY(const std::optional<NumberedObject> object, read_number(folder, *last, call));
+    if (!object && attempt < kReadAttempts) continue;  // removed meanwhile: there is a later one
+    if (!object)
+      return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, *last)), " cannot be read")};
+    Status read = read_end(folder, *object, call, state);
+    if (!read && read.error().code != Code::kDataLoss) return read.error();
+    if (!read) state = {.last = *last, .damage = read.error()};
+    return state;
+  }
+}
+
+Result<OwnershipEntry> read_entry(const Location& folder, std::uint64_t number, const CallOptions& call) {
+  HEADRACE_TRY(const std::optional<NumberedObject> object, read_number(folder, number, call));
+  const std::string name = folder.store->describe(key_of(folder, number));
+  if (!object) return Error{Code::kDataLoss, concat(name, " is gone, although the chain names it")};
+  auto entry = parse_entry(object->data);
+  return entry ? std::move(entry) : std::move(entry).error().in(name);
+}
+
+Result<std::optional<NumberedObject>> read_current_manifest(const Location& folder, const CallOptions& call) {
+  for (int attempt = 1;; ++attempt) {
+    HEADRACE_TRY(const std::optional<std::uint64_t> last,
+                 latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
+    if (!last) return std::optional<NumberedObject>();
+    HEADRACE_TRY(std::optional<NumberedObject> object, read_number(folder, *last, call));
+    std::uint64_t number = *last;
+    if (object && is_entry(object->data)) {
+      auto entry = parse_entry(object->data);
+      if (!entry) return std::move(entry).error().in(folder.store->describe(object->object.key));
+      number = entry->published;
+      if (number == 0) return std::optional<NumberedObject>();
+      HEADRACE_TRY(object, read_number(folder, number, call));
+    }
+    if (object) return object;
+    // Somebody has published or removed meanwhile, and the chain says so now.
+    if (attempt == kReadAttempts) {
+      return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, number)),
+                                           " is gone, although the chain names it")};
+    }
+  }
+}
+
+Error lost_output(const Location& folder, std::uint64_t number, const CallOptions& call) {
+  const auto error = [&](std::string_view how, const std::string& by) {
+    return Error{Code::kAborted, concat(folder.describe(), " ", how, by,
+                                        " in the meantime: this process has lost it, and has published and "
+                                        "removed nothing since")};
+  };
+  const auto object = read_number(folder, number, call);
+  if (object && *object) {
+    const auto manifest = parse_manifest((*object)->data);
+    auto entry = is_entry((*object)->data)           ? parse_entry((*object)->data)
+                 : manifest && manifest->entry > 0 ? read_entry(folder, manifest->entry, call)
+                                                     : Error{Code::kNotFound, ""};
+    if (entry) return error(past_tense(entry->action), describe(entry->actor));
+  }
+  return error("was taken over by ", "another process");
+}
+
+Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen, OwnershipEntry entry,
+                                  const CallOptions& call) {
+  const std::uint64_t number = seen.last + 1;
+  entry.generation = begins_generation(entry.action) ? number : seen.generation();
+  const bool keeps_published =
+      entry.action != OwnershipAction::kBegin && entry.action != OwnershipAction::kRemove;
+  entry.published = keeps_published ? seen.published : 0;
+  const std::string text = serialize_entry(entry);
+  const std::string key = key_of(folder, number);
+  if (text.size() > kOwnershipEntryLimitBytes) {
+    return Error{Code::kResourceExhausted,
+                 concat(folder.store->describe(key), " would have ", format_size(text.size()),
+                        ", more than the ", format_size(kOwnershipEntryLimitBytes),
+                        " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
+  }
+  const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  if (created) return Ownership(folder, number, entry.generation, number);
+  if (created.error().code != Code::kAlreadyExists) return created.error();
+  return lost_output(folder, number, call);
+}
+
+Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call) {
+  manifest.entry = entry_;
+  const std::string text = serialize_manifest(manifest);
+  const std::string key = key_of(folder_, last_ + 1);
+  if (text.size() > kManifestLimitBytes) {
+    return Error{Code::kResourceExhausted,
+                 concat(folder_.store->describe(key), " would have ", format_size(text.size()),
+                        ", more than the ", format_size(kManifestLimitBytes),
+                        " allowed: make fewer parts, for example by a larger --shard-size")};
+  }
+  const auto created = folder_.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  if (created) return Published{++last_, sha256_hex(as_bytes(text))};
+  if (created.error().code != Code::kAlreadyExists) return created.error();
+  HEADRACE_TRY(const std::optional<NumberedObject> there, read_number(folder_, last_ + 1, call));
+  const auto other = there && !is_entry(there->data) ? parse_manifest(there->data)
+                                                     : Result<Manifest>(Error{Code::kNotFound, ""});
+  const bool is_same = other && other->entry == entry_ && other->plan == manifest.plan &&
+                       parts_text(*other) == parts_text(manifest);
+  if (is_same) return Published{++last_, sha256_hex(there->data)};
+  return lost_output(folder_, last_ + 1, call);
+}
+
+}  // namespace headrace

@@ -1,0 +1,200 @@
+#include "headrace/coordinate/chain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "headrace/store/registry.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+class Chain : public testing::Test {
+ protected:
+  Chain() : folder(*stores.open("memory://test/out")) {}
+
+  Result<Ownership> append(OwnershipAction action, const std::string& id) {
+    HEADRACE_TRY(const ChainState seen, read_chain(folder));
+    return Ownership::take(folder, seen, entry(action, id));
+  }
+  static OwnershipEntry entry(OwnershipAction action, const std::string& id) {
+    return {.action = action, .configuration = {{"seed", id}}, .actor = {.command = "make", .run = id, .id = id}};
+  }
+  static Manifest manifest(const std::string& plan) {
+    return {.kind = "dataset", .created_by = "r", .plan = plan, .parts = {{.key = plan, .role = "shard"}}};
+  }
+  /// The plan of the manifest that readers take; empty: nothing is published.
+  std::string current() const {
+    const auto object = read_current_manifest(folder);
+    EXPECT_TRUE(object) << object.error().message;
+    return object && *object ? parse_manifest((*object)->data)->plan : "";
+  }
+  void put(std::uint64_t number, std::string_view text) {
+    ASSERT_TRUE(write_text(*folder.store, numbered_key(folder.at(kManifestPrefix).key, number), text));
+  }
+
+  StoreRegistry stores{Environment{}};
+  Location folder;
+};
+
+TEST_F(Chain, AnEmptyOneIsFree) {
+  const auto state = read_chain(folder);
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(state->is_free());
+  EXPECT_EQ(current(), "");
+}
+
+TEST_F(Chain, AnOwnerPublishesNumberAfterNumber) {
+  auto owner = append(OwnershipAction::kBegin, "a");
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_EQ(owner->entry(), 1U);
+  EXPECT_EQ(current(), "");
+  EXPECT_EQ(owner->publish(manifest("p1"))->number, 2U);
+  EXPECT_EQ(owner->publish(manifest("p2"))->number, 3U);
+  EXPECT_EQ(current(), "p2");
+  const auto state = read_chain(folder);
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->entry, 1U);
+  EXPECT_EQ(state->published_now(), 3U);
+  EXPECT_EQ(state->owner.actor.run, "a");
+}
+
+TEST_F(Chain, WhoeverWasTakenOverPublishesNothingAndIsToldByWhom) {
+  auto first = append(OwnershipAction::kBegin, "a");
+  ASSERT_TRUE(first->publish(manifest("p1")));
+  auto second = append(OwnershipAction::kTakeOver, "b");
+  ASSERT_TRUE(second);
+  const auto lost = first->publish(manifest("stale"));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kAborted);
+  EXPECT_THAT(lost.error().message, HasSubstr("was taken over by headrace make, run b"));
+  EXPECT_EQ(current(), "p1");
+  ASSERT_TRUE(second->publish(manifest("p2")));
+  EXPECT_FALSE(first->publish(manifest("stale")));
+  EXPECT_EQ(current(), "p2");
+  EXPECT_EQ(read_chain(folder)->published_now(), 4U) << "it goes on with the same generation";
+}
+
+TEST_F(Chain, WhatIsOverwrittenIsReadUntilItsSuccessorIsPublished) {
+  auto first = append(OwnershipAction::kBegin, "a");
+  ASSERT_TRUE(first->publish(manifest("p1")));
+  auto second = append(OwnershipAction::kOverwrite, "b");
+  ASSERT_TRUE(second);
+  EXPECT_EQ(current(), "p1");
+  EXPECT_EQ(read_chain(folder)->published_now(), 0U);
+  auto heir = append(OwnershipAction::kTakeOver, "c");
+  ASSERT_TRUE(heir);
+  EXPECT_EQ(heir->generation(), 3U);
+  EXPECT_EQ(current(), "p1");
+  EXPECT_FALSE(second->publish(manifest("lost")));
+  ASSERT_TRUE(heir->publish(manifest("p2")));
+  EXPECT_EQ(current(), "p2");
+}
+
+TEST_F(Chain, RemovalPublishesNothingAndItsNumberIsNeverUsedAgain) {
+  auto first = append(OwnershipAction::kBegin, "a");
+  ASSERT_TRUE(first->publish(manifest("p1")));
+  ASSERT_TRUE(append(OwnershipAction::kRemove, "rm"));
+  EXPECT_EQ(current(), "");
+  EXPECT_TRUE(read_chain(folder)->is_free());
+  const auto lost = first->publish(manifest("stale"));
+  ASSERT_FALSE(lost);
+  EXPECT_THAT(lost.error().message, HasSubstr("was removed by headrace make, run rm"));
+  auto next = append(OwnershipAction::kBegin, "b");
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->entry(), 4U);
+  EXPECT_EQ(read_chain(folder)->published, 0U);
+}
+
+TEST_F(Chain, OfTwoThatSawTheSameEndOneWins) {
+  const auto seen = read_chain(folder);
+  ASSERT_TRUE(Ownership::take(folder, *seen, entry(OwnershipAction::kBegin, "a")));
+  const auto second = Ownership::take(folder, *seen, entry(OwnershipAction::kBegin, "b"));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kAborted);
+  EXPECT_THAT(second.error().message, HasSubstr("run a"));
+}
+
+TEST_F(Chain, ThoseWhoShareAnOwnershipAndMakeTheSameBothSucceed) {
+  auto first = append(OwnershipAction::kBegin, "a");
+  Ownership joined(folder, first->entry(), first->generation(), first->last());
+  const auto made = first->publish(manifest("p1"));
+  Manifest same = manifest("p1");
+  same.created_by = "another run";
+  const auto again = joined.publish(same);
+  ASSERT_TRUE(made && again);
+  EXPECT_EQ(again->number, made->number);
+  EXPECT_EQ(again->digest, made->digest);
+  Ownership late(folder, first->entry(), first->generation(), first->entry());
+  EXPECT_FALSE(late.publish(manifest("p2"))) << "another plan is no duplicate";
+  Manifest other_parts = manifest("p1");
+  other_parts.parts[0].crc32c = 1;
+  EXPECT_FALSE(late.publish(other_parts));
+}
+
+TEST_F(Chain, ManifestsOlderThanOwnershipAreTakenOver) {
+  put(1, serialize_manifest(manifest("old 1")));
+  put(2, serialize_manifest(manifest("old 2")));
+  const auto seen = read_chain(folder);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->entry, 0U);
+  EXPECT_EQ(seen->published_now(), 2U);
+  EXPECT_FALSE(seen->is_free());
+  const auto heir = append(OwnershipAction::kTakeOver, "a");
+  ASSERT_TRUE(heir);
+  EXPECT_EQ(heir->generation(), 0U);
+  EXPECT_EQ(current(), "old 2");
+  EXPECT_EQ(read_chain(folder)->published_now(), 2U);
+}
+
+TEST_F(Chain, ADamagedEndIsToldAndCanBeOverwritten) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  for (const std::string& text : {std::string("{"), std::string(R"({"action":"begin"})"),
+                                  serialize_manifest(manifest("p")).replace(20, 1, "~")}) {
+    put(3, text);
+    const auto seen = read_chain(folder);
+    ASSERT_TRUE(seen);
+    ASSERT_TRUE(seen->damage);
+    EXPECT_EQ(seen->damage->code, Code::kDataLoss);
+    EXPECT_THAT(seen->damage->message, HasSubstr("manifest-00000003"));
+    EXPECT_FALSE(seen->is_free());
+    ASSERT_TRUE(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, 3)));
+  }
+  put(3, "{");
+  EXPECT_EQ(append(OwnershipAction::kOverwrite, "b")->entry(), 4U);
+  EXPECT_EQ(current(), "");
+}
+
+TEST_F(Chain, ANewerEntryIsNotTakenForDamage) {
+  std::string text = serialize_entry(entry(OwnershipAction::kBegin, "a"));
+  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  put(1, text);
+  EXPECT_EQ(read_chain(folder).error().code, Code::kUnimplemented);
+  EXPECT_EQ(read_current_manifest(folder).error().code, Code::kUnimplemented);
+}
+
+TEST_F(Chain, AManifestThatIsGoneAlthoughItIsNamedIsDamage) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  ASSERT_TRUE(append(OwnershipAction::kContinue, "b"));
+  EXPECT_EQ(current(), "p1");
+  ASSERT_TRUE(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, 2)));
+  const auto read = read_current_manifest(folder);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kDataLoss);
+  EXPECT_THAT(read.error().message, HasSubstr("manifest-00000002 is gone"));
+}
+
+TEST_F(Chain, AnEntryThatIsTooLargeIsNotWritten) {
+  OwnershipEntry large = entry(OwnershipAction::kBegin, "a");
+  large.configuration["vocabulary"] = std::string(kOwnershipEntryLimitBytes, 'x');
+  const auto taken = Ownership::take(folder, *read_chain(folder), large);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Code::kResourceExhausted);
+  EXPECT_TRUE(read_chain(folder)->is_free());
+}
+
+}  // namespace
+}  // namespace headrace

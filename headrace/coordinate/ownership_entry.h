@@ -1,0 +1,52 @@
+#pragma once
+
+/// \file Entries of ownership: who makes an output, and since when. Format: docs/formats/ownership.md. Bytes in,
+/// bytes out; chain.h reads and appends the objects.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/coordinate/actor.h"
+#include "headrace/coordinate/configuration.h"
+
+namespace headrace {
+
+enum class OwnershipAction : std::uint8_t {
+  kBegin,      // nothing is there
+  kTakeOver,   // goes on with the same configuration
+  kOverwrite,  // begins anew; what is published stays until the owner publishes
+  kContinue,   // adds to what is published
+  kRemove,     // removes everything: nothing is published any more, and nobody owns it
+};
+
+struct OwnershipEntry {
+  OwnershipAction action = OwnershipAction::kBegin;
+  /// Number of the entry that began the present content; of kBegin, kOverwrite and kRemove its own number. 0:
+  /// the content is older than ownership.
+  std::uint64_t generation = 0;
+  /// Number of the manifest that readers take until the owner publishes; 0: none.
+  std::uint64_t published = 0;
+  /// Of a folder inside an output: number of the owner's entry in the chain of the output. Of an output: 0.
+  std::uint64_t output_entry = 0;
+  /// What the output is begun with. Of a folder inside an output: empty.
+  Configuration configuration{};
+  Actor actor{};
+};
+
+/// Larger entries are not written. A schema with its vocabularies is part of a configuration.
+inline constexpr std::uint64_t kOwnershipEntryLimitBytes = 256 << 20;
+
+/// The object's bytes.
+std::string serialize_entry(const OwnershipEntry& entry);
+
+/// Whether the bytes begin as an entry does; a chain holds entries and manifests.
+bool is_entry(BytesView data);
+
+/// \error kDataLoss       not an entry, damaged, or a member is missing or of another type
+/// \error kUnimplemented  a newer version than this reader knows
+Result<OwnershipEntry> parse_entry(BytesView data);
+
+}  // namespace headrace

@@ -1,0 +1,143 @@
+#include "headrace/prepare/write/publish.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/digest.h"
+#include "headrace/prepare/sort/spill_store.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/registry.h"
+
+namespace headrace {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kManifest = "data/_headrace/manifest-00000001";
+
+bool is_manifest(std::string_view key) { return key.find("/_headrace/manifest-") != key.npos; }
+
+// Refuses to write manifests, as if the process had died there.
+class DyingAtManifestStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (is_manifest(key)) return Error{Code::kUnavailable, "the process is gone"};
+    return inner().write(key, data, options);
+  }
+};
+
+// Notes whether the manifest was there whenever something was removed.
+class RemovalStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
+    was_published.push_back(inner().stat(kManifest, {}).has_value());
+    return inner().remove_many(keys, options);
+  }
+  std::vector<bool> was_published;
+};
+
+// Two rows in one shard, and a report on the slice that they came from.
+class PublishTest : public testing::Test {
+ protected:
+  PublishTest() {
+    const std::string report = "a line";
+    arrangement.counts = {.in = 2, .kept = 2};
+    arrangement.slice_parts = {{.key = "report-00000.jsonl.gz",
+                                .size_bytes = report.size(),
+                                .crc32c = crc32c(as_bytes(report)),
+                                .role = "report",
+                                .records = 1}};
+    receipts = {{.split = "train",
+                 .shard = ManifestPart{.key = "train-0", .role = "shard", .split = "train", .records = 2},
+                 .index = ManifestPart{.key = "_headrace/index/train-0", .role = "index", .records = 2},
+                 .in = 2,
+                 .written = 2}};
+    for (const char* name : {"report-00000.jsonl.gz", "slice-00000", "shard-train-00000"})
+      EXPECT_TRUE(write_text(*output.store, work.at(name).key, report));
+  }
+
+  Result<PrepareResult> publish_through(std::shared_ptr<Store> store) {
+    Location place = output;
+    place.store = std::move(store);
+    const TaskContext context{plan, digest, encoders, stores, spills, place};
+    return publish(context, arrangement, receipts, {}, "run-1");
+  }
+  Result<PrepareResult> publish_it() { return publish_through(output.store); }
+
+  std::size_t work_objects() { return list_all(*output.store, work.key)->size(); }
+  bool is_published() { return output.store->stat(kManifest, {}).has_value(); }
+
+  StoreRegistry stores{Environment{}};
+  Location output = *stores.open("memory://publish/data");
+  std::string digest = sha256_hex(as_bytes("a plan"));
+  Location work = work_folder(output, digest);
+  PreparePlan plan;
+  TextEncoders encoders;
+  SpillStore spills{work, 0};
+  Arrangement arrangement;
+  std::vector<ShardReceipt> receipts;
+};
+
+TEST_F(PublishTest, AProcessThatDiesBeforeTheManifestLeavesAllWorkForTheNext) {
+  const auto died = publish_through(std::make_shared<DyingAtManifestStore>(output.store));
+  ASSERT_FALSE(died);
+  EXPECT_EQ(died.error().code, Code::kUnavailable);
+  EXPECT_FALSE(is_published());
+  EXPECT_EQ(work_objects(), 3U);
+  const auto next = publish_it();
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_TRUE(is_published());
+}
+
+TEST_F(PublishTest, WorkIsRemovedOnceTheManifestIsThereAndNotBefore) {
+  const auto watched = std::make_shared<RemovalStore>(output.store);
+  const auto made = publish_through(watched);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_FALSE(watched->was_published.empty());
+  for (const bool was_published : watched->was_published) EXPECT_TRUE(was_published);
+  EXPECT_EQ(work_objects(), 0U);
+}
+
+TEST_F(PublishTest, RowsThatWereKeptAndCameToNoShardStopIt) {
+  receipts.front().in = 1;  // though two were written, so that all counts add up
+  const auto made = publish_it();
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kInternal);
+  EXPECT_THAT(made.error().message, HasSubstr("2 rows were to be written and 1 came to shards"));
+  EXPECT_FALSE(is_published());
+  EXPECT_EQ(work_objects(), 3U);
+}
+
+TEST_F(PublishTest, CountsThatDoNotAddUpStopIt) {
+  arrangement.counts.in = 3;
+  const auto made = publish_it();
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kInternal);
+  EXPECT_THAT(made.error().message, HasSubstr("of 3 rows read, 2 are accounted for"));
+  EXPECT_FALSE(is_published());
+}
+
+TEST_F(PublishTest, ALatePublisherLeavesPublishedPartsInTheirVersion) {
+  const std::string report = "data/_headrace/report/" + digest.substr(0, 8) + "-00000.jsonl.gz";
+  ASSERT_FALSE(publish_through(std::make_shared<DyingAtManifestStore>(output.store)));
+  const Version before = output.store->stat(report, {})->version;
+  ASSERT_TRUE(publish_it());
+  EXPECT_EQ(output.store->stat(report, {})->version, before);
+  ASSERT_TRUE(write_text(*output.store, work.at("report-00000.jsonl.gz").key, "a line"));
+  const auto late = publish_it();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kAlreadyExists);
+  EXPECT_EQ(output.store->stat(report, {})->version, before);
+}
+
+}  // namespace
+}  // namespace headrace
