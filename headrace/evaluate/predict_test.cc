@@ -114,8 +114,7 @@ TEST_F(Predict, NeverTouchesAFolderThatHoldsSomethingElse) {
   const auto before = objects("");
   const auto result = run({.overwrite = true}, "data");
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message,
-              HasSubstr("holds a published dataset, not what headrace predict makes"));
+  EXPECT_THAT(result.error().message, HasSubstr("is a dataset folder, not a predictions folder"));
   EXPECT_EQ(objects(""), before);
 }
 

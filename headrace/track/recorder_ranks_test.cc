@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/sanitized_test.h"
 #include "headrace/base/text.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/registry.h"
@@ -208,7 +209,7 @@ TEST_F(Ranks, AnotherKindOfProcessorIsSaidAndRecorded) {
   EXPECT_EQ(read_run(root, moved->run_id())->start.remarks, moved->remarks());
 }
 
-TEST_F(Ranks, StartingTakesAsManyRequestsWithTenThousandRunsAsWithTen) {
+TEST_F(Ranks, StartingTakesAsManyRequestsWithThousandsOfRunsAsWithTen) {
   const auto requests_of = [this](std::string_view output) {
     store->forget();
     EXPECT_TRUE(start(output));
@@ -224,7 +225,7 @@ TEST_F(Ranks, StartingTakesAsManyRequestsWithTenThousandRunsAsWithTen) {
   run_many(0, 10);
   const std::size_t before = requests_of("memory://b/runs/1");
   const std::size_t new_before = requests_of("memory://b/runs/new");
-  run_many(10, 10'000);
+  run_many(10, static_cast<int>(cases(10'000)));
   EXPECT_EQ(requests_of("memory://b/runs/1"), before);
   EXPECT_EQ(requests_of("memory://b/runs/newer"), new_before);
   EXPECT_LE(before, 10U);

@@ -109,9 +109,10 @@ Status check_kinds(const Location& output, const StageOutput& stage) {
 Status check_unpublished(const Location& output, const StageOutput& stage) {
   const auto is_output = [](const StageOutput::Folder& folder) { return folder.key.empty(); };
   if (std::ranges::any_of(stage.folders, is_output)) return {};
-  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(output));
-  if (!published) return {};
-  return belongs_to_another(output, stage, concat("a published ", published->manifest.kind));
+  const auto published = read_published(output);
+  if (!published) return published.error().code == Code::kDataLoss ? Status{} : Status(published.error());
+  if (!*published) return {};
+  return belongs_to_another(output, stage, concat("a published ", (*published)->manifest.kind));
 }
 
 // Completes `state` where no chain tells who owns the output: a former claim, or nothing.
@@ -176,6 +177,7 @@ Result<bool> add_superseded(const Location& folder, const std::string& key, std:
 }
 
 Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_t generation) {
+  if (generation == 0) return {};  // the content is older than chains, and there is nothing before it
   const std::string prefix = folder.at(kManifestPrefix).key;
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, present_numbers(*folder.store, prefix));
   Superseded superseded;
@@ -219,14 +221,17 @@ Result<std::vector<std::string>> names_of_earlier(const Location& output, const 
   return names;
 }
 
-// The keys of all parts that manifests of the stage's folders name, sorted.
-Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage) {
+// The keys of all parts that manifests of the stage's folders name, sorted. The chains of folders in the output hold
+// no manifests of generations before `generation` any more; that of the output itself may, and they do not count.
+Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage,
+                                                 std::uint64_t generation) {
   std::vector<std::string> parts;
   for (const StageOutput::Folder& folder : stage.folders) {
     const Location place = folder_of(output, folder);
     HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
                  present_numbers(*place.store, place.at(kManifestPrefix).key));
     for (const std::uint64_t number : numbers) {
+      if (folder.key.empty() && number < generation) continue;
       const auto published = read_published(place, {.number = number});
       const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
       if (!published && !is_entry) return published.error();
@@ -238,7 +243,7 @@ Result<std::vector<std::string>> published_parts(const Location& output, const S
 }
 
 // Removes objects with one of the names that no manifest names.
-Status remove_unpublished(const Location& output, const StageOutput& stage,
+Status remove_unpublished(const Location& output, const StageOutput& stage, std::uint64_t generation,
                           const std::vector<std::string>& names) {
   std::vector<std::string> found;
   HEADRACE_CHECK(output.store->list(folder_prefix(output.key), {}, [&](const ObjectInfo& object) {
@@ -248,7 +253,7 @@ Status remove_unpublished(const Location& output, const StageOutput& stage,
     return true;
   }));
   if (found.empty()) return {};
-  HEADRACE_TRY(const std::vector<std::string> parts, published_parts(output, stage));
+  HEADRACE_TRY(const std::vector<std::string> parts, published_parts(output, stage, generation));
   std::erase_if(found, [&](const std::string& key) { return std::ranges::binary_search(parts, key); });
   return found.empty() ? Status{} : output.store->remove_many(found, {});
 }
@@ -258,7 +263,7 @@ Status remove_former(const Location& output, const StageOutput& stage) {
   const Location claim = output.at(stage.former_claim);
   HEADRACE_TRY(const std::optional<OwnershipEntry> former, read_former_owner(claim));
   if (!former) return {};
-  HEADRACE_CHECK(remove_unpublished(output, stage, stage.names_of(0, *former)));
+  HEADRACE_CHECK(remove_unpublished(output, stage, 0, stage.names_of(0, *former)));
   return remove_object(*claim.store, claim.key);
 }
 
@@ -445,7 +450,7 @@ Status remove_superseded(const Location& output, const StageOutput& stage, std::
     if (!folder.key.empty())
       HEADRACE_CHECK(remove_superseded_in(output.at(folder.key), false, generation));
   }
-  if (!names.empty()) HEADRACE_CHECK(remove_unpublished(output, stage, names));
+  if (!names.empty()) HEADRACE_CHECK(remove_unpublished(output, stage, generation, names));
   // The chain of the output, and the claim, tell the names that are to be removed, so they come last.
   HEADRACE_CHECK(remove_superseded_in(output, true, generation));
   return former ? remove_object(*claim.store, claim.key) : Status{};

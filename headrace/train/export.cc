@@ -201,21 +201,8 @@ Result<NamedVersion> publish_named_model(const Location& root, std::string_view 
   NamedVersion out;
   HEADRACE_TRY(out.version, take_version(model, exported, digest));
   out.folder = model.at(concat(out.version));
-  Manifest manifest = source->manifest;
-  manifest.entry = 0;  // versions are never owned: their numbers are
-  manifest.parts = with_last_file_at_the_end(std::move(manifest.parts));
-  const std::size_t below = folder_of_part(manifest, kLastFile).size();
-  if (exported.store != out.folder.store)
-    return Error{Code::kInternal, "a named model must lie in the store of its run"};
-  for (ManifestPart& part : manifest.parts) {
-    const std::string from = exported.at(part.key).key;
-    part.key = part.key.substr(below);
-    HEADRACE_CHECK(exported.store->copy(from, out.folder.at(part.key).key, {}));
-  }
-  const auto created = create_numbered(*out.folder.store, out.folder.at(kManifestPrefix).key, 1,
-                                       as_bytes(serialize_manifest(manifest)));
-  if (!created && created.error().code != Code::kAlreadyExists) return created.error();
-  HEADRACE_CHECK(append_alias(model, out.version, run_id));
+  HEADRACE_CHECK(publish_version(exported, source->manifest, out.folder));
+  HEADRACE_CHECK(advance_alias(model, out.version, run_id));
   return out;
 }
 

@@ -16,6 +16,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/json.h"
+#include "headrace/base/sanitized_test.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/use/test_models.h"
 #include "headrace/engine/use/tokenizer.h"
@@ -113,12 +114,15 @@ TEST(UseEncoder, CutsTextsIntoTheSameTokensAsTheReferenceImplementation) {
 }
 
 TEST(UseEncoder, GivesTheSameBitsOnEveryMachineAndWithEveryInstructionSet) {
-  const std::vector<std::string> texts = golden_texts();
+  std::vector<std::string> texts = golden_texts();
+  if (kSanitized) texts.resize(2);  // whose bits are compared with each other alone
+  std::string expected = kSanitized ? "" : "088270cc0fadd96db0ee6f83bf9954864da0083aed4ea53e9e8d1e3d1351de0f";
   for (const auto set : {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     if (!is_supported(set)) continue;
     const std::vector<float> vectors = encoded(*encoder(set), views(texts));
-    EXPECT_EQ(sha256_hex(std::as_bytes(std::span(vectors))),
-              "088270cc0fadd96db0ee6f83bf9954864da0083aed4ea53e9e8d1e3d1351de0f");
+    const std::string digest = sha256_hex(std::as_bytes(std::span(vectors)));
+    if (expected.empty()) expected = digest;
+    EXPECT_EQ(digest, expected);
   }
 }
 

@@ -54,7 +54,7 @@ TEST_F(GuessInputFormat, FoldersTellLayouts) {
   EXPECT_EQ(guess_folder({"PetImages/Cat/0.jpg", "PetImages/Cat/Thumbs.db"}), "image-folder");
   EXPECT_EQ(guess_folder({"train/neg/0_3.txt", "train/unsup/0_0.txt", "imdb.vocab"}), "aclimdb");
   EXPECT_EQ(guess_folder({"train/sport/0.txt", "train/news/1.txt"}), "text-folder");
-  EXPECT_EQ(guess_folder({concat(kManifestPrefix, "000001.json"), "data/train-0.csv"}), "tfrecord");
+  EXPECT_EQ(guess_folder({concat(kManifestPrefix, "00000001"), "data/train-0.csv"}), "tfrecord");
 }
 
 TEST_F(GuessInputFormat, TheFilesOfAnArchiveTellWhatItIs) {
