@@ -31,7 +31,7 @@ class Owner:
     def suffix(self) -> str:
         """For names of files: no other owner has the same."""
     def published(self, kind: str) -> tuple[int, str] | None:
-        """Returns number and attributes (JSON) of the latest checkpoint; None if there is none to continue."""
+        """Returns number and attributes (JSON) of the latest checkpoint; None: there is none to continue."""
     def publish(self, source: str, role: str, kind: str, plan: str, attributes_json: str) -> int:
         """Uploads the files of a local folder, then creates the next manifest over them: its number.
 

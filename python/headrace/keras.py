@@ -57,8 +57,8 @@ class Resume(keras.callbacks.Callback):
     checkpoint exists once its manifest exists (docs/formats/keras-checkpoint.md), so a checkpoint that was
     being written when the process died is ignored. Put this callback last in the list: it then saves what the
     other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all
-    ranks resume from what it saved. Each `fit` takes the folder over: a process that still trains there, stalled
-    or forgotten, cannot save any more.
+    ranks resume from what it saved. Each `fit` takes the folder over: a process that still trains there,
+    stalled or forgotten, cannot save any more.
 
     Args:
         url: folder for the checkpoints, in any store.
