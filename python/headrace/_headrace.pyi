@@ -23,9 +23,7 @@ class Owner:
     def take(url: str, command: str) -> Owner:
         """Begins in the folder, or takes it over: whoever owned it cannot publish any more."""
     @staticmethod
-    def join(
-        url: str, entry: int, generation: int, last: int, published: int, suffix: str
-    ) -> Owner:
+    def join(url: str, entry: int, generation: int, last: int, published: int, suffix: str) -> Owner:
         """Shares what the process that started this one has taken."""
     @property
     def suffix(self) -> str:

@@ -239,6 +239,11 @@ def test_ls_shows_folders_once_and_counts_them_on_request(headrace, tmp_path):
     assert (counted["objects"], counted["size_bytes"]) == (4, 20)
 
 
+def objects_below(folder) -> list[str]:
+    """Their names, without folders."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
 def test_a_folder_is_copied_with_its_manifest_last_and_removed_with_it_first(headrace, dataset, tmp_path):
     done = headrace("cp", "-r", dataset, tmp_path / "copy", "--jobs", "1")
     assert [line.split()[0].rsplit("/", 1)[-1] for line in done.stdout.splitlines()][
@@ -246,6 +251,8 @@ def test_a_folder_is_copied_with_its_manifest_last_and_removed_with_it_first(hea
     ] == "manifest-00000001"
     headrace("verify", tmp_path / "copy")
     headrace("rm", "-r", "--yes", tmp_path / "copy")
+    assert objects_below(tmp_path / "copy") == ["manifest-00000002"], "the tombstone"
+    headrace("rm", "-r", "--yes", "--forget", tmp_path / "copy")
     assert headrace("ls", tmp_path / "copy", check=False).returncode == 1
 
 
@@ -356,7 +363,7 @@ def test_rm_removes_what_it_has_shown(build, dataset):
     command = [build / "bin" / "headrace", "rm", "-r", dataset]
     got, _ = on_a_terminal(command, b"y\n", while_it_asks=write)
     assert got == 0
-    assert [path.name for path in dataset.rglob("*") if path.is_file()] == ["later"]
+    assert objects_below(dataset) == ["later", "manifest-00000002"], "and the tombstone"
 
 
 def test_rm_removes_nothing_if_something_is_published_meanwhile(build, dataset):
@@ -416,11 +423,13 @@ def test_verify_follows_the_published_folders_below(headrace, tmp_path):
     publish(run / "checkpoints", {"step-2/variables": b"new"}, "checkpoint", {"step": 2}, number=2)
     publish(run / "export", {"saved_model.pb": b"graph"}, "saved_model", {})
     (run / "checkpoints/step-1/variables").unlink()  # of a manifest that was followed by another
-    verdict = json.loads(headrace("verify", run, "--json").stdout)
+    verdict = json.loads(headrace("verify", run, "--latest", "--json").stdout)
     assert [(folder["kind"], folder["manifest"]) for folder in verdict["published"]] == [
         ("checkpoint", 2),
         ("saved_model", 1),
     ]
+    done = headrace("verify", run, check=False)
+    assert done.returncode == 1 and "step-1/variables" in done.stdout
     (run / "export/saved_model.pb").write_bytes(b"grape")
     done = headrace("verify", run, check=False)
     assert done.returncode == 1 and "export/saved_model.pb" in done.stdout

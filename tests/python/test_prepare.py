@@ -332,7 +332,7 @@ def test_a_vocabulary_of_megabytes_is_prepared_found_again_and_continued(headrac
     first, second = tables
     data, made = prepare(first, "--schema", schema)
     assert made["counts"]["written"] == 40
-    assert (data / "_headrace/plan").stat().st_size > 2_500_000
+    assert (data / "_headrace/manifest-00000001").stat().st_size > 2_500_000
     assert prepare(first, "--schema", schema)[1]["manifest_digest"] == made["manifest_digest"]
     added = json.loads(headrace("prepare", second, data, "--append", "--json").stdout)
     assert added["counts"]["written"] == 80

@@ -64,7 +64,7 @@ def test_appended_tables_come_to_the_splits_of_one_that_was_prepared_whole(headr
     for day in (2, 3):
         (tmp_path / f"day{day}.csv").rename(tmp_path / "in" / f"day{day}.csv")
         made = run("--append")
-        assert made["manifest"] == day and totals(made)["written"] == 60 * day
+        assert made["manifest"] == 2 * day and totals(made)["written"] == 60 * day
     for split in ("train", "test"):
         assert rows(tmp_path / "data", split) == rows(tmp_path / "whole", split)
         assert made["splits"][split]["records"] == len(rows(tmp_path / "whole", split))
@@ -193,7 +193,7 @@ def test_a_file_that_changed_cannot_be_appended(run, tmp_path):
 
 def test_nothing_to_append_to(run, tmp_path):
     write_table(tmp_path / "in" / "1.csv", days(1))
-    assert "was not made by headrace prepare" in run("--append", check=False)
+    assert "no dataset is published at" in run("--append", check=False)
 
 
 def add_image(folder: pathlib.Path, label: str, number: int) -> None:
@@ -212,7 +212,7 @@ def test_images_that_came_into_a_folder_are_appended(run, tmp_path):
         add_image(tmp_path / "in", "abc"[number % 3], number)
     made = run("--append")
     assert made["counts"] == {"in": 52, "written": 50, "rejected": 1, "dropped": 0, "ignored": 1}
-    assert made["labels"] == ["a", "b", "c"] and made["manifest"] == 2
+    assert made["labels"] == ["a", "b", "c"] and made["manifest"] == 4
     assert len(rows(tmp_path / "data", "train")) == 50
     add_image(tmp_path / "in", "a", 0)  # the same bytes, written again
     assert "has changed since it was read" in run("--append", check=False)
@@ -249,17 +249,17 @@ def test_failed_rows_alone_are_retried(headrace, run, tmp_path, pictures):
     for number in range(30, 36):
         (pictures / f"{number}.png").write_bytes(png((number, 0, 0)))
     made = run("--retry-failed", source="in/table.csv")
-    assert made["manifest"] == 2
+    assert made["manifest"] == 4
     assert totals(made)["written"] == 35 and made["counts"]["rejected"] == 5 and made["counts"]["in"] == 40
     assert made["reasons"]["not there"] == 4 and sum(made["reasons"].values()) == 5
     for number in (7, 36, 37, 38, 39):
         (pictures / f"{number}.png").write_bytes(png((number, 0, 0)))
     made = run("--retry-failed", source="in/table.csv")
     assert made["counts"] == {"in": 40, "written": 40, "rejected": 0, "dropped": 0, "ignored": 0}
-    assert made["reasons"] == {} and made["manifest"] == 3
+    assert made["reasons"] == {} and made["manifest"] == 6
     assert sorted(map(int, rows(tmp_path / "data", "train"))) == list(range(40))
     again = run("--retry-failed", source="in/table.csv")
-    assert again["was_published"] and again["manifest"] == 3
+    assert again["was_published"] and again["manifest"] == 6
     latest = {line["id"]: line["status"] for line in report(tmp_path / "data") if line["status"] == "written"}
     assert len(latest) == 11
     headrace("verify", tmp_path / "data")
@@ -289,7 +289,7 @@ def test_rows_of_an_id_that_another_has_are_not_retried(run, tmp_path):
     made = run("--schema", tmp_path / "s.toml", "--max-rejects", "1")
     assert made["counts"]["written"] == 3 and made["reasons"] == {"the id occurs twice": 1}
     again = run("--retry-failed")
-    assert again["was_published"] and again["counts"] == made["counts"] and again["manifest"] == 1
+    assert again["was_published"] and again["counts"] == made["counts"] and again["manifest"] == 2
 
 
 def test_a_rejected_row_is_told_from_a_written_one_of_its_id(run, tmp_path):
@@ -301,7 +301,7 @@ def test_a_rejected_row_is_told_from_a_written_one_of_its_id(run, tmp_path):
     made = run("--append", "--max-rejects", "1")
     assert made["counts"] == {"in": 4, "written": 3, "rejected": 1, "dropped": 0, "ignored": 0}
     again = run("--retry-failed")  # it fails as before
-    assert again["manifest"] == 2 and again["counts"] == made["counts"]
+    assert again["manifest"] == 4 and again["counts"] == made["counts"]
 
 
 def test_what_does_not_apply_is_refused(run, tmp_path):
@@ -322,7 +322,7 @@ def test_processes_that_append_together_have_one_plan(headrace, run, tmp_path):
     assert "input version was" in message and "headrace plan --append" in message
     headrace("plan", tmp_path / "in", tmp_path / "data", "--append")
     made = run("--append", "--runner", "store")
-    assert made["manifest"] == 2 and made["counts"]["written"] == 180
+    assert made["manifest"] == 4 and made["counts"]["written"] == 180
     late = run("--append", "--runner", "store")
     assert late["was_published"] and late["manifest_digest"] == made["manifest_digest"]
     assert "--append" in run(check=False)
@@ -352,7 +352,7 @@ def test_several_processes_append_the_same_bytes(headrace, run, tmp_path):
     headrace("plan", tmp_path / "in", tmp_path / "shared", "--append")
     headrace("execute", tmp_path / "shared", "--workers", "3")
     published = json.loads(headrace("publish", tmp_path / "shared", "--json").stdout)
-    assert published["counts"] == made["counts"] and published["manifest"] == 2
+    assert published["counts"] == made["counts"] and published["manifest"] == 4
     assert rows(tmp_path / "shared", "train") == rows(tmp_path / "data", "train")
     again = json.loads(headrace("publish", tmp_path / "shared", "--json").stdout)
     assert again["was_published"] and again["manifest_digest"] == published["manifest_digest"]
@@ -417,7 +417,7 @@ def test_killed_while_appending(headrace, build, run, tmp_path):
         process.kill()
         process.wait()
     made = run("--append", "--memory", "0")
-    assert made["counts"]["written"] == 60 + 28 * 2000 and made["manifest"] == 2
+    assert made["counts"]["written"] == 60 + 28 * 2000 and made["manifest"] == 4
     assert len(rows(tmp_path / "data", "train")) == 60 + 28 * 2000
     lines = [gzip.decompress(part.read_bytes()) for part in (tmp_path / "data").glob("_headrace/inputs/*")]
     assert sum(part.count(b"\n") for part in lines) == 29

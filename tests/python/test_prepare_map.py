@@ -27,7 +27,6 @@ import threading
 import time
 
 import numpy as np
-import published_support
 
 
 def same(row):

@@ -96,7 +96,8 @@ def test_data_sets_of_the_old_layout_are_read_verified_and_continued(headrace, d
 
 
 def test_overwriting_leaves_nothing_of_the_old_layout(headrace, data, old):
-    leftover = old / "train-0123abcd-00000-of-00001.tfrecord.gz.index"
+    plan = json.loads((old / "_headrace/manifest-00000001").read_bytes())["plan"]
+    leftover = old / f"train-{plan[:8]}-00000-of-00099.tfrecord.gz.index"
     leftover.write_bytes(b"of a killed process")
     headrace("prepare", data.parent / "table.csv", old, "--overwrite", "--max-rejects", "1")
     assert {path.suffixes[-2] for path in old.iterdir() if path.is_file()} == {".tfrecord"}

@@ -374,15 +374,21 @@ def test_an_interrupt_ends_both_processes(build, store):
 
 
 class Messages:
-    """Collects what the command would be told."""
+    """Collects what the command would be told, and answers as it does."""
 
-    def __init__(self):
+    def __init__(self, checkpoints: str):
         self.said = {}
+        self.checkpoints = checkpoints
 
     def say(self, **message):
         self.said |= message
 
-    ask = say
+    def ask(self, **message) -> str:
+        self.say(**message)
+        if "model" not in message:
+            return "go on\n"
+        hr._headrace.Owner.take(self.checkpoints, "train")
+        return json.dumps({"entry": 1, "generation": 1, "last": 1, "published": 0, "suffix": ""})
 
 
 def fit_here(
@@ -408,7 +414,7 @@ def fit_here(
         "checkpoints": str(folder / "run" / "checkpoints"), **more,
     }  # fmt: skip
     keras.backend.clear_session()
-    messages = Messages()
+    messages = Messages(request["checkpoints"])
     status = fit.run(request, messages, lambda request: None)
     assert status == (0 if "done" in messages.said else 1)
     return messages.said
