@@ -322,7 +322,7 @@ def test_processes_that_append_together_have_one_plan(headrace, run, tmp_path):
     assert "input version was" in message and "headrace plan --append" in message
     headrace("plan", tmp_path / "in", tmp_path / "data", "--append")
     made = run("--append", "--runner", "store")
-    assert made["manifest"] == 4 and made["counts"]["written"] == 180
+    assert made["manifest"] == 5 and made["counts"]["written"] == 180
     late = run("--append", "--runner", "store")
     assert late["was_published"] and late["manifest_digest"] == made["manifest_digest"]
     assert "--append" in run(check=False)
