@@ -47,10 +47,11 @@ std::vector<Location> open_locations(const std::vector<std::string>& urls,
 }
 
 OpenedDataset open_dataset(const std::vector<std::string>& urls, const std::string& split,
-                           const std::string& on_corrupt, const std::optional<std::string>& cache) {
+                           const std::string& on_corrupt, const std::optional<std::string>& cache,
+                           std::optional<std::uint64_t> version) {
   std::vector<Location> locations = open_locations(urls, cache);
   const DatasetOptions options{
-      .split = split, .on_corrupt = policy_of(on_corrupt), .index_cache = index_cache()};
+      .split = split, .version = version, .on_corrupt = policy_of(on_corrupt), .index_cache = index_cache()};
   auto opened = run_interruptibly([&](const std::stop_token& stop) {
     for (Location& location : locations) location = make_stoppable(std::move(location), stop);
     return Dataset::open(locations, options);
@@ -113,7 +114,7 @@ std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {
 void bind_dataset(nb::module_& module) {
   nb::class_<OpenedDataset>(module, "Dataset")
       .def_static("open", &open_dataset, nb::arg("urls"), nb::arg("split"), nb::arg("on_corrupt"),
-                  nb::arg("cache").none())
+                  nb::arg("cache").none(), nb::arg("version").none())
       .def("features", &features_of)
       .def("shards", &shards_of)
       .def(
@@ -124,6 +125,7 @@ void bind_dataset(nb::module_& module) {
           nb::arg("share"))
       .def_prop_ro("url",
                    [](const OpenedDataset& self) { return description_of(self).location().url.text(); })
+      .def_prop_ro("version", [](const OpenedDataset& self) { return description_of(self).version(); })
       .def_prop_ro("digest", [](const OpenedDataset& self) { return description_of(self).digest(); })
       .def_prop_ro("split", [](const OpenedDataset& self) { return description_of(self).split(); })
       .def_prop_ro("is_published",

@@ -17,6 +17,7 @@ constexpr Positional kEvaluatePositionals[] = {
 
 constexpr Option kEvaluateOptions[] = {
     {.name = "data", .unit = "URL", .sentence = "A dataset that headrace prepare published."},
+    kDataVersionOption,
     kSplitOption,
     {.name = "batch-size",
      .type = OptionType::kInteger,
@@ -107,6 +108,7 @@ Status write_evaluation(const Location& to, const std::string& text, const CallO
 Status evaluate_recorded(CommandContext& context, const Location& run, const Location& data,
                          const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
   const EvaluateOptions options{.split = values.text("split"),
+                                .data_version = data_version(values),
                                 .batch_size = static_cast<std::uint64_t>(values.integer("batch-size")),
                                 .on_corrupt = corruption_policy(values),
                                 .memory_budget_bytes = values.size_bytes("memory")};
@@ -114,7 +116,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   HEADRACE_CHECK(recorder.add_input("model", model.folder));
-  HEADRACE_CHECK(recorder.add_input("data", data));
+  HEADRACE_CHECK(recorder.add_input("data", data, options.data_version));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("evaluating", done, total, "records");
   };

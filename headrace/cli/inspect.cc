@@ -4,6 +4,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/inspect_statistics.h"
 #include "headrace/cli/inspection.h"
+#include "headrace/cli/model_options.h"
 #include "headrace/cli/objects.h"
 
 namespace headrace {
@@ -15,6 +16,7 @@ constexpr Positional kInspectPositionals[] = {
                  "a folder of such files."}};
 
 constexpr Option kInspectOptions[] = {
+    kDataVersionOption,
     {.name = "records",
      .type = OptionType::kInteger,
      .default_value = "3",
@@ -68,9 +70,9 @@ constexpr Option kInspectOptions[] = {
 
 // One inspection, or those of all published folders below.
 Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
-                                            const InspectOptions& options) {
+                                            std::optional<std::uint64_t> version, const InspectOptions& options) {
   std::vector<Inspection> out;
-  HEADRACE_TRY(const auto published, read_published(location, {.call = context.call()}));
+  HEADRACE_TRY(const auto published, open_version(location, {.number = version, .call = context.call()}));
   if (published) {
     HEADRACE_TRY(Inspection inspection, inspect_published(context, *published, options));
     out.push_back(std::move(inspection));
@@ -101,7 +103,7 @@ Status run_inspect(CommandContext& context, const std::vector<std::string>& argu
                                   .record_limit_bytes = values.size_bytes("max-record"),
                                   .compares_checksums = !values.flag("no-checksums"),
                                   .jobs = static_cast<int>(values.integer("jobs"))};
-  HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, options));
+  HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, data_version(values), options));
   HEADRACE_TRY(const std::optional<RecordStatistics> statistics, inspect_records(context, location, values));
   std::size_t bad = 0;
   std::vector<Json> several;
@@ -136,6 +138,7 @@ const Command kInspectCommand = {
         "\n"
         "  headrace inspect s3://datasets/preprocessed-data\n"
         "  headrace inspect s3://datasets/preprocessed-data --html report.html\n"
+        "  headrace inspect s3://datasets/preprocessed-data --data-version 2\n"
         "  headrace inspect ./shards/train-00000.tfrecord --records 10",
     .positionals = kInspectPositionals,
     .options = kInspectOptions,

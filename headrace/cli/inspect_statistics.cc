@@ -1,6 +1,7 @@
 #include "headrace/cli/inspect_statistics.h"
 
 #include "headrace/base/text.h"
+#include "headrace/cli/model_options.h"
 #include "headrace/os/parallel.h"
 #include "headrace/statistics/dataset_report.h"
 #include "headrace/statistics/html.h"
@@ -49,6 +50,7 @@ Result<DatasetReport> make_report(CommandContext& context, const Location& locat
       context.console.progress(concat("reading ", split), done, total, "records");
     };
     HEADRACE_TRY(const auto dataset, Dataset::open(location, {.split = split,
+                                                              .version = data_version(values),
                                                               .on_corrupt = CorruptionPolicy::kSkipShard,
                                                               .call = context.call()}));
     SplitReport& to = report.splits[published ? split : "all"];
@@ -105,7 +107,7 @@ Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context,
                                                         const OptionValues& values) {
   const bool reads_records = values.flag("statistics") || values.has("html");
   if (!reads_records && !values.has("parquet")) return std::optional<RecordStatistics>();
-  HEADRACE_TRY(const auto published, read_published(location, {.call = context.call()}));
+  HEADRACE_TRY(const auto published, open_version(location, {.number = data_version(values), .call = context.call()}));
   if (published && published->manifest.kind != "dataset")
     return Error{Code::kInvalidArgument, concat(location.describe(), " is a ", published->manifest.kind,
                                                 "; --html, --statistics and --parquet need a dataset")};

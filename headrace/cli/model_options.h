@@ -2,7 +2,9 @@
 
 /// \file Options that the commands over datasets and models share.
 
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "headrace/cli/command.h"
@@ -17,6 +19,20 @@ inline constexpr Option kOnCorruptOption = {
     .default_value = "fail",
     .sentence = "What to do with records that fail their checksum, and with missing shards.",
     .choices = "fail|skip-record|skip-shard"};
+
+inline constexpr Option kDataVersionOption = {
+    .name = "data-version",
+    .type = OptionType::kInteger,
+    .unit = "N",
+    .sentence = "Version of the dataset: the number of its manifest, as headrace verify lists them. Default: the "
+                "latest.",
+    .minimum = 1};
+
+/// The number that --data-version gives.
+inline std::optional<std::uint64_t> data_version(const OptionValues& values) {
+  if (!values.has("data-version")) return std::nullopt;
+  return static_cast<std::uint64_t>(values.integer("data-version"));
+}
 
 /// The policy that --on-corrupt names.
 inline CorruptionPolicy corruption_policy(const OptionValues& values) {

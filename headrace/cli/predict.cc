@@ -31,6 +31,7 @@ constexpr Option kPredictOptions[] = {
                  "and answers them as they come."},
     {.name = "data", .unit = "URL", .sentence = "Classify the records of this dataset instead of texts."},
     {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
+    kDataVersionOption,
     kSplitOption,
     kOnCorruptOption,
     kEncoderWeightsOption,
@@ -164,6 +165,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
                         const Location& output, const OptionValues& values, RunRecorder& recorder,
                         RunEnd& end) {
   const PredictOptions options{.split = values.text("split"),
+                               .data_version = data_version(values),
                                .on_corrupt = corruption_policy(values),
                                .workers = workers_of(values),
                                .overwrite = values.flag("overwrite"),
@@ -172,7 +174,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   HEADRACE_CHECK(recorder.add_input("model", model.folder));
-  HEADRACE_CHECK(recorder.add_input("data", data));
+  HEADRACE_CHECK(recorder.add_input("data", data, options.data_version));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("predicting", done, total, "records");
   };
@@ -191,6 +193,8 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
 Status check_predict(const OptionValues& values) {
   if (values.has("text") == values.has("data"))
     return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
+  if (values.has("data-version") && !values.has("data"))
+    return Error{Code::kInvalidArgument, "--data-version is a version of --data: give --data, or leave it out"};
   if (values.has("data") && !values.has("to"))
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
   return {};

@@ -56,7 +56,7 @@ Result<Json> stat_one(CommandContext& context, const Location& place,
     return describe_object(place, *object);
   }
   HEADRACE_TRY(const Totals totals, total_below(place, context.call()));
-  HEADRACE_TRY(const Artifact artifact, describe_artifact(place, context.call()));
+  HEADRACE_TRY(const Artifact artifact, describe_artifact(place, {.call = context.call()}));
   const FolderFacts folder{totals, artifact};
   if (!context.console.json()) show_folder(context.console, place, folder);
   return describe_folder(folder);

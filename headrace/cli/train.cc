@@ -78,6 +78,7 @@ constexpr Option kTrainOptions[] = {
      .unit = "RUN",
      .sentence = "Begin with the weights of another run's last checkpoint."},
     {.name = "name", .sentence = "Publish the result as the next version of the named model with this name."},
+    kDataVersionOption,
     {.name = "split", .default_value = "train", .sentence = "Split of the dataset to train on."},
     {.name = "features", .default_value = "sentence", .sentence = "Feature that the model takes."},
     {.name = "labels", .default_value = "label", .sentence = "Feature with the one-hot labels."},
@@ -124,6 +125,7 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   options.model = values.text("model");
   if (values.has("callbacks")) options.callbacks = values.text("callbacks");
   if (values.has("cache")) options.cache_url = values.text("cache");
+  options.data_version = data_version(values);
   options.split = values.text("split");
   options.features = values.text("features");
   options.labels = values.text("labels");
@@ -221,8 +223,11 @@ void show_training(Console& console, const Location& run, const TrainResult& res
 
 Status train_recorded(CommandContext& context, const Location& data, const Location& run,
                       const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
-  HEADRACE_TRY(const TrainOptions options, options_from(context, values));
-  HEADRACE_CHECK(recorder.add_input("data", data));
+  HEADRACE_TRY(TrainOptions options, options_from(context, values));
+  HEADRACE_TRY(const DataVersion version, choose_data_version(data, run, options));
+  if (!version.remark.empty()) context.console.warn(version.remark);
+  options.data_version = version.number;
+  HEADRACE_CHECK(recorder.add_input("data", data, options.data_version));
   if (options.init_from) {
     if (Status known = recorder.add_input("init-from", options.init_from->at("checkpoints")); !known)
       return std::move(known).error().in("--init-from");

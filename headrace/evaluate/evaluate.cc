@@ -105,8 +105,10 @@ class Evaluator {
 Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,
                             const OnRecords& on_records, const std::stop_token& stop) {
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset,
-               Dataset::open(
-                   data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
+               Dataset::open(data, {.split = options.split,
+                                    .version = options.data_version,
+                                    .on_corrupt = options.on_corrupt,
+                                    .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
   HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
                BatchLoader::create({{.dataset = dataset}}, loader_options(model.attributes, options, stop)));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -16,6 +17,7 @@ namespace headrace {
 
 struct EvaluateOptions {
   std::string split = "test";
+  std::optional<std::uint64_t> data_version{};  // of the dataset: number of its manifest; none: the latest
   std::uint64_t batch_size = 512;
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t memory_budget_bytes = 256 << 20;

@@ -165,8 +165,10 @@ Result<PredictResult> predict(const ExportedModel& model, const Location& data, 
                               const PredictOptions& options, const Actor& actor,
                               const OnRecords& on_records, const std::stop_token& stop) {
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset,
-               Dataset::open(
-                   data, {.split = options.split, .on_corrupt = options.on_corrupt, .call = {.stop = stop}}));
+               Dataset::open(data, {.split = options.split,
+                                    .version = options.data_version,
+                                    .on_corrupt = options.on_corrupt,
+                                    .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset));
   const Configuration configuration = describe(model, *dataset, options);
   HEADRACE_TRY(const OutputState seen,

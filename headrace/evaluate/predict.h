@@ -4,6 +4,7 @@
 /// Output format: docs/formats/predictions.md.
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace headrace {
 
 struct PredictOptions {
   std::string split = "test";
+  std::optional<std::uint64_t> data_version{};  // of the dataset: number of its manifest; none: the latest
   std::uint64_t batch_size = 512;  // records given to the model at once
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   /// Shards that are worked on at once. The result does not depend on it.

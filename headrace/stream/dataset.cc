@@ -7,6 +7,7 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/coordinate/chain.h"
+#include "headrace/coordinate/versions.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/glob.h"
 #include "headrace/store/numbered.h"
@@ -58,11 +59,13 @@ class DatasetOpener {
 
   Result<std::shared_ptr<const Dataset>> open() {
     const Location& location = dataset_->location();
-    std::optional<NumberedObject> latest;
-    if (dataset_->locations_.size() == 1) {
-      HEADRACE_TRY(latest, read_current_manifest(location, options_.call));
+    std::optional<NumberedObject> manifest;
+    if (options_.version) {
+      HEADRACE_TRY(manifest, read_version(location, *options_.version, options_.call));
+    } else if (dataset_->locations_.size() == 1) {
+      HEADRACE_TRY(manifest, read_current_manifest(location, options_.call));
     }
-    HEADRACE_CHECK(latest ? open_published(*latest) : open_foreign());
+    HEADRACE_CHECK(manifest ? open_published(*manifest) : open_foreign());
     for (const DatasetBlock& block : dataset_->blocks_) dataset_->record_count_ += block.record_count;
     return std::shared_ptr<const Dataset>(std::move(dataset_));
   }
@@ -79,6 +82,7 @@ class DatasetOpener {
     auto attributes = parse_dataset_attributes(manifest->attributes_json);
     if (!attributes) return std::move(attributes).error().in(name);
     dataset_->attributes_ = *std::move(attributes);
+    dataset_->version_ = object.number;
     dataset_->digest_ = sha256_hex(object.data);
     dataset_->split_ = options_.split;
     std::map<std::string_view, std::uint64_t> sizes_bytes;
@@ -220,6 +224,11 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<Location>& locations,
                                                      const DatasetOptions& options) {
   if (locations.empty()) return Error{Code::kInvalidArgument, "no place is given to read from"};
+  if (locations.size() > 1 && options.version) {
+    return Error{Code::kInvalidArgument,
+                 concat("version ", *options.version, " of ", locations.size(),
+                        " places: only a dataset that headrace prepare published has versions")};
+  }
   return DatasetOpener(locations, options).open();
 }
 

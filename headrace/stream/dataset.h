@@ -62,6 +62,8 @@ struct DatasetBlock {
 
 struct DatasetOptions {
   std::string split = "train";  // of a published dataset; foreign ones have no splits
+  /// Number of the manifest that publishes the version to open; none: the latest.
+  std::optional<std::uint64_t> version{};
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   /// Where the indexes of foreign files are kept, so that each is made only once: `<key>/<digest>.index`.
   std::optional<Location> index_cache{};
@@ -72,15 +74,16 @@ struct DatasetOptions {
 /// foreign files also their indexes, one to three bytes per record.
 class Dataset {
  public:
-  /// Opens the dataset that the latest manifest at `location` publishes. Without a manifest, opens foreign
+  /// Opens the dataset that the manifest of `options.version` at `location` publishes. Without any, opens foreign
   /// TFRecord files: the objects below `location`, the one object, or the objects whose keys match it as a
   /// pattern (store/glob.h). Each foreign file is sniffed for its compression and read once for its index.
-  /// \error kNotFound            nothing is there, or no such split; the message lists the existing splits
+  /// \error kNotFound            nothing is there, no such version or split; the message lists those that are
+  /// \error kInvalidArgument     the version is the number of an entry of ownership
   /// \error kFailedPrecondition  a shard is missing or was altered since it was published (skipped with
   ///                             kSkipShard)
   static Result<std::shared_ptr<const Dataset>> open(const Location& location, const DatasetOptions& options);
   /// Opens the foreign files of several places, in their order. A single place: as above.
-  /// \error kInvalidArgument  no place is given
+  /// \error kInvalidArgument  no place is given, or several and a version
   static Result<std::shared_ptr<const Dataset>> open(const std::vector<Location>& locations,
                                                      const DatasetOptions& options);
 
@@ -90,6 +93,8 @@ class Dataset {
   std::string describe() const;
   /// The attributes of a published dataset.
   const std::optional<DatasetAttributes>& attributes() const { return attributes_; }
+  /// Number of the manifest; 0 for a foreign dataset.
+  std::uint64_t version() const { return version_; }
   /// SHA-256 (hex) of the manifest; for a foreign dataset, of its objects' keys, sizes and versions.
   const std::string& digest() const { return digest_; }
   const std::string& split() const { return split_; }
@@ -122,6 +127,7 @@ class Dataset {
 
   std::vector<Location> locations_;
   std::optional<DatasetAttributes> attributes_;
+  std::uint64_t version_ = 0;
   std::string digest_;
   std::string split_;
   std::uint64_t record_count_ = 0;

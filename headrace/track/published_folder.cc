@@ -6,6 +6,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/coordinate/versions.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/created_once.h"
 
@@ -79,6 +80,11 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, st
   if (!published || published->manifest.kind == kind) return published;
   return Error{Code::kInvalidArgument, concat(folder.describe(), " is a ", published->manifest.kind,
                                               " folder, not a ", kind, " folder")};
+}
+
+Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice) {
+  if (choice.number) HEADRACE_CHECK(read_version(folder, *choice.number, choice.call));
+  return read_published(folder, choice);
 }
 
 Status create_manifest(const Location& folder, std::uint64_t number, std::string_view text) {

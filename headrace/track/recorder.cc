@@ -104,9 +104,9 @@ std::string recorded_url(const Location& location) {
   return redact_secrets(url.text());
 }
 
-Result<Artifact> describe_artifact(const Location& location, const CallOptions& call) {
+Result<Artifact> describe_artifact(const Location& location, const ManifestChoice& choice) {
   Artifact artifact = {.url = recorded_url(location)};
-  HEADRACE_TRY(const std::optional<PublishedFolder> published, read_published(location, {.call = call}));
+  HEADRACE_TRY(const std::optional<PublishedFolder> published, open_version(location, choice));
   if (published) {
     artifact.kind = published->manifest.kind;
     artifact.manifest = published->number;
@@ -115,7 +115,7 @@ Result<Artifact> describe_artifact(const Location& location, const CallOptions& 
     return artifact;
   }
   auto object = location.key.empty() ? Result<ObjectInfo>(Error{Code::kNotFound, ""})
-                                     : location.store->stat(location.key, call);
+                                     : location.store->stat(location.key, choice.call);
   if (object) {
     artifact.kind = "object";
     artifact.version = object->version.token;
@@ -124,7 +124,7 @@ Result<Artifact> describe_artifact(const Location& location, const CallOptions& 
   }
   if (object.error().code != Code::kNotFound) return std::move(object).error();
   bool is_folder = false;
-  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = call},
+  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = choice.call},
                                       [&](const ObjectInfo&) { return !(is_folder = true); }));
   if (!is_folder)
     return Error{Code::kNotFound,
@@ -225,14 +225,14 @@ Status RunRecorder::add_input(Artifact input) {
   return {};
 }
 
-Status RunRecorder::add_input(std::string name, const Location& input) {
-  HEADRACE_TRY(Artifact artifact, describe_artifact(input, options_.call));
+Status RunRecorder::add_input(std::string name, const Location& input, std::optional<std::uint64_t> version) {
+  HEADRACE_TRY(Artifact artifact, describe_artifact(input, {.number = version, .call = options_.call}));
   artifact.name = std::move(name);
   return add_input(std::move(artifact));
 }
 
 Status RunRecorder::add_output(std::string name, const Location& output) {
-  HEADRACE_TRY(Artifact artifact, describe_artifact(output, options_.call));
+  HEADRACE_TRY(Artifact artifact, describe_artifact(output, {.call = options_.call}));
   artifact.name = std::move(name);
   make_name_unique(artifact.name, so_far_.outputs);
   HEADRACE_CHECK(check_run_name(artifact.name));

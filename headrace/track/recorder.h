@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/store/registry.h"
 #include "headrace/track/catalog.h"
+#include "headrace/track/published_folder.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {
@@ -25,10 +27,10 @@ namespace headrace {
 /// The URL by which records name a place: without a query, which is the driver's own, and without secrets.
 std::string recorded_url(const Location& location);
 
-/// Describes the object or folder at `location` for a record: a folder by its latest manifest (read whole, to
-/// digest it), an object by size and version.
-/// \error kNotFound  nothing is there
-Result<Artifact> describe_artifact(const Location& location, const CallOptions& call = {});
+/// Describes the object or folder at `location` for a record: a folder by its manifest, the latest unless `choice`
+/// names another (read whole, to digest it); an object by size and version.
+/// \error kNotFound  nothing is there, or no such manifest
+Result<Artifact> describe_artifact(const Location& location, const ManifestChoice& choice = {});
 
 /// The folder whose _headrace/runs/ records runs with that output: the nearest one from the output's parent
 /// upwards that has such records; if none has, the root of a store with an authority, or of a file:// store
@@ -74,8 +76,8 @@ class RunRecorder {
 
   /// Records an input that became known after the start. A name that is taken gets "-2", "-3".
   Status add_input(Artifact input);
-  /// The same, described by `describe_artifact`.
-  Status add_input(std::string name, const Location& input);
+  /// The same, described by `describe_artifact`. `version`: number of the manifest; none: the latest.
+  Status add_input(std::string name, const Location& input, std::optional<std::uint64_t> version = {});
   /// Records an output, described by `describe_artifact`: call it when it is published.
   Status add_output(std::string name, const Location& output);
   /// Records where metrics are logged: call it before the first.

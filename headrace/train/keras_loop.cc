@@ -102,6 +102,7 @@ class KerasLoop {
               {"arguments", Json::object()}}},
             {"callbacks", options.callbacks},
             {"data", run_.data.url.text()},
+            {"version", run_.dataset->version()},
             {"split", options.split},
             {"cache", options.cache_url},
             {"on_corrupt", policy_name(options.on_corrupt)},

@@ -33,6 +33,8 @@ struct TrainOptions {
   /// "package.module:function", or "folder/file.py:function", that returns a list of Keras callbacks; empty:
   /// none. Only with kKeras.
   std::string callbacks{};
+  /// Of the dataset: number of its manifest. None: the latest; see choose_data_version.
+  std::optional<std::uint64_t> data_version{};
   std::string split = "train";
   std::string features = "sentence";
   std::string labels = "label";
@@ -104,6 +106,17 @@ struct TrainResult {
   bool stopped_early = false;
   bool was_finished = false;  // by an earlier process: nothing was done
 };
+
+/// The version of the data that a run reads.
+struct DataVersion {
+  std::uint64_t number = 0;
+  std::string remark{};  // for people, if the latest version is another
+};
+
+/// The version that a run takes: the one that `options` name; else the one that the run was begun on, if it is there
+/// still and the run is not overwritten; else the latest.
+/// \error kInvalidArgument  no dataset is published at `data`
+Result<DataVersion> choose_data_version(const Location& data, const Location& run, const TrainOptions& options);
 
 /// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the run
 /// over from any process that trains it still: that one stops when it wants to publish.

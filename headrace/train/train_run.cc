@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/store/numbered.h"
+#include "headrace/coordinate/versions.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
@@ -78,17 +79,21 @@ Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::str
 // The number is the order's version.
 std::string stage_name(int order_version) { return concat("train ", order_version); }
 
+std::string value_of(const Configuration& configuration, const std::string& key) {
+  const auto found = configuration.find(key);
+  return found == configuration.end() ? std::string() : found->second;
+}
+
+// How a configuration names the data.
+constexpr const char* kDataUrl = "data";
+constexpr const char* kDataDigest = "data manifest";
+
 Status open_data(TrainRun& run) {
   const Location& data = run.data;
-  HEADRACE_TRY(const auto published, latest_number(*data.store, data.at(kManifestPrefix).key));
-  if (!published) {
-    return Error{
-        Code::kInvalidArgument,
-        concat(data.describe(),
-               " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
-  }
   const TrainOptions& options = run.options;
+  HEADRACE_TRY(const DataVersion version, choose_data_version(data, run.run, options));
   HEADRACE_TRY(run.dataset, Dataset::open(data, {.split = options.split,
+                                                 .version = version.number,
                                                  .on_corrupt = options.on_corrupt,
                                                  .call = {.stop = run.stop}}));
   const DatasetAttributes& attributes = *run.dataset->attributes();
@@ -112,9 +117,7 @@ Status open_data(TrainRun& run) {
 
 // A run that version 1 began continues by version 1.
 int order_version_of(const std::optional<Configuration>& begun) {
-  if (!begun) return kOrderVersion;
-  const auto stage = begun->find("stage");
-  return stage != begun->end() && stage->second == stage_name(1) ? 1 : kOrderVersion;
+  return begun && value_of(*begun, "stage") == stage_name(1) ? 1 : kOrderVersion;
 }
 
 // Digest of the checkpoint that --init-from names; empty without it.
@@ -144,8 +147,8 @@ Result<std::string> initial_checkpoint(TrainRun& run) {
 Configuration describe(const TrainRun& run, const std::string& init_digest) {
   const TrainOptions& options = run.options;
   Configuration out{{"stage", stage_name(run.order_version)},
-                    {"data", run.data.url.text()},
-                    {"data manifest", run.dataset->digest()},
+                    {kDataUrl, run.data.url.text()},
+                    {kDataDigest, run.dataset->digest()},
                     {"split", options.split},
                     {"model", options.model},
                     {"features", options.features},
@@ -169,6 +172,27 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
 }
 
 }  // namespace
+
+Result<DataVersion> choose_data_version(const Location& data, const Location& run, const TrainOptions& options) {
+  if (options.data_version) return DataVersion{*options.data_version};
+  HEADRACE_TRY(const std::optional<NumberedObject> latest, read_current_manifest(data));
+  if (!latest) {
+    return Error{
+        Code::kInvalidArgument,
+        concat(data.describe(),
+               " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
+  }
+  if (options.overwrite) return DataVersion{latest->number};
+  HEADRACE_TRY(const std::optional<Configuration> begun, begun_configuration(run, train_output()));
+  if (!begun || value_of(*begun, kDataUrl) != data.url.text()) return DataVersion{latest->number};
+  const std::string digest = value_of(*begun, kDataDigest);
+  if (digest == sha256_hex(latest->data)) return DataVersion{latest->number};
+  HEADRACE_TRY(const std::optional<std::uint64_t> former, version_of_digest(data, digest));
+  if (!former) return DataVersion{latest->number};
+  return DataVersion{*former, concat(run.describe(), " was begun on version ", *former, " of ", data.describe(),
+                                     " and goes on with it; the latest is version ", latest->number,
+                                     ": train on that in another RUN, or with --overwrite")};
+}
 
 double TrainRun::wall_time_s() const {
   return std::chrono::duration<double>(environment.environment.now().time_since_epoch()).count();

@@ -84,7 +84,9 @@ class Upload:
 
 class Dataset:
     @staticmethod
-    def open(urls: Sequence[str], split: str, on_corrupt: str, cache: str | None) -> Dataset: ...
+    def open(
+        urls: Sequence[str], split: str, on_corrupt: str, cache: str | None, version: int | None
+    ) -> Dataset: ...
     def features(self) -> list[tuple[str, str, list[int] | None]]:
         """Name, element type, shape (None: ragged)."""
 
@@ -96,6 +98,10 @@ class Dataset:
 
     @property
     def url(self) -> str: ...
+    @property
+    def version(self) -> int:
+        """0: it has no manifest."""
+
     @property
     def digest(self) -> str: ...
     @property

@@ -33,6 +33,7 @@ def open(
     url: str | os.PathLike | Sequence[str | os.PathLike],
     split: str | None = None,
     *,
+    version: int | None = None,
     on_corrupt: str = "fail",
     cache: str | os.PathLike | None = None,
 ) -> Dataset:
@@ -48,6 +49,8 @@ def open(
             key, "__key__".
         split: "train", "test", and so on; None: "train" of a published dataset. Other files have no splits:
             give each split a folder or a pattern of its own.
+        version: number of the version of a published dataset, as `headrace verify` lists them and
+            `Dataset.version` says: `headrace prepare --append` keeps the former ones. None: the latest.
         on_corrupt: "fail", "skip-record" or "skip-shard". Opening skips damage if told to; `Dataset.remarks`
             and the logger "headrace" say what it skipped. Loaders of the dataset do the same, unless they get
             an `on_corrupt` of their own.
@@ -55,21 +58,31 @@ def open(
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 
     Raises:
-        NotFoundError: nothing lies there, or there is no such split; the message lists the splits.
+        NotFoundError: nothing lies there, or there is no such split or version; the message lists those that
+            there are.
         FailedPreconditionError: a shard is missing, or was changed after it was published.
-        InvalidArgumentError: an argument is out of its range, or `split` is given without a manifest.
+        InvalidArgumentError: an argument is out of its range, `split` is given without a manifest, or
+            `version` is the number of an entry of ownership (docs/formats/ownership.md).
         DataLossError, UnavailableError, …: see headrace.errors.
     """
     checked.choice("on_corrupt", on_corrupt, POLICIES)
     if split is not None and not isinstance(split, str):
         raise InvalidArgumentError(f"split is {split!r}; it is the name of a split, or None")
+    if version is not None and (
+        not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 1 << 64
+    ):
+        raise InvalidArgumentError(f"version is {version!r}; it is a number from 1 on, or None")
     is_several = isinstance(url, Sequence) and not isinstance(url, str | bytes)
     urls = list(url) if is_several else [url]
     for one in urls:
         if not isinstance(one, str | os.PathLike):
             raise InvalidArgumentError(f"{one!r} is not a URL or path")
     data = Dataset(
-        tuple(map(os.fspath, urls)), split or "train", on_corrupt, None if cache is None else os.fspath(cache)
+        tuple(map(os.fspath, urls)),
+        split or "train",
+        on_corrupt,
+        None if cache is None else os.fspath(cache),
+        version,
     )
     if split is not None and not data._native.is_published:
         raise InvalidArgumentError(
@@ -128,12 +141,15 @@ def mix(
 class Dataset:
     """An opened dataset. `headrace.open` makes one. It is immutable; threads may share it.
 
-    `len(data)` is its number of records. A pickle holds the URL: another process opens the dataset again.
+    `len(data)` is its number of records. A pickle holds the URL and the version: another process opens
+    the same version again.
     """
 
-    def __init__(self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None):
-        self._arguments = (urls, split, on_corrupt, cache)
-        self._native = _headrace.Dataset.open(*self._arguments)
+    def __init__(
+        self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None, version: int | None
+    ):
+        self._native = _headrace.Dataset.open(urls, split, on_corrupt, cache, version)
+        self._arguments = (urls, split, on_corrupt, cache, self.version)
         for remark in self.remarks:
             logger.warning("%s", remark)
         self._range: tuple[int, int] | None = None
@@ -158,6 +174,11 @@ class Dataset:
         """SHA-256, in hexadecimal, of the dataset's content: equal digests mean equal data. A part has the
         digest of the whole."""
         return self._native.digest
+
+    @property
+    def version(self) -> int | None:
+        """Number of the dataset's version: of its manifest. None: it has no manifest."""
+        return self._native.version or None
 
     @property
     def on_corrupt(self) -> str:

@@ -60,7 +60,11 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
     import headrace as hr
 
     data = hr.open(
-        request["data"], request["split"], on_corrupt=request["on_corrupt"], cache=request["cache"] or None
+        request["data"],
+        request["split"],
+        version=request["version"],
+        on_corrupt=request["on_corrupt"],
+        cache=request["cache"] or None,
     )
     make = functools.partial(
         hr.Dataset.loader,
