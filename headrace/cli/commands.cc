@@ -22,6 +22,7 @@ extern const Command kStoresCommand;
 extern const Command kTensorboardCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
+extern const Command kRepairCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
@@ -42,6 +43,7 @@ std::span<const Command* const> all_commands() {
       &kPredictCommand,
       &kInspectCommand,
       &kVerifyCommand,
+      &kRepairCommand,
       &kRunsLsCommand,
       &kRunsShowCommand,
       &kRunsRepairCommand,

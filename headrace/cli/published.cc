@@ -1,9 +1,13 @@
 #include "headrace/cli/published.h"
 
+#include <algorithm>
+#include <set>
+
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/objects.h"
 #include "headrace/os/parallel.h"
+#include "headrace/store/numbered.h"
 
 namespace headrace {
 namespace {
@@ -33,6 +37,29 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
   return std::string();
 }
 
+// Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is bad
+// itself; what it names is unknown.
+Status take_manifest(const Location& folder, const ManifestChoice& choice, std::set<std::string>& known,
+                     PublishedVersions& found) {
+  auto published = read_published(folder, choice);
+  const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+  if (is_entry) return {};
+  if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
+  if (!published) {
+    found.bad.push_back({folder.describe(), published.error().message});
+  } else if (*published) {
+    PublishedVersion version{.published = std::move(**published)};
+    for (const ManifestPart& part : version.published.manifest.parts) {
+      if (!known.insert(concat(part.key, "\n", part.size_bytes, " ", part.crc32c)).second) continue;
+      version.parts.push_back(part);
+      found.bytes += part.size_bytes;
+    }
+    found.parts += version.parts.size();
+    found.versions.push_back(std::move(version));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call) {
@@ -53,17 +80,42 @@ Result<std::vector<Location>> find_published(const Location& location, const Cal
   return folders;
 }
 
-Result<std::vector<BadPart>> verify_parts(const PublishedFolder& published, int jobs, const CallOptions& call,
+Result<PublishedVersions> read_published_versions(const Location& location, bool only_latest,
+                                                  const CallOptions& call) {
+  PublishedVersions found;
+  HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
+  for (const Location& folder : folders) {
+    std::set<std::string> known;
+    if (only_latest) {
+      HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, found));
+      continue;
+    }
+    HEADRACE_TRY(std::vector<std::uint64_t> numbers,
+                 present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
+    std::ranges::reverse(numbers);
+    for (const std::uint64_t number : numbers)
+      HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, found));
+  }
+  if (!found.versions.empty() || !found.bad.empty()) return found;
+  HEADRACE_TRY(const auto object, find_object(location, call));
+  HEADRACE_TRY(const bool is_there, is_folder(location, call));
+  if (!object && !is_there) return nothing_at(location);
+  return Error{Code::kNotFound, concat(location.describe(),
+                                       " is not published: no manifest lies in it or below, so there is "
+                                       "nothing to compare with")};
+}
+
+Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts, int jobs,
+                                          const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance) {
-  const std::vector<ManifestPart>& parts = published.manifest.parts;
   std::vector<std::string> problems(parts.size());
   HEADRACE_CHECK(parallel_for(jobs, parts.size(), [&](std::size_t i) -> Status {
-    HEADRACE_TRY(problems[i], check_part(published.folder.at(parts[i].key), parts[i], call, advance));
+    HEADRACE_TRY(problems[i], check_part(folder.at(parts[i].key), parts[i], call, advance));
     return {};
   }));
   std::vector<BadPart> bad;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!problems[i].empty()) bad.push_back({published.folder.at(parts[i].key).describe(), problems[i]});
+    if (!problems[i].empty()) bad.push_back({folder.at(parts[i].key).describe(), problems[i], parts[i]});
   }
   return bad;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
-/// \file Published folders, as `verify` and `inspect` look at them: finding them, and comparing their parts.
+/// \file Published folders, as `verify`, `repair` and `inspect` look at them: finding them, and comparing their parts.
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,12 +20,32 @@ Result<std::vector<Location>> find_published(const Location& location, const Cal
 struct BadPart {
   std::string url;
   std::string problem;
+  std::optional<ManifestPart> part{};  // none: a manifest itself
 };
 
-/// Reads every part and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the bytes
-/// that were read, from any thread. Returns what is bad, in the manifest's order; an error only where nothing
+/// A manifest of a folder, and those of its parts that no later manifest of the folder names.
+struct PublishedVersion {
+  PublishedFolder published;
+  std::vector<ManifestPart> parts;
+};
+
+struct PublishedVersions {
+  std::vector<PublishedVersion> versions;  // folder by folder in the order of keys, the latest version first
+  std::vector<BadPart> bad;                // manifests that cannot be read
+  std::uint64_t parts = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Every manifest at or below `location`; with `only_latest`, of each folder the one that readers take.
+/// \error kNotFound  there is none
+Result<PublishedVersions> read_published_versions(const Location& location, bool only_latest,
+                                                  const CallOptions& call);
+
+/// Reads parts of a folder and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the bytes
+/// that were read, from any thread. Returns what is bad, in the order of `parts`; an error only where nothing
 /// can be said: the store fails, or `call.stop` was stopped.
-Result<std::vector<BadPart>> verify_parts(const PublishedFolder& published, int jobs, const CallOptions& call,
+Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts, int jobs,
+                                          const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance);
 
 }  // namespace headrace

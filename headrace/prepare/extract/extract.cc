@@ -414,7 +414,7 @@ Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const S
     return Error{Code::kInternal, "the plan has a map, and nothing was given to run it"};
   const KnownInputs* const known = plan.continuation == Continuation::kAppend ? &past.inputs : nullptr;
   HEADRACE_TRY(std::unique_ptr<RowSource> rows,
-               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, known));
+               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, known, plan.only.get()));
   if (plan.retries()) rows = std::make_unique<RetriedRows>(past, slice, std::move(rows));
   if (context.map != nullptr)
     rows = map_rows(std::move(rows), plan.input.format, context.stores, *context.map);

@@ -171,6 +171,13 @@ Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Con
   return std::shared_ptr<const BaseDataset>(base);
 }
 
+Status read_inputs(const Location& output, const Manifest& manifest,
+                   const std::function<void(const ReadInput&)>& take) {
+  return read_lines(output, manifest, kInputsRole, [&](const SourceRow& row) {
+    take({text_of(row, "url"), number_of(row, "size_bytes"), text_of(row, "version")});
+  });
+}
+
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation) {
   std::vector<std::shared_ptr<SlicePast>> pasts;

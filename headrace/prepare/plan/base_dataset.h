@@ -4,6 +4,7 @@
 /// were rejected. docs/prepare.md, "Continuing".
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,16 @@ struct BaseDataset {
 /// \error kFailedPrecondition  published without a record of the inputs that were read
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
                                                      std::optional<std::uint64_t> number = {});
+
+/// A file or object that was read for a dataset.
+struct ReadInput {
+  std::string_view url;
+  std::uint64_t size_bytes = 0;
+  std::string_view version;
+};
+/// Calls `take` with all that a manifest's parts record as read, in their order.
+/// \error kDataLoss, kNotFound  a part is missing or damaged
+Status read_inputs(const Location& output, const Manifest& manifest, const std::function<void(const ReadInput&)>& take);
 
 /// One for each slice of the input.
 using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;

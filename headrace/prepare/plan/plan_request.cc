@@ -73,16 +73,6 @@ Status check_encoding(const Schema& schema) {
              " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
 }
 
-Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
-                            const PreparePlan& plan) {
-  if (!format) {
-    HEADRACE_TRY(format, guess_input_format(location));
-  }
-  SliceLimits limits{.size_bytes = plan.slice_bytes};
-  if (!plan.map.empty()) limits.objects = kMappedObjects;
-  return find_input(location, *format, limits);
-}
-
 Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& input,
                                  const PlanningContext& context) {
   PlannedPrepare planned{.plan = request.options};
@@ -110,6 +100,17 @@ Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const Locati
 }
 
 }  // namespace
+
+Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
+                            const PreparePlan& plan,
+                            const KnownInputs* only) {
+  if (!format) {
+    HEADRACE_TRY(format, guess_input_format(location));
+  }
+  SliceLimits limits{.size_bytes = plan.slice_bytes};
+  if (!plan.map.empty()) limits.objects = kMappedObjects;
+  return find_input(location, *format, limits, only);
+}
 
 Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,
                                     const PlanningContext& context) {

@@ -16,9 +16,10 @@ constexpr std::size_t kPageObjects = 65'536;
 class FolderSource final : public RowSource {
  public:
   FolderSource(const Location& folder, Layout layout, const Slice& slice, std::uint64_t cell_limit_bytes,
-               const KnownInputs* known)
+               const KnownInputs* known, const KnownInputs* only)
       : folder_(folder),
         known_(known),
+        only_(only),
         prefix_(folder_prefix(folder.key)),
         base_url_(concat(folder.url.text(), '/')),
         last_(concat(prefix_, slice.last)),
@@ -29,7 +30,7 @@ class FolderSource final : public RowSource {
 
   Result<std::optional<SourceRow>> next() override {
     while (true) {
-      if (position_ == page_.size() && !has_ended_) HEADRACE_CHECK(load_page());
+      while (position_ == page_.size() && !has_ended_) HEADRACE_CHECK(load_page());
       if (position_ == page_.size()) return std::optional<SourceRow>();
       const ObjectInfo& object = page_[position_++];
       consumed_bytes_ += object.size_bytes;
@@ -42,9 +43,13 @@ class FolderSource final : public RowSource {
   std::uint64_t consumed_bytes() const override { return consumed_bytes_; }
 
  private:
+  std::string url_of(const ObjectInfo& object) const {
+    return concat(base_url_, std::string_view(object.key).substr(prefix_.size()));
+  }
+
   // Whether an object is to be read; its URL becomes the current one.
   Result<bool> look(const ObjectInfo& object) {
-    url_ = concat(base_url_, std::string_view(object.key).substr(prefix_.size()));
+    url_ = url_of(object);
     if (known_ == nullptr) return true;
     const KnownInputs::Match match = known_->look(url_, object.version.token);
     if (match == KnownInputs::Match::kChanged) return changed_since_read(url_);
@@ -63,20 +68,23 @@ class FolderSource final : public RowSource {
     return row;
   }
 
-  // An empty page is the end, where it is known whether the folder is as it was.
+  // At the end of the listing it is known whether the folder is as it was.
   Status load_page() {
     page_.clear();
     position_ = 0;
     const std::string after = listed_up_to_;
+    std::size_t listed_objects = 0;
     const Status listed = folder_.store->list(prefix_, {.after = after}, [&](const ObjectInfo& object) {
       if (object.key > last_) return false;
-      page_.push_back(object);
-      digest_.add(object);
-      return page_.size() < kPageObjects;
+      listed_up_to_ = object.key;
+      if (only_ == nullptr || only_->has(url_of(object))) {
+        page_.push_back(object);
+        digest_.add(object);
+      }
+      return ++listed_objects < kPageObjects;
     });
     if (!listed) return listed.error().in(concat("listing ", folder_.describe()));
-    if (!page_.empty()) listed_up_to_ = page_.back().key;
-    has_ended_ = page_.size() < kPageObjects;
+    has_ended_ = listed_objects < kPageObjects;
     if (!has_ended_ || digest_.finish() == expected_digest_) return {};
     return Error{Code::kFailedPrecondition,
                  concat(folder_.describe(), " changed while it was being read: its objects up to ", last_,
@@ -85,6 +93,7 @@ class FolderSource final : public RowSource {
 
   const Location folder_;
   const KnownInputs* const known_;
+  const KnownInputs* const only_;
   const std::string prefix_;
   const std::string base_url_;
   const std::string last_;
@@ -104,8 +113,9 @@ class FolderSource final : public RowSource {
 }  // namespace
 
 std::unique_ptr<RowSource> open_folder_range(const Location& folder, Layout layout, const Slice& slice,
-                                             std::uint64_t cell_limit_bytes, const KnownInputs* known) {
-  return std::make_unique<FolderSource>(folder, layout, slice, cell_limit_bytes, known);
+                                             std::uint64_t cell_limit_bytes, const KnownInputs* known,
+                                             const KnownInputs* only) {
+  return std::make_unique<FolderSource>(folder, layout, slice, cell_limit_bytes, known, only);
 }
 
 }  // namespace headrace

@@ -85,12 +85,22 @@ class FolderCutter {
   std::string first_path_;
 };
 
+std::string url_of(const Location& location, const ObjectInfo& object) {
+  Url url = location.url;
+  url.path = object.key;
+  return url.text();
+}
+
 // None if nothing lies below it.
 Result<std::optional<Input>> find_layout_folder(const Location& location, InputFormat format,
-                                                const SliceLimits& limits) {
+                                                const SliceLimits& limits, const KnownInputs* only) {
   FolderCutter cutter(location, format, limits.objects);
   bool is_there = false;
-  HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {}, [&](const ObjectInfo& object) {
+  const std::string prefix = folder_prefix(location.key);
+  HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    // As folder_source.cc names it.
+    const std::string url = concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
+    if (only != nullptr && !only->has(url)) return true;
     cutter.add(object);
     return is_there = true;
   }));
@@ -111,9 +121,7 @@ Input input_of_files(const Location& location, InputFormat format, const std::ve
                       object.size_bytes <= limits.size_bytes - input.slices.back().size_bytes;
     if (!fits) input.slices.emplace_back();
     Slice& slice = input.slices.back();
-    Url url = location.url;
-    url.path = object.key;
-    slice.files.push_back({url.text(), object.size_bytes, object.version.token});
+    slice.files.push_back({url_of(location, object), object.size_bytes, object.version.token});
     ++slice.objects;
     slice.size_bytes += object.size_bytes;
     ++input.objects;
@@ -214,21 +222,27 @@ Result<std::vector<SourceFile>> open_files(const Location& input, const Slice& s
 
 }  // namespace
 
-Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits) {
+Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits,
+                         const KnownInputs* only) {
   HEADRACE_TRY(const std::optional<ObjectInfo> object, find_object(location));
   if (object) return input_of_files(location, format, {*object}, limits);
+  const auto is_other = [&](const ObjectInfo& each) {
+    return only != nullptr && !only->has(url_of(location, each));
+  };
   if (layout_of(format)) {
-    auto input = find_layout_folder(location, format, limits);
+    auto input = find_layout_folder(location, format, limits, only);
     if (!input) return input.error().in(kLooking);
     if (*input) return **std::move(input);
   } else {
     auto files = find_files_below(location, format);
     if (!files) return files.error().in(kLooking);
+    std::erase_if(*files, is_other);
     if (!files->empty()) return input_of_files(location, format, *files, limits);
   }
   if (!is_pattern(location.key)) return not_there(location);
   auto matches = find_matches(location);
   if (!matches) return matches.error().in(kLooking);
+  std::erase_if(*matches, is_other);
   return input_of_files(location, format, *matches, limits);
 }
 
@@ -251,11 +265,12 @@ Status check_staged_rows(const Input& input, const Location& output) {
 }
 
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
-                                              std::uint64_t cell_limit_bytes, const KnownInputs* known) {
+                                              std::uint64_t cell_limit_bytes, const KnownInputs* known,
+                                              const KnownInputs* only) {
   HEADRACE_TRY(const Location location, stores.open(input.url));
   const auto layout = layout_of(input.format);
   if (layout && slice.is_range_of_folder())
-    return open_folder_range(location, *layout, slice, cell_limit_bytes, known);
+    return open_folder_range(location, *layout, slice, cell_limit_bytes, known, only);
   HEADRACE_TRY(std::vector<SourceFile> files, open_files(location, slice, stores));
   const bool is_object = slice.files.size() == 1 && slice.files.front().url == input.url;
   const ArchiveOptions options{.cell_limit_bytes = cell_limit_bytes, .names_archives = !is_object};

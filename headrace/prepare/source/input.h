@@ -71,11 +71,13 @@ struct SliceLimits {
 /// pattern (store/glob.h), all of whose matches are taken, as archives if the format is a layout. In a folder
 /// of tables, the files whose endings belong to the format are taken (input_names.h); as tfrecord, a dataset
 /// that Headrace published gives its shards.
+/// `only`: if not null, objects of a folder or pattern whose URLs it does not have are passed over.
 /// Memory: the files of a folder of tables; for a layout's folder only its slices.
 /// \error kNotFound         no object, folder or match is there
 /// \error kInvalidArgument  nothing in the folder is of the format
 /// \error kFailedPrecondition  a published shard is missing or altered
-Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits = {});
+Result<Input> find_input(const Location& location, InputFormat format, const SliceLimits& limits = {},
+                         const KnownInputs* only = nullptr);
 
 /// Rejects staged rows (staged_rows.h) that may name files of this machine, unless they lie below `output` or
 /// on this machine's disk.
@@ -90,10 +92,11 @@ Result<InputFormat> guess_input_format(const Location& location);
 
 /// Opens the rows of a slice. `stores` and `known` must outlive the source. Ids of rows in archives begin
 /// with the archive's name, unless the input is one object. In a folder whose objects are rows, the objects
-/// in `known` are skipped.
+/// in `known` are skipped, and those whose URLs `only` does not have, as by find_input.
 /// \error kFailedPrecondition  of `RowSource::next`: a known object has changed since
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
                                               std::uint64_t cell_limit_bytes = kCellLimitBytes,
-                                              const KnownInputs* known = nullptr);
+                                              const KnownInputs* known = nullptr,
+                                              const KnownInputs* only = nullptr);
 
 }  // namespace headrace

@@ -25,6 +25,8 @@ class KnownInputs {
   void add(std::string_view url, std::string_view version);
   /// Compares with the version that was read. REQUIRES: nothing was added since `settle`
   Match look(std::string_view url, std::string_view version) const;
+  /// Whether any version of a URL was read. REQUIRES: as `look`
+  bool has(std::string_view url) const { return look(url, "") != Match::kNew; }
   void settle();
   /// The hashes. Equal additions in equal order give equal hashes.
   const std::vector<Hashes>& hashes() const { return versions_; }

@@ -286,11 +286,7 @@ class ShardTaskRun {
   }
 
   Status finish_receipt() {
-    HEADRACE_TRY(
-        receipt_.report,
-        report_.write(context_.output,
-                      lines_key("report", context_.tag(),
-                                concat(task_.split, "-", zero_padded(task_.number, 5), ".jsonl.gz"))));
+    HEADRACE_TRY(receipt_.report, report_.write(context_.output, shard_report_key(task_, context_.tag())));
     for (std::size_t i = 0; i < label_features_.size(); ++i) {
       const std::vector<std::string>& names = arrangement_.vocabularies.at(label_features_[i]->name);
       for (std::size_t id = 0; id < names.size(); ++id) {
@@ -344,6 +340,10 @@ Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
 std::string shard_name(const ShardTask& task, std::string_view tag, const std::string& compression) {
   return concat(task.split, "-", tag, "-", zero_padded(task.number, 5), "-of-",
                 zero_padded(task.shards, 5), ".tfrecord", compression == "none" ? "" : ".gz");
+}
+
+std::string shard_report_key(const ShardTask& task, std::string_view tag) {
+  return lines_key("report", tag, concat(task.split, "-", zero_padded(task.number, 5), ".jsonl.gz"));
 }
 
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task) {

@@ -33,6 +33,9 @@ struct ShardReceipt {
 /// "train-1a2b3c4d-00003-of-00017.tfrecord.gz". `tag`: see name_tag.
 std::string shard_name(const ShardTask& task, std::string_view tag, const std::string& compression);
 
+/// "_headrace/report/1a2b3c4d-train-00003.jsonl.gz".
+std::string shard_report_key(const ShardTask& task, std::string_view tag);
+
 /// The receipt of a shard that was written, if the objects that it names are there; else none.
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task);
 
