@@ -14,10 +14,10 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kRepairPositionals[] = {
+constexpr Positional kRepairDatasetPositionals[] = {
     {.name = "URL", .sentence = "A dataset that headrace prepare published, or a folder with published folders."}};
 
-constexpr Option kRepairOptions[] = {
+constexpr Option kRepairDatasetOptions[] = {
     {.name = "dry-run",
      .type = OptionType::kFlag,
      .sentence = "Make nothing: say what is missing or damaged, and whether its input is as it was."},
@@ -103,12 +103,12 @@ void show_as_json(Console& console, const PublishedVersions& found, const std::v
     for (const PartRepair& repair : folder.repairs)
       (repair.is_repaired ? repaired : lost).push_back(to_json(folder, repair));
   }
-  for (const BadPart& bad : found.bad) lost.push_back({{"url", bad.url}, {"role", "manifest"}, {"problem", bad.problem}});
-  console.result(Json{{"ok", lost.empty()},
-                      {"parts", found.parts},
-                      {"size_bytes", found.bytes},
-                      {is_dry_run ? "repairable" : "repaired", std::move(repaired)},
-                      {"lost", std::move(lost)}}.dump());
+  for (const BadPart& bad : found.bad)
+    lost.push_back({{"url", bad.url}, {"role", "manifest"}, {"problem", bad.problem}});
+  Json out = {{"ok", lost.values().empty()}, {"parts", found.parts}, {"size_bytes", found.bytes}};
+  out[is_dry_run ? "repairable" : "repaired"] = std::move(repaired);
+  out["lost"] = std::move(lost);
+  console.result(out.dump());
 }
 
 void show(Console& console, const PublishedVersions& found, const std::vector<RepairedFolder>& folders,
@@ -132,7 +132,7 @@ void show(Console& console, const PublishedVersions& found, const std::vector<Re
     console.result(concat("all ", found.parts, " parts (", format_size(found.bytes), ") are as published"));
 }
 
-Status run_repair(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_repair_dataset(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
   HEADRACE_TRY(Location location, context.stores.open(arguments[0]));
   location = make_stoppable(std::move(location), context.stop);
   HEADRACE_TRY(const PublishedVersions found, read_published_versions(location, false, context.call()));
@@ -170,8 +170,8 @@ const Command kRepairCommand = {
         "  headrace repair s3://datasets/reviews --dry-run\n"
         "  headrace repair s3://datasets/reviews\n"
         "  headrace verify s3://datasets/reviews",
-    .positionals = kRepairPositionals,
-    .options = kRepairOptions,
-    .run = run_repair};
+    .positionals = kRepairDatasetPositionals,
+    .options = kRepairDatasetOptions,
+    .run = run_repair_dataset};
 
 }  // namespace headrace

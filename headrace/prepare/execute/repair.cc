@@ -227,7 +227,7 @@ class DatasetRepair {
   }
 
   Status repair_version(const PublishedFolder& version, const VersionOrigin& origin, const Repairs& repairs) {
-    HEADRACE_TRY(const RepeatedPlan repeated, repeat_plan(version, origin, context_));
+    HEADRACE_TRY(const RepeatedPlan repeated, repeat_plan(version, origin, later_than(version), context_));
     if (options_.is_dry_run) {
       for (PartRepair* repair : repairs) repair->is_repaired = true;
       return {};
@@ -247,7 +247,13 @@ class DatasetRepair {
     return Staged{std::move(folder), std::move(place)};
   }
 
-  std::vector<const PublishedFolder*> versions_;  // ascending by number
+  Versions later_than(const PublishedFolder& version) const {
+    Versions later = versions_;
+    std::erase_if(later, [&](const PublishedFolder* other) { return other->number <= version.number; });
+    return later;
+  }
+
+  Versions versions_;  // ascending by number
   const PlanningContext& context_;
   const RepairOptions& options_;
   const PrepareProgress& progress_;

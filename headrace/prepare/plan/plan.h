@@ -56,7 +56,7 @@ struct PreparePlan {
   SlicePasts pasts{};
   /// Of a plan that is made again: what its input consisted of. Whatever has come to a folder since does not count.
   /// Null: everything counts.
-  std::shared_ptr<const KnownInputs> only{};
+  std::shared_ptr<KnownInputs> only{};
 
   /// Whether reading a slice depends on the base's record of it.
   bool needs_past(const Slice& slice) const {

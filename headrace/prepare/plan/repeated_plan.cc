@@ -1,5 +1,7 @@
 #include "headrace/prepare/plan/repeated_plan.h"
 
+#include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,40 +43,21 @@ Error missing_input(const Location& input) {
           "its rows came from a Python program, and are not kept: only that program can make it again, with overwrite"};
 }
 
-struct PresentInputs {
-  KnownInputs sizes;  // instead of versions
-  KnownInputs versions;
-};
-
-PresentInputs inputs_of_files(const Input& input) {
-  PresentInputs present;
+// Calls `take` with everything that lies at an input now: all that `input` lists.
+Status list_present(const Location& location, const Input& input, const std::function<void(const ReadInput&)>& take) {
   for (const Slice& slice : input.slices) {
-    for (const InputFile& file : slice.files) {
-      present.sizes.add(file.url, concat(file.size_bytes));
-      present.versions.add(file.url, file.version);
-    }
+    for (const InputFile& file : slice.files) take({file.url, file.size_bytes, file.version});
   }
-  return present;
+  if (input.slices.empty() || !input.slices.front().is_range_of_folder()) return {};
+  const std::string prefix = folder_prefix(location.key);
+  return location.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    const std::string url = concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
+    take({url, object.size_bytes, object.version.token});
+    return true;
+  });
 }
 
-Result<PresentInputs> find_present(const Location& location, const Input& input) {
-  PresentInputs present = inputs_of_files(input);
-  if (input.slices.front().is_range_of_folder()) {
-    const std::string prefix = folder_prefix(location.key);
-    HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
-      const std::string url =
-          concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
-      present.sizes.add(url, concat(object.size_bytes));
-      present.versions.add(url, object.version.token);
-      return true;
-    }));
-  }
-  present.sizes.settle();
-  present.versions.settle();
-  return present;
-}
-
-// The record of what this version has read, without that of the versions that it continues.
+// The record of what was read, in parts with `tag` in their names.
 Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
   Manifest own;
   for (const ManifestPart& part : manifest.parts) {
@@ -83,46 +66,83 @@ Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
   return own;
 }
 
-// Names what the version has read and what is not there as it was; of equal size, `rewritten` names it.
-Status compare_inputs(const PublishedFolder& version, const std::string& tag, const PresentInputs& present,
-                      std::string& rewritten) {
-  NamedInputs gone, resized, touched;
-  HEADRACE_CHECK(read_inputs(version.folder, own_inputs(version.manifest, tag), [&](const ReadInput& input) {
-    const KnownInputs::Match size = present.sizes.look(input.url, concat(input.size_bytes));
-    if (size == KnownInputs::Match::kNew) {
-      gone.add(input.url);
-    } else if (size == KnownInputs::Match::kChanged) {
-      resized.add(input.url);
-    } else if (present.versions.look(input.url, input.version) != KnownInputs::Match::kSame) {
-      touched.add(input.url);
-    }
-  }));
-  if (!gone.is_empty()) return lost_input(gone.text(), "is gone");
-  if (!resized.is_empty()) return lost_input(resized.text(), "has changed");
-  rewritten = touched.text();
-  return {};
-}
+/// Finds what a version has read among what is there now.
+class EarlierInput {
+ public:
+  EarlierInput(const PublishedFolder& version, const std::string& tag, const Location& location, RepeatedPlan& repeated)
+      : version_(version), tag_(tag), location_(location), repeated_(repeated), plan_(repeated.planned.plan) {}
 
-// The input as it was read, as far as that can be told; `plan` has the version that it had as a whole.
-Result<Input> find_input_again(const PublishedFolder& version, const std::string& tag, const Location& location,
-                               RepeatedPlan& repeated) {
-  PreparePlan& plan = repeated.planned.plan;
-  auto present = look_at_input(location, plan.input.format, plan);
-  if (!present && present.error().code == Code::kNotFound) return missing_input(location);
-  if (!present || present->version == plan.input.version) return present;
-  const auto only = std::make_shared<KnownInputs>();
-  const auto compare = [&]() -> Status {
-    HEADRACE_CHECK(read_inputs(version.folder, version.manifest,
-                               [&](const ReadInput& input) { only->add(input.url, input.version); }));
-    only->settle();
-    HEADRACE_TRY(const PresentInputs inputs, find_present(location, *present));
-    return compare_inputs(version, tag, inputs, repeated.rewritten_inputs);
-  };
-  if (Status compared = compare(); !compared)
-    return std::move(compared).error().in(concat(location.describe(), " is not as it was read"));
-  plan.only = only;
-  return look_at_input(location, plan.input.format, plan, only.get());
-}
+  Result<Input> find(const Versions& later) {
+    auto present = look_at_input(location_, plan_.input.format, plan_);
+    if (!present && present.error().code == Code::kNotFound) return missing_input(location_);
+    if (!present || present->version == plan_.input.version) return present;
+    const Status compared = compare(*present);
+    if (compared) return look();
+    const bool is_unreadable = compared.error().code != Code::kFailedPrecondition;
+    if (is_unreadable) {
+      HEADRACE_CHECK(leave_out(later, *present));
+      HEADRACE_TRY(Input input, look());
+      if (input.version == plan_.input.version) return input;
+    }
+    return Error(compared.error()).in(concat(location_.describe(), " is not as it was read"));
+  }
+
+ private:
+  Result<Input> look() {
+    plan_.only->settle();
+    auto found = look_at_input(location_, plan_.input.format, plan_, plan_.only.get());
+    return !found && found.error().code == Code::kNotFound ? missing_input(location_) : std::move(found);
+  }
+
+  // Takes what the version's record names. Of what the version itself has read, all has to be there in its size.
+  Status compare(const Input& present) {
+    KnownInputs sizes, versions;
+    HEADRACE_CHECK(list_present(location_, present, [&](const ReadInput& input) {
+      sizes.add(input.url, concat(input.size_bytes));
+      versions.add(input.url, input.version);
+    }));
+    sizes.settle();
+    versions.settle();
+    NamedInputs gone, resized, rewritten;
+    HEADRACE_CHECK(read_inputs(version_.folder, own_inputs(version_.manifest, tag_), [&](const ReadInput& input) {
+      const KnownInputs::Match size = sizes.look(input.url, concat(input.size_bytes));
+      const bool is_same = versions.look(input.url, input.version) == KnownInputs::Match::kSame;
+      if (size == KnownInputs::Match::kNew) gone.add(input.url);
+      if (size == KnownInputs::Match::kChanged) resized.add(input.url);
+      if (size == KnownInputs::Match::kSame && !is_same) rewritten.add(input.url);
+    }));
+    if (!gone.is_empty()) return lost_input(gone.text(), "is gone");
+    if (!resized.is_empty()) return lost_input(resized.text(), "has changed");
+    repeated_.rewritten_inputs = rewritten.text();
+    plan_.only = std::make_shared<KnownInputs>();
+    return read_inputs(version_.folder, version_.manifest,
+                       [&](const ReadInput& input) { plan_.only->add(input.url, input.version); });
+  }
+
+  // Takes what is there now, but for what later versions have added.
+  Status leave_out(const Versions& later, const Input& present) {
+    std::set<std::string_view> known;
+    for (const ManifestPart& part : version_.manifest.parts) known.insert(part.key);
+    KnownInputs added;
+    for (const PublishedFolder* version : later) {
+      Manifest more = own_inputs(version->manifest, "");
+      std::erase_if(more.parts, [&](const ManifestPart& part) { return known.contains(part.key); });
+      HEADRACE_CHECK(read_inputs(version->folder, more,
+                                 [&](const ReadInput& input) { added.add(input.url, input.version); }));
+    }
+    added.settle();
+    plan_.only = std::make_shared<KnownInputs>();
+    return list_present(location_, present, [&](const ReadInput& input) {
+      if (!added.has(input.url)) plan_.only->add(input.url, input.version);
+    });
+  }
+
+  const PublishedFolder& version_;
+  const std::string& tag_;
+  const Location& location_;
+  RepeatedPlan& repeated_;
+  PreparePlan& plan_;
+};
 
 }  // namespace
 
@@ -143,13 +163,14 @@ Result<VersionOrigin> read_origin(const PublishedFolder& version) {
 }
 
 Result<RepeatedPlan> repeat_plan(const PublishedFolder& version, const VersionOrigin& origin,
-                                 const PlanningContext& context) {
+                                 const Versions& later, const PlanningContext& context) {
   RepeatedPlan repeated;
   PreparePlan& plan = repeated.planned.plan;
   HEADRACE_TRY(plan, parse_plan(origin.configuration, {}, version.folder));
   HEADRACE_TRY(Location input, context.stores.open(plan.input.url));
   input = make_stoppable(std::move(input), context.stop);
-  HEADRACE_TRY(plan.input, find_input_again(version, origin.tag(), input, repeated));
+  const std::string tag = origin.tag();
+  HEADRACE_TRY(plan.input, EarlierInput(version, tag, input, repeated).find(later));
   HEADRACE_CHECK(check_staged_rows(plan.input, version.folder));
   if (plan.base != nullptr) {
     HEADRACE_TRY(plan.pasts,

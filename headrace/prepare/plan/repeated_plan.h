@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "headrace/prepare/plan/planned_prepare.h"
 #include "headrace/track/published_folder.h"
@@ -31,11 +32,14 @@ struct RepeatedPlan {
   std::string rewritten_inputs{};
 };
 
-/// Plans a version again. Its input is listed anew; what has come to it since is passed over.
+using Versions = std::vector<const PublishedFolder*>;
+
+/// Plans a version again. Its input is listed anew; what has come to it since is passed over, as the version's record
+/// of its inputs tells, or without that the records of the versions `later`.
 /// \error kFailedPrecondition  inputs are gone or have another size: names the first ones; or encoders, libraries or
 ///                             this program are others than those the plan names
 /// \error those of find_input, read_base, leave_what_continues and make_encoders
 Result<RepeatedPlan> repeat_plan(const PublishedFolder& version, const VersionOrigin& origin,
-                                 const PlanningContext& context);
+                                 const Versions& later, const PlanningContext& context);
 
 }  // namespace headrace
