@@ -19,7 +19,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("journals")
 
-COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify"]
+COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
 COMMANDS += ["runs ls", "runs show", "runs repair", "lineage"]
 
 
