@@ -70,7 +70,8 @@ constexpr Option kInspectOptions[] = {
 
 // One inspection, or those of all published folders below.
 Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
-                                            std::optional<std::uint64_t> version, const InspectOptions& options) {
+                                            std::optional<std::uint64_t> version,
+                                            const InspectOptions& options) {
   std::vector<Inspection> out;
   HEADRACE_TRY(const auto published, open_version(location, {.number = version, .call = context.call()}));
   if (published) {
@@ -103,7 +104,8 @@ Status run_inspect(CommandContext& context, const std::vector<std::string>& argu
                                   .record_limit_bytes = values.size_bytes("max-record"),
                                   .compares_checksums = !values.flag("no-checksums"),
                                   .jobs = static_cast<int>(values.integer("jobs"))};
-  HEADRACE_TRY(const std::vector<Inspection> inspections, inspect_all(context, location, data_version(values), options));
+  HEADRACE_TRY(const std::vector<Inspection> inspections,
+               inspect_all(context, location, data_version(values), options));
   HEADRACE_TRY(const std::optional<RecordStatistics> statistics, inspect_records(context, location, values));
   std::size_t bad = 0;
   std::vector<Json> several;

@@ -73,7 +73,8 @@ Result<Inspection> inspect_published(CommandContext& context, const PublishedFol
   if (options.compares_checksums) {
     std::atomic<std::uint64_t> done = 0;
     HEADRACE_TRY(
-        inspection.bad, verify_parts(published.folder, manifest.parts, options.jobs, context.call(), [&](std::uint64_t more) {
+        inspection.bad,
+        verify_parts(published.folder, manifest.parts, options.jobs, context.call(), [&](std::uint64_t more) {
           context.console.progress("comparing checksums", done += more, inspection.size_bytes, "bytes");
         }));
   }

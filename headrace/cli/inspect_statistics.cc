@@ -107,7 +107,8 @@ Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context,
                                                         const OptionValues& values) {
   const bool reads_records = values.flag("statistics") || values.has("html");
   if (!reads_records && !values.has("parquet")) return std::optional<RecordStatistics>();
-  HEADRACE_TRY(const auto published, open_version(location, {.number = data_version(values), .call = context.call()}));
+  HEADRACE_TRY(const auto published,
+               open_version(location, {.number = data_version(values), .call = context.call()}));
   if (published && published->manifest.kind != "dataset")
     return Error{Code::kInvalidArgument, concat(location.describe(), " is a ", published->manifest.kind,
                                                 "; --html, --statistics and --parquet need a dataset")};

@@ -24,8 +24,9 @@ inline constexpr Option kDataVersionOption = {
     .name = "data-version",
     .type = OptionType::kInteger,
     .unit = "N",
-    .sentence = "Version of the dataset: the number of its manifest, as headrace verify lists them. Default: the "
-                "latest.",
+    .sentence =
+        "Version of the dataset: the number of its manifest, as headrace verify lists them. Default: the "
+        "latest.",
     .minimum = 1};
 
 /// The number that --data-version gives.

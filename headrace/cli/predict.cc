@@ -194,7 +194,8 @@ Status check_predict(const OptionValues& values) {
   if (values.has("text") == values.has("data"))
     return Error{Code::kInvalidArgument, "give either --text, or --data with --to: what to classify"};
   if (values.has("data-version") && !values.has("data"))
-    return Error{Code::kInvalidArgument, "--data-version is a version of --data: give --data, or leave it out"};
+    return Error{Code::kInvalidArgument,
+                 "--data-version is a version of --data: give --data, or leave it out"};
   if (values.has("data") && !values.has("to"))
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
   return {};

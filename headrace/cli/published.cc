@@ -37,8 +37,8 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
   return std::string();
 }
 
-// Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is bad
-// itself; what it names is unknown.
+// Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is
+// bad itself; what it names is unknown.
 Status take_manifest(const Location& folder, const ManifestChoice& choice, std::set<std::string>& known,
                      PublishedVersions& found) {
   auto published = read_published(folder, choice);
@@ -105,8 +105,8 @@ Result<PublishedVersions> read_published_versions(const Location& location, bool
                                        "nothing to compare with")};
 }
 
-Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts, int jobs,
-                                          const CallOptions& call,
+Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts,
+                                          int jobs, const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance) {
   std::vector<std::string> problems(parts.size());
   HEADRACE_CHECK(parallel_for(jobs, parts.size(), [&](std::size_t i) -> Status {

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Published folders, as `verify`, `repair` and `inspect` look at them: finding them, and comparing their parts.
+/// \file Published folders, as `verify`, `repair` and `inspect` look at them: finding them, and comparing
+/// their parts.
 
 #include <cstdint>
 #include <functional>
@@ -41,11 +42,11 @@ struct PublishedVersions {
 Result<PublishedVersions> read_published_versions(const Location& location, bool only_latest,
                                                   const CallOptions& call);
 
-/// Reads parts of a folder and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the bytes
-/// that were read, from any thread. Returns what is bad, in the order of `parts`; an error only where nothing
-/// can be said: the store fails, or `call.stop` was stopped.
-Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts, int jobs,
-                                          const CallOptions& call,
+/// Reads parts of a folder and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the
+/// bytes that were read, from any thread. Returns what is bad, in the order of `parts`; an error only where
+/// nothing can be said: the store fails, or `call.stop` was stopped.
+Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts,
+                                          int jobs, const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance);
 
 }  // namespace headrace

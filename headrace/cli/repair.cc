@@ -15,7 +15,8 @@ namespace headrace {
 namespace {
 
 constexpr Positional kRepairDatasetPositionals[] = {
-    {.name = "URL", .sentence = "A dataset that headrace prepare published, or a folder with published folders."}};
+    {.name = "URL",
+     .sentence = "A dataset that headrace prepare published, or a folder with published folders."}};
 
 constexpr Option kRepairDatasetOptions[] = {
     {.name = "dry-run",
@@ -55,7 +56,8 @@ std::string maker_of(const PublishedFolder& published) {
                 published.folder.url.text(), " shows what it was made from");
 }
 
-Result<std::vector<RepairedFolder>> find_damage(CommandContext& context, const PublishedVersions& found, int jobs) {
+Result<std::vector<RepairedFolder>> find_damage(CommandContext& context, const PublishedVersions& found,
+                                                int jobs) {
   std::vector<RepairedFolder> folders;
   std::atomic<std::uint64_t> done = 0;
   for (const PublishedVersion& version : found.versions) {
@@ -83,8 +85,9 @@ Status repair_folder(CommandContext& context, const OptionValues& values, Repair
   const RepairOptions options{.workers = workers_from(values),
                               .temporary_folder = temporary_folder(context.environment),
                               .is_dry_run = values.flag("dry-run")};
-  HEADRACE_TRY(folder.repairs, repair_dataset(folder.versions, std::move(damaged), planning_context(context, values),
-                                              options, progress_on(context.console)));
+  HEADRACE_TRY(folder.repairs,
+               repair_dataset(folder.versions, std::move(damaged), planning_context(context, values), options,
+                              progress_on(context.console)));
   return {};
 }
 
@@ -96,8 +99,8 @@ Json to_json(const RepairedFolder& folder, const PartRepair& repair) {
   return out;
 }
 
-void show_as_json(Console& console, const PublishedVersions& found, const std::vector<RepairedFolder>& folders,
-                  bool is_dry_run) {
+void show_as_json(Console& console, const PublishedVersions& found,
+                  const std::vector<RepairedFolder>& folders, bool is_dry_run) {
   Json repaired = Json::array(), lost = Json::array();
   for (const RepairedFolder& folder : folders) {
     for (const PartRepair& repair : folder.repairs)
@@ -119,20 +122,24 @@ void show(Console& console, const PublishedVersions& found, const std::vector<Re
     for (const PartRepair& repair : folder.repairs) {
       const std::string url =
           console.name(folder.versions.front().folder.at(repair.damaged.part.key).describe());
-      const std::string_view outcome = !repair.is_repaired ? "LOST" : is_dry_run ? "can be repaired" : "repaired";
-      console.result(concat(outcome, "  ", url, "  ", repair.damaged.problem, repair.why.empty() ? "" : "\n      ",
-                            repair.why));
+      const std::string_view outcome = !repair.is_repaired ? "LOST"
+                                       : is_dry_run        ? "can be repaired"
+                                                           : "repaired";
+      console.result(concat(outcome, "  ", url, "  ", repair.damaged.problem,
+                            repair.why.empty() ? "" : "\n      ", repair.why));
     }
   }
   for (const BadPart& bad : found.bad)
-    console.result(concat("LOST  ", console.name(bad.url), "  ", bad.problem,
-                          "\n      a manifest cannot be made again: restore it from a copy, or prepare the dataset "
-                          "again with --overwrite"));
+    console.result(
+        concat("LOST  ", console.name(bad.url), "  ", bad.problem,
+               "\n      a manifest cannot be made again: restore it from a copy, or prepare the dataset "
+               "again with --overwrite"));
   if (damaged == 0)
     console.result(concat("all ", found.parts, " parts (", format_size(found.bytes), ") are as published"));
 }
 
-Status run_repair_dataset(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& values) {
+Status run_repair_dataset(CommandContext& context, const std::vector<std::string>& arguments,
+                          const OptionValues& values) {
   HEADRACE_TRY(Location location, context.stores.open(arguments[0]));
   location = make_stoppable(std::move(location), context.stop);
   HEADRACE_TRY(const PublishedVersions found, read_published_versions(location, false, context.call()));
@@ -161,10 +168,14 @@ const Command kRepairCommand = {
     .name = "repair",
     .summary = "Make missing and damaged parts of a dataset again",
     .details =
-        "Compares all parts of a dataset, former versions included, with their manifests, as headrace verify does. "
-        "Makes those that are missing or damaged again: an index from its shard, everything else from the input, by "
-        "the plan that made it. A part is written only if it has exactly the bytes that were published, so it may run "
-        "at any time, and beside other commands; manifests are never changed. The exit code is 1 if something cannot "
+        "Compares all parts of a dataset, former versions included, with their manifests, as headrace verify "
+        "does. "
+        "Makes those that are missing or damaged again: an index from its shard, everything else from the "
+        "input, by "
+        "the plan that made it. A part is written only if it has exactly the bytes that were published, so "
+        "it may run "
+        "at any time, and beside other commands; manifests are never changed. The exit code is 1 if "
+        "something cannot "
         "be repaired, for example because its input is gone; then it says what, and why.\n"
         "\n"
         "  headrace repair s3://datasets/reviews --dry-run\n"

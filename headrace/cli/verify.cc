@@ -48,8 +48,8 @@ void show_verdict(Console& console, const PublishedVersions& verdict) {
   }
   for (const PublishedVersion& version : verdict.versions) {
     const PublishedFolder& published = version.published;
-    console.result(concat(console.name(published.folder.describe()), "  ", published.manifest.kind, ", manifest ",
-                          published.number, ", ", version.parts.size(), " parts"));
+    console.result(concat(console.name(published.folder.describe()), "  ", published.manifest.kind,
+                          ", manifest ", published.number, ", ", version.parts.size(), " parts"));
   }
   for (const BadPart& part : verdict.bad)
     console.result(concat("BAD  ", console.name(part.url), "  ", part.problem));
@@ -65,11 +65,12 @@ Status run_verify(CommandContext& context, const std::vector<std::string>& argum
                read_published_versions(location, options.flag("latest"), context.call()));
   std::atomic<std::uint64_t> done = 0;
   for (const PublishedVersion& version : verdict.versions) {
-    HEADRACE_TRY(const auto bad,
-                 verify_parts(version.published.folder, version.parts, static_cast<int>(options.integer("jobs")),
-                              context.call(), [&](std::uint64_t bytes) {
-                                context.console.progress("verifying", done += bytes, verdict.bytes, "bytes");
-                              }));
+    HEADRACE_TRY(
+        const auto bad,
+        verify_parts(version.published.folder, version.parts, static_cast<int>(options.integer("jobs")),
+                     context.call(), [&](std::uint64_t bytes) {
+                       context.console.progress("verifying", done += bytes, verdict.bytes, "bytes");
+                     }));
     verdict.bad.insert(verdict.bad.end(), bad.begin(), bad.end());
   }
   show_verdict(context.console, verdict);

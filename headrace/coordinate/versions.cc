@@ -55,12 +55,12 @@ Result<NumberedObject> read_version(const Location& folder, std::uint64_t number
                         ": that number is an entry of ownership, which publishes nothing; ",
                         numbers_for_people(folder, call))};
   }
-  return Error{Code::kNotFound, concat(folder.describe(), " has no version ", number, "; ",
-                                       numbers_for_people(folder, call))};
+  return Error{Code::kNotFound,
+               concat(folder.describe(), " has no version ", number, "; ", numbers_for_people(folder, call))};
 }
 
 Result<std::optional<std::uint64_t>> version_of_digest(const Location& folder, std::string_view digest,
-                                                  const CallOptions& call) {
+                                                       const CallOptions& call) {
   std::optional<std::uint64_t> found;
   HEADRACE_CHECK(read_manifests(folder, call, [&](const NumberedObject& manifest) {
     if (sha256_hex(manifest.data) == digest) found = manifest.number;

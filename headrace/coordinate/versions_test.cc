@@ -55,7 +55,8 @@ TEST_F(Versions, WhatIsNoneSaysWhichThereAre) {
   const auto entry = read_version(folder, 3);
   ASSERT_FALSE(entry);
   EXPECT_EQ(entry.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(entry.error().message, HasSubstr("an entry of ownership, which publishes nothing; it has 2, 4"));
+  EXPECT_THAT(entry.error().message,
+              HasSubstr("an entry of ownership, which publishes nothing; it has 2, 4"));
 }
 
 }  // namespace

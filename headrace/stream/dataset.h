@@ -74,9 +74,10 @@ struct DatasetOptions {
 /// foreign files also their indexes, one to three bytes per record.
 class Dataset {
  public:
-  /// Opens the dataset that the manifest of `options.version` at `location` publishes. Without any, opens foreign
-  /// TFRecord files: the objects below `location`, the one object, or the objects whose keys match it as a
-  /// pattern (store/glob.h). Each foreign file is sniffed for its compression and read once for its index.
+  /// Opens the dataset that the manifest of `options.version` at `location` publishes. Without any, opens
+  /// foreign TFRecord files: the objects below `location`, the one object, or the objects whose keys match it
+  /// as a pattern (store/glob.h). Each foreign file is sniffed for its compression and read once for its
+  /// index.
   /// \error kNotFound            nothing is there, no such version or split; the message lists those that are
   /// \error kInvalidArgument     the version is the number of an entry of ownership
   /// \error kFailedPrecondition  a shard is missing or was altered since it was published (skipped with

@@ -36,7 +36,8 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder,
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
                                                       const ManifestChoice& choice = {});
 
-/// The version of a folder that `choice` names; without a number the latest one, or none if nothing is published.
+/// The version of a folder that `choice` names; without a number the latest one, or none if nothing is
+/// published.
 /// \error kNotFound, kInvalidArgument  as read_version
 Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice);
 

@@ -33,7 +33,7 @@ struct TrainOptions {
   /// "package.module:function", or "folder/file.py:function", that returns a list of Keras callbacks; empty:
   /// none. Only with kKeras.
   std::string callbacks{};
-  /// Of the dataset: number of its manifest. None: the latest; see choose_data_version.
+  /// Version of the dataset: number of its manifest. None: the latest; see choose_data_version.
   std::optional<std::uint64_t> data_version{};
   std::string split = "train";
   std::string features = "sentence";
@@ -113,10 +113,11 @@ struct DataVersion {
   std::string remark{};  // for people, if the latest version is another
 };
 
-/// The version that a run takes: the one that `options` name; else the one that the run was begun on, if it is there
-/// still and the run is not overwritten; else the latest.
+/// The version that a run takes: the one that `options` name; else the one that the run was begun on, if it
+/// is there still and the run is not overwritten; else the latest.
 /// \error kInvalidArgument  no dataset is published at `data`
-Result<DataVersion> choose_data_version(const Location& data, const Location& run, const TrainOptions& options);
+Result<DataVersion> choose_data_version(const Location& data, const Location& run,
+                                        const TrainOptions& options);
 
 /// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the run
 /// over from any process that trains it still: that one stops when it wants to publish.

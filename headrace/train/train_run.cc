@@ -173,7 +173,8 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
 
 }  // namespace
 
-Result<DataVersion> choose_data_version(const Location& data, const Location& run, const TrainOptions& options) {
+Result<DataVersion> choose_data_version(const Location& data, const Location& run,
+                                        const TrainOptions& options) {
   if (options.data_version) return DataVersion{*options.data_version};
   HEADRACE_TRY(const std::optional<NumberedObject> latest, read_current_manifest(data));
   if (!latest) {
@@ -189,9 +190,9 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
   if (digest == sha256_hex(latest->data)) return DataVersion{latest->number};
   HEADRACE_TRY(const std::optional<std::uint64_t> former, version_of_digest(data, digest));
   if (!former) return DataVersion{latest->number};
-  return DataVersion{*former, concat(run.describe(), " was begun on version ", *former, " of ", data.describe(),
-                                     " and goes on with it; the latest is version ", latest->number,
-                                     ": train on that in another RUN, or with --overwrite")};
+  return DataVersion{*former, concat(run.describe(), " was begun on version ", *former, " of ",
+                                     data.describe(), " and goes on with it; the latest is version ",
+                                     latest->number, ": train on that in another RUN, or with --overwrite")};
 }
 
 double TrainRun::wall_time_s() const {

@@ -68,7 +68,9 @@ def test_a_number_that_is_no_version_says_which_there_are(data, version, kind, m
 def test_files_without_a_manifest_have_no_versions(data):
     shards = [shard.url for shard in hr.open(data).shards]
     assert hr.open(shards).version is None
-    with pytest.raises(hr.errors.InvalidArgumentError, match="only a dataset that headrace prepare published"):
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="only a dataset that headrace prepare published"
+    ):
         hr.open(shards, version=1)
 
 
@@ -115,9 +117,7 @@ def test_a_killed_run_goes_on_with_its_version_after_an_append(build, headrace, 
 
     again = headrace(*train_options(data, killed, "--data-version", "2"), "--json")
     assert json.loads(again.stdout)["was_finished"], "the number names what the run was begun on anyway"
-    other = headrace(
-        *train_options(data, killed, "--data-version", "4"), check=False
-    )
+    other = headrace(*train_options(data, killed, "--data-version", "4"), check=False)
     assert other.returncode == 1 and "data manifest was" in other.stderr
 
     new = headrace(

@@ -1,4 +1,4 @@
-"""headrace repair: whatever part of a dataset is missing or damaged, its bytes come back, or it says why not."""
+"""headrace repair: the bytes of any missing or damaged part come back, or the answer says why not."""
 
 import json
 import pathlib
@@ -34,7 +34,9 @@ def write_table(folder: pathlib.Path, name: str, rows: range) -> None:
         image.parent.mkdir(parents=True, exist_ok=True)
         image.write_bytes(png((row % 5, 2, 3)))
         label = "unicorn" if row % 20 == 19 else ["cat", "dog"][row % 2]
-        lines.append(f"{name}-{row},{'test' if row % 4 == 3 else 'train'},{label},text {row},images/{row % 5}.png")
+        lines.append(
+            f"{name}-{row},{'test' if row % 4 == 3 else 'train'},{label},text {row},images/{row % 5}.png"
+        )
     (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
@@ -53,7 +55,7 @@ def raw(tmp_path) -> pathlib.Path:
 
 @pytest.fixture
 def dataset(headrace, raw, tmp_path) -> pathlib.Path:
-    """Of two versions: `c.csv` was appended."""
+    """Two versions: `c.csv` was appended."""
     options = ["--schema", tmp_path / "schema.toml", "--shard-records", "12", "--slice-size", "1"]
     prepare(headrace, raw, tmp_path / "data", "--layout", "csv", *options)
     write_table(raw, "c", range(100, 140))
@@ -112,7 +114,9 @@ def test_any_one_part_comes_back(headrace, dataset, harm):
 
 def test_all_parts_at_once_come_back(headrace, raw, tmp_path):
     data = tmp_path / "data"
-    prepare(headrace, raw, data, "--layout", "csv", "--schema", tmp_path / "schema.toml", "--shard-records", "12")
+    prepare(
+        headrace, raw, data, "--layout", "csv", "--schema", tmp_path / "schema.toml", "--shard-records", "12"
+    )
     before = kill_support.objects_below(data)
     keys = list(parts(data))
     for number, key in enumerate(keys):
@@ -128,7 +132,17 @@ def test_all_parts_at_once_come_back(headrace, raw, tmp_path):
 def test_parts_in_buckets_come_back(headrace, raw, tmp_path, s3_url):
     headrace("cp", "-r", raw, f"{s3_url}/raw")
     data = f"{s3_url}/data"
-    prepare(headrace, f"{s3_url}/raw", data, "--layout", "csv", "--schema", tmp_path / "schema.toml", "--shard-records", "12")
+    prepare(
+        headrace,
+        f"{s3_url}/raw",
+        data,
+        "--layout",
+        "csv",
+        "--schema",
+        tmp_path / "schema.toml",
+        "--shard-records",
+        "12",
+    )
     before = kill_support.s3_objects(data)
     for number, name in enumerate(sorted(name for name in before if "manifest-" not in name)):
         if number % 2:

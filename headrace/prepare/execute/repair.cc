@@ -39,7 +39,7 @@ void give_up(const Repairs& repairs, const std::string& why) {
   }
 }
 
-// What ends everything, instead of being a reason why one part cannot be made.
+// Whether an error ends everything, instead of being a reason why one part cannot be made.
 bool is_end(const Error& error) { return error.code == Code::kCancelled || error.code == Code::kAborted; }
 
 /// The parts of one version, made again by its plan in a temporary folder, and taken from there.
@@ -51,8 +51,14 @@ class VersionRepair {
         options_(options),
         rewritten_inputs_(repeated.rewritten_inputs),
         spills_(work_folder(staged, origin.tag()), options.memory_bytes),
-        context_{repeated.planned.plan, origin.plan_digest, repeated.planned.encoders, planning.stores,
-                 spills_,               staged,             ~std::uint64_t{0},         planning.stop,
+        context_{repeated.planned.plan,
+                 origin.plan_digest,
+                 repeated.planned.encoders,
+                 planning.stores,
+                 spills_,
+                 staged,
+                 ~std::uint64_t{0},
+                 planning.stop,
                  repeated.planned.map.get()} {
     context_.generation = origin.generation;
   }
@@ -185,7 +191,8 @@ class DatasetRepair {
       if (own.empty()) continue;
       const Status repaired = repair_version(*version, *origin, own);
       if (!repaired && is_end(repaired.error())) return repaired;
-      give_up(own, repaired ? "its plan does not make it from the input as it is now" : repaired.error().message);
+      give_up(own,
+              repaired ? "its plan does not make it from the input as it is now" : repaired.error().message);
     }
     give_up(repairs, unknown_.empty() ? "no manifest tells the plan that made it" : unknown_);
     return {};
@@ -263,8 +270,9 @@ class DatasetRepair {
 }  // namespace
 
 Result<std::vector<PartRepair>> repair_dataset(const std::vector<PublishedFolder>& versions,
-                                               std::vector<DamagedPart> damaged, const PlanningContext& context,
-                                               const RepairOptions& options, const PrepareProgress& progress) {
+                                               std::vector<DamagedPart> damaged,
+                                               const PlanningContext& context, const RepairOptions& options,
+                                               const PrepareProgress& progress) {
   std::vector<PartRepair> out;
   for (DamagedPart& part : damaged) out.push_back({.damaged = std::move(part)});
   Repairs repairs;

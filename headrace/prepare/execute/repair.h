@@ -35,18 +35,19 @@ struct RepairOptions {
   bool is_dry_run = false;
 };
 
-/// Repairs parts of the dataset that `versions` publish: all its manifests, in any order. A part is created, or
-/// replaces a damaged one, only with the bytes that its manifest names; nothing else is changed. Thus several repairs
-/// may run at once, and beside any other command. If the dataset is overwritten or removed meanwhile, what was created
-/// is removed again.
+/// Repairs parts of the dataset that `versions` publish: all its manifests, in any order. A part is created,
+/// or replaces a damaged one, only with the bytes that its manifest names; nothing else is changed. Thus
+/// several repairs may run at once, and beside any other command. If the dataset is overwritten or removed
+/// meanwhile, what was created is removed again.
 ///
-/// An index is made from its shard, if that is whole; everything else from the input, by the plan of the version that
-/// made it. REQUIRES: versions is not empty
+/// An index is made from its shard, if that is whole; everything else from the input, by the plan of the
+/// version that made it. REQUIRES: versions is not empty
 /// \return what became of each damaged part, in their order
 /// \error kAborted    the dataset was overwritten or removed meanwhile
 /// \error kCancelled
 Result<std::vector<PartRepair>> repair_dataset(const std::vector<PublishedFolder>& versions,
-                                               std::vector<DamagedPart> damaged, const PlanningContext& context,
-                                               const RepairOptions& options, const PrepareProgress& progress);
+                                               std::vector<DamagedPart> damaged,
+                                               const PlanningContext& context, const RepairOptions& options,
+                                               const PrepareProgress& progress);
 
 }  // namespace headrace

@@ -43,7 +43,8 @@ Result<bool> is_whole(const Location& place, const ManifestPart& part, const Cal
   return is_same(part, *content);
 }
 
-Status copy_to(const Location& made, const ObjectInfo& object, const Location& place, const WriteOptions& options) {
+Status copy_to(const Location& made, const ObjectInfo& object, const Location& place,
+               const WriteOptions& options) {
   HEADRACE_TRY(const std::unique_ptr<Upload> upload, place.store->start_upload(place.key, options));
   HEADRACE_CHECK(read_in_pieces(*made.store, object, options.call,
                                 [&](BytesView piece) { return upload->append(piece); }));
@@ -51,7 +52,8 @@ Status copy_to(const Location& made, const ObjectInfo& object, const Location& p
   return done ? Status{} : Status(done.error());
 }
 
-// Whether the parts of a version stay: it is of the present generation, or what overwrites it is not published yet.
+// Whether the parts of a version stay: it is of the present generation, or what overwrites it is not
+// published yet.
 Result<bool> is_kept(const PublishedFolder& version) {
   HEADRACE_TRY(const ChainState chain, read_chain(version.folder));
   const bool is_being_overwritten = chain.published > 0 && chain.published < chain.generation();
@@ -97,9 +99,8 @@ Status put_part(const Location& made, const ManifestPart& part, const PublishedF
   HEADRACE_TRY(const bool kept, is_kept(version));
   if (kept) return {};
   HEADRACE_CHECK(remove_object(*place.store, place.key));
-  return Error{Code::kAborted,
-               concat(version.folder.describe(), " was overwritten or removed meanwhile; ", place.describe(),
-                      ", which had been made again, was removed")};
+  return Error{Code::kAborted, concat(version.folder.describe(), " was overwritten or removed meanwhile; ",
+                                      place.describe(), ", which had been made again, was removed")};
 }
 
 }  // namespace headrace

@@ -13,10 +13,11 @@ namespace headrace {
 /// \error kFailedPrecondition  it has others: says which
 Status check_part(const ManifestPart& part, std::uint64_t size_bytes, std::uint32_t crc32c);
 
-/// Creates `part` of `version` with the bytes of `made`, or replaces what is damaged there. Nothing is written unless
-/// `made` has the size and checksum that the part has.
+/// Creates `part` of `version` with the bytes of `made`, or replaces what is damaged there. Nothing is
+/// written unless `made` has the size and checksum that the part has.
 /// \error kFailedPrecondition  `made` has other bytes
-/// \error kAborted             the version was overwritten or removed meanwhile; then the part is removed again
+/// \error kAborted             the version was overwritten or removed meanwhile; then the part is removed
+///     again
 Status put_part(const Location& made, const ManifestPart& part, const PublishedFolder& version,
                 const std::stop_token& stop);
 

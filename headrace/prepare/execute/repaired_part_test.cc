@@ -18,7 +18,8 @@ class RepairedPart : public testing::Test {
  protected:
   RepairedPart() : folder(*stores.open("memory://test/data")), made(*stores.open("memory://test/made")) {
     put(made, kBytes);
-    part = {.key = "train-1", .size_bytes = kBytes.size(), .crc32c = crc32c(as_bytes(kBytes)), .role = "shard"};
+    part = {
+        .key = "train-1", .size_bytes = kBytes.size(), .crc32c = crc32c(as_bytes(kBytes)), .role = "shard"};
     publish(OwnershipAction::kBegin, {part});
     version = **read_published(folder);
   }
@@ -26,12 +27,14 @@ class RepairedPart : public testing::Test {
   void put(const Location& object, std::string_view text) {
     ASSERT_TRUE(write_text(*object.store, object.key, std::string(text)));
   }
-  Ownership take(OwnershipAction action) { return *Ownership::take(folder, *read_chain(folder), {.action = action}); }
+  Ownership take(OwnershipAction action) {
+    return *Ownership::take(folder, *read_chain(folder), {.action = action});
+  }
   void publish(OwnershipAction action, std::vector<ManifestPart> parts) {
     ASSERT_TRUE(take(action).publish({.kind = "dataset", .plan = "p", .parts = std::move(parts)}));
   }
   Status put_it() { return put_part(made, part, version, {}); }
-  /// What lies at the part's place; empty: nothing.
+  /// The object at the part's place; empty: there is none.
   std::string content() const {
     const Location place = folder.at(part.key);
     const auto read = read_object(*place.store, place.key, 1 << 20);

@@ -51,7 +51,8 @@ struct ReadInput {
 };
 /// Calls `take` with all that a manifest's parts record as read, in their order.
 /// \error kDataLoss, kNotFound  a part is missing or damaged
-Status read_inputs(const Location& output, const Manifest& manifest, const std::function<void(const ReadInput&)>& take);
+Status read_inputs(const Location& output, const Manifest& manifest,
+                   const std::function<void(const ReadInput&)>& take);
 
 /// One for each slice of the input.
 using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;

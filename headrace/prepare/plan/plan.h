@@ -54,8 +54,8 @@ struct PreparePlan {
   std::shared_ptr<const BaseDataset> base{};
   /// The base's record of each slice. If it is empty and the plan continues, the work folder has the records.
   SlicePasts pasts{};
-  /// Of a plan that is made again: what its input consisted of. Whatever has come to a folder since does not count.
-  /// Null: everything counts.
+  /// For a plan that is made again: its former input. Later additions to a folder do not count. Null:
+  /// everything counts.
   std::shared_ptr<KnownInputs> only{};
 
   /// Whether reading a slice depends on the base's record of it.

@@ -102,8 +102,7 @@ Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const Locati
 }  // namespace
 
 Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
-                            const PreparePlan& plan,
-                            const KnownInputs* only) {
+                            const PreparePlan& plan, const KnownInputs* only) {
   if (!format) {
     HEADRACE_TRY(format, guess_input_format(location));
   }

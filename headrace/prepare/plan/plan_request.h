@@ -27,10 +27,11 @@ struct PlanRequest {
   PreparePlan options{};
 };
 
-/// The input of a plan with these options, cut into slices. None as `format`: guesses it. `only`: as find_input
+/// The input of a plan with these options, cut into slices. None as `format`: guesses it. `only`: as
+/// find_input
 /// \error as find_input, guess_input_format
-Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format, const PreparePlan& plan,
-                            const KnownInputs* only = nullptr);
+Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
+                            const PreparePlan& plan, const KnownInputs* only = nullptr);
 
 /// Makes the plan: lists the input, reads the output if the plan continues it, reads or infers the schema,
 /// and loads the map's function to be sure that it can be loaded.

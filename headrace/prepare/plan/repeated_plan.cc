@@ -40,18 +40,21 @@ Error lost_input(std::string_view what, std::string_view how) {
 Error missing_input(const Location& input) {
   if (!is_staged_folder(input.key)) return lost_input(input.describe(), "is gone");
   return {Code::kFailedPrecondition,
-          "its rows came from a Python program, and are not kept: only that program can make it again, with overwrite"};
+          "its rows came from a Python program, and are not kept: only that program can make it again, with "
+          "overwrite"};
 }
 
 // Calls `take` with everything that lies at an input now: all that `input` lists.
-Status list_present(const Location& location, const Input& input, const std::function<void(const ReadInput&)>& take) {
+Status list_present(const Location& location, const Input& input,
+                    const std::function<void(const ReadInput&)>& take) {
   for (const Slice& slice : input.slices) {
     for (const InputFile& file : slice.files) take({file.url, file.size_bytes, file.version});
   }
   if (input.slices.empty() || !input.slices.front().is_range_of_folder()) return {};
   const std::string prefix = folder_prefix(location.key);
   return location.store->list(prefix, {}, [&](const ObjectInfo& object) {
-    const std::string url = concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
+    const std::string url =
+        concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
     take({url, object.size_bytes, object.version.token});
     return true;
   });
@@ -69,8 +72,13 @@ Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
 /// Finds what a version has read among what is there now.
 class EarlierInput {
  public:
-  EarlierInput(const PublishedFolder& version, const std::string& tag, const Location& location, RepeatedPlan& repeated)
-      : version_(version), tag_(tag), location_(location), repeated_(repeated), plan_(repeated.planned.plan) {}
+  EarlierInput(const PublishedFolder& version, const std::string& tag, const Location& location,
+               RepeatedPlan& repeated)
+      : version_(version),
+        tag_(tag),
+        location_(location),
+        repeated_(repeated),
+        plan_(repeated.planned.plan) {}
 
   Result<Input> find(const Versions& later) {
     auto present = look_at_input(location_, plan_.input.format, plan_);
@@ -94,7 +102,7 @@ class EarlierInput {
     return !found && found.error().code == Code::kNotFound ? missing_input(location_) : std::move(found);
   }
 
-  // Takes what the version's record names. Of what the version itself has read, all has to be there in its size.
+  // Takes what the version's record names. All that the version itself has read must be there, in its size.
   Status compare(const Input& present) {
     KnownInputs sizes, versions;
     HEADRACE_CHECK(list_present(location_, present, [&](const ReadInput& input) {
@@ -104,13 +112,14 @@ class EarlierInput {
     sizes.settle();
     versions.settle();
     NamedInputs gone, resized, rewritten;
-    HEADRACE_CHECK(read_inputs(version_.folder, own_inputs(version_.manifest, tag_), [&](const ReadInput& input) {
-      const KnownInputs::Match size = sizes.look(input.url, concat(input.size_bytes));
-      const bool is_same = versions.look(input.url, input.version) == KnownInputs::Match::kSame;
-      if (size == KnownInputs::Match::kNew) gone.add(input.url);
-      if (size == KnownInputs::Match::kChanged) resized.add(input.url);
-      if (size == KnownInputs::Match::kSame && !is_same) rewritten.add(input.url);
-    }));
+    HEADRACE_CHECK(
+        read_inputs(version_.folder, own_inputs(version_.manifest, tag_), [&](const ReadInput& input) {
+          const KnownInputs::Match size = sizes.look(input.url, concat(input.size_bytes));
+          const bool is_same = versions.look(input.url, input.version) == KnownInputs::Match::kSame;
+          if (size == KnownInputs::Match::kNew) gone.add(input.url);
+          if (size == KnownInputs::Match::kChanged) resized.add(input.url);
+          if (size == KnownInputs::Match::kSame && !is_same) rewritten.add(input.url);
+        }));
     if (!gone.is_empty()) return lost_input(gone.text(), "is gone");
     if (!resized.is_empty()) return lost_input(resized.text(), "has changed");
     repeated_.rewritten_inputs = rewritten.text();
@@ -151,8 +160,8 @@ Result<VersionOrigin> read_origin(const PublishedFolder& version) {
   HEADRACE_TRY(std::optional<Configuration> configuration,
                configuration_of(version.folder, version.manifest, kPlanKey));
   if (!configuration || configuration_digest(*configuration) != origin.plan_digest) {
-    return Error{Code::kFailedPrecondition,
-                 concat("the plan of version ", version.number, " of ", version.folder.describe(), " is gone")};
+    return Error{Code::kFailedPrecondition, concat("the plan of version ", version.number, " of ",
+                                                   version.folder.describe(), " is gone")};
   }
   origin.configuration = *std::move(configuration);
   if (version.manifest.entry > 0) {
@@ -173,8 +182,7 @@ Result<RepeatedPlan> repeat_plan(const PublishedFolder& version, const VersionOr
   HEADRACE_TRY(plan.input, EarlierInput(version, tag, input, repeated).find(later));
   HEADRACE_CHECK(check_staged_rows(plan.input, version.folder));
   if (plan.base != nullptr) {
-    HEADRACE_TRY(plan.pasts,
-                 leave_what_continues(plan.input, *plan.base, version.folder, plan.continuation));
+    HEADRACE_TRY(plan.pasts, leave_what_continues(plan.input, *plan.base, version.folder, plan.continuation));
   }
   HEADRACE_TRY(repeated.planned.map, make_map_pool(plan, context));
   HEADRACE_TRY(repeated.planned.encoders, make_encoders(plan.schema, context.encoders));

@@ -14,8 +14,8 @@ namespace headrace {
 /// Returns the objects with `slice.after` < key <= `slice.last` below the folder, ascending. Lists them, and
 /// reads none: contents are references to whole objects, in the version that was listed. Compares the listing
 /// with `slice.digest` only at the end, so rows may come before a change is noticed. Skips objects that
-/// `known` has in the same version; objects whose URLs `only` does not have do not count. Rejects cells larger than the limit. Memory: 65,536 objects of the
-/// listing.
+/// `known` has in the same version; objects whose URLs `only` does not have do not count. Rejects cells
+/// larger than the limit. Memory: 65,536 objects of the listing.
 /// \error kFailedPrecondition  of `next`: the folder has changed, or an object has changed since `known` was
 ///                             recorded
 std::unique_ptr<RowSource> open_folder_range(const Location& folder, Layout layout, const Slice& slice,

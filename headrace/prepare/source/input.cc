@@ -99,7 +99,8 @@ Result<std::optional<Input>> find_layout_folder(const Location& location, InputF
   const std::string prefix = folder_prefix(location.key);
   HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
     // As folder_source.cc names it.
-    const std::string url = concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
+    const std::string url =
+        concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
     if (only != nullptr && !only->has(url)) return true;
     cutter.add(object);
     return is_there = true;
