@@ -73,6 +73,7 @@ Status check_part(const ManifestPart& part, std::uint64_t size_bytes, std::uint3
 Status put_part(const Location& made, const ManifestPart& part, const PublishedFolder& version,
                 const std::stop_token& stop) {
   const CallOptions call{.stop = stop};
+  HEADRACE_CHECK(check_key(part.key));  // it came from a store
   const auto object = made.store->stat(made.key, call);
   if (!object && object.error().code == Code::kNotFound) {
     return Error{Code::kFailedPrecondition,
