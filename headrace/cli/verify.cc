@@ -78,7 +78,8 @@ Status run_verify(CommandContext& context, const std::vector<std::string>& argum
   return Error{Code::kDataLoss,
                concat(verdict.bad.size(), " bad parts or manifests below ", location.describe(), ", of ",
                       verdict.parts, " parts that could be compared: headrace repair ", arguments[0],
-                      " makes those of datasets again, and says what to do about the others")};
+                      " makes those of datasets again; headrace lineage ", arguments[0],
+                      " shows the command that made the others")};
 }
 
 }  // namespace
