@@ -74,6 +74,23 @@ def s3_objects(url: str) -> dict[str, bytes]:
     return objects
 
 
+class Place:
+    """A folder in a store: its URL, and what lies there."""
+
+    def __init__(self, url: str):
+        self.url = url
+
+    def objects(self) -> dict[str, bytes]:
+        if self.url.startswith("s3://"):
+            return s3_objects(self.url)
+        return objects_below(pathlib.Path(self.url.removeprefix("file://")))
+
+    def names(self) -> list[str]:
+        if self.url.startswith("s3://"):
+            return s3_names(self.url)
+        return names_below(pathlib.Path(self.url.removeprefix("file://")))
+
+
 def events_in(segment: bytes) -> list[bytes]:
     """The events of a file, without the time at which they were written."""
     events, offset = [], 0

@@ -23,27 +23,10 @@ SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 KILLS = [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
 
-class Place:
-    """A folder in a store: its URL, and what lies there."""
-
-    def __init__(self, url: str):
-        self.url = url
-
-    def objects(self) -> dict[str, bytes]:
-        if self.url.startswith("s3://"):
-            return kill_support.s3_objects(self.url)
-        return kill_support.objects_below(pathlib.Path(self.url.removeprefix("file://")))
-
-    def names(self) -> list[str]:
-        if self.url.startswith("s3://"):
-            return kill_support.s3_names(self.url)
-        return kill_support.names_below(pathlib.Path(self.url.removeprefix("file://")))
-
-
 @pytest.fixture(params=["file", "s3"])
-def place(request) -> Place:
+def place(request) -> kill_support.Place:
     """An empty folder of files, or of the S3 server."""
-    return Place(request.getfixturevalue(f"{request.param}_url"))
+    return kill_support.Place(request.getfixturevalue(f"{request.param}_url"))
 
 
 @pytest.fixture
