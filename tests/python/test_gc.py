@@ -29,15 +29,26 @@ def start_upload(url: str, part: bytes) -> None:
 
 
 def pending_uploads(url: str) -> list[str]:
-    """Keys, below the URL, of uploads that the server has; of a bucket, the only folder that MinIO lists."""
+    """Keys, below the URL, of uploads that the server has; of a bucket, the only folder that MinIO lists. If a
+    client dies while its upload is completed, MinIO may go on listing the upload, which is gone."""
     place = urllib.parse.urlsplit(url)
-    answer = boto3.client("s3").list_multipart_uploads(Bucket=place.netloc)
+    client = boto3.client("s3")
+    answer = client.list_multipart_uploads(Bucket=place.netloc)
     assert not answer["IsTruncated"]
     prefix = place.path[1:]
+
+    def exists(upload: dict) -> bool:
+        try:
+            client.list_parts(Bucket=place.netloc, Key=upload["Key"], UploadId=upload["UploadId"])
+        except client.exceptions.ClientError as error:
+            assert error.response["Error"]["Code"] == "NoSuchUpload"
+            return False
+        return True
+
     return sorted(
         upload["Key"].removeprefix(prefix)
         for upload in answer.get("Uploads", [])
-        if upload["Key"].startswith(prefix)
+        if upload["Key"].startswith(prefix) and exists(upload)
     )
 
 
