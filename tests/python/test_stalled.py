@@ -47,6 +47,12 @@ def entries(place: kill_support.Place, folder: str) -> list[dict]:
     ]
 
 
+def owner(place: kill_support.Place, folder: str) -> int | None:
+    """The process that has the folder."""
+    found = entries(place, folder)
+    return found[-1]["actor"]["process"] if found else None
+
+
 def parts_published(place: kill_support.Place) -> set[str]:
     return {
         name.rpartition("_headrace/")[0] + part["key"]
@@ -167,11 +173,12 @@ def test_a_stalled_prepare_and_the_same_command_make_the_same_dataset(headrace, 
 
 
 def assert_is_whole(headrace, place, shard_records: int, archive) -> None:
-    """The dataset has all that one made without disturbance has, and no shard besides."""
+    """The dataset has all that one made without disturbance has, and no shard or work object besides."""
     shown = json.loads(headrace("verify", place.url, "--json").stdout)
     assert shown["ok"]
     shards = {name for name in place.names() if name.endswith(".tfrecord.gz")}
     assert shards == {name for name in parts_published(place) if name.endswith(".tfrecord.gz")}
+    assert [name for name in place.names() if "_headrace/work/" in name] == []
     alone = f"{place.url}-alone"
     headrace(*prepare_words(archive, kill_support.Place(alone), shard_records))
     undisturbed = kill_support.Place(alone).objects()
@@ -188,6 +195,7 @@ def train_words(dataset, place: kill_support.Place, seed: int, epochs: int, *mor
     return ["train", dataset, place.url, *options, *more]
 
 
+FOLDERS = ["", "model/", "checkpoints/", "export/"]  # of a run, with a chain each
 SECOND_CHECKPOINT = "checkpoints/_headrace/manifest-00000003"
 CASES = [  # store, loop, the moment at which the first is stopped, whether the second overwrites
     ("file", "native", SECOND_CHECKPOINT, True),
@@ -220,9 +228,8 @@ def test_a_stalled_training_loses_its_run(headrace, dataset, place, stall, loop,
         first = stall(first_words, at.environment())
         first.wait_for(at.has_come)
         first.stop()
-        owners = len(entries(place, ""))
         second = stall([*second_words, "--overwrite"] if overwrites else second_words)
-        second.wait_for(lambda: len(entries(place, "checkpoints/")) > owners or second.process.poll() == 0)
+        second.wait_for(lambda: {owner(place, folder) for folder in FOLDERS} == {second.process.pid})
         second.kill()
         left = chains(place)
         at.release()
