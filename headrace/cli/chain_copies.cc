@@ -149,7 +149,7 @@ Error ChainCopies::own_output(const std::string& folder, std::uint64_t number) c
              target.url.text())};
 }
 
-// What the manifests at `to` name; nothing if they were removed.
+// The parts that the manifests at `to` name; none if they were removed.
 Result<std::set<std::string>> ChainCopies::parts_at_target(const std::string& folder) {
   Chain chain;
   HEADRACE_CHECK(list_folder_pair(from_.at(folder), to_.at(folder),

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What is published in folders that `cp -r` and `sync` copy: chains arrive byte for byte, numbers are
+/// \file Chains of folders that `cp -r` and `sync` copy: they arrive byte for byte, numbers are
 /// never replaced, and a folder that somebody else owns is left alone. docs/formats/ownership.md, "Copies"
 
 #include <map>

@@ -86,7 +86,7 @@ def _handler_of(proxy: HoldingProxy) -> type[BaseHTTPRequestHandler]:
 
 
 class Stallable:
-    """A command that can be stopped with all its processes. What it prints goes to files in `folder`."""
+    """A command that can be stopped with all its processes. Its messages go to files in `folder`."""
 
     def __init__(self, command: list, folder: pathlib.Path, environment: dict[str, str]):
         folder.mkdir(parents=True, exist_ok=True)

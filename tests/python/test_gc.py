@@ -29,8 +29,8 @@ def start_upload(url: str, part: bytes) -> None:
 
 
 def pending_uploads(url: str) -> list[str]:
-    """Keys, below the URL, of uploads that the server has; of a bucket, the only folder that MinIO lists. If a
-    client dies while its upload is completed, MinIO may go on listing the upload, which is gone."""
+    """Keys, below the URL, of uploads that the server has; of a bucket, the only folder that MinIO lists. If
+    a client dies while its upload is completed, MinIO may go on listing the upload, which is gone."""
     place = urllib.parse.urlsplit(url)
     client = boto3.client("s3")
     answer = client.list_multipart_uploads(Bucket=place.netloc)
@@ -177,8 +177,8 @@ def test_all_files_of_the_machine_are_refused(headrace):
 
 
 def collect_all(headrace, url: str) -> int:
-    """What gc removes until no upload is left. The server may still execute the last requests of a killed
-    process, also the one that begins an upload, so there may be something to remove later."""
+    """Runs gc until no upload is left, and counts the removed ones. The server may still execute the last
+    requests of a killed process, also the one that begins an upload: then there is more to remove."""
     limit = time.monotonic() + 60
     removed = collected(headrace, "--older-than", "0s", url)["removed"]
     while pending := pending_uploads(url):

@@ -39,7 +39,7 @@ def chains(place: kill_support.Place) -> dict[str, dict]:
 
 
 def entries(place: kill_support.Place, folder: str) -> list[dict]:
-    """Of the folder's own chain."""
+    """Those of the folder's own chain."""
     return [
         document
         for name, document in chains(place).items()

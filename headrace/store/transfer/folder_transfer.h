@@ -108,8 +108,8 @@ struct FolderTransferOptions {
 /// `same`, an interrupted run continues where it was, even within an object if the store supports that.
 /// \error kNotFound            nothing below `from` has that prefix and is selected
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
-/// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`; or one
-///                             that must stay (Publications) would be replaced by other bytes
+/// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`; or
+///                             one that must stay (Publications) would be replaced by other bytes
 /// \error kResourceExhausted   more than a million objects would be removed
 /// \error those of transfer_object; the first error ends the transfer, after the copies under way
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
