@@ -60,8 +60,8 @@ def s3_names(url: str) -> list[str]:
 
 
 def s3_objects(url: str, part: str = "") -> dict[str, bytes]:
-    """Key and content of each whose key contains `part`. Once its client was killed, a server may undo a write
-    that it has not acknowledged, though it was listed (MinIO does): such an object is not there."""
+    """Key and content of each whose key contains `part`. Once its client was killed, a server may undo a
+    write that it has not acknowledged, though it was listed (MinIO does): then the object is not there."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client = boto3.client("s3")
     objects, undone = {}, set()
