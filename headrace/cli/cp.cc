@@ -82,7 +82,8 @@ Status copy_one(CommandContext& context, const Location& from, const ObjectInfo&
                  concat(to.describe(), " is a folder; end TO with '/' to copy into it")};
   }
   ObjectTransferOptions transfer;
-  transfer.write = {.only_if_absent = options.flag("no-replace"),
+  // Numbers of a chain are never replaced.
+  transfer.write = {.only_if_absent = options.flag("no-replace") || is_manifest_key(to.key),
                     .resumes = options.flag("resume"),
                     .call = context.call()};
   std::uint64_t done = 0;

@@ -5,6 +5,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/chain_copies.h"
 #include "headrace/cli/objects.h"
 #include "headrace/store/glob.h"
 
@@ -88,6 +89,8 @@ Status copy_folder(CommandContext& context, const Location& from, const Location
   const std::unique_ptr<TransferJournal> journal = open_journal(context, from, to);
   options.rank = rank_of;
   options.journal = journal.get();
+  ChainCopies chains(from, to, options, this_process("sync", "", context.environment.now()));
+  options.publications = &chains;
   options.call = context.call();
   options.report = [&](const TransferredObject& object) {
     if (!context.console.json() && object.step != TransferStep::kSame)

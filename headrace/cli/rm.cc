@@ -31,8 +31,9 @@ constexpr Option kRmOptions[] = {
      .letter = 'y'},
     {.name = "forget",
      .type = OptionType::kFlag,
-     .sentence = "Leave no tombstones where something was published. Only if no process can still work there: "
-                 "without a tombstone, one that was stalled publishes again."},
+     .sentence =
+         "Leave no tombstones where something was published. Only if no process can still work there: "
+         "without a tombstone, one that was stalled publishes again."},
 };
 
 // Removes what the command line asks for. Its text alone says what that is, and never what the store holds:
@@ -140,25 +141,13 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-// From then on nobody who works there publishes anything.
-Status leave_tombstones(CommandContext& context, const Location& place, const Survey& found) {
-  const Actor actor = this_process("rm", "", context.environment.now());
-  for (const Location& folder : chains_of(place, found.manifests)) {
-    Status left = leave_tombstone(folder, actor, context.call());
-    if (!left && left.error().code == Code::kAborted) {
-      return Error{Code::kFailedPrecondition, concat(folder.describe(),
-                                                     " was begun anew or published meanwhile; run the same "
-                                                     "command again if that is to go, too")};
-    }
-    HEADRACE_CHECK(left);
-  }
-  return {};
-}
-
 Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& found) {
   Store& store = *doomed.place.store;
   HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
-  if (!doomed.forget) HEADRACE_CHECK(leave_tombstones(context, doomed.place, found));
+  if (!doomed.forget) {
+    HEADRACE_CHECK(leave_tombstones(chains_of(doomed.place, found.manifests),
+                                    this_process("rm", "", context.environment.now()), context.call()));
+  }
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
   const std::span others(found.others);
@@ -212,7 +201,8 @@ Status remove_object(CommandContext& context, const Doomed& doomed, const Object
   const Location& place = doomed.place;
   if (is_manifest_key(place.key) && !doomed.forget) {
     return Error{Code::kFailedPrecondition,
-                 concat(place.describe(), " tells who owns ", with_key(place, parent_key(parent_key(place.key))).describe(),
+                 concat(place.describe(), " tells who owns ",
+                        with_key(place, parent_key(parent_key(place.key))).describe(),
                         " and what is published there; remove that folder with -r, or give --forget")};
   }
   const std::string what =
@@ -285,7 +275,8 @@ const Command kRmCommand = {
         "folders the manifest is removed first, so nobody reads a half-removed folder. More than a million "
         "objects need several runs.\n"
         "\n"
-        "Where something was published, a small object stays below _headrace/: a tombstone. It keeps processes "
+        "Where something was published, a small object stays below _headrace/: a tombstone. It keeps "
+        "processes "
         "that worked there, and were stalled, from publishing what was removed. --forget removes it, too.\n"
         "\n"
         "A URL with * or ? is a pattern, whatever the store holds; [a-c] is a set of characters in a "

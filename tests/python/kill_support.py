@@ -46,9 +46,9 @@ def names_below(folder: pathlib.Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in paths if path.is_file()]
 
 
-def objects_below(folder: pathlib.Path) -> dict[str, bytes]:
-    """Key and content of each."""
-    return {name: (folder / name).read_bytes() for name in names_below(folder)}
+def objects_below(folder: pathlib.Path, part: str = "") -> dict[str, bytes]:
+    """Key and content of each whose key contains `part`."""
+    return {name: (folder / name).read_bytes() for name in names_below(folder) if part in name}
 
 
 def s3_names(url: str) -> list[str]:
@@ -59,19 +59,36 @@ def s3_names(url: str) -> list[str]:
     return [key.removeprefix(prefix + "/") for key in keys]
 
 
-def s3_objects(url: str) -> dict[str, bytes]:
-    """Key and content of each. Once its client was killed, a server may undo a write that it has not
-    acknowledged, though it was listed (MinIO does): such an object is not there."""
+def s3_objects(url: str, part: str = "") -> dict[str, bytes]:
+    """Key and content of each whose key contains `part`. Once its client was killed, a server may undo a
+    write that it has not acknowledged, though it was listed (MinIO does): then the object is not there."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client = boto3.client("s3")
     objects, undone = {}, set()
-    for name in s3_names(url):
+    for name in filter(lambda name: part in name, s3_names(url)):
         try:
             objects[name] = client.get_object(Bucket=bucket, Key=f"{prefix}/{name}")["Body"].read()
         except client.exceptions.NoSuchKey:
             undone.add(name)
     assert not undone.intersection(s3_names(url) if undone else ()), "listed, and cannot be read"
     return objects
+
+
+class Place:
+    """A folder in a store: its URL, and what lies there."""
+
+    def __init__(self, url: str):
+        self.url = url
+
+    def objects(self, part: str = "") -> dict[str, bytes]:
+        if self.url.startswith("s3://"):
+            return s3_objects(self.url, part)
+        return objects_below(pathlib.Path(self.url.removeprefix("file://")), part)
+
+    def names(self) -> list[str]:
+        if self.url.startswith("s3://"):
+            return s3_names(self.url)
+        return names_below(pathlib.Path(self.url.removeprefix("file://")))
 
 
 def events_in(segment: bytes) -> list[bytes]:

@@ -23,27 +23,10 @@ SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 KILLS = [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
 
-class Place:
-    """A folder in a store: its URL, and what lies there."""
-
-    def __init__(self, url: str):
-        self.url = url
-
-    def objects(self) -> dict[str, bytes]:
-        if self.url.startswith("s3://"):
-            return kill_support.s3_objects(self.url)
-        return kill_support.objects_below(pathlib.Path(self.url.removeprefix("file://")))
-
-    def names(self) -> list[str]:
-        if self.url.startswith("s3://"):
-            return kill_support.s3_names(self.url)
-        return kill_support.names_below(pathlib.Path(self.url.removeprefix("file://")))
-
-
 @pytest.fixture(params=["file", "s3"])
-def place(request) -> Place:
+def place(request) -> kill_support.Place:
     """An empty folder of files, or of the S3 server."""
-    return Place(request.getfixturevalue(f"{request.param}_url"))
+    return kill_support.Place(request.getfixturevalue(f"{request.param}_url"))
 
 
 @pytest.fixture
@@ -104,13 +87,13 @@ def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, pl
     files = kill_support.objects_below(source)
     command = [build / "bin/headrace", "cp", "-r", "--resume", source, place.url]
     seconds = kill_support.seconds_of(command)
-    headrace("rm", "-r", "--yes", place.url)
+    headrace("rm", "-r", "--yes", "--forget", place.url)
     for was_killed in kill_support.Killer(command, SEED, seconds, {}, lambda: len(place.names())).kill(kills):
         there = place.objects()
         assert [name for name in there if there[name] != files[name]] == [], "each object is whole"
         if "_headrace/manifest-00000001" in there or not was_killed:
             assert sorted(there) == sorted(files), "who finds the manifest finds all of it"
-            headrace("rm", "-r", "--yes", place.url)
+            headrace("rm", "-r", "--yes", "--forget", place.url)
 
 
 def test_a_killed_upload_of_one_object_goes_on_where_it_was(build, headrace, s3_url, tmp_path):
@@ -326,18 +309,97 @@ def test_sync_includes_and_excludes_by_pattern(headrace, source, place):
 
 def test_sync_of_a_published_folder_publishes_last_and_unpublishes_first(headrace, tmp_path):
     source, copy = tmp_path / "source", tmp_path / "copy"
-    publish(source, {"z-part": b"new"}, "predictions", {})
-    publish(copy, {"a-part": b"old"}, "predictions", {}, number=2)
+    publish(copy, {"a-part": b"old"}, "predictions", {}, number=1)
+    publish(source, {"z-part": b"new"}, "predictions", {}, number=2)
     shown = headrace("sync", "--delete", "--yes", "--jobs", "1", source, copy).stdout
     assert [line.split("  ")[-3].rpartition("/")[2] for line in shown.splitlines()[:2]] == [
         "z-part",
-        "manifest-00000001",
+        "manifest-00000002",
     ]
     assert [line.split()[1].rpartition("/")[2] for line in shown.splitlines()[2:]] == [
-        "manifest-00000002",
+        "manifest-00000001",
         "a-part",
     ]
     headrace("verify", copy)
+
+
+def refused(headrace, *words: object) -> str:
+    done = headrace(*words, check=False)
+    assert done.returncode == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("cp", "-r"), ("sync",), ("sync", "--delete", "--yes"), ("sync", "--dry-run")]
+)
+def test_an_output_of_its_own_at_to_is_left_alone(headrace, place, tmp_path, words):
+    for name in ("source", "other"):
+        publish(tmp_path / name, {"deep/part": name.encode()}, "predictions", {})
+    headrace("cp", "-r", tmp_path / "other", f"{place.url}/x")
+    before = place.objects()
+    said = refused(headrace, *words, tmp_path / "source", f"{place.url}/x")
+    assert f"{place.url}/x is an output of its own" in said
+    assert f"headrace rm -r --forget {place.url}/x" in said
+    assert place.objects() == before
+    headrace("rm", "-r", "--yes", "--forget", f"{place.url}/x")
+    headrace("cp", "-r", tmp_path / "source", f"{place.url}/x")
+    headrace("verify", place.url)
+
+
+def test_published_parts_are_not_replaced_by_other_bytes(headrace, place, tmp_path):
+    publish(tmp_path / "output", {"deep/part": b"old"}, "predictions", {})
+    headrace("cp", "-r", tmp_path / "output", place.url)
+    files = write_files(tmp_path / "files", {"deep/part": b"new"})
+    for words in (("cp", "-r"), ("sync",)):
+        said = refused(headrace, *words, files, place.url)
+        assert f"{place.url}/deep/part is part of what is published there" in said
+    write_files(files, {"deep/part": b"old", "deep/note": b"x"})
+    assert counts(headrace("cp", "-r", files, place.url, "--json")) == (1, 1, 0)
+    headrace("verify", place.url)
+
+
+def test_a_manifest_is_published_only_with_its_parts(headrace, place, tmp_path):
+    source = tmp_path / "source"
+    publish(source, {"part": b"1", "other": b"2"}, "predictions", {})
+    (source / "part").write_bytes(b"9")
+    said = refused(headrace, "sync", source, place.url)
+    assert "has other bytes than it says" in said and "run the same command again" in said
+    (source / "part").unlink()
+    headrace("rm", f"{place.url}/part")
+    assert "part is not there" in refused(headrace, "sync", source, place.url)
+    assert "part is not there" in refused(headrace, "sync", "--exclude", "part", source, place.url)
+    assert set(place.objects()) == {"other"}
+    (source / "part").write_bytes(b"1")
+    headrace("sync", source, place.url)
+    headrace("verify", place.url)
+
+
+def test_delete_of_a_published_folder_leaves_one_tombstone(headrace, place, tmp_path):
+    source = write_files(tmp_path / "source", {"note": b"x"})
+    publish(source / "run", {"part": b"1"}, "predictions", {})
+    headrace("sync", source, place.url)
+    shutil.rmtree(source / "run")
+    delete = ("sync", "--delete", "--yes", source, place.url, "--json")
+    assert counts(headrace(*delete)) == (0, 1, 2)
+    tombstone = "run/_headrace/manifest-00000002"
+    assert set(place.objects()) == {"note", tombstone}
+    assert json.loads(place.objects()[tombstone])["action"] == "remove"
+    assert counts(headrace(*delete)) == (0, 1, 0)
+    publish(source / "run", {"part": b"1"}, "predictions", {})
+    assert "was removed by headrace sync" in refused(headrace, *delete)
+    headrace("rm", "-r", "--yes", "--forget", f"{place.url}/run")
+    headrace(*delete)
+    assert place.objects() == kill_support.objects_below(source)
+
+
+def test_a_removed_from_empties_nothing(headrace, place, tmp_path):
+    source = tmp_path / "source"
+    publish(source, {"part": b"1"}, "predictions", {})
+    headrace("sync", source, place.url)
+    before = place.objects()
+    headrace("rm", "-r", "--yes", source)
+    assert "nothing to copy below" in refused(headrace, "sync", "--delete", "--yes", source, place.url)
+    assert place.objects() == before
 
 
 # Patterns

@@ -24,7 +24,8 @@ constexpr std::size_t kRemovedAtOnce = 1'000;
 struct Job {
   std::string name;
   ObjectInfo source;
-  std::optional<ObjectInfo> target{};  // is to be compared first
+  std::optional<ObjectInfo> target{};  // would be replaced
+  bool compares = false;               // nothing is to be done if the target is the same
 };
 
 class FolderTransfer {
@@ -40,7 +41,8 @@ class FolderTransfer {
 
   Result<TransferTotals> run() {
     Status listed;
-    const bool lists_to = options_.same != SameObjects::kNone || options_.removes_others;
+    const bool lists_to =
+        options_.same != SameObjects::kNone || options_.removes_others || options_.publications != nullptr;
     HEADRACE_CHECK(list_folder_pair(
         from_, to_, {.name_prefix = options_.name_prefix, .lists_to = lists_to, .call = options_.call},
         [&](ObjectPair&& pair) {
@@ -48,10 +50,19 @@ class FolderTransfer {
           return listed.has_value();
         }));
     HEADRACE_CHECK(listed);
+    if (!found_any_ && options_.publications != nullptr) {
+      HEADRACE_TRY(found_any_, options_.publications->has_any());
+    }
     if (!found_any_)
       return Error{Code::kNotFound, concat("there is nothing to copy below ", from_.describe())};
     all_listed_ = true;
+    if (options_.publications != nullptr) HEADRACE_CHECK(options_.publications->check());
     for (std::vector<Job>& jobs : jobs_) HEADRACE_CHECK(do_all(jobs));
+    if (options_.publications != nullptr) {
+      HEADRACE_CHECK(options_.publications->publish([this](const TransferredObject& object) {
+        report(object.step, object.name, object.size_bytes, object.crc32c);
+      }));
+    }
     if (options_.removes_others) HEADRACE_CHECK(remove_others());
     const bool saw_all = !options_.selects && options_.name_prefix.empty();
     if (options_.journal != nullptr && saw_all && options_.same != SameObjects::kNone) {
@@ -68,16 +79,15 @@ class FolderTransfer {
 
   Status take(ObjectPair&& pair) {
     if (options_.selects && !options_.selects(pair.name)) return {};
+    if (options_.publications != nullptr && options_.publications->take(pair)) return {};
     if (!pair.at_from) {
-      if (options_.removes_others) return take_other(std::move(pair));
+      if (options_.removes_others) return take_other(std::move(pair.name), *std::move(pair.at_to));
       return {};
     }
     found_any_ = true;
-    if (options_.same == SameObjects::kNone ||
-        (pair.at_to && pair.at_to->size_bytes != pair.at_from->size_bytes)) {
-      pair.at_to.reset();
-    }
-    if (pair.at_to && options_.same == SameObjects::kKnown && options_.journal != nullptr &&
+    const bool compares = options_.same != SameObjects::kNone && pair.at_to &&
+                          pair.at_to->size_bytes == pair.at_from->size_bytes;
+    if (compares && options_.same == SameObjects::kKnown && options_.journal != nullptr &&
         options_.journal->knows(pair.name, *pair.at_from, *pair.at_to)) {
       report(TransferStep::kSame, pair.name, pair.at_from->size_bytes);
       return {};
@@ -85,18 +95,18 @@ class FolderTransfer {
     planned_.objects += 1;
     planned_.bytes += pair.at_from->size_bytes;
     std::vector<Job>& jobs = jobs_[static_cast<std::size_t>(rank_of(pair.name))];
-    jobs.push_back({std::move(pair.name), *std::move(pair.at_from), std::move(pair.at_to)});
+    jobs.push_back({std::move(pair.name), *std::move(pair.at_from), std::move(pair.at_to), compares});
     return jobs_[0].size() < kJobsAtOnce ? Status() : do_all(jobs_[0]);
   }
 
-  Status take_other(ObjectPair&& pair) {
-    HEADRACE_CHECK(check_absent(from_, pair.name));
+  Status take_other(std::string name, ObjectInfo at_to) {
+    HEADRACE_CHECK(check_absent(from_, name));
     if (others_.size() == kMostRemoved) {
       return Error{Code::kResourceExhausted,
                    concat("more than ", kMostRemoved, " objects below ", to_.describe(), " are not in ",
                           from_.describe(), "; is TO the right folder? If so, remove them with rm -r first")};
     }
-    others_.push_back({std::move(pair.name), *std::move(pair.at_to)});
+    others_.push_back({std::move(name), std::move(at_to)});
     return {};
   }
 
@@ -111,28 +121,50 @@ class FolderTransfer {
     return {};
   }
 
+  // Compares with the target; if that is the same, nothing is left to be done.
+  Result<bool> is_same(const Job& job) {
+    const Result<bool> same =
+        have_same_content(from_.at(job.name), job.source, to_.at(job.name), *job.target, object_options_);
+    // Either may have been changed or removed since it was listed: then it is copied as it is now.
+    const bool has_changed =
+        !same && (same.error().code == Code::kFailedPrecondition || same.error().code == Code::kNotFound);
+    if (has_changed) return false;
+    if (!same || !*same) return same;
+    if (options_.journal != nullptr) options_.journal->add(job.name, job.source, *job.target);
+    advance(1, 0);
+    report(TransferStep::kSame, job.name, job.source.size_bytes);
+    return true;
+  }
+
+  // Whether the target stays because it is the same already, and published.
+  Result<bool> must_stay(const Job& job) {
+    if (options_.publications == nullptr) return false;
+    HEADRACE_TRY(const bool is_published, options_.publications->must_stay(job.name));
+    if (!is_published) return false;
+    const bool may_be_same = !job.compares && job.target->size_bytes == job.source.size_bytes;
+    HEADRACE_TRY(const bool same, may_be_same ? is_same(job) : Result<bool>(false));
+    if (same) return true;
+    return Error{
+        Code::kFailedPrecondition,
+        concat(to_.at(job.name).describe(), " is part of what is published there, and ",
+               from_.at(job.name).describe(),
+               " has other bytes; nothing was replaced. Choose another TO, or remove that folder first")};
+  }
+
   Status do_one(const Job& job) {
     if (options_.call.stop.stop_requested())
       return Error{Code::kCancelled, concat("copying ", from_.describe(), " was stopped")};
-    const Location from = from_.at(job.name), to = to_.at(job.name);
-    if (job.target) {
-      const Result<bool> same = have_same_content(from, job.source, to, *job.target, object_options_);
-      // Either may have been changed or removed since it was listed: then it is copied as it is now.
-      const bool has_changed =
-          !same && (same.error().code == Code::kFailedPrecondition || same.error().code == Code::kNotFound);
-      if (!same && !has_changed) return same.error();
-      if (same && *same) {
-        if (options_.journal != nullptr) options_.journal->add(job.name, job.source, *job.target);
-        advance(1, 0);
-        report(TransferStep::kSame, job.name, job.source.size_bytes);
-        return {};
-      }
-    }
+    HEADRACE_TRY(const bool is_done, job.compares ? is_same(job) : Result<bool>(false));
+    if (is_done) return {};
+    HEADRACE_TRY(const bool stays, job.target ? must_stay(job) : Result<bool>(false));
+    if (stays) return {};
     if (options_.is_dry_run) {
       report(TransferStep::kCopied, job.name, job.source.size_bytes);
       return {};
     }
-    HEADRACE_TRY(const ObjectTransfer done, transfer_object(from, job.source, to, object_options_));
+    HEADRACE_TRY(const ObjectTransfer done,
+                 transfer_object(from_.at(job.name), job.source, to_.at(job.name), object_options_));
+    if (options_.publications != nullptr) options_.publications->copied(job.name, done.crc32c);
     if (options_.journal != nullptr && done.source) {
       options_.journal->add_copy(job.name, *done.source, done.target);
     }
@@ -142,10 +174,17 @@ class FolderTransfer {
   }
 
   Status remove_others() {
+    if (options_.publications != nullptr) {
+      HEADRACE_TRY(std::vector<TransferredObject> superfluous, options_.publications->superfluous());
+      for (TransferredObject& object : superfluous)
+        HEADRACE_CHECK(take_other(std::move(object.name), {.size_bytes = object.size_bytes}));
+    }
     if (others_.empty()) return {};
     TransferCount count;
     for (const Job& other : others_) count.objects += 1, count.bytes += other.source.size_bytes;
     if (!options_.is_dry_run && options_.confirm_removal) HEADRACE_CHECK(options_.confirm_removal(count));
+    if (!options_.is_dry_run && options_.publications != nullptr)
+      HEADRACE_CHECK(options_.publications->before_removal());
     std::stable_sort(others_.begin(), others_.end(),
                      [&](const Job& a, const Job& b) { return rank_of(a.name) > rank_of(b.name); });
     for (std::size_t begin = 0, end = 0; begin < others_.size(); begin = end) {

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "headrace/store/transfer/folder_pair.h"
 #include "headrace/store/transfer/transfer_journal.h"
 
 namespace headrace {
@@ -46,6 +48,30 @@ struct TransferTotals {
   TransferCount removed;
 };
 
+/// Objects that publish folders. They are not copied and removed as others are, but by rules of their own,
+/// which are known above this layer. Called from one thread, unless it says otherwise.
+class Publications {
+ public:
+  virtual ~Publications() = default;
+  /// Takes the pair if its objects publish a folder: then it is theirs alone, and false is returned
+  /// otherwise.
+  virtual bool take(ObjectPair& pair) = 0;
+  /// Called once all is listed, before the last objects are copied: its error ends the transfer.
+  virtual Status check() = 0;
+  /// Whether any pair that was taken has something in `from` to be copied.
+  virtual Result<bool> has_any() = 0;
+  /// Whether something that is published at `to` needs the object `name` as it is. From any thread.
+  virtual Result<bool> must_stay(std::string_view name) = 0;
+  /// `name` was copied; `crc32c` is that of its bytes, if they were read. From any thread.
+  virtual void copied(std::string_view name, std::optional<std::uint32_t> crc32c) = 0;
+  /// Publishes at `to`, once all else is copied; in a dry run, only reports.
+  virtual Status publish(const std::function<void(const TransferredObject&)>& report) = 0;
+  /// The objects of `to` that were taken and are to be removed before all others.
+  virtual Result<std::vector<TransferredObject>> superfluous() = 0;
+  /// Called after confirm_removal, before anything is removed.
+  virtual Status before_removal() = 0;
+};
+
 struct FolderTransferOptions {
   SameObjects same = SameObjects::kNone;
   /// Fail if an object would be replaced.
@@ -65,6 +91,8 @@ struct FolderTransferOptions {
   /// Order of appearance: objects of a higher rank (1, 2) are copied after all of lower rank, and removed
   /// before them. Empty: all have rank 0.
   std::function<int(std::string_view name)> rank{};
+  /// Borrowed; may be null: then all objects are alike.
+  Publications* publications = nullptr;
   /// Borrowed; may be null.
   TransferJournal* journal = nullptr;
   CallOptions call{};
@@ -80,7 +108,8 @@ struct FolderTransferOptions {
 /// `same`, an interrupted run continues where it was, even within an object if the store supports that.
 /// \error kNotFound            nothing below `from` has that prefix and is selected
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
-/// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`
+/// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`; or
+///                             one that must stay (Publications) would be replaced by other bytes
 /// \error kResourceExhausted   more than a million objects would be removed
 /// \error those of transfer_object; the first error ends the transfer, after the copies under way
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
