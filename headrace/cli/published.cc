@@ -6,6 +6,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/objects.h"
+#include "headrace/coordinate/chain.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/numbered.h"
 
@@ -90,8 +91,10 @@ Result<PublishedVersions> read_published_versions(const Location& location, bool
       HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, found));
       continue;
     }
+    HEADRACE_TRY(const ChainState chain, read_chain(folder, call));
     HEADRACE_TRY(std::vector<std::uint64_t> numbers,
                  present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
+    std::erase_if(numbers, [&](std::uint64_t number) { return !chain.counts(number); });
     std::ranges::reverse(numbers);
     for (const std::uint64_t number : numbers)
       HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, found));

@@ -63,6 +63,17 @@ std::string_view past_tense(OwnershipAction action) {
   }
 }
 
+// Numbers of earlier generations are removed, so a process that was stalled for long may create one of them a
+// second time. Returns the chain if it goes on after `number`, else none.
+Result<std::optional<ChainState>> read_chain_after(const Location& folder, std::uint64_t number,
+                                                   const CallOptions& call) {
+  HEADRACE_TRY(const std::optional<std::uint64_t> last,
+               latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
+  if (!last || *last <= number) return std::optional<ChainState>();
+  HEADRACE_TRY(ChainState now, read_chain(folder, call));
+  return std::optional(std::move(now));
+}
+
 // Names, sizes and checksums of the parts.
 std::string parts_text(const Manifest& manifest) { return serialize_manifest({.parts = manifest.parts}); }
 
@@ -117,6 +128,10 @@ Result<std::optional<NumberedObject>> read_current_manifest(const Location& fold
   }
 }
 
+bool ChainState::counts(std::uint64_t number) const {
+  return damage || number > generation() || number == published;
+}
+
 Error lost_output(const Location& folder, std::uint64_t number, const CallOptions& call) {
   const auto error = [&](std::string_view how, const std::string& by) {
     return Error{Code::kAborted, concat(folder.describe(), " ", how, by,
@@ -150,9 +165,12 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
                         " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
   }
   const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
-  if (created) return Ownership(folder, number, entry.generation, number);
-  if (created.error().code != Code::kAlreadyExists) return created.error();
-  return lost_output(folder, number, call);
+  if (!created && created.error().code != Code::kAlreadyExists) return created.error();
+  if (!created) return lost_output(folder, number, call);
+  HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder, number, call));
+  if (!later) return Ownership(folder, number, entry.generation, number);
+  if (number < later->generation()) HEADRACE_CHECK(remove_object(*folder.store, key, call));
+  return lost_output(folder, later->last, call);
 }
 
 Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call) {
@@ -166,7 +184,12 @@ Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call)
                         " allowed: make fewer parts, for example by a larger --shard-size")};
   }
   const auto created = folder_.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
-  if (created) return Published{++last_, sha256_hex(as_bytes(text))};
+  if (created) {
+    HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder_, last_ + 1, call));
+    if (!later || later->counts(last_ + 1)) return Published{++last_, sha256_hex(as_bytes(text))};
+    HEADRACE_CHECK(remove_object(*folder_.store, key, call));
+    return lost_output(folder_, later->last, call);
+  }
   if (created.error().code != Code::kAlreadyExists) return created.error();
   HEADRACE_TRY(const std::optional<NumberedObject> there, read_number(folder_, last_ + 1, call));
   const auto other = there && !is_entry(there->data) ? parse_manifest(there->data)

@@ -28,6 +28,9 @@ struct ChainState {
   std::uint64_t generation() const { return owner.generation; }
   /// Number of the manifest that the present generation has published last; 0: none.
   std::uint64_t published_now() const { return published > generation() ? published : 0; }
+  /// Whether the manifest `number` belongs to the present generation, or is the one that readers take. Others are
+  /// superseded: nobody reads them, and their parts may be gone.
+  bool counts(std::uint64_t number) const;
   /// Whether nobody has begun anything since the chain began, or since everything was removed.
   bool is_free() const { return !damage && published == 0 && (entry == 0 || owner.action == OwnershipAction::kRemove); }
 };
@@ -56,7 +59,7 @@ struct Published {
 /// `publish` finds out. Not thread-safe.
 class Ownership {
  public:
-  /// Appends `entry`, whose `generation` and `published` are set as its action says.
+  /// Appends `entry`, whose `generation` and `published` are set as its action says. Cost: a write, a list.
   /// \error kAborted  `seen` is not the end of the chain any more: read it again
   static Result<Ownership> take(const Location& folder, const ChainState& seen, OwnershipEntry entry,
                                 const CallOptions& call = {});
@@ -70,7 +73,7 @@ class Ownership {
   std::uint64_t last() const { return last_; }
 
   /// Creates the next number with `manifest`, whose `entry` is set. If a process that shares this ownership
-  /// was faster with the same plan and the same parts, that counts as done.
+  /// was faster with the same plan and the same parts, that counts as done. Cost: a write, a list.
   /// \error kAborted  somebody else owns the folder now: names them; nothing was published
   Result<Published> publish(Manifest manifest, const CallOptions& call = {});
 

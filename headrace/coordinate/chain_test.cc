@@ -62,6 +62,43 @@ TEST_F(Chain, AnOwnerPublishesNumberAfterNumber) {
   EXPECT_EQ(state->owner.actor.run, "a");
 }
 
+TEST_F(Chain, ANumberThatWasRemovedIsNotUsedAgain) {
+  auto stalled = append(OwnershipAction::kBegin, "a");
+  const auto seen = read_chain(folder);
+  auto second = append(OwnershipAction::kOverwrite, "b");
+  ASSERT_TRUE(second->publish(manifest("p2")));
+  auto third = append(OwnershipAction::kOverwrite, "c");
+  ASSERT_TRUE(third->publish(manifest("p3")));
+  for (const std::uint64_t number : {1, 2, 3})
+    ASSERT_TRUE(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, number)));
+  const auto lost = stalled->publish(manifest("stale"));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kAborted);
+  EXPECT_THAT(lost.error().message, HasSubstr("run c"));
+  const auto late = Ownership::take(folder, *seen, entry(OwnershipAction::kTakeOver, "d"));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kAborted);
+  EXPECT_EQ(list_all(*folder.store, folder.at(kManifestPrefix).key)->size(), 2U) << "of the third alone";
+  EXPECT_EQ(current(), "p3");
+}
+
+TEST_F(Chain, SomebodyWhoTakesOverAtOnceDoesNotUnpublish) {
+  auto first = append(OwnershipAction::kBegin, "a");
+  ASSERT_TRUE(first->publish(manifest("p1")));
+  auto second = append(OwnershipAction::kTakeOver, "b");
+  ASSERT_TRUE(second->publish(manifest("p2")));
+  const auto state = read_chain(folder);
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(state->counts(2)) << "of the same generation";
+  EXPECT_TRUE(state->counts(4));
+  auto third = append(OwnershipAction::kOverwrite, "c");
+  ASSERT_TRUE(third);
+  EXPECT_TRUE(read_chain(folder)->counts(4)) << "readers take it until the third has published";
+  EXPECT_FALSE(read_chain(folder)->counts(2));
+  ASSERT_TRUE(third->publish(manifest("p3")));
+  EXPECT_FALSE(read_chain(folder)->counts(4));
+}
+
 TEST_F(Chain, WhoeverWasTakenOverPublishesNothingAndIsToldByWhom) {
   auto first = append(OwnershipAction::kBegin, "a");
   ASSERT_TRUE(first->publish(manifest("p1")));
