@@ -5,6 +5,7 @@
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
+#include "headrace/store/glob.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/redact.h"
 #include "headrace/track/run_keys.h"
@@ -126,11 +127,19 @@ Result<Artifact> describe_artifact(const Location& location, const ManifestChoic
   bool is_folder = false;
   HEADRACE_CHECK(location.store->list(folder_prefix(location.key), {.call = choice.call},
                                       [&](const ObjectInfo&) { return !(is_folder = true); }));
-  if (!is_folder)
-    return Error{Code::kNotFound,
-                 concat("there is nothing at ", location.describe(), "; check the URL with headrace ls")};
-  artifact.kind = "folder";
-  return artifact;
+  if (is_folder) {
+    artifact.kind = "folder";
+    return artifact;
+  }
+  if (is_pattern(location.key)) {
+    HEADRACE_CHECK(visit_matches(*location.store, location.key, {.call = choice.call}, [&](const ObjectInfo&) {
+      artifact.kind = "pattern";
+      return false;
+    }));
+    if (!artifact.kind.empty()) return artifact;
+  }
+  return Error{Code::kNotFound,
+               concat("there is nothing at ", location.describe(), "; check the URL with headrace ls")};
 }
 
 Result<Location> tracking_root(const Location& output, const CallOptions& call) {

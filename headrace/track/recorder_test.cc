@@ -159,6 +159,9 @@ TEST_F(Recorder, DescribesAPublishedFolderByItsLatestManifest) {
   EXPECT_EQ(artifact->size_bytes, 11U);
   EXPECT_EQ(artifact->digest.size(), 64U);
   EXPECT_EQ(describe_artifact(at("memory://b/nothing")).error().code, Code::kNotFound);
+  ASSERT_TRUE(write_text(*folder.store, "raw/1.csv", "x"));
+  EXPECT_EQ(describe_artifact(at("memory://b/raw/*.csv"))->kind, "pattern");
+  EXPECT_EQ(describe_artifact(at("memory://b/raw/*.tsv")).error().code, Code::kNotFound);
 }
 
 }  // namespace

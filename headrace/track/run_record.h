@@ -18,7 +18,7 @@ namespace headrace {
 /// Something a run read or made: an object, or a folder with or without a manifest.
 struct Artifact {
   std::string url;   // normalised, as Url::text() gives it
-  std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object" or "folder"
+  std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object", "folder" or "pattern"
   /// The object's version; empty for folders.
   std::string version{};
   /// Number and SHA-256 of the manifest of a published folder; otherwise 0 and empty.

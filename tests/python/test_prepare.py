@@ -54,6 +54,17 @@ def test_a_table_without_a_schema_gets_the_one_its_rows_tell(headrace, prepare, 
     assert '[features.label]\ntype = "label"' in shown and 'split = "split"' in shown
 
 
+def test_a_pattern_names_the_tables_of_a_folder(headrace, prepare, tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.csv").write_text(f"n\n{number}\n")
+    (tmp_path / "3.txt").write_text("no table")
+    data, made = prepare(f"{tmp_path}/[01]*.csv")
+    assert made["counts"]["written"] == 2
+    assert sorted(row["n"][0] for row in examples(data, "train")) == [0, 1]
+    refused = headrace("prepare", f"{tmp_path}/*.tsv", data, check=False)
+    assert refused.returncode == 1 and "*.tsv" in refused.stderr
+
+
 def test_the_printed_schema_gives_the_same_records(headrace, prepare, people, tmp_path):
     inferred, _ = prepare(people)
     (tmp_path / "people.toml").write_text(headrace("prepare", people, "x", "--print-schema").stdout)
