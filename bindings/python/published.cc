@@ -57,10 +57,10 @@ class Owner {
  public:
   explicit Owner(FolderOwner owner) : owner_(std::move(owner)) {}
 
-  static Owner take(const std::string& url, const std::string& command) {
+  static Owner take(const std::string& url, const std::string& kind, const std::string& command) {
     const Location folder = open_location(url);
     return Owner(value_of(run_interruptibly([&](const std::stop_token& stop) {
-      return FolderOwner::take(folder, command, std::chrono::system_clock::now(), stop);
+      return FolderOwner::take(folder, kind, command, std::chrono::system_clock::now(), stop);
     })));
   }
 
@@ -105,7 +105,7 @@ void bind_published(nb::module_& module) {
   module.def("download_published", &download, nb::arg("url"), nb::arg("kind"), nb::arg("number"),
              nb::arg("target"));
   nb::class_<Owner>(module, "Owner")
-      .def_static("take", &Owner::take, nb::arg("url"), nb::arg("command"))
+      .def_static("take", &Owner::take, nb::arg("url"), nb::arg("kind"), nb::arg("command"))
       .def_static("join", &Owner::join, nb::arg("url"), nb::arg("entry"), nb::arg("generation"), nb::arg("last"),
                   nb::arg("published"), nb::arg("suffix"))
       .def_prop_ro("suffix", &Owner::suffix)

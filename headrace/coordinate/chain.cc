@@ -90,10 +90,17 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
     if (!object && attempt < kReadAttempts) continue;  // removed meanwhile: there is a later one
     if (!object)
       return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, *last)), " cannot be read")};
-    Status read = read_end(folder, *object, call, state);
-    if (!read && read.error().code != Code::kDataLoss) return read.error();
-    if (!read) state = {.last = *last, .damage = read.error()};
-    return state;
+    const Status read = read_end(folder, *object, call, state);
+    if (read) return state;
+    if (read.error().code != Code::kDataLoss) return read.error();
+    // What the last object names may have been removed since, by whoever has appended another.
+    HEADRACE_TRY(const std::optional<std::uint64_t> now,
+                 latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
+    if (now != last && attempt < kReadAttempts) continue;
+    ChainState damaged;
+    damaged.last = *last;
+    damaged.damage = read.error();
+    return damaged;
   }
 }
 

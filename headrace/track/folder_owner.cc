@@ -1,5 +1,6 @@
 #include "headrace/track/folder_owner.h"
 
+#include "headrace/base/text.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/stage_output.h"
@@ -23,6 +24,18 @@ Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std:
   return manifests;
 }
 
+// Checks that nothing else was begun or published there. Folders of checkpoints have no configuration.
+Status check_is_of(const Location& folder, std::string_view kind, const ChainState& seen, const CallOptions& call) {
+  if (seen.is_free()) return {};
+  if (!seen.owner.configuration.empty()) {
+    return Error{Code::kFailedPrecondition, concat(folder.describe(), " holds what ", describe(seen.owner.actor),
+                                                   " began, not checkpoints; give another URL")};
+  }
+  if (seen.published == 0) return {};
+  const auto published = read_published(folder, kind, {.number = seen.published, .call = call});
+  return published ? Status{} : Status(published.error());
+}
+
 }  // namespace
 
 Result<std::vector<std::uint64_t>> published_numbers(const Location& folder, const CallOptions& call) {
@@ -30,11 +43,12 @@ Result<std::vector<std::uint64_t>> published_numbers(const Location& folder, con
   return manifest_numbers(folder, chain.generation(), chain.published, call);
 }
 
-Result<FolderOwner> FolderOwner::take(const Location& folder, std::string_view command,
+Result<FolderOwner> FolderOwner::take(const Location& folder, std::string_view kind, std::string_view command,
                                       std::chrono::system_clock::time_point now, const std::stop_token& stop) {
   const CallOptions call{.stop = stop};
   HEADRACE_TRY(const ChainState seen, read_chain(folder, call));
   if (seen.damage) return *seen.damage;
+  HEADRACE_CHECK(check_is_of(folder, kind, seen, call));
   const OwnershipEntry entry{.action = seen.is_free() ? OwnershipAction::kBegin : OwnershipAction::kTakeOver,
                              .output_entry = seen.owner.output_entry,
                              .actor = this_process(command, "", now)};

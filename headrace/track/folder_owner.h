@@ -21,10 +21,12 @@ Result<std::vector<std::uint64_t>> published_numbers(const Location& folder, con
 /// The right to publish checkpoints in a folder, of one process. Not thread-safe. `stop` ends a call early.
 class FolderOwner {
  public:
-  /// Begins in an empty folder, or takes over.
-  /// \error kAborted   somebody else began something there at the same moment
-  /// \error kDataLoss  the end of the chain is damaged
-  static Result<FolderOwner> take(const Location& folder, std::string_view command,
+  /// Begins in an empty folder, or takes over. `kind` is that of its manifests.
+  /// \error kInvalidArgument     it publishes something of another kind
+  /// \error kFailedPrecondition  a stage of Headrace began something else there
+  /// \error kAborted             somebody else began something there at the same moment
+  /// \error kDataLoss            the end of the chain is damaged
+  static Result<FolderOwner> take(const Location& folder, std::string_view kind, std::string_view command,
                                   std::chrono::system_clock::time_point now, const std::stop_token& stop = {});
   /// Shares what another process has taken: `published` is the number of the manifest to continue from; 0: none.
   FolderOwner(const Ownership& ownership, std::uint64_t published, std::string suffix)

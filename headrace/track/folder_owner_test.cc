@@ -18,7 +18,7 @@ class FolderOwnerTest : public testing::Test {
   }
   ~FolderOwnerTest() override { std::filesystem::remove_all(scratch); }
 
-  FolderOwner take() { return *FolderOwner::take(folder, "test", {}); }
+  FolderOwner take() { return *FolderOwner::take(folder, "checkpoint", "test", {}); }
   Result<std::uint64_t> publish(FolderOwner& owner, int epoch) {
     const std::string source = concat(scratch, "/", owner.suffix(), epoch);
     std::filesystem::create_directories(source);
@@ -53,6 +53,20 @@ TEST_F(FolderOwnerTest, OnlyFormerCheckpointsGo) {
   const Status latest = owner.unpublish("checkpoint", 3);
   ASSERT_FALSE(latest);
   EXPECT_EQ(latest.error().code, Code::kInvalidArgument);
+}
+
+TEST_F(FolderOwnerTest, WhatIsNoFolderOfCheckpointsIsLeftAlone) {
+  FolderOwner owner = take();
+  ASSERT_TRUE(publish(owner, 1));
+  const auto of_another_kind = FolderOwner::take(folder, "keras-checkpoint", "test", {});
+  ASSERT_FALSE(of_another_kind);
+  EXPECT_EQ(of_another_kind.error().code, Code::kInvalidArgument);
+  const Location dataset{folder.store, "d", Url{"memory", "test", "d"}};
+  ASSERT_TRUE(Ownership::take(dataset, {}, {.configuration = {{"stage", "prepare 9"}}}));
+  const auto of_a_stage = FolderOwner::take(dataset, "checkpoint", "test", {});
+  ASSERT_FALSE(of_a_stage);
+  EXPECT_EQ(of_a_stage.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(read_chain(dataset)->last, 1U);
 }
 
 }  // namespace

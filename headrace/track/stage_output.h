@@ -71,10 +71,11 @@ Result<std::optional<Configuration>> begun_configuration(const Location& output,
 Result<OutputState> examine_output(const Location& output, const StageOutput& stage,
                                    const Configuration& configuration, bool overwrite);
 
-/// What the generation that began with entry `generation` of the output has published last in a folder of the
-/// output; none if nothing.
+/// What the present generation of the output, whose chain is `seen`, has published last in a folder of the output;
+/// none if nothing.
+/// \error kAborted  somebody has taken the output since `seen`: names them
 Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
-                                                    std::uint64_t generation);
+                                                    const ChainState& seen);
 
 /// Whether anybody began anything at `output`, and it was not removed.
 Result<bool> is_begun(const Location& output);

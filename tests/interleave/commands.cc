@@ -181,7 +181,7 @@ Status train_in_keras(const Surroundings& in) {
   Process process(in);
   constexpr std::string_view kKind = "keras-checkpoint";
   HEADRACE_TRY(const Location folder, process.stores.open("memory://out/x"));
-  HEADRACE_TRY(FolderOwner owner, FolderOwner::take(folder, "keras Resume", virtual_now()));
+  HEADRACE_TRY(FolderOwner owner, FolderOwner::take(folder, kKind, "keras Resume", virtual_now()));
   HEADRACE_TRY(const auto before, owner.published(kKind));
   std::uint64_t epoch = 0;
   if (before) epoch = parse_json(before->manifest.attributes_json)->get<std::uint64_t>("epoch");
