@@ -48,8 +48,8 @@ void download(const std::string& url, const std::string& kind, std::uint64_t num
 
 std::vector<std::uint64_t> numbers_of(const std::string& url) {
   const Location folder = open_location(url);
-  return value_of(
-      run_interruptibly([&](const std::stop_token& stop) { return published_numbers(folder, {.stop = stop}); }));
+  return value_of(run_interruptibly(
+      [&](const std::stop_token& stop) { return published_numbers(folder, {.stop = stop}); }));
 }
 
 /// FolderOwner, whose calls Ctrl-C ends.
@@ -73,14 +73,15 @@ class Owner {
 
   /// None if there is nothing that this training continues.
   std::optional<PublishedTuple> published(const std::string& kind) const {
-    return tuple_of(
-        value_of(run_interruptibly([&](const std::stop_token& stop) { return owner_.published(kind, stop); })));
+    return tuple_of(value_of(
+        run_interruptibly([&](const std::stop_token& stop) { return owner_.published(kind, stop); })));
   }
 
   std::uint64_t publish(const std::string& source, const std::string& role, const std::string& kind,
                         const std::string& plan, const std::string& attributes_json) {
     return value_of(run_interruptibly([&](const std::stop_token& stop) {
-      return owner_.publish(source, role, {.kind = kind, .plan = plan, .attributes_json = attributes_json}, stop);
+      return owner_.publish(source, role, {.kind = kind, .plan = plan, .attributes_json = attributes_json},
+                            stop);
     }));
   }
 
@@ -90,7 +91,8 @@ class Owner {
   }
 
   void unpublish(const std::string& kind, std::uint64_t number) const {
-    check(run_interruptibly([&](const std::stop_token& stop) { return owner_.unpublish(kind, number, stop); }));
+    check(
+        run_interruptibly([&](const std::stop_token& stop) { return owner_.unpublish(kind, number, stop); }));
   }
 
  private:
@@ -106,8 +108,8 @@ void bind_published(nb::module_& module) {
              nb::arg("target"));
   nb::class_<Owner>(module, "Owner")
       .def_static("take", &Owner::take, nb::arg("url"), nb::arg("kind"), nb::arg("command"))
-      .def_static("join", &Owner::join, nb::arg("url"), nb::arg("entry"), nb::arg("generation"), nb::arg("last"),
-                  nb::arg("published"), nb::arg("suffix"))
+      .def_static("join", &Owner::join, nb::arg("url"), nb::arg("entry"), nb::arg("generation"),
+                  nb::arg("last"), nb::arg("published"), nb::arg("suffix"))
       .def_prop_ro("suffix", &Owner::suffix)
       .def("published", &Owner::published, nb::arg("kind"))
       .def("publish", &Owner::publish, nb::arg("source"), nb::arg("role"), nb::arg("kind"), nb::arg("plan"),

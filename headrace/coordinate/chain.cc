@@ -93,7 +93,7 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
     const Status read = read_end(folder, *object, call, state);
     if (read) return state;
     if (read.error().code != Code::kDataLoss) return read.error();
-    // What the last object names may have been removed since, by whoever has appended another.
+    // A process that has appended another object may have removed what this one names.
     HEADRACE_TRY(const std::optional<std::uint64_t> now,
                  latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
     if (now != last && attempt < kReadAttempts) continue;

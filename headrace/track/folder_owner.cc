@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Of the manifests after number `generation`, up to number `last`, ascending.
+// The numbers of manifests after `generation`, up to `last`, ascending.
 Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std::uint64_t generation,
                                                     std::uint64_t last, const CallOptions& call) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
@@ -25,11 +25,13 @@ Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std:
 }
 
 // Checks that nothing else was begun or published there. Folders of checkpoints have no configuration.
-Status check_is_of(const Location& folder, std::string_view kind, const ChainState& seen, const CallOptions& call) {
+Status check_is_of(const Location& folder, std::string_view kind, const ChainState& seen,
+                   const CallOptions& call) {
   if (seen.is_free()) return {};
   if (!seen.owner.configuration.empty()) {
-    return Error{Code::kFailedPrecondition, concat(folder.describe(), " holds what ", describe(seen.owner.actor),
-                                                   " began, not checkpoints; give another URL")};
+    return Error{Code::kFailedPrecondition,
+                 concat(folder.describe(), " holds what ", describe(seen.owner.actor),
+                        " began, not checkpoints; give another URL")};
   }
   if (seen.published == 0) return {};
   const auto published = read_published(folder, kind, {.number = seen.published, .call = call});
@@ -44,7 +46,8 @@ Result<std::vector<std::uint64_t>> published_numbers(const Location& folder, con
 }
 
 Result<FolderOwner> FolderOwner::take(const Location& folder, std::string_view kind, std::string_view command,
-                                      std::chrono::system_clock::time_point now, const std::stop_token& stop) {
+                                      std::chrono::system_clock::time_point now,
+                                      const std::stop_token& stop) {
   const CallOptions call{.stop = stop};
   HEADRACE_TRY(const ChainState seen, read_chain(folder, call));
   if (seen.damage) return *seen.damage;
@@ -63,8 +66,8 @@ Result<std::optional<PublishedFolder>> FolderOwner::published(std::string_view k
   return read_published(ownership_.folder(), kind, {.number = published_, .call = {.stop = stop}});
 }
 
-Result<std::uint64_t> FolderOwner::publish(const std::string& source, std::string_view role, Manifest manifest,
-                                           const std::stop_token& stop) {
+Result<std::uint64_t> FolderOwner::publish(const std::string& source, std::string_view role,
+                                           Manifest manifest, const std::stop_token& stop) {
   const Location folder = ownership_.folder();
   Ownership ownership(make_stoppable(folder, stop), ownership_.entry(), ownership_.generation(),
                       ownership_.last());
@@ -78,7 +81,8 @@ Result<std::vector<std::uint64_t>> FolderOwner::numbers(const std::stop_token& s
   return manifest_numbers(ownership_.folder(), ownership_.generation(), published_, {.stop = stop});
 }
 
-Status FolderOwner::unpublish(std::string_view kind, std::uint64_t number, const std::stop_token& stop) const {
+Status FolderOwner::unpublish(std::string_view kind, std::uint64_t number,
+                              const std::stop_token& stop) const {
   if (number <= ownership_.generation() || number >= published_)
     return Error{Code::kInvalidArgument, "only a checkpoint of this training that is not the latest can go"};
   const Location& folder = ownership_.folder();

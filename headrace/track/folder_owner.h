@@ -27,27 +27,31 @@ class FolderOwner {
   /// \error kAborted             somebody else began something there at the same moment
   /// \error kDataLoss            the end of the chain is damaged
   static Result<FolderOwner> take(const Location& folder, std::string_view kind, std::string_view command,
-                                  std::chrono::system_clock::time_point now, const std::stop_token& stop = {});
-  /// Shares what another process has taken: `published` is the number of the manifest to continue from; 0: none.
+                                  std::chrono::system_clock::time_point now,
+                                  const std::stop_token& stop = {});
+  /// Shares what another process has taken: `published` is the number of the manifest to continue from; 0:
+  /// none.
   FolderOwner(const Ownership& ownership, std::uint64_t published, std::string suffix)
       : ownership_(ownership), published_(published), suffix_(std::move(suffix)) {}
 
-  /// What the names of this owner's files end in.
+  /// The ending of the names of this owner's files.
   const std::string& suffix() const { return suffix_; }
 
   /// The latest checkpoint of this training; none if there is nothing that it continues.
-  Result<std::optional<PublishedFolder>> published(std::string_view kind, const std::stop_token& stop = {}) const;
+  Result<std::optional<PublishedFolder>> published(std::string_view kind,
+                                                   const std::stop_token& stop = {}) const;
 
-  /// Publishes the files of the local folder `source`, and returns the manifest's number. `manifest` needs kind, plan
-  /// and attributes.
+  /// Publishes the files of the local folder `source`, and returns the manifest's number. `manifest` needs
+  /// kind, plan and attributes.
   /// \error kAborted  somebody else owns the folder now
   Result<std::uint64_t> publish(const std::string& source, std::string_view role, Manifest manifest,
                                 const std::stop_token& stop = {});
 
-  /// Of the manifests that this training has published, ascending.
+  /// Numbers of the manifests that this training has published, ascending.
   Result<std::vector<std::uint64_t>> numbers(const std::stop_token& stop = {}) const;
 
-  /// Removes a checkpoint that is not the latest: first the manifest, so that nothing names a part that is gone.
+  /// Removes a checkpoint that is not the latest: first the manifest, so that nothing names a part that is
+  /// gone.
   /// \error kInvalidArgument  it is the latest, or of another training
   Status unpublish(std::string_view kind, std::uint64_t number, const std::stop_token& stop = {}) const;
 

@@ -71,8 +71,8 @@ Result<std::optional<Configuration>> begun_configuration(const Location& output,
 Result<OutputState> examine_output(const Location& output, const StageOutput& stage,
                                    const Configuration& configuration, bool overwrite);
 
-/// What the present generation of the output, whose chain is `seen`, has published last in a folder of the output;
-/// none if nothing.
+/// The manifest that the present generation of the output, whose chain is `seen`, has published last in a folder of
+/// the output; none if there is none.
 /// \error kAborted  somebody has taken the output since `seen`: names them
 Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
                                                     const ChainState& seen);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file One case: command A is stopped at its n-th call, B runs to its end or is killed at its m-th call, and A goes on.
+/// \file One case: command A is stopped at its n-th call, B runs to its end or is killed at its m-th call,
+/// and A goes on.
 
 #include <array>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace headrace::interleave {
 
-/// What lies there before: commands that ran to their end, and then one that was killed.
+/// How the stores are before: commands that ran to their end, and then one that was killed.
 struct InitialState {
   std::string_view name;
   std::vector<std::string_view> commands{};
@@ -45,8 +46,8 @@ Pair make_pair(const TestCommand& a, const TestCommand& b, const InitialState& s
 
 struct Case {
   std::uint64_t stall_a = 0;
-  std::uint64_t kill_b = 0;   // 0: B runs to its end
-  std::size_t repeated = 0;   // which command runs once more
+  std::uint64_t kill_b = 0;  // 0: B runs to its end
+  std::size_t repeated = 0;  // which command runs once more
 };
 
 /// "prepare,rm,dataset,0,17,0,1": what --case takes.

@@ -60,9 +60,7 @@ std::chrono::system_clock::time_point virtual_now() {
   return std::chrono::system_clock::time_point(seconds(++now));
 }
 
-Environment virtual_environment() {
-  return {.variables = {{"TMPDIR", local_folder()}}, .now = virtual_now};
-}
+Environment virtual_environment() { return {.variables = {{"TMPDIR", local_folder()}}, .now = virtual_now}; }
 
 // A process: its stores and its command line.
 class Process {
@@ -98,10 +96,12 @@ class Process {
 };
 
 constexpr std::string_view kPlan =
-    "plan memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 --slice-size 1 "
+    "plan memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 --slice-size "
+    "1 "
     "--compression-level 1 --seed ";
 constexpr std::string_view kPrepare =
-    "prepare memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 --slice-size 1 "
+    "prepare memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 "
+    "--slice-size 1 "
     "--compression-level 1 --workers 1 --seed ";
 
 // A dataset of the input lies beside it.
@@ -116,7 +116,8 @@ void prepare_set(const std::shared_ptr<Store>& data) {
 }
 
 TestCommand words(std::string_view name, std::string line, bool is_reader = false) {
-  return {name, [line = std::move(line)](const Surroundings& in) { return Process(in).run(line); }, is_reader};
+  return {name, [line = std::move(line)](const Surroundings& in) { return Process(in).run(line); },
+          is_reader};
 }
 
 // `headrace execute`: with a clock of its own, as it waits for other processes.
@@ -126,8 +127,9 @@ Status execute(const Surroundings& in) {
   HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_shared_job(output, {.stores = &process.stores}));
   PlanTasks tasks = job->tasks(RejectLimit{.rows = 1}, {}, process.stores, {});
   auto time = std::make_shared<std::chrono::steady_clock::time_point>();
-  const auto claims = claim_by_lease(tasks.context().work_folder(), hex64(random_name_bits()),
-                                     {.renewed_each = std::chrono::hours(1), .now = [time] { return *time; }});
+  const auto claims =
+      claim_by_lease(tasks.context().work_folder(), hex64(random_name_bits()),
+                     {.renewed_each = std::chrono::hours(1), .now = [time] { return *time; }});
   return run_tasks(tasks, *claims,
                    {.now = [time] { return *time; },
                     .sleep =
@@ -150,33 +152,37 @@ Status train_run(const Surroundings& in, std::string_view run, int seed, bool ov
   return process.with(line, [&](CommandContext& context, const ParsedCommandLine& parsed) -> Status {
     HEADRACE_TRY(const Location data, context.stores.open(parsed.arguments[0]));
     HEADRACE_TRY(const Location output, context.stores.open(parsed.arguments[1]));
-    return record_run(context, "train", output, parsed.options, [&](RunRecorder& recorder, RunEnd&) -> Status {
-      HEADRACE_CHECK(recorder.add_input("data", data));
-      const TraceOptions trace;
-      const TrainEnvironment with{.engine = engine(),
-                                  .trace = trace,
-                                  .environment = context.environment,
-                                  .temporary_folder = local_folder(),
-                                  .tracer = tiny_tracer(local_folder())};
-      const TrainOptions options{.epochs = 2,
-                                 .batch_size = 4,
-                                 .validation = 0,
-                                 .seed = static_cast<std::uint64_t>(seed),
-                                 .memory_budget_bytes = 1 << 20,
-                                 .overwrite = overwrite};
-      HEADRACE_TRY(const TrainResult result,
-                   train(data, make_stoppable(output, {}), options, with, actor_of(context, "train", recorder),
-                         [](const TrainProgress&) {}, [](const EpochMetrics&) {}, {}));
-      HEADRACE_CHECK(recorder.add_output("export", output.at("export")));
-      if (!is_named) return {};
-      HEADRACE_TRY(const NamedVersion named, publish_named_model(recorder.root(), "m", output.at("export"),
-                                                                 result.export_digest, recorder.run_id()));
-      return recorder.add_output("named-model", named.folder);
-    });
+    return record_run(
+        context, "train", output, parsed.options, [&](RunRecorder& recorder, RunEnd&) -> Status {
+          HEADRACE_CHECK(recorder.add_input("data", data));
+          const TraceOptions trace;
+          const TrainEnvironment with{.engine = engine(),
+                                      .trace = trace,
+                                      .environment = context.environment,
+                                      .temporary_folder = local_folder(),
+                                      .tracer = tiny_tracer(local_folder())};
+          const TrainOptions options{.epochs = 2,
+                                     .batch_size = 4,
+                                     .validation = 0,
+                                     .seed = static_cast<std::uint64_t>(seed),
+                                     .memory_budget_bytes = 1 << 20,
+                                     .overwrite = overwrite};
+          HEADRACE_TRY(
+              const TrainResult result,
+              train(
+                  data, make_stoppable(output, {}), options, with, actor_of(context, "train", recorder),
+                  [](const TrainProgress&) {}, [](const EpochMetrics&) {}, {}));
+          HEADRACE_CHECK(recorder.add_output("export", output.at("export")));
+          if (!is_named) return {};
+          HEADRACE_TRY(const NamedVersion named,
+                       publish_named_model(recorder.root(), "m", output.at("export"), result.export_digest,
+                                           recorder.run_id()));
+          return recorder.add_output("named-model", named.folder);
+        });
   });
 }
 
-// What Resume of python/headrace/keras.py does: continues, publishes after each epoch, keeps the latest.
+// As Resume of python/headrace/keras.py: continues, publishes after each epoch, keeps the latest.
 Status train_in_keras(const Surroundings& in) {
   Process process(in);
   constexpr std::string_view kKind = "keras-checkpoint";
@@ -188,8 +194,10 @@ Status train_in_keras(const Surroundings& in) {
   while (epoch < kKerasEpochs) {
     ++epoch;
     HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(local_folder()));
-    std::ofstream(concat(staged.path(), "/variables-", zero_padded(epoch, 8), owner.suffix(), ".npz")) << epoch;
-    Manifest manifest{.kind = std::string(kKind), .plan = "p", .attributes_json = concat("{\"epoch\":", epoch, "}")};
+    std::ofstream(concat(staged.path(), "/variables-", zero_padded(epoch, 8), owner.suffix(), ".npz"))
+        << epoch;
+    Manifest manifest{
+        .kind = std::string(kKind), .plan = "p", .attributes_json = concat("{\"epoch\":", epoch, "}")};
     HEADRACE_CHECK(owner.publish(staged.path(), "variables", std::move(manifest)));
     HEADRACE_TRY(const std::vector<std::uint64_t> numbers, owner.numbers());
     for (std::size_t i = 0; i + 1 < numbers.size(); ++i) HEADRACE_CHECK(owner.unpublish(kKind, numbers[i]));
@@ -208,42 +216,44 @@ Status predict_records(const Surroundings& in, bool overwrite) {
   return process.with(line, [&](CommandContext& context, const ParsedCommandLine& parsed) -> Status {
     HEADRACE_TRY(const Location data, context.stores.open("memory://data/set"));
     HEADRACE_TRY(const Location output, context.stores.open("memory://out/x"));
-    return record_run(context, "predict", output, parsed.options, [&](RunRecorder& recorder, RunEnd&) -> Status {
-      HEADRACE_TRY(const ExportedModel model, open_model(context.stores));
-      HEADRACE_CHECK(recorder.add_input("model", model.folder));
-      const PredictOptions options{.split = "train",
-                                   .batch_size = overwrite ? std::uint64_t{2} : std::uint64_t{4},
-                                   .workers = 1,
-                                   .overwrite = overwrite,
-                                   .memory_budget_bytes = 1 << 20};
-      HEADRACE_CHECK(predict(model, data, output, options, actor_of(context, "predict", recorder),
-                             [](std::uint64_t, std::uint64_t) {}, {}));
-      return recorder.add_output("predictions", output);
-    });
+    return record_run(
+        context, "predict", output, parsed.options, [&](RunRecorder& recorder, RunEnd&) -> Status {
+          HEADRACE_TRY(const ExportedModel model, open_model(context.stores));
+          HEADRACE_CHECK(recorder.add_input("model", model.folder));
+          const PredictOptions options{.split = "train",
+                                       .batch_size = overwrite ? std::uint64_t{2} : std::uint64_t{4},
+                                       .workers = 1,
+                                       .overwrite = overwrite,
+                                       .memory_budget_bytes = 1 << 20};
+          HEADRACE_CHECK(predict(model, data, output, options, actor_of(context, "predict", recorder),
+                                 [](std::uint64_t, std::uint64_t) {}, {}));
+          return recorder.add_output("predictions", output);
+        });
   });
 }
 
 Status evaluate_run(const Surroundings& in) {
   Process process(in);
-  return process.with("evaluate memory://out/x --data memory://data/set",
-                      [&](CommandContext& context, const ParsedCommandLine& parsed) -> Status {
-    HEADRACE_TRY(const Location run, context.stores.open("memory://out/x"));
-    HEADRACE_TRY(const Location data, context.stores.open("memory://data/set"));
-    return record_run(
-        context, "evaluate", run.at("evaluations"), parsed.options,
-        [&](RunRecorder& recorder, RunEnd&) -> Status {
-          HEADRACE_TRY(const ExportedModel model, open_exported_model(run, engine(), local_folder()));
-          HEADRACE_CHECK(recorder.add_input("model", model.folder));
-          const EvaluateOptions options{.split = "train", .memory_budget_bytes = 1 << 20};
-          HEADRACE_TRY(const Evaluation done,
-                       evaluate(model, data, options, [](std::uint64_t, std::uint64_t) {}, {}));
-          const Location to = run.at(concat("evaluations/", recorder.run_id(), ".json"));
-          HEADRACE_CHECK(write_text(*to.store, to.key, evaluation_to_json(done, recorder.run_id()) + "\n",
-                                    {.only_if_absent = true}));
-          return recorder.add_output("evaluation", to);
-        },
-        {.continues_earlier = false});
-  });
+  return process.with(
+      "evaluate memory://out/x --data memory://data/set",
+      [&](CommandContext& context, const ParsedCommandLine& parsed) -> Status {
+        HEADRACE_TRY(const Location run, context.stores.open("memory://out/x"));
+        HEADRACE_TRY(const Location data, context.stores.open("memory://data/set"));
+        return record_run(
+            context, "evaluate", run.at("evaluations"), parsed.options,
+            [&](RunRecorder& recorder, RunEnd&) -> Status {
+              HEADRACE_TRY(const ExportedModel model, open_exported_model(run, engine(), local_folder()));
+              HEADRACE_CHECK(recorder.add_input("model", model.folder));
+              const EvaluateOptions options{.split = "train", .memory_budget_bytes = 1 << 20};
+              HEADRACE_TRY(const Evaluation done,
+                           evaluate(model, data, options, [](std::uint64_t, std::uint64_t) {}, {}));
+              const Location to = run.at(concat("evaluations/", recorder.run_id(), ".json"));
+              HEADRACE_CHECK(write_text(*to.store, to.key, evaluation_to_json(done, recorder.run_id()) + "\n",
+                                        {.only_if_absent = true}));
+              return recorder.add_output("evaluation", to);
+            },
+            {.continues_earlier = false});
+      });
 }
 
 }  // namespace
@@ -290,7 +300,8 @@ std::shared_ptr<Store> make_data(bool early) {
   std::shared_ptr<Store> data = make_memory_store("data");
   const auto put = [&](const std::string& key, std::string_view text) { (void)write_text(*data, key, text); };
   const auto row = [](int i, std::string_view note) {
-    return concat("row-", i, ",text number ", i, ",", i % 2 == 0 ? "neg" : "pos", ",memory://data/notes/", note, "\n");
+    return concat("row-", i, ",text number ", i, ",", i % 2 == 0 ? "neg" : "pos", ",memory://data/notes/",
+                  note, "\n");
   };
   constexpr std::string_view kHead = "id,text,label,note\n";
   put("schema.toml", R"(id = "id"

@@ -14,7 +14,7 @@
 
 namespace headrace::interleave {
 
-/// What a command runs in.
+/// The surroundings of a command.
 struct Surroundings {
   World world;
   std::shared_ptr<StallControl> control;  // of its calls to `out`

@@ -28,9 +28,9 @@ struct Options {
   std::uint64_t seed = 44;
   std::uint64_t seconds = 0;  // no new case begins after this time; 0: no limit
   std::uint64_t jobs = 2;
-  std::string one{};                 // --case
-  std::set<std::string> only{};      // both commands of a pair are among these; empty: any
-  std::set<std::string> without{};   // neither is
+  std::string one{};                // --case
+  std::set<std::string> only{};     // both commands of a pair are among these; empty: any
+  std::set<std::string> without{};  // neither is
   bool lists = false;
 };
 
@@ -48,13 +48,14 @@ void print(std::FILE* to, const std::string& line) {
   std::fflush(to);
 }
 
-// What the commands are about; those of one kind meet in states of that kind.
+// The kind of thing that a command is about; those of one kind meet in states of that kind.
 char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (begins("keras")) return 'k';
   if (begins("predict")) return 'p';
   if (begins("train") || begins("evaluate") || name == "run" || name == "named" || begins("-run")) return 'r';
-  for (const char* word : {"prepare", "plan", "execute", "publish", "append", "dataset", "overwrite", "half-rm"}) {
+  for (const char* word :
+       {"prepare", "plan", "execute", "publish", "append", "dataset", "overwrite", "half-rm"}) {
     if (begins(word)) return 'd';
   }
   return '-';
@@ -89,14 +90,18 @@ std::vector<Unit> all_units(const Options& options) {
       }
     }
   }
-  std::shuffle(units.begin(), units.end(), std::mt19937_64(options.seed));  // NOLINT: the seed is what makes it repeat
+  std::shuffle(units.begin(), units.end(),
+               std::mt19937_64(options.seed));  // NOLINT: the seed is what makes it repeat
   return units;
 }
 
 class Campaign {
  public:
   Campaign(const Options& options, std::FILE* output)
-      : options_(options), output_(output), units_(all_units(options)), end_(Clock::now() + std::chrono::seconds(options.seconds)) {}
+      : options_(options),
+        output_(output),
+        units_(all_units(options)),
+        end_(Clock::now() + std::chrono::seconds(options.seconds)) {}
 
   int run() {
     const auto start = Clock::now();
@@ -106,16 +111,14 @@ class Campaign {
     }
     const auto took = std::chrono::duration<double>(Clock::now() - start).count();
     for (const auto& [pair, count] : failures_) print(output_, concat("  ", count, " of ", pair));
-    print(output_, concat(cases_.load(), " cases of ", pairs_.size(), " pairs of commands (", done_units_.load(), " of ",
-                          units_.size(), " with their states), ", failed_.load(), " failed; seed ", options_.seed, ", ",
-                          static_cast<std::uint64_t>(took), " s"));
+    print(output_, concat(cases_.load(), " cases of ", pairs_.size(), " pairs of commands (",
+                          done_units_.load(), " of ", units_.size(), " with their states), ", failed_.load(),
+                          " failed; seed ", options_.seed, ", ", static_cast<std::uint64_t>(took), " s"));
     return failed_ == 0 && cases_ > 0 ? 0 : 1;
   }
 
  private:
-  bool is_over() const {
-    return cases_ >= options_.cases || (options_.seconds > 0 && Clock::now() >= end_);
-  }
+  bool is_over() const { return cases_ >= options_.cases || (options_.seconds > 0 && Clock::now() >= end_); }
 
   void work() {
     while (!is_over()) {
@@ -173,9 +176,11 @@ int run_one(const std::string& name, std::FILE* output) {
   const TestCommand* const a = words.size() == 7 ? find_command(words[0]) : nullptr;
   const TestCommand* const b = words.size() == 7 ? find_command(words[1]) : nullptr;
   const auto states = initial_states();
-  const auto state = std::ranges::find(states, words.size() == 7 ? std::string_view(words[2]) : "", &InitialState::name);
+  const auto state =
+      std::ranges::find(states, words.size() == 7 ? std::string_view(words[2]) : "", &InitialState::name);
   if (a == nullptr || b == nullptr || state == states.end()) {
-    print(output, "--case takes A,B,STATE,QUARTER,N,M,REPEATED, as a failure prints it; --list shows the names");
+    print(output,
+          "--case takes A,B,STATE,QUARTER,N,M,REPEATED, as a failure prints it; --list shows the names");
     return 2;
   }
   const auto number = [&](std::size_t i) { return parse_number<std::uint64_t>(words[i]).value_or(0); };
@@ -184,8 +189,10 @@ int run_one(const std::string& name, std::FILE* output) {
   for (const SerialOrder& order : pair.orders) {
     std::string line = "  serial:";
     for (const std::size_t i : order.order)
-      line += concat(" ", i == 0 ? a->name : b->name, " (", *order.ended[i] ? "OK" : code_name(order.ended[i]->error().code), ")");
-    for (std::size_t i = 0; i < 2; ++i) line += concat(i == 0 ? "; once more: " : ", ", order.repeats_well[i] ? "OK" : "no");
+      line += concat(" ", i == 0 ? a->name : b->name, " (",
+                     *order.ended[i] ? "OK" : code_name(order.ended[i]->error().code), ")");
+    for (std::size_t i = 0; i < 2; ++i)
+      line += concat(i == 0 ? "; once more: " : ", ", order.repeats_well[i] ? "OK" : "no");
     print(output, line);
   }
   for (const std::string& problem : verdict.problems) print(output, concat("  ", problem));

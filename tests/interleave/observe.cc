@@ -20,7 +20,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// "-o12" and "o12/", which tell owners apart, are left out; eight hexadecimal digits, or more than fifteen, become "H".
+// "-o12" and "o12/", which tell owners apart, are left out; eight hexadecimal digits, or more than fifteen,
+// become "H".
 std::string without_names(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -55,7 +56,8 @@ std::vector<Location> chains(const Location& root) {
   (void)root.store->list("", {}, [&](const ObjectInfo& object) {
     if (is_manifest_key(object.key)) {
       const std::string key = parent_key(parent_key(object.key));
-      if (folders.empty() || folders.back().key != key) folders.push_back(location(root.store, root.url.authority, key));
+      if (folders.empty() || folders.back().key != key)
+        folders.push_back(location(root.store, root.url.authority, key));
     }
     return true;
   });
@@ -66,7 +68,8 @@ std::string describe(const Manifest& manifest) {
   std::string out = concat(manifest.kind, " ", without_names(manifest.attributes_json), "\n");
   std::vector<std::string> parts;
   for (const ManifestPart& part : manifest.parts) {
-    parts.push_back(concat("  ", without_names(part.key), " ", part.size_bytes, " ", hex32(part.crc32c), "\n"));
+    parts.push_back(
+        concat("  ", without_names(part.key), " ", part.size_bytes, " ", hex32(part.crc32c), "\n"));
   }
   std::ranges::sort(parts);
   for (const std::string& part : parts) out += part;
@@ -99,7 +102,8 @@ void check_aliases(const Location& model, Seen* seen, std::vector<std::string>& 
   }
   if (latest == 0) return;
   const auto named = read_published(model.at(concat(latest)));
-  if (!named || !*named) damage.push_back(concat("the alias latest names version ", latest, ", which is not published"));
+  if (!named || !*named)
+    damage.push_back(concat("the alias latest names version ", latest, ", which is not published"));
   if (seen != nullptr && named && *named) (*seen)["latest"] = describe((*named)->manifest);
 }
 
@@ -107,8 +111,7 @@ void check_parts(const PublishedFolder& published, std::vector<std::string>& dam
   for (const ManifestPart& part : published.manifest.parts) {
     const Location object = published.folder.at(part.key);
     const auto read = read_object(*object.store, object.key, 1 << 30);
-    const bool is_same =
-        read && read->data.size() == part.size_bytes && crc32c(read->data) == part.crc32c;
+    const bool is_same = read && read->data.size() == part.size_bytes && crc32c(read->data) == part.crc32c;
     if (is_same) continue;
     damage.push_back(concat(object.key, " of manifest ", published.number,
                             read ? " was altered" : " cannot be read: ", read ? "" : read.error().message));
@@ -125,8 +128,8 @@ void check_chain(const Location& folder, Strictness strictness, std::vector<std:
   if (!current) damage.push_back(concat(folder.key, ": ", current.error().message));
   const auto numbers = present_numbers(*folder.store, folder.at(kManifestPrefix).key);
   for (const std::uint64_t number : *numbers) {
-    const bool is_of_readers = number == chain->published || (chain->published > chain->generation() &&
-                                                              number > chain->generation());
+    const bool is_of_readers = number == chain->published ||
+                               (chain->published > chain->generation() && number > chain->generation());
     if (strictness == Strictness::kReaders && !is_of_readers) continue;
     const auto published = read_published(folder, {.number = number});
     const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
@@ -143,7 +146,8 @@ Seen observe(const World& world) {
     for (const Location& folder : chains(root)) {
       const std::string name = concat(root.url.authority, "/", folder.key);
       // How far training has come is seen in the export.
-      if (name.ends_with("/checkpoints") || name.ends_with("/model") || name.starts_with("out/models/")) continue;
+      if (name.ends_with("/checkpoints") || name.ends_with("/model") || name.starts_with("out/models/"))
+        continue;
       const auto published = read_published(folder);
       if (published && *published) seen[name] = describe((*published)->manifest);
       if (!published) seen[name] = published.error().message;
@@ -158,7 +162,8 @@ Seen observe(const World& world) {
 
 std::vector<std::string> find_damage(const World& world, Strictness strictness) {
   std::vector<std::string> damage;
-  for (const std::string& key : world.out->replaced()) damage.push_back(concat(key, " is published, and was replaced"));
+  for (const std::string& key : world.out->replaced())
+    damage.push_back(concat(key, " is published, and was replaced"));
   for (const Location& root : {location(world.out, "out", ""), location(world.copy, "copy", "")}) {
     for (const Location& folder : chains(root)) {
       check_chain(folder, root.url.authority == "out" ? strictness : Strictness::kReaders, damage);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What readers of a world see, and whether it is whole.
+/// \file Looks at a world as readers do, and checks that it is whole.
 
 #include <map>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace headrace::interleave {
 
-/// What readers see at each place, without what differs between equal results: ids, times, entries, digests of what
-/// holds them, and names of owners.
+/// All that readers see, by place, without what differs between equal results: ids, times, entries, digests
+/// of what holds them, and names of owners.
 using Seen = std::map<std::string, std::string>;
 Seen observe(const World& world);
 
@@ -20,8 +20,8 @@ enum class Strictness : std::uint8_t {
   kAll,      // also what is superseded: nobody was killed, or whoever came after has cleaned up
 };
 
-/// What is wrong; empty: all that is published is whole, no published part was ever replaced, and the alias of a named
-/// model has only advanced.
+/// Describes all that is wrong; empty: all that is published is whole, no published part was ever replaced,
+/// and the alias of a named model has only advanced.
 std::vector<std::string> find_damage(const World& world, Strictness strictness);
 
 }  // namespace headrace::interleave

@@ -61,7 +61,8 @@ class TinyCall final : public Call {
 
  private:
   void learn(const float* x, float direction) const {
-    for (std::size_t i = 0; i < kWidth; ++i) state_->values[i] = 0.75F * state_->values[i] + direction * x[i] + 0.01F;
+    for (std::size_t i = 0; i < kWidth; ++i)
+      state_->values[i] = 0.75F * state_->values[i] + direction * x[i] + 0.01F;
   }
 
   const std::shared_ptr<State> state_;
@@ -70,7 +71,8 @@ class TinyCall final : public Call {
 
 class TinyModel final : public Model {
  public:
-  TinyModel(std::string folder, std::shared_ptr<State> state) : folder_(std::move(folder)), state_(std::move(state)) {
+  TinyModel(std::string folder, std::shared_ptr<State> state)
+      : folder_(std::move(folder)), state_(std::move(state)) {
     signatures_["variables"].outputs["w"] = {DataType::kFloat32, Shape{static_cast<std::int64_t>(kWidth)}};
   }
 

@@ -10,8 +10,9 @@
 
 namespace headrace::interleave {
 
-/// A model has one variable, a vector as wide as the features. Every step changes it by what it reads, in the order
-/// of reading; so its value tells which records it has seen, in which order, from which seed. Thread-safe.
+/// A model has one variable, a vector as wide as the features. Every step changes it by what it reads, in the
+/// order of reading; so its value tells which records it has seen, in which order, from which seed. Thread-
+/// safe.
 class TinyEngine final : public Engine {
  public:
   std::string version() const override { return "tiny 1"; }

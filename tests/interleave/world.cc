@@ -54,7 +54,8 @@ Result<ObjectInfo> Witness::write(std::string_view key, BytesView data, const Wr
 
 Result<std::unique_ptr<Upload>> Witness::start_upload(std::string_view key, const WriteOptions& options) {
   HEADRACE_TRY(std::unique_ptr<Upload> upload, inner().start_upload(key, options));
-  return std::unique_ptr<Upload>(std::make_unique<WitnessedUpload>(*this, std::move(upload), std::string(key)));
+  return std::unique_ptr<Upload>(
+      std::make_unique<WitnessedUpload>(*this, std::move(upload), std::string(key)));
 }
 
 Result<ObjectInfo> Witness::copy(std::string_view from, std::string_view to, const WriteOptions& options) {
@@ -89,7 +90,8 @@ void Witness::created(std::string_view key, bool was_there) {
   if (!manifest) return;
   manifests_.emplace_back(key);
   const std::string folder = parent_key(parent_key(key));
-  for (const ManifestPart& part : manifest->parts) parts_.insert(folder.empty() ? part.key : folder + "/" + part.key);
+  for (const ManifestPart& part : manifest->parts)
+    parts_.insert(folder.empty() ? part.key : folder + "/" + part.key);
 }
 
 Location location(const std::shared_ptr<Store>& store, const std::string& name, const std::string& key) {
