@@ -164,8 +164,10 @@ void repeat(const Pair& pair, const Case& which, const World& world, Verdict& ve
                                 });
   if (!again.status && (always_ends_well || !is_refusal(again.status)))
     verdict.problems.push_back(concat("once more, ", command.name, " fails: ", shown(again.status)));
+  // Only the same command clears away what is left of a killed one.
+  const bool cleans_up = pair.state->killed.empty() && (which.kill_b == 0 || which.repeated == 1);
   append(verdict.problems, concat("after ", command.name, " once more: "),
-         find_damage(world, again.status ? Strictness::kAll : Strictness::kReaders));
+         find_damage(world, again.status && cleans_up ? Strictness::kAll : Strictness::kReaders));
   if (!verdict.problems.empty()) append(verdict.trace, "once more: ", again.control->trace());
 }
 
@@ -242,8 +244,10 @@ Verdict run_case(const Pair& pair, const Case& which) {
 
   const bool was_killed = ran[1].control->was_killed();
   const bool all_succeeded = ran[0].status && ran[1].status;
-  append(verdict.problems, "",
-         find_damage(world, all_succeeded && !was_killed ? Strictness::kAll : Strictness::kReaders));
+  append(
+      verdict.problems, "",
+      find_damage(world, all_succeeded && !was_killed && pair.state->killed.empty() ? Strictness::kAll
+                                                                                    : Strictness::kReaders));
   check_codes(pair, ran, verdict.problems);
   std::vector<const SerialOrder*> allowed;
   for (const SerialOrder& order : pair.orders) {
