@@ -359,8 +359,13 @@ Result<bool> is_begun(const Location& output) {
 Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
                                                       std::string_view claim) {
   if (published.entry > 0) {
-    HEADRACE_TRY(OwnershipEntry entry, read_entry(output, published.entry));
-    return std::optional(std::move(entry.configuration));
+    auto entry = read_entry(output, published.entry);
+    if (entry) return std::optional(std::move(entry->configuration));
+    if (entry.error().code != Code::kDataLoss) return std::move(entry).error();
+    HEADRACE_TRY(const ChainState chain, read_chain(output));
+    if (chain.entry == published.entry) return std::move(entry).error();
+    return Error{Code::kAborted, concat(output.describe(),
+                                        " was overwritten or removed meanwhile; run the same command again")};
   }
   auto configuration = read_configuration(output.at(claim));
   if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<Configuration>();

@@ -83,6 +83,7 @@ Result<bool> is_begun(const Location& output);
 /// What an output was begun with that is published as `published`, or none: of the entry that it names, or of the
 /// former claim `claim`.
 /// \error kDataLoss  it cannot be read
+/// \error kAborted   somebody has overwritten or removed the output meanwhile
 Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
                                                       std::string_view claim);
 

@@ -22,6 +22,11 @@ void copy_all(Store& from, Store& to) {
   });
 }
 
+// Files of an export that foreign readers find by fixed names: any owner's command makes them again.
+bool has_fixed_name(std::string_view key) {
+  return key.starts_with("x/export/") && !key.starts_with("x/export/o");
+}
+
 }  // namespace
 
 Witness::Witness() : ForwardingStore(make_memory_store("out")) {}
@@ -83,7 +88,7 @@ std::vector<std::string> Witness::manifests() const {
 
 void Witness::created(std::string_view key, bool was_there) {
   const std::scoped_lock lock(mutex_);
-  if (was_there && parts_.contains(key)) replaced_.emplace_back(key);
+  if (was_there && parts_.contains(key) && !has_fixed_name(key)) replaced_.emplace_back(key);
   if (!is_manifest_key(key)) return;
   const auto read = read_object(inner(), key, kManifestLimitBytes);
   const auto manifest = read ? parse_manifest(read->data) : Result<Manifest>(read.error());
