@@ -90,10 +90,17 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
     if (!object && attempt < kReadAttempts) continue;  // removed meanwhile: there is a later one
     if (!object)
       return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, *last)), " cannot be read")};
-    Status read = read_end(folder, *object, call, state);
-    if (!read && read.error().code != Code::kDataLoss) return read.error();
-    if (!read) state = {.last = *last, .damage = read.error()};
-    return state;
+    const Status read = read_end(folder, *object, call, state);
+    if (read) return state;
+    if (read.error().code != Code::kDataLoss) return read.error();
+    // A process that has appended another object may have removed what this one names.
+    HEADRACE_TRY(const std::optional<std::uint64_t> now,
+                 latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
+    if (now != last && attempt < kReadAttempts) continue;
+    ChainState damaged;
+    damaged.last = *last;
+    damaged.damage = read.error();
+    return damaged;
   }
 }
 
@@ -168,9 +175,8 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
   if (!created && created.error().code != Code::kAlreadyExists) return created.error();
   if (!created) return lost_output(folder, number, call);
   HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder, number, call));
-  if (!later) return Ownership(folder, number, entry.generation, number);
-  if (number < later->generation()) HEADRACE_CHECK(remove_object(*folder.store, key, call));
-  return lost_output(folder, later->last, call);
+  if (later) return lost_output(folder, later->last, call);
+  return Ownership(folder, number, entry.generation, number);
 }
 
 Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call) {

@@ -113,7 +113,7 @@ class LeaseClaims final : public TaskClaims {
     if (!there) return there.error();
     const std::lock_guard lock(mutex_);
     Seen& seen = seen_[task];
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = options_.now();
     if (seen.version != there->version) seen = {there->version, now};
     if (now - seen.since < options_.stale_after) return std::optional<Version>();
     return std::optional(there->version);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ struct LeaseOptions {
   std::chrono::milliseconds renewed_each{10'000};
   /// Another process may take over a lease that has not changed for so long, by its own clock.
   std::chrono::milliseconds stale_after{60'000};
+  /// That clock. Tests pass their own.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 /// Claims tasks by leases: objects `lease-<task>` in `work_folder`, created if absent and rewritten while the

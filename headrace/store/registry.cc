@@ -23,6 +23,13 @@ constexpr const StoreDriver* kDrivers[] = {
 
 }  // namespace
 
+namespace {
+
+// The URL without path.
+std::string name_of(const Url& url) { return Url{url.scheme, url.authority, "", url.query}.text(); }
+
+}  // namespace
+
 struct StoreRegistry::Open {
   Environment environment;
   Warn warn;
@@ -81,10 +88,15 @@ std::vector<StoreCounter> StoreRegistry::counters() const {
   return sums;
 }
 
+void StoreRegistry::put(const Url& place, std::shared_ptr<Store> store) {
+  const std::lock_guard lock(open_->mutex);
+  open_->stores[name_of(place)] = std::move(store);
+}
+
 Result<Location> StoreRegistry::open(std::string_view text) {
   HEADRACE_TRY(const Url url, parse(text));
   std::unique_lock lock(open_->mutex);
-  std::shared_ptr<Store>& store = open_->stores[Url{url.scheme, url.authority, "", url.query}.text()];
+  std::shared_ptr<Store>& store = open_->stores[name_of(url)];
   if (store != nullptr) return Location{store, url.path, url};
   HEADRACE_TRY(const StoreDriver* const of_scheme, driver(url.scheme));
   HEADRACE_TRY(OpenedStore opened, of_scheme->open(url, open_->environment));

@@ -29,6 +29,10 @@ class StoreRegistry {
   /// \error kInvalidArgument  no URL, or an unknown scheme (the message lists the known ones)
   Result<Location> open(std::string_view url);
 
+  /// From now on, URLs of this scheme, authority and query lie in `store`: a test shares one among
+  /// registries.
+  void put(const Url& place, std::shared_ptr<Store> store);
+
   /// The counters of all opened stores' drivers; those with the same name are added up.
   std::vector<StoreCounter> counters() const;
 

@@ -125,8 +125,13 @@ Result<Published> publish_folder(const std::string& source, Ownership& ownership
                                  std::string_view last, std::string_view role, Manifest manifest) {
   const Location& folder = ownership.folder();
   const Location target = below.empty() ? folder : folder.at(below);
-  HEADRACE_TRY(const std::vector<StagedFile> files,
-               upload_folder(source, *folder.store, target.key, last, {.only_if_absent = true}));
+  auto uploaded = upload_folder(source, *folder.store, target.key, last, {.only_if_absent = true});
+  if (!uploaded && uploaded.error().code == Code::kAlreadyExists) {
+    // Names without an owner's are taken by the copies that a later owner makes.
+    HEADRACE_TRY(const ChainState chain, read_chain(folder));
+    if (chain.last > ownership.last()) return lost_output(folder, ownership.last() + 1);
+  }
+  HEADRACE_TRY(const std::vector<StagedFile> files, std::move(uploaded));
   const std::size_t prefix = folder.key.empty() ? 0 : folder.key.size() + 1;
   for (const StagedFile& file : files) {
     manifest.parts.push_back({.key = file.key.substr(prefix),

@@ -324,7 +324,9 @@ Result<OutputState> examine_output(const Location& output, const StageOutput& st
   }
   if (!overwrite && state.chain.damage) return *state.chain.damage;
   if (overwrite) {
-    if (!state.begun && !state.chain.damage) HEADRACE_CHECK(check_nobodys(output, stage));
+    // After a removal, what lies there is of a process that did not know of it yet.
+    if (!state.begun && !state.chain.damage && state.chain.last == 0)
+      HEADRACE_CHECK(check_nobodys(output, stage));
     return state;
   }
   if (state.begun) HEADRACE_CHECK(check_same(*state.begun, configuration, output.describe()));
@@ -333,11 +335,12 @@ Result<OutputState> examine_output(const Location& output, const StageOutput& st
 }
 
 Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
-                                                    std::uint64_t generation) {
+                                                    const ChainState& seen) {
   const Location place = output.at(folder);
   HEADRACE_TRY(const ChainState chain, read_chain(place));
   if (chain.damage) return *chain.damage;
-  const bool is_earlier = chain.owner.output_entry < generation;
+  if (chain.owner.output_entry > seen.last) return lost_output(place, chain.entry);
+  const bool is_earlier = chain.owner.output_entry < seen.generation();
   if (is_earlier || chain.published_now() == 0) return std::optional<PublishedFolder>();
   return read_published(place, {.number = chain.published_now()});
 }
@@ -356,8 +359,13 @@ Result<bool> is_begun(const Location& output) {
 Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
                                                       std::string_view claim) {
   if (published.entry > 0) {
-    HEADRACE_TRY(OwnershipEntry entry, read_entry(output, published.entry));
-    return std::optional(std::move(entry.configuration));
+    auto entry = read_entry(output, published.entry);
+    if (entry) return std::optional(std::move(entry->configuration));
+    if (entry.error().code != Code::kDataLoss) return std::move(entry).error();
+    HEADRACE_TRY(const ChainState chain, read_chain(output));
+    if (chain.entry == published.entry) return std::move(entry).error();
+    return Error{Code::kAborted, concat(output.describe(),
+                                        " was overwritten or removed meanwhile; run the same command again")};
   }
   auto configuration = read_configuration(output.at(claim));
   if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<Configuration>();

@@ -71,10 +71,11 @@ Result<std::optional<Configuration>> begun_configuration(const Location& output,
 Result<OutputState> examine_output(const Location& output, const StageOutput& stage,
                                    const Configuration& configuration, bool overwrite);
 
-/// What the generation that began with entry `generation` of the output has published last in a folder of the
-/// output; none if nothing.
+/// The manifest that the present generation of the output, whose chain is `seen`, has published last in a folder of
+/// the output; none if there is none.
+/// \error kAborted  somebody has taken the output since `seen`: names them
 Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
-                                                    std::uint64_t generation);
+                                                    const ChainState& seen);
 
 /// Whether anybody began anything at `output`, and it was not removed.
 Result<bool> is_begun(const Location& output);
@@ -82,6 +83,7 @@ Result<bool> is_begun(const Location& output);
 /// What an output was begun with that is published as `published`, or none: of the entry that it names, or of the
 /// former claim `claim`.
 /// \error kDataLoss  it cannot be read
+/// \error kAborted   somebody has overwritten or removed the output meanwhile
 Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
                                                       std::string_view claim);
 

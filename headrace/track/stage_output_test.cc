@@ -141,7 +141,7 @@ TEST_F(OwnedOutputs, WhatIsOverwrittenStaysUntilItsSuccessorIsPublished) {
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(current(), "a");
   EXPECT_EQ(*second->published("made"), std::nullopt) << "what it overwrites is not its own";
-  EXPECT_EQ(*published_in(output, "made", second->generation()), std::nullopt);
+  EXPECT_EQ(*published_in(output, "made", *read_chain(output)), std::nullopt);
   EXPECT_FALSE(make(*first, "stale"));
   ASSERT_TRUE(make(*second, "b"));
   EXPECT_EQ(current(), "b");
@@ -245,6 +245,17 @@ TEST_F(OwnedOutputs, BeginsAgainAfterARemoval) {
   EXPECT_EQ(next->suffix(), "-o3");
   ASSERT_TRUE(make(*next, "b"));
   EXPECT_EQ(current(), "b");
+}
+
+TEST_F(OwnedOutputs, WhatALaterOwnerPublishedIsNotTakenForOnesOwn) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  const ChainState seen = *read_chain(output);
+  EXPECT_TRUE(*published_in(output, "made", seen));
+  ASSERT_TRUE(take(other, true));
+  const auto lost = published_in(output, "made", seen);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kAborted);
 }
 
 TEST_F(OwnedOutputs, ADamagedEndIsToldAndOverwritten) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/store/numbered.h"
 #include "headrace/store/registry.h"
@@ -16,18 +17,22 @@ namespace {
 
 class NamedModel : public testing::Test {
  protected:
-  NamedModel() : root(*stores.open("memory://test")), exported(*stores.open("memory://test/run/export")) {
-    const std::string graph = "a graph";
-    Manifest manifest{.kind = "saved_model", .created_by = "r", .plan = "p"};
+  NamedModel() : root(*stores.open("memory://test")) {}
+
+  // The export of a run, and its digest.
+  std::pair<Location, std::string> exported(const std::string& run, const std::string& graph = "a graph") {
+    Manifest manifest{.kind = "saved_model", .created_by = run, .plan = "p"};
     manifest.parts = {
         {.key = "saved_model.pb", .size_bytes = graph.size(), .crc32c = crc32c(as_bytes(graph))}};
-    EXPECT_TRUE(write_text(*root.store, "run/export/saved_model.pb", graph));
-    EXPECT_TRUE(
-        write_text(*root.store, "run/export/_headrace/manifest-00000001", serialize_manifest(manifest)));
+    const std::string text = serialize_manifest(manifest);
+    EXPECT_TRUE(write_text(*root.store, run + "/export/saved_model.pb", graph));
+    EXPECT_TRUE(write_text(*root.store, run + "/export/_headrace/manifest-00000001", text));
+    return {root.at(run + "/export"), sha256_hex(as_bytes(text))};
   }
 
-  Result<NamedVersion> publish(const std::string& digest) {
-    return publish_named_model(root, "imdb", exported, digest, "r");
+  Result<NamedVersion> publish(const std::string& run) {
+    const auto [folder, digest] = exported(run);
+    return publish_named_model(root, "imdb", folder, digest, "r");
   }
   // The version that the last entry of the alias log names.
   std::uint64_t latest() {
@@ -47,7 +52,6 @@ class NamedModel : public testing::Test {
 
   StoreRegistry stores{Environment{}};
   Location root;
-  Location exported;
 };
 
 TEST_F(NamedModel, EachExportIsOneVersionAndOneAlias) {
@@ -97,6 +101,15 @@ TEST_F(NamedModel, TheAliasOfAProcessThatDiedBeforeWritingItIsWritten) {
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->version, 1U);
   EXPECT_EQ(aliases(), 1U);
+}
+
+TEST_F(NamedModel, AnExportThatWasOverwrittenGetsNoName) {
+  const auto [folder, digest] = exported("run");
+  exported("run", "of another configuration");
+  const auto named = publish_named_model(root, "imdb", folder, digest, "r");
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code, Code::kAborted);
+  EXPECT_TRUE(objects().empty());
 }
 
 TEST(CheckModelName, TakesWhatIsOneSegmentOfAKey) {

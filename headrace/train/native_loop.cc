@@ -56,6 +56,7 @@ class NativeLoop {
                                .classes = static_cast<int>(run_.labels_width),
                                .label_type = DataType::kInt64,
                                .seed = options_.seed};
+    if (environment_.tracer) return environment_.tracer(request);
     return trace_model(request, environment_.trace, environment_.environment);
   }
 

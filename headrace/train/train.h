@@ -71,6 +71,9 @@ struct TrainEnvironment {
   std::string temporary_folder;  // for files that TensorFlow reads and writes
   /// A line that the model's own Python printed while it trained.
   std::function<void(std::string_view)> on_print = [](std::string_view) {};
+  /// Traces a model for the native loop; empty: trace_model, with `trace`. Tests without Python pass
+  /// their own.
+  std::function<Result<TracedModel>(const TraceRequest&)> tracer{};
 };
 
 /// Metrics of one completed epoch, by name: "loss", "accuracy", "val_loss" …

@@ -247,7 +247,7 @@ Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& pu
 
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder) {
   if (!run.seen.is_own) return std::optional<PublishedFolder>();
-  return published_in(run.run, folder, run.seen.chain.generation());
+  return published_in(run.run, folder, run.seen.chain);
 }
 
 Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& folder) {

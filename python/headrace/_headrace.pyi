@@ -20,7 +20,7 @@ class Owner:
     """The right to publish checkpoints in a folder: docs/formats/ownership.md. Not thread-safe."""
 
     @staticmethod
-    def take(url: str, command: str) -> Owner:
+    def take(url: str, kind: str, command: str) -> Owner:
         """Begins in the folder, or takes it over: whoever owned it cannot publish any more."""
     @staticmethod
     def join(url: str, entry: int, generation: int, last: int, published: int, suffix: str) -> Owner:

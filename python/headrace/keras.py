@@ -211,7 +211,7 @@ class Resume(keras.callbacks.Callback):
     # ---- saving and restoring
 
     def _own(self) -> _headrace.Owner:
-        return _headrace.Owner.take(self.url, "keras Resume")
+        return _headrace.Owner.take(self.url, _KIND, "keras Resume")
 
     @property
     def _saved_step(self) -> int:

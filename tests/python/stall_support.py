@@ -100,10 +100,12 @@ class Stallable:
                 start_new_session=True,
             )
 
-    def wait_for(self, moment: Callable[[], bool]) -> None:
-        """Until the moment has come, which has to be before the end."""
+    def wait_for(self, moment: Callable[[], bool], *, may_end: bool = False) -> None:
+        """Until the moment has come, which has to be before the end; or until it has ended well, if it may."""
         limit = time.monotonic() + MOST_SECONDS
         while not moment():
+            if may_end and self.process.poll() == 0:
+                return
             assert self.process.poll() is None, f"it ended before that: {self.errors.read_text()}"
             assert time.monotonic() < limit, "the moment did not come"
             time.sleep(0.001)
@@ -116,9 +118,12 @@ class Stallable:
         _, status = os.waitpid(self.process.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status), "it was met before its end"
 
-    def kill(self) -> None:
+    def kill(self, *, may_end: bool = False) -> None:
+        if may_end and self.process.poll() == 0:
+            return
         self.signal(signal.SIGKILL)
-        assert self.process.wait() == -signal.SIGKILL, "it was met before its end"
+        met = [-signal.SIGKILL, 0] if may_end else [-signal.SIGKILL]
+        assert self.process.wait() in met, "it was met before its end"
 
     def go_on(self) -> tuple[int, str]:
         """Its exit code and what it said."""

@@ -141,8 +141,8 @@ def test_a_stalled_prepare_loses_to_one_that_overwrites(headrace, archive, place
         before = set(place.names())
         assert not any(document.get("parts") for document in chains(place).values()), "it was not published"
         second = stall(prepare_words(archive, place, 50, "--overwrite"))
-        second.wait_for(lambda: any("tfrecord" in name for name in set(place.names()) - before))
-        second.kill()
+        second.wait_for(lambda: any("tfrecord" in name for name in set(place.names()) - before), may_end=True)
+        second.kill(may_end=True)
         left = chains(place)
         at.release()
         code, said = first.go_on()
@@ -163,8 +163,8 @@ def test_a_stalled_prepare_and_the_same_command_make_the_same_dataset(headrace, 
         if ends:
             assert second.go_on()[0] == 0
         else:
-            second.wait_for(lambda: set(place.names()) - before)
-            second.kill()
+            second.wait_for(lambda: bool(set(place.names()) - before), may_end=True)
+            second.kill(may_end=True)
         at.release()
         code, said = first.go_on()
     assert code == 0, said
@@ -229,8 +229,10 @@ def test_a_stalled_training_loses_its_run(headrace, dataset, place, stall, loop,
         first.wait_for(at.has_come)
         first.stop()
         second = stall([*second_words, "--overwrite"] if overwrites else second_words)
-        second.wait_for(lambda: {owner(place, folder) for folder in FOLDERS} == {second.process.pid})
-        second.kill()
+        second.wait_for(
+            lambda: {owner(place, folder) for folder in FOLDERS} == {second.process.pid}, may_end=True
+        )
+        second.kill(may_end=True)
         left = chains(place)
         at.release()
         code, said = first.go_on()

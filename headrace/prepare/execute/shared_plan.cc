@@ -91,8 +91,12 @@ Result<SharedPlan> read_shared_plan(const Location& output) {
     return Error{Code::kNotFound,
                  concat("no plan lies at ", output.describe(), "; make one with headrace plan FROM TO")};
   }
-  OwnedOutput owned = OwnedOutput::join(output, prepare_output(), {.chain = chain});
   const Configuration& configuration = chain.owner.configuration;
+  if (!value_of(configuration, "stage").starts_with("prepare")) {
+    return Error{Code::kFailedPrecondition, concat(output.describe(), " holds what ", describe(chain.owner.actor),
+                                                   " began, not a plan; give another URL")};
+  }
+  OwnedOutput owned = OwnedOutput::join(output, prepare_output(), {.chain = chain});
   std::vector<Slice> slices;
   if (chain.last == chain.entry) {
     const std::string tag = name_tag(configuration_digest(configuration), chain.generation());

@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "headrace/base/text.h"
-#include "headrace/net/backoff.h"
 #include "headrace/os/parallel.h"
 #include "headrace/prepare/map/map_pool.h"
 
@@ -52,7 +51,8 @@ class PhaseRun {
         options_(options),
         progress_(progress),
         shared_progress_(progress, phase.begin),
-        phase_(phase) {}
+        phase_(phase),
+        last_change_(options.now()) {}
 
   Status run() {
     while (true) {
@@ -70,7 +70,7 @@ class PhaseRun {
       }
       HEADRACE_CHECK(execute(left));
       if (executed_ > 0) continue;
-      if (!sleep_unless_stopped(options_.look_each, stop_)) return stopped();
+      if (!options_.sleep(options_.look_each, stop_)) return stopped();
     }
   }
 
@@ -78,7 +78,7 @@ class PhaseRun {
   static Error stopped() { return {Code::kCancelled, "preparing was stopped"}; }
 
   Status check_patience(const std::vector<std::uint64_t>& left) {
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = options_.now();
     if (left.size() != left_before_ || executed_ > 0) {
       left_before_ = left.size();
       last_change_ = now;
@@ -117,7 +117,7 @@ class PhaseRun {
   const Phase& phase_;
   std::atomic<std::uint64_t> executed_{0};
   std::size_t left_before_ = 0;
-  Clock::time_point last_change_ = Clock::now();
+  Clock::time_point last_change_;
 };
 
 Status run_phases(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,

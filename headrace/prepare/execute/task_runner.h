@@ -7,8 +7,9 @@
 #include <functional>
 #include <string_view>
 
-#include "headrace/prepare/execute/plan_tasks.h"
 #include "headrace/coordinate/task_claims.h"
+#include "headrace/net/backoff.h"
+#include "headrace/prepare/execute/plan_tasks.h"
 
 namespace headrace {
 
@@ -18,6 +19,9 @@ struct TaskRunOptions {
   std::chrono::milliseconds look_each{500};
   /// Waiting ends if no process has finished a task for so long.
   std::chrono::milliseconds patience{600'000};
+  /// The clock of both, and what waits. Tests pass their own.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
+  std::function<bool(std::chrono::milliseconds, const std::stop_token&)> sleep = sleep_unless_stopped;
 };
 
 struct PrepareState {

@@ -13,6 +13,7 @@
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/store/layers/testing/faulty.h"
+#include "headrace/store/layers/testing/stalling.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/scratch_folder_test.h"
 
@@ -30,6 +31,9 @@ std::unique_ptr<Store> metered(Inner inner) {
 std::unique_ptr<Store> faultless(Inner inner) {
   return make_faulty(std::move(inner), {}, std::make_shared<FaultAccount>());
 }
+std::unique_ptr<Store> never_stalled(Inner inner) {
+  return make_stalling(std::move(inner), std::make_shared<StallControl>(StallOptions{}));
+}
 std::unique_ptr<Store> cached(Inner inner) {
   return make_cached(std::move(inner), {make_memory_store("near"), "cache", {}}, {});
 }
@@ -37,8 +41,11 @@ std::unique_ptr<Store> stoppable(Inner inner) {
   return make_stoppable(std::move(inner), std::stop_source().get_token());
 }
 
-constexpr std::pair<const char*, Layer> kLayers[] = {
-    {"metered", metered}, {"faultless", faultless}, {"cached", cached}, {"stoppable", stoppable}};
+constexpr std::pair<const char*, Layer> kLayers[] = {{"metered", metered},
+                                                     {"faultless", faultless},
+                                                     {"never_stalled", never_stalled},
+                                                     {"cached", cached},
+                                                     {"stoppable", stoppable}};
 
 std::vector<DriverUnderTest> all_layers() {
   std::vector<DriverUnderTest> all;

@@ -1,0 +1,59 @@
+#pragma once
+
+/// \file A store whose calls stop where a test says, as those of a process that is stalled or killed.
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "headrace/store/layers/intercepting.h"
+
+namespace headrace {
+
+/// Calls of one command, counted from 1 in the order in which they begin; 0: never.
+struct StallOptions {
+  /// This call and every later one wait until they are released; then they are made.
+  std::uint64_t stall_at = 0;
+  /// This call and every later one fail, and none reaches the store below.
+  std::uint64_t kill_at = 0;
+};
+
+/// Controls the calls of one command, in however many stores. Thread-safe.
+class StallControl {
+ public:
+  explicit StallControl(const StallOptions& options) : options_(options) {}
+
+  /// Returns once a call waits, or the command has ended. True: a call waits.
+  bool wait_for_stall();
+  /// Lets the calls that wait, and all later ones, go on.
+  void release();
+  /// The command has ended.
+  void end();
+
+  std::uint64_t calls() const;
+  bool was_killed() const;
+  /// One line for each call: its number, operation and key, and how it ended.
+  std::vector<std::string> trace() const;
+
+ private:
+  friend class StallingStore;
+  Status begin_call(const StoreCall& call, std::uint64_t& number);
+  void end_call(std::uint64_t number, const Status& outcome);
+
+  const StallOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_stalled_ = false;
+  bool is_released_ = false;
+  bool has_ended_ = false;
+  bool was_killed_ = false;
+  std::vector<std::string> trace_;
+};
+
+/// A view of `store` for one command.
+std::unique_ptr<Store> make_stalling(std::shared_ptr<Store> store, std::shared_ptr<StallControl> control);
+
+}  // namespace headrace

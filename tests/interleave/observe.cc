@@ -1,0 +1,179 @@
+#include "tests/interleave/observe.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/cli/objects.h"
+#include "headrace/coordinate/chain.h"
+#include "headrace/store/numbered.h"
+#include "headrace/store/url.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/track/runs.h"
+
+namespace headrace::interleave {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// "-o12" and "o12/", which tell owners apart, are left out; eight hexadecimal digits, or more than fifteen,
+// become "H".
+std::string without_names(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool begins_word = i == 0 || !is_word(text[i - 1]);
+    std::size_t end = i;
+    while (begins_word && end < text.size() && is_hex(text[end])) ++end;
+    const std::size_t length = end - i;
+    const bool ends_word = end == text.size() || !is_word(text[end]);
+    if (ends_word && (length == 8 || length > 15)) {
+      out += 'H';
+      i = end;
+      continue;
+    }
+    std::size_t digits = i + 1;
+    while (begins_word && text[i] == 'o' && digits < text.size() && is_digit(text[digits])) ++digits;
+    if (digits > i + 1 && (digits == text.size() || !is_word(text[digits]))) {
+      if (!out.empty() && out.back() == '-') {
+        out.pop_back();
+        i = digits;
+      } else {
+        i = std::min(text.size(), digits + 1);
+      }
+      continue;
+    }
+    out += text[i++];
+  }
+  return out;
+}
+
+std::vector<Location> chains(const Location& root) {
+  std::vector<Location> folders;
+  (void)root.store->list("", {}, [&](const ObjectInfo& object) {
+    if (is_manifest_key(object.key)) {
+      const std::string key = parent_key(parent_key(object.key));
+      if (folders.empty() || folders.back().key != key)
+        folders.push_back(location(root.store, root.url.authority, key));
+    }
+    return true;
+  });
+  return folders;
+}
+
+std::string describe(const Manifest& manifest) {
+  std::string out = concat(manifest.kind, " ", without_names(manifest.attributes_json), "\n");
+  std::vector<std::string> parts;
+  for (const ManifestPart& part : manifest.parts) {
+    parts.push_back(
+        concat("  ", without_names(part.key), " ", part.size_bytes, " ", hex32(part.crc32c), "\n"));
+  }
+  std::ranges::sort(parts);
+  for (const std::string& part : parts) out += part;
+  return out;
+}
+
+std::string evaluations(const Location& root) {
+  std::vector<std::string> found;
+  const auto objects = list_all(*root.store, "x/evaluations/");
+  for (const ObjectInfo& object : *objects) {
+    if (!object.key.ends_with(".json")) continue;
+    const auto read = read_object(*root.store, object.key, 1 << 20);
+    const Json json = read ? parse_json(as_text(read->data)).value_or(Json()) : Json();
+    found.push_back(concat(json["metrics"].dump(), "\n"));
+  }
+  std::ranges::sort(found);
+  return join(found, "");
+}
+
+// The alias log of a named model: "latest" only advances, and the version that it names is published.
+void check_aliases(const Location& model, Seen* seen, std::vector<std::string>& damage) {
+  const std::string prefix = model.at("_headrace/aliases-").key;
+  const auto numbers = present_numbers(*model.store, prefix);
+  std::uint64_t latest = 0;
+  for (const std::uint64_t number : *numbers) {
+    const auto read = read_object(*model.store, numbered_key(prefix, number), 1 << 20);
+    const auto version = read ? parse_json(as_text(read->data))->get<std::uint64_t>("version") : 0;
+    if (version <= latest) damage.push_back(concat("the alias latest goes back to version ", version));
+    latest = version;
+  }
+  if (latest == 0) return;
+  const auto named = read_published(model.at(concat(latest)));
+  if (!named || !*named)
+    damage.push_back(concat("the alias latest names version ", latest, ", which is not published"));
+  if (seen != nullptr && named && *named) (*seen)["latest"] = describe((*named)->manifest);
+}
+
+void check_parts(const PublishedFolder& published, std::vector<std::string>& damage) {
+  for (const ManifestPart& part : published.manifest.parts) {
+    const Location object = published.folder.at(part.key);
+    const auto read = read_object(*object.store, object.key, 1 << 30);
+    const bool is_same = read && read->data.size() == part.size_bytes && crc32c(read->data) == part.crc32c;
+    if (is_same) continue;
+    damage.push_back(concat(object.key, " of manifest ", published.number,
+                            read ? " was altered" : " cannot be read: ", read ? "" : read.error().message));
+  }
+}
+
+void check_chain(const Location& folder, Strictness strictness, std::vector<std::string>& damage) {
+  const auto chain = read_chain(folder);
+  if (!chain || chain->damage) {
+    damage.push_back(concat(folder.key, ": ", (chain ? *chain->damage : chain.error()).message));
+    return;
+  }
+  const auto current = read_current_manifest(folder);
+  if (!current) damage.push_back(concat(folder.key, ": ", current.error().message));
+  const auto numbers = present_numbers(*folder.store, folder.at(kManifestPrefix).key);
+  for (const std::uint64_t number : *numbers) {
+    const bool is_of_readers = number == chain->published ||
+                               (chain->published > chain->generation() && number > chain->generation());
+    if (strictness == Strictness::kReaders && !is_of_readers) continue;
+    const auto published = read_published(folder, {.number = number});
+    const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+    if (!published && !is_entry) damage.push_back(concat(folder.key, ": ", published.error().message));
+    if (published && *published) check_parts(**published, damage);
+  }
+}
+
+}  // namespace
+
+Seen observe(const World& world) {
+  Seen seen;
+  for (const Location& root : {location(world.out, "out", ""), location(world.copy, "copy", "")}) {
+    for (const Location& folder : chains(root)) {
+      const std::string name = concat(root.url.authority, "/", folder.key);
+      // How far training has come is seen in the export.
+      if (name.ends_with("/checkpoints") || name.ends_with("/model") || name.starts_with("out/models/"))
+        continue;
+      const auto published = read_published(folder);
+      if (published && *published) seen[name] = describe((*published)->manifest);
+      if (!published) seen[name] = published.error().message;
+    }
+  }
+  const Location out = location(world.out, "out", "");
+  if (const std::string found = evaluations(out); !found.empty()) seen["evaluations"] = found;
+  std::vector<std::string> ignored;
+  check_aliases(location(world.out, "out", "models/m"), &seen, ignored);
+  return seen;
+}
+
+std::vector<std::string> find_damage(const World& world, Strictness strictness) {
+  std::vector<std::string> damage;
+  for (const std::string& key : world.out->replaced())
+    damage.push_back(concat(key, " is published, and was replaced"));
+  for (const Location& root : {location(world.out, "out", ""), location(world.copy, "copy", "")}) {
+    for (const Location& folder : chains(root)) {
+      check_chain(folder, root.url.authority == "out" ? strictness : Strictness::kReaders, damage);
+    }
+  }
+  check_aliases(location(world.out, "out", "models/m"), nullptr, damage);
+  const auto runs = list_runs(location(world.out, "out", ""), 64);
+  if (!runs) damage.push_back(runs.error().message);
+  if (runs) damage.insert(damage.end(), runs->damaged.begin(), runs->damaged.end());
+  return damage;
+}
+
+}  // namespace headrace::interleave

@@ -1,0 +1,114 @@
+#include "tests/interleave/world.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "headrace/cli/objects.h"
+#include "headrace/record/manifest.h"
+#include "headrace/store/memory/memory_store.h"
+#include "headrace/store/url.h"
+
+namespace headrace::interleave {
+namespace {
+
+void copy_all(Store& from, Store& to) {
+  (void)from.list("", {}, [&](const ObjectInfo& object) {
+    const auto read = read_object(from, object.key, ~std::uint64_t{0} >> 1);
+    if (!read || !to.write(object.key, read->data, {})) {
+      std::fputs("interleave: a memory store cannot be copied\n", stderr);
+      std::abort();
+    }
+    return true;
+  });
+}
+
+// Files of an export that foreign readers find by fixed names: any owner's command makes them again.
+bool has_fixed_name(std::string_view key) {
+  return key.starts_with("x/export/") && !key.starts_with("x/export/o");
+}
+
+}  // namespace
+
+Witness::Witness() : ForwardingStore(make_memory_store("out")) {}
+
+class Witness::WitnessedUpload final : public Upload {
+ public:
+  WitnessedUpload(Witness& witness, std::unique_ptr<Upload> upload, std::string key)
+      : witness_(witness), upload_(std::move(upload)), key_(std::move(key)) {}
+
+  Status append(BytesView data) override { return upload_->append(data); }
+  Result<ObjectInfo> commit() override {
+    const bool was_there = witness_.inner().stat(key_, {}).has_value();
+    Result<ObjectInfo> done = upload_->commit();
+    if (done) witness_.created(key_, was_there);
+    return done;
+  }
+
+ private:
+  Witness& witness_;
+  const std::unique_ptr<Upload> upload_;
+  const std::string key_;
+};
+
+Result<ObjectInfo> Witness::write(std::string_view key, BytesView data, const WriteOptions& options) {
+  const bool was_there = inner().stat(key, {}).has_value();
+  Result<ObjectInfo> done = inner().write(key, data, options);
+  if (done) created(key, was_there);
+  return done;
+}
+
+Result<std::unique_ptr<Upload>> Witness::start_upload(std::string_view key, const WriteOptions& options) {
+  HEADRACE_TRY(std::unique_ptr<Upload> upload, inner().start_upload(key, options));
+  return std::unique_ptr<Upload>(
+      std::make_unique<WitnessedUpload>(*this, std::move(upload), std::string(key)));
+}
+
+Result<ObjectInfo> Witness::copy(std::string_view from, std::string_view to, const WriteOptions& options) {
+  const bool was_there = inner().stat(to, {}).has_value();
+  Result<ObjectInfo> done = inner().copy(from, to, options);
+  if (done) created(to, was_there);
+  return done;
+}
+
+Status Witness::remove_many(std::span<const std::string> keys, const CallOptions& options) {
+  const std::scoped_lock lock(mutex_);
+  for (const std::string& key : keys) parts_.erase(key);
+  return inner().remove_many(keys, options);
+}
+
+std::vector<std::string> Witness::replaced() const {
+  const std::scoped_lock lock(mutex_);
+  return replaced_;
+}
+
+std::vector<std::string> Witness::manifests() const {
+  const std::scoped_lock lock(mutex_);
+  return manifests_;
+}
+
+void Witness::created(std::string_view key, bool was_there) {
+  const std::scoped_lock lock(mutex_);
+  if (was_there && parts_.contains(key) && !has_fixed_name(key)) replaced_.emplace_back(key);
+  if (!is_manifest_key(key)) return;
+  const auto read = read_object(inner(), key, kManifestLimitBytes);
+  const auto manifest = read ? parse_manifest(read->data) : Result<Manifest>(read.error());
+  if (!manifest) return;
+  manifests_.emplace_back(key);
+  const std::string folder = parent_key(parent_key(key));
+  for (const ManifestPart& part : manifest->parts)
+    parts_.insert(folder.empty() ? part.key : folder + "/" + part.key);
+}
+
+Location location(const std::shared_ptr<Store>& store, const std::string& name, const std::string& key) {
+  return {store, key, Url{"memory", name, key}};
+}
+
+World clone(const World& world) {
+  World out;
+  copy_all(*world.out, *out.out);
+  copy_all(*world.copy, *out.copy);
+  out.data = world.data;
+  return out;
+}
+
+}  // namespace headrace::interleave
