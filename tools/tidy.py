@@ -98,7 +98,7 @@ ALLOWED_CALLS = {
         "headrace/events/event_writer.": "when events are due; tests pass another clock",
         "headrace/events/log_folder.cc": "how long one reading may take",
         "headrace/coordinate/task_claims.": "when another worker's claim is stale; tests pass another clock",
-        "headrace/prepare/execute/task_runner.": "how long it waits for other workers; tests pass another clock",
+        "headrace/prepare/execute/task_runner.": "how long it waits for others; tests pass another clock",
         "headrace/stream/pipeline.": "when a wait is reported; statistics. No batch depends on either",
         "headrace/stream/loaded_block.cc": "statistics",
         "headrace/stream/loader_trace.": "statistics",

@@ -204,19 +204,19 @@ Status run_execute(CommandContext& context, const std::vector<std::string>& argu
 Status run_publish(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
   HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
-  return record_run(context, "prepare", job->output, values,
-                    [&](RunRecorder& recorder, RunEnd& end) -> Status {
-                      HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-                      HEADRACE_CHECK(recorder.add_input("input", input));
-                      PlanTasks tasks = job->tasks(max_rejects_from(values), actor_of(context, "publish", recorder),
-                                                   context.stores, context.stop);
-                      HEADRACE_TRY(const PrepareResult result, tasks.publish());
-                      end.counts = result.attributes.counts;
-                      end.counts["shards"] = result.shards;
-                      HEADRACE_CHECK(recorder.add_output("dataset", job->output));
-                      show_prepared(context.console, job->output, result, 0);
-                      return {};
-                    });
+  return record_run(
+      context, "prepare", job->output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
+        HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
+        HEADRACE_CHECK(recorder.add_input("input", input));
+        PlanTasks tasks = job->tasks(max_rejects_from(values), actor_of(context, "publish", recorder),
+                                     context.stores, context.stop);
+        HEADRACE_TRY(const PrepareResult result, tasks.publish());
+        end.counts = result.attributes.counts;
+        end.counts["shards"] = result.shards;
+        HEADRACE_CHECK(recorder.add_output("dataset", job->output));
+        show_prepared(context.console, job->output, result, 0);
+        return {};
+      });
 }
 
 }  // namespace

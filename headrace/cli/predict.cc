@@ -179,8 +179,9 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
     context.console.progress("predicting", done, total, "records");
   };
   const auto start = std::chrono::steady_clock::now();
-  HEADRACE_TRY(const PredictResult result, predict(model, data, make_stoppable(output, context.stop), options,
-                                                   actor_of(context, "predict", recorder), on_records, context.stop));
+  HEADRACE_TRY(const PredictResult result,
+               predict(model, data, make_stoppable(output, context.stop), options,
+                       actor_of(context, "predict", recorder), on_records, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   end.versions = {{"engine", engine.engine->version()}};
   end.counts = {

@@ -248,8 +248,9 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
     context.console.note(epoch_line(metrics, options.epochs));
   };
   const auto start = std::chrono::steady_clock::now();
-  HEADRACE_TRY(const TrainResult result, train(data, make_stoppable(run, context.stop), options, environment,
-                                               actor_of(context, "train", recorder), on_step, on_epoch, context.stop));
+  HEADRACE_TRY(const TrainResult result,
+               train(data, make_stoppable(run, context.stop), options, environment,
+                     actor_of(context, "train", recorder), on_step, on_epoch, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   end.versions = result.model.versions;

@@ -90,7 +90,8 @@ const Command kVerifyCommand = {
     .summary = "Compare published parts with the sizes and checksums in their manifest",
     .details =
         "Reads all parts that any manifest names, in the folder and in every published folder below it, for "
-        "example a training run's checkpoints and export. Manifests that --overwrite has replaced do not count, "
+        "example a training run's checkpoints and export. Manifests that --overwrite has replaced do not "
+        "count, "
         "although some may be left. Names each part that is missing, has another size, "
         "or was altered; the exit code is then 1.\n"
         "\n"

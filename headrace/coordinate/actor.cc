@@ -9,7 +9,8 @@
 
 namespace headrace {
 
-Actor this_process(std::string_view command, std::string_view run, std::chrono::system_clock::time_point now) {
+Actor this_process(std::string_view command, std::string_view run,
+                   std::chrono::system_clock::time_point now) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
   return {.command = std::string(command),
@@ -21,8 +22,8 @@ Actor this_process(std::string_view command, std::string_view run, std::chrono::
 }
 
 std::string describe(const Actor& actor) {
-  return concat("headrace ", actor.command, actor.run.empty() ? "" : concat(", run ", actor.run), " (process ",
-                actor.process, " on ", actor.host, ", since ", actor.time, ")");
+  return concat("headrace ", actor.command, actor.run.empty() ? "" : concat(", run ", actor.run),
+                " (process ", actor.process, " on ", actor.host, ", since ", actor.time, ")");
 }
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Who acts on an output.
+/// \file The process that acts on an output.
 
 #include <chrono>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// A process that acts on an output. Every entry of ownership names one, so that a process that lost its output can
-/// say to whom.
+/// A process that acts on an output. Every entry of ownership names one, so that a process that lost its
+/// output can say to whom.
 struct Actor {
   std::string command{};  // "train"
   std::string run{};      // id of its run; empty: none

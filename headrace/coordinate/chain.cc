@@ -148,9 +148,9 @@ Error lost_output(const Location& folder, std::uint64_t number, const CallOption
   const auto object = read_number(folder, number, call);
   if (object && *object) {
     const auto manifest = parse_manifest((*object)->data);
-    auto entry = is_entry((*object)->data)           ? parse_entry((*object)->data)
+    auto entry = is_entry((*object)->data)         ? parse_entry((*object)->data)
                  : manifest && manifest->entry > 0 ? read_entry(folder, manifest->entry, call)
-                                                     : Error{Code::kNotFound, ""};
+                                                   : Error{Code::kNotFound, ""};
     if (entry) return error(past_tense(entry->action), describe(entry->actor));
   }
   return error("was taken over by ", "another process");
@@ -166,10 +166,11 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
   const std::string text = serialize_entry(entry);
   const std::string key = key_of(folder, number);
   if (text.size() > kOwnershipEntryLimitBytes) {
-    return Error{Code::kResourceExhausted,
-                 concat(folder.store->describe(key), " would have ", format_size(text.size()),
-                        ", more than the ", format_size(kOwnershipEntryLimitBytes),
-                        " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
+    return Error{
+        Code::kResourceExhausted,
+        concat(folder.store->describe(key), " would have ", format_size(text.size()), ", more than the ",
+               format_size(kOwnershipEntryLimitBytes),
+               " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
   }
   const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
   if (!created && created.error().code != Code::kAlreadyExists) return created.error();

@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Chains: each output has one, of create-only, numbered objects below `_headrace/manifest-`. Entries of
-/// ownership and manifests follow each other in it, so whoever wants to publish has to win the next number, and
-/// a process that has lost its output finds it taken. docs/formats/ownership.md
+/// \file Chains: each output has one, of create-only, numbered objects below `_headrace/manifest-`. Entries
+/// of ownership and manifests follow each other in it, so whoever wants to publish has to win the next
+/// number, and a process that has lost its output finds it taken. docs/formats/ownership.md
 
 #include <cstdint>
 #include <optional>
@@ -28,11 +28,13 @@ struct ChainState {
   std::uint64_t generation() const { return owner.generation; }
   /// Number of the manifest that the present generation has published last; 0: none.
   std::uint64_t published_now() const { return published > generation() ? published : 0; }
-  /// Whether the manifest `number` belongs to the present generation, or is the one that readers take. Others are
-  /// superseded: nobody reads them, and their parts may be gone.
+  /// Whether the manifest `number` belongs to the present generation, or is the one that readers take. Others
+  /// are superseded: nobody reads them, and their parts may be gone.
   bool counts(std::uint64_t number) const;
   /// Whether nobody has begun anything since the chain began, or since everything was removed.
-  bool is_free() const { return !damage && published == 0 && (entry == 0 || owner.action == OwnershipAction::kRemove); }
+  bool is_free() const {
+    return !damage && published == 0 && (entry == 0 || owner.action == OwnershipAction::kRemove);
+  }
 };
 
 /// Cost: a list, and one or two reads.
@@ -43,13 +45,14 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call = 
 /// \error kDataLoss  it is gone, damaged, or a manifest
 Result<OwnershipEntry> read_entry(const Location& folder, std::uint64_t number, const CallOptions& call = {});
 
-/// The manifest that readers take; none if nothing is published. Cost: a list, and a read, or two while somebody
-/// overwrites or continues.
+/// The manifest that readers take; none if nothing is published. Cost: a list, and a read, or two while
+/// somebody overwrites or continues.
 /// \error kDataLoss           damaged; or the chain names a manifest that is gone
 /// \error kResourceExhausted  larger than kManifestLimitBytes
-Result<std::optional<NumberedObject>> read_current_manifest(const Location& folder, const CallOptions& call = {});
+Result<std::optional<NumberedObject>> read_current_manifest(const Location& folder,
+                                                            const CallOptions& call = {});
 
-/// What was published.
+/// A manifest that was published.
 struct Published {
   std::uint64_t number = 0;
   std::string digest;  // SHA-256 (hex) of the manifest

@@ -21,7 +21,8 @@ class Chain : public testing::Test {
     return Ownership::take(folder, seen, entry(action, id));
   }
   static OwnershipEntry entry(OwnershipAction action, const std::string& id) {
-    return {.action = action, .configuration = {{"seed", id}}, .actor = {.command = "make", .run = id, .id = id}};
+    return {
+        .action = action, .configuration = {{"seed", id}}, .actor = {.command = "make", .run = id, .id = id}};
   }
   static Manifest manifest(const std::string& plan) {
     return {.kind = "dataset", .created_by = "r", .plan = plan, .parts = {{.key = plan, .role = "shard"}}};
@@ -78,7 +79,9 @@ TEST_F(Chain, ANumberThatWasRemovedIsNotUsedAgain) {
   const auto late = Ownership::take(folder, *seen, entry(OwnershipAction::kTakeOver, "d"));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::kAborted);
-  for (const ObjectInfo& object : *list_all(*folder.store, folder.at(kManifestPrefix).key)) {
+  const auto objects = list_all(*folder.store, folder.at(kManifestPrefix).key);
+  ASSERT_TRUE(objects);
+  for (const ObjectInfo& object : *objects) {
     const auto data = read_object(*folder.store, object.key, 1 << 20)->data;
     EXPECT_TRUE(is_entry(data) || parse_manifest(data)->plan == "p3") << object.key;
   }

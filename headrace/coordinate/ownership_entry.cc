@@ -29,8 +29,9 @@ Result<OwnershipEntry> read_entry(const Json& document) {
   const auto version = document.get<std::uint64_t>("version");
   if (document.get<std::string>("format") != kFormat) throw JsonError("format is another");
   if (version > kVersion) {
-    return Error{Code::kUnimplemented, concat("the entry of ownership has version ", version,
-                                              "; this Headrace reads up to ", kVersion, ": install a newer one")};
+    return Error{Code::kUnimplemented,
+                 concat("the entry of ownership has version ", version, "; this Headrace reads up to ",
+                        kVersion, ": install a newer one")};
   }
   OwnershipEntry entry{.action = action_from_json(document.at("action")),
                        .generation = document.get<std::uint64_t>("generation"),

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Entries of ownership: who makes an output, and since when. Format: docs/formats/ownership.md. Bytes in,
-/// bytes out; chain.h reads and appends the objects.
+/// \file Entries of ownership: who makes an output, and since when. Format: docs/formats/ownership.md. Bytes
+/// in, bytes out; chain.h reads and appends the objects.
 
 #include <cstdint>
 #include <string>
@@ -29,9 +29,10 @@ struct OwnershipEntry {
   std::uint64_t generation = 0;
   /// Number of the manifest that readers take until the owner publishes; 0: none.
   std::uint64_t published = 0;
-  /// Of a folder inside an output: number of the owner's entry in the chain of the output. Of an output: 0.
+  /// In the chain of a folder inside an output: number of the owner's entry in the chain of the output. Else
+  /// 0.
   std::uint64_t output_entry = 0;
-  /// What the output is begun with. Of a folder inside an output: empty.
+  /// The configuration that the output is begun with; empty in the chain of a folder inside an output.
   Configuration configuration{};
   Actor actor{};
 };

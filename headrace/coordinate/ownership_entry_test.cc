@@ -40,12 +40,14 @@ TEST(OwnershipEntry, IsReadAsItWasWritten) {
 }
 
 TEST(OwnershipEntry, IsAsTheFormatsPageShows) {
-  OwnershipEntry entry{.generation = 1, .configuration = {{"stage", "train 2"}}, .actor = {.command = "train"}};
-  EXPECT_THAT(serialize_entry(entry),
-              testing::StartsWith(
-                  R"({"action":"begin","actor":{"command":"train","host":"","id":"","process":0,"run":"","time":""},)"
-                  R"("configuration":{"stage":"train 2"},"format":"headrace.ownership","generation":1,)"
-                  R"("output_entry":0,"published":0,"version":1,"zz_crc32c":")"));
+  OwnershipEntry entry{
+      .generation = 1, .configuration = {{"stage", "train 2"}}, .actor = {.command = "train"}};
+  EXPECT_THAT(
+      serialize_entry(entry),
+      testing::StartsWith(
+          R"({"action":"begin","actor":{"command":"train","host":"","id":"","process":0,"run":"","time":""},)"
+          R"("configuration":{"stage":"train 2"},"format":"headrace.ownership","generation":1,)"
+          R"("output_entry":0,"published":0,"version":1,"zz_crc32c":")"));
 }
 
 TEST(OwnershipEntry, EveryDamageIsNoticed) {
@@ -78,7 +80,8 @@ TEST(Actor, NoTwoAreTheSame) {
   const auto now = std::chrono::system_clock::time_point(std::chrono::seconds(1'795'514'400));
   const Actor first = this_process("train", "r-17", now), second = this_process("train", "r-17", now);
   EXPECT_NE(first.id, second.id);
-  EXPECT_THAT(describe(first), testing::MatchesRegex(R"(headrace train, run r-17 \(process [0-9]+ on .+, since 20.*Z\))"));
+  EXPECT_THAT(describe(first),
+              testing::MatchesRegex(R"(headrace train, run r-17 \(process [0-9]+ on .+, since 20.*Z\))"));
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
                    " is not as docs/formats/manifest.md says"));
   }
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
-  HEADRACE_CHECK(download_published(published, folder_of_part(published.manifest, "saved_model.pb"), files.path()));
+  HEADRACE_CHECK(
+      download_published(published, folder_of_part(published.manifest, "saved_model.pb"), files.path()));
   auto model = engine.load(files.path(), {});
   if (!model) return std::move(model).error().in(concat("loading ", published.folder.describe()));
   return ExportedModel{published.folder, published.digest, *std::move(attributes), std::move(files),

@@ -152,7 +152,7 @@ Status publish(const ExportedModel& model, const Dataset& dataset, OwnedOutput& 
   return remove_superseded(output.output(), predict_output(), output.generation(), output.entry());
 }
 
-// What is published under the same configuration; none if there is nothing.
+// The predictions that are published under the same configuration; none if there are none.
 Result<std::optional<PublishedFolder>> find_done(const Location& output, const OutputState& seen) {
   if (!seen.is_own || seen.chain.published_now() == 0) return std::optional<PublishedFolder>();
   HEADRACE_CHECK(remove_superseded(output, predict_output(), seen.chain.generation(), seen.chain.entry));
@@ -162,8 +162,8 @@ Result<std::optional<PublishedFolder>> find_done(const Location& output, const O
 }  // namespace
 
 Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
-                              const PredictOptions& options, const Actor& actor,
-                              const OnRecords& on_records, const std::stop_token& stop) {
+                              const PredictOptions& options, const Actor& actor, const OnRecords& on_records,
+                              const std::stop_token& stop) {
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset,
                Dataset::open(data, {.split = options.split,
                                     .version = options.data_version,

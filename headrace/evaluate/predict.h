@@ -19,7 +19,7 @@ namespace headrace {
 struct PredictOptions {
   std::string split = "test";
   std::optional<std::uint64_t> data_version{};  // of the dataset: number of its manifest; none: the latest
-  std::uint64_t batch_size = 512;  // records given to the model at once
+  std::uint64_t batch_size = 512;               // records given to the model at once
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   /// Shards that are worked on at once. The result does not depend on it.
   int workers = 1;
@@ -46,7 +46,7 @@ struct PredictResult {
 /// \error kCancelled           stopped
 /// \error those of `check_dataset`, Dataset::open and Predictor
 Result<PredictResult> predict(const ExportedModel& model, const Location& data, const Location& output,
-                              const PredictOptions& options, const Actor& actor,
-                              const OnRecords& on_records, const std::stop_token& stop);
+                              const PredictOptions& options, const Actor& actor, const OnRecords& on_records,
+                              const std::stop_token& stop);
 
 }  // namespace headrace

@@ -24,7 +24,8 @@ class Predict : public TinyRun {
 
   Result<PredictResult> run(const PredictOptions& options = {}, const std::string& to = "to") {
     const ExportedModel model = open_model();
-    return predict(model, at("data"), at(to), options, {.command = "predict", .run = "id"}, [](std::uint64_t, std::uint64_t) {}, {});
+    return predict(model, at("data"), at(to), options, {.command = "predict", .run = "id"},
+                   [](std::uint64_t, std::uint64_t) {}, {});
   }
   std::string lines(const std::string& key) {
     const auto object = read_object(*store, key, 1 << 20);

@@ -17,7 +17,8 @@ std::string prediction_shard_name(std::size_t number, std::size_t count, std::st
 
 Result<PredictionShard> PredictionShard::start(const Location& folder, std::string name) {
   HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(kLevel));
-  HEADRACE_TRY(std::unique_ptr<Upload> upload, folder.store->start_upload(folder.at(name).key, {.only_if_absent = true}));
+  HEADRACE_TRY(std::unique_ptr<Upload> upload,
+               folder.store->start_upload(folder.at(name).key, {.only_if_absent = true}));
   return PredictionShard(std::move(name), std::move(upload), std::move(compressor));
 }
 

@@ -65,8 +65,9 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, co
   const std::string name = folder.store->describe(object->object.key);
   if (is_entry(object->data)) {
     return Error{Code::kInvalidArgument,
-                 concat(name, " is an entry of ownership, and publishes nothing; headrace verify lists the "
-                              "manifests")};
+                 concat(name,
+                        " is an entry of ownership, and publishes nothing; headrace verify lists the "
+                        "manifests")};
   }
   auto manifest = parse_manifest(object->data);
   if (!manifest) return std::move(manifest).error().in(name);

@@ -52,13 +52,13 @@ Status create_manifest(const Location& folder, std::uint64_t number, std::string
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target);
 
-/// "o2/" if the part called `name` lies in the folder "o2" of what is published; "" if it lies in no folder, or if
-/// there is no such part. Owners after the first publish their files in a folder of their own.
+/// "o2/" if the part called `name` lies in the folder "o2" of what is published; "" if it lies in no folder,
+/// or if there is no such part. Owners after the first publish their files in a folder of their own.
 std::string folder_of_part(const Manifest& manifest, std::string_view name);
 
-/// Uploads a local folder to `below` in the folder that `ownership` is of, `last` after the rest, then publishes
-/// those files. Nothing is ever replaced: `below` belongs to this owner alone. `manifest` needs kind,
-/// created_by, plan and attributes.
+/// Uploads a local folder to `below` in the folder that `ownership` is of, `last` after the rest, then
+/// publishes those files. Nothing is ever replaced: `below` belongs to this owner alone. `manifest` needs
+/// kind, created_by, plan and attributes.
 /// \error kAlreadyExists  one of the files is there
 /// \error kAborted        somebody else owns the folder now
 Result<Published> publish_folder(const std::string& source, Ownership& ownership, std::string_view below,

@@ -132,10 +132,11 @@ Result<Artifact> describe_artifact(const Location& location, const ManifestChoic
     return artifact;
   }
   if (is_pattern(location.key)) {
-    HEADRACE_CHECK(visit_matches(*location.store, location.key, {.call = choice.call}, [&](const ObjectInfo&) {
-      artifact.kind = "pattern";
-      return false;
-    }));
+    HEADRACE_CHECK(
+        visit_matches(*location.store, location.key, {.call = choice.call}, [&](const ObjectInfo&) {
+          artifact.kind = "pattern";
+          return false;
+        }));
     if (!artifact.kind.empty()) return artifact;
   }
   return Error{Code::kNotFound,

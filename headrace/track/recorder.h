@@ -27,8 +27,8 @@ namespace headrace {
 /// The URL by which records name a place: without a query, which is the driver's own, and without secrets.
 std::string recorded_url(const Location& location);
 
-/// Describes the object, folder or pattern at `location` for a record: a folder by its manifest, the latest unless
-/// `choice` names another (read whole, to digest it); an object by size and version.
+/// Describes the object, folder or pattern at `location` for a record: a folder by its manifest, the latest
+/// unless `choice` names another (read whole, to digest it); an object by size and version.
 /// \error kNotFound  nothing is there, nothing matches, or no such manifest
 Result<Artifact> describe_artifact(const Location& location, const ManifestChoice& choice = {});
 

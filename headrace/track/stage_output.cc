@@ -40,8 +40,8 @@ Location folder_of(const Location& output, const StageOutput::Folder& folder) {
 
 bool is_in_chain(std::string_view key) { return key.find(kManifestPrefix) != std::string_view::npos; }
 
-// An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none. What
-// is left of chains after a removal does not count.
+// An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none.
+// Chains that a removal has left do not count.
 Result<std::optional<std::string>> find_any(const Location& output, const StageOutput& stage) {
   std::vector<std::string> patterns = stage.names;
   for (const StageOutput::Folder& folder : stage.folders) {
@@ -72,10 +72,11 @@ Status check_owner(const Location& output, const StageOutput& stage, const Owner
   const std::string name = stage_of(owner.configuration);
   if (name == stage.stage) return {};
   return belongs_to_another(
-      output, stage, concat(owner.output_entry > 0 ? "a part of what " : "what ", describe(owner.actor), " began"));
+      output, stage,
+      concat(owner.output_entry > 0 ? "a part of what " : "what ", describe(owner.actor), " began"));
 }
 
-// What lies at a former claim: none if there is nothing; kDataLoss if it cannot be understood.
+// The configuration in a former claim: none if there is no claim; kDataLoss if it cannot be understood.
 Result<std::optional<Configuration>> read_former(const Location& output, const StageOutput& stage,
                                                  std::string_view key) {
   const Location claim = output.at(key);
@@ -148,7 +149,7 @@ bool matches_after_any(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-// What earlier generations have left in the chain of one folder.
+// Objects that earlier generations have left in the chain of one folder.
 struct Superseded {
   std::vector<std::string> chain;  // keys of manifests and entries
   std::vector<std::string> parts;  // keys that the manifests name
@@ -184,8 +185,8 @@ Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_
   for (const std::uint64_t number : numbers) {
     if (is_output && number >= generation) break;
     HEADRACE_TRY(const bool is_earlier,
-                 add_superseded(folder, numbered_key(prefix, number), is_output ? ~std::uint64_t{0} : generation,
-                                superseded));
+                 add_superseded(folder, numbered_key(prefix, number),
+                                is_output ? ~std::uint64_t{0} : generation, superseded));
     if (!is_earlier) break;
   }
   if (!superseded.parts.empty()) HEADRACE_CHECK(folder.store->remove_many(superseded.parts, {}));
@@ -193,7 +194,7 @@ Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_
   return folder.store->remove_many(superseded.chain, {});
 }
 
-// What the stage began before outputs had chains; none if nothing.
+// The owner from before outputs had chains; none if there was none.
 Result<std::optional<OwnershipEntry>> read_former_owner(const Location& claim) {
   auto configuration = read_configuration(claim);
   if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<OwnershipEntry>();
@@ -221,8 +222,9 @@ Result<std::vector<std::string>> names_of_earlier(const Location& output, const 
   return names;
 }
 
-// The keys of all parts that manifests of the stage's folders name, sorted. The chains of folders in the output hold
-// no manifests of generations before `generation` any more; that of the output itself may, and they do not count.
+// The keys of all parts that manifests of the stage's folders name, sorted. The chains of folders in the
+// output hold no manifests of generations before `generation` any more; that of the output itself may, and
+// they do not count.
 Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage,
                                                  std::uint64_t generation) {
   std::vector<std::string> parts;
@@ -258,7 +260,8 @@ Status remove_unpublished(const Location& output, const StageOutput& stage, std:
   return found.empty() ? Status{} : output.store->remove_many(found, {});
 }
 
-// Where nothing is published, what was begun before outputs had chains goes at once: its names would be taken.
+// Where nothing is published, what was begun before outputs had chains goes at once: its names would be
+// taken.
 Status remove_former(const Location& output, const StageOutput& stage) {
   const Location claim = output.at(stage.former_claim);
   HEADRACE_TRY(const std::optional<OwnershipEntry> former, read_former_owner(claim));
@@ -303,7 +306,8 @@ Result<std::optional<Configuration>> begun_configuration(const Location& output,
     if (chain.owner.action != OwnershipAction::kRemove) begun = chain.owner.configuration;
   } else if (!chain.damage) {
     const auto former = read_configuration(output.at(stage.former_claim));
-    const bool is_missing = !former && (former.error().code == Code::kNotFound || former.error().code == Code::kDataLoss);
+    const bool is_missing =
+        !former && (former.error().code == Code::kNotFound || former.error().code == Code::kDataLoss);
     if (!former && !is_missing) return former.error();
     if (former) begun = *former;
   }
@@ -400,8 +404,8 @@ Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput&
   return owned;
 }
 
-// In the chain of a folder, numbers of entries in the output's chain only grow: an owner that finds a later one's
-// entry has lost the output.
+// In the chain of a folder, numbers of entries in the output's chain only grow: an owner that finds a later
+// one's entry has lost the output.
 Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& claim) {
   const Location place = output_.at(folder.key);
   for (int attempt = 1;; ++attempt) {
@@ -455,8 +459,7 @@ Status remove_superseded(const Location& output, const StageOutput& stage, std::
   }
   HEADRACE_TRY(const std::vector<std::string> names, names_of_earlier(output, stage, entry, former));
   for (const StageOutput::Folder& folder : stage.folders) {
-    if (!folder.key.empty())
-      HEADRACE_CHECK(remove_superseded_in(output.at(folder.key), false, generation));
+    if (!folder.key.empty()) HEADRACE_CHECK(remove_superseded_in(output.at(folder.key), false, generation));
   }
   if (!names.empty()) HEADRACE_CHECK(remove_unpublished(output, stage, generation, names));
   // The chain of the output, and the claim, tell the names that are to be removed, so they come last.

@@ -20,9 +20,9 @@ namespace headrace {
 inline constexpr std::string_view kPlanKey = "_headrace/plan";
 inline constexpr std::string_view kConfigurationKey = "_headrace/configuration";
 
-/// Patterns are keys below the output. In them '#' stands for a decimal digit (of several in a row the last may
-/// be repeated, as numbers grow), '%' for a lower-case hexadecimal one, '*' for any characters but '/', one at
-/// least; one that ends in '/' names all below.
+/// Patterns are keys below the output. In them '#' stands for a decimal digit (of several in a row the last
+/// may be repeated, as numbers grow), '%' for a lower-case hexadecimal one, '*' for any characters but '/',
+/// one at least; one that ends in '/' names all below.
 struct StageOutput {
   /// A folder that the stage publishes by manifests; key "" for the output itself.
   struct Folder {
@@ -45,34 +45,36 @@ bool matches_name(std::string_view pattern, std::string_view name);
 /// Removes every object below `output` that `pattern` names. Cost: a list of what begins as the pattern does.
 Status remove_matching(const Location& output, std::string_view pattern);
 
-/// The part of an object's name that tells owners apart: "" for the first entry of a chain if it begins something
-/// new, else "-o<entry>". So a process that was stalled for any time cannot write what its successors have written.
+/// The part of an object's name that tells owners apart: "" for the first entry of a chain if it begins
+/// something new, else "-o<entry>". So a process that was stalled for any time cannot write what its
+/// successors have written.
 std::string owner_suffix(std::uint64_t entry, OwnershipAction action);
 
-/// What an output holds.
+/// The state of an output.
 struct OutputState {
   ChainState chain{};
-  /// What it was begun with; none if nobody began anything, or this cannot be read.
+  /// The configuration that it was begun with; none if nobody began anything, or this cannot be read.
   std::optional<Configuration> begun{};
   /// Whether it was begun with the configuration that was asked for, and is not to be overwritten.
   bool is_own = false;
 };
 
-/// What `output` was begun with, if this can be read; none if nobody began anything, or another stage did.
+/// The configuration that `output` was begun with, if it can be read; none if nobody began anything, or
+/// another stage did.
 Result<std::optional<Configuration>> begun_configuration(const Location& output, const StageOutput& stage);
 
-/// Whether the stage may begin or continue at `output`, or with `overwrite` start again. Changes nothing: call it
-/// before long work, so that a refusal comes early.
+/// Whether the stage may begin or continue at `output`, or with `overwrite` start again. Changes nothing:
+/// call it before long work, so that a refusal comes early.
 /// \error kFailedPrecondition  another stage began or published something there; or this one, with another
-///                             configuration (not with `overwrite`); or, with `overwrite`, objects of its names
-///                             lie there, but nobody owns them
+///                             configuration (not with `overwrite`); or, with `overwrite`, objects of its
+///                             names lie there, but nobody owns them
 /// \error kInvalidArgument     in one of `folders` something of another kind is published
 /// \error kDataLoss            what tells the owner is damaged (not with `overwrite`)
 Result<OutputState> examine_output(const Location& output, const StageOutput& stage,
                                    const Configuration& configuration, bool overwrite);
 
-/// The manifest that the present generation of the output, whose chain is `seen`, has published last in a folder of
-/// the output; none if there is none.
+/// The manifest that the present generation of the output, whose chain is `seen`, has published last in a
+/// folder of the output; none if there is none.
 /// \error kAborted  somebody has taken the output since `seen`: names them
 Result<std::optional<PublishedFolder>> published_in(const Location& output, std::string_view folder,
                                                     const ChainState& seen);
@@ -80,15 +82,15 @@ Result<std::optional<PublishedFolder>> published_in(const Location& output, std:
 /// Whether anybody began anything at `output`, and it was not removed.
 Result<bool> is_begun(const Location& output);
 
-/// What an output was begun with that is published as `published`, or none: of the entry that it names, or of the
-/// former claim `claim`.
+/// The configuration of an output that is published as `published`: that of the entry which `published`
+/// names, or of the former claim `claim`; none if there is neither.
 /// \error kDataLoss  it cannot be read
 /// \error kAborted   somebody has overwritten or removed the output meanwhile
 Result<std::optional<Configuration>> configuration_of(const Location& output, const Manifest& published,
                                                       std::string_view claim);
 
-/// An output that this process owns: it may publish in each of the stage's folders until somebody else takes the
-/// output. Not thread-safe.
+/// An output that this process owns: it may publish in each of the stage's folders until somebody else takes
+/// the output. Not thread-safe.
 class OwnedOutput {
  public:
   struct Claim {
@@ -99,13 +101,14 @@ class OwnedOutput {
   /// How a process that found `seen` claims the output: it begins, takes over or overwrites.
   static OwnershipAction action_for(const OutputState& seen, bool overwrite);
 
-  /// Appends an entry to the chain of the output, and then to that of each folder in it. From then on, no earlier
-  /// owner can publish. REQUIRES: `seen` from examine_output
+  /// Appends an entry to the chain of the output, and then to that of each folder in it. From then on, no
+  /// earlier owner can publish. REQUIRES: `seen` from examine_output
   /// \error kAborted  somebody else has begun something there since `seen`: names them; nothing was changed
   static Result<OwnedOutput> take(const Location& output, const StageOutput& stage, const OutputState& seen,
                                   Claim claim);
   /// Shares the output of a stage whose only folder is the output itself with whoever took it with the same
-  /// configuration. All who share it make the same bytes. REQUIRES: seen.is_own, and nothing is published since
+  /// configuration. All who share it make the same bytes. REQUIRES: seen.is_own, and nothing is published
+  /// since
   static OwnedOutput join(const Location& output, const StageOutput& stage, const OutputState& seen);
 
   const Location& output() const { return output_; }
@@ -118,7 +121,7 @@ class OwnedOutput {
   /// The right to publish in a folder of the stage.
   Ownership& in(std::string_view folder);
   const Ownership& in(std::string_view folder) const;
-  /// What the present generation had published last in a folder when the output was taken.
+  /// The manifest that the present generation had published last in a folder when the output was taken.
   Result<std::optional<PublishedFolder>> published(std::string_view folder) const;
   /// Its number; 0: nothing.
   std::uint64_t published_number(std::string_view folder) const;
@@ -139,10 +142,10 @@ class OwnedOutput {
 };
 
 /// Removes what is not needed any more once the owner with entry `entry` has published: of generations before
-/// `generation` the parts that their manifests name, their manifests and entries, and a former claim; of all earlier
-/// owners the parts that no manifest names. After an interruption at any place, the same call goes on. Damaged
-/// manifests are removed like others. Cost: a list of each folder's chain, a read; a list of the output, and reads of
-/// its manifests, if there were earlier owners.
+/// `generation` the parts that their manifests name, their manifests and entries, and a former claim; of all
+/// earlier owners the parts that no manifest names. After an interruption at any place, the same call goes
+/// on. Damaged manifests are removed like others. Cost: a list of each folder's chain, a read; a list of the
+/// output, and reads of its manifests, if there were earlier owners.
 Status remove_superseded(const Location& output, const StageOutput& stage, std::uint64_t generation,
                          std::uint64_t entry);
 

@@ -67,8 +67,7 @@ class OwnedOutputs : public testing::Test {
   // Writes a thing and publishes it.
   Result<Published> make(OwnedOutput& owned, const std::string& plan) {
     const std::string name = concat("thing", owned.suffix());
-    HEADRACE_CHECK(
-        write_text(*output.store, output.at("made/" + name).key, plan, {.only_if_absent = true}));
+    HEADRACE_CHECK(write_text(*output.store, output.at("made/" + name).key, plan, {.only_if_absent = true}));
     return owned.in("made").publish(
         {.kind = "thing", .plan = plan, .parts = {{.key = name, .size_bytes = plan.size(), .role = "part"}}});
   }
@@ -78,7 +77,7 @@ class OwnedOutputs : public testing::Test {
     EXPECT_TRUE(published) << published.error().message;
     return published && *published ? (*published)->manifest.plan : "";
   }
-  // What a Headrace without chains has left.
+  // Leaves what a Headrace without chains made.
   void make_former(const std::string& claim = R"({"stage":"make 1"})") {
     put("_headrace/plan", claim);
     put("made/thing");
@@ -168,8 +167,8 @@ TEST_F(OwnedOutputs, AnOwnerThatDiedBetweenTwoChainsIsContinued) {
   ASSERT_TRUE(make(*first, "a"));
   // It had taken the output, and not yet its folders.
   const auto seen = examine_output(output, stage, other, true);
-  ASSERT_TRUE(Ownership::take(output, seen->chain,
-                              {.action = OwnershipAction::kOverwrite, .configuration = other}));
+  ASSERT_TRUE(
+      Ownership::take(output, seen->chain, {.action = OwnershipAction::kOverwrite, .configuration = other}));
   auto heir = take(other);
   ASSERT_TRUE(heir);
   EXPECT_EQ(heir->published_number("made"), 0U);

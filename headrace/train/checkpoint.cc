@@ -44,7 +44,8 @@ Result<RunState> read_state(const PublishedFolder& checkpoint) {
   return from_attributes(checkpoint.manifest.attributes_json, checkpoint.folder.describe());
 }
 
-Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint, const std::string& temporary_folder) {
+Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint,
+                          const std::string& temporary_folder) {
   const std::string folder = folder_of_part(checkpoint.manifest, concat(kFilePrefix, ".index"));
   const std::string name = checkpoint.folder.at(folder.substr(0, folder.find('/'))).describe();
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder));
@@ -84,8 +85,8 @@ Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
     HEADRACE_TRY(const RunState state, read_state(**published));
     if (state.epoch == epoch) return restore_checkpoint(model, **published, temporary_folder_);
   }
-  return Error{Code::kNotFound, concat("there is no checkpoint of epoch ", epoch, " in ",
-                                       checkpoints.folder().describe())};
+  return Error{Code::kNotFound,
+               concat("there is no checkpoint of epoch ", epoch, " in ", checkpoints.folder().describe())};
 }
 
 Status CheckpointStore::save(Model& model, const RunState& state) {

@@ -34,7 +34,8 @@ Result<RunState> read_state(const PublishedFolder& checkpoint);
 
 /// Restores the model's variables from a checkpoint. `temporary_folder` holds the files on their way.
 /// \error kInvalidArgument  it is of another model
-Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint, const std::string& temporary_folder);
+Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint,
+                          const std::string& temporary_folder);
 
 /// Checkpoints of a run that this process owns.
 class CheckpointStore {

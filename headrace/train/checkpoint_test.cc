@@ -57,7 +57,7 @@ class Checkpoints : public testing::Test {
         output, stage, *seen,
         {.configuration = configuration, .action = OwnedOutput::action_for(*seen, false)});
   }
-  // What a later process finds.
+  // A later process takes the run over.
   void take_over() { run = own(run.output()); }
 
   void save(std::uint64_t epoch, double accuracy) {

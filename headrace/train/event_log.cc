@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kLog = "events.out.tfevents.headrace";
 
-// The first owner's first segment is that of the log; TensorBoard reads the others in the order of their names.
+// The first owner's first segment is that of the log; TensorBoard reads the others in the order of their
+// names.
 std::string segment_name(std::uint64_t epoch, std::string_view suffix) {
   const std::uint64_t segment = epoch == 1 ? 0 : epoch;
   return suffix.empty() ? segment_key(kLog, segment) : concat(kLog, ".", zero_padded(segment, 6), suffix);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Event files of a run: one immutable segment for each epoch, named by the epoch and its owner. If another
-/// owner runs an epoch again, the segment of the former one goes, so no event is there twice.
+/// \file Event files of a run: one immutable segment for each epoch, named by the epoch and its owner. If
+/// another owner runs an epoch again, the segment of the former one goes, so no event is there twice.
 
 #include <map>
 #include <span>
@@ -36,8 +36,8 @@ class EventLog {
   Bytes segment_;
 };
 
-/// Removes the segments of epochs after `epoch`, and of earlier owners of the others where a later one has written
-/// the same epoch. Call it before the first epoch that this owner trains.
+/// Removes the segments of epochs after `epoch`, and of earlier owners of the others where a later one has
+/// written the same epoch. Call it before the first epoch that this owner trains.
 Status remove_later_segments(const Location& folder, std::uint64_t epoch);
 
 }  // namespace headrace

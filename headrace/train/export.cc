@@ -199,8 +199,9 @@ Result<NamedVersion> publish_named_model(const Location& root, std::string_view 
   HEADRACE_TRY(const std::optional<PublishedFolder> source, read_published(exported, kKind));
   if (!source) return Error{Code::kNotFound, concat(exported.describe(), " is not published")};
   if (source->digest != digest) {
-    return Error{Code::kAborted, concat(exported.describe(), " was overwritten before it could be published as ",
-                                        name, "; the name is as it was")};
+    return Error{Code::kAborted,
+                 concat(exported.describe(), " was overwritten before it could be published as ", name,
+                        "; the name is as it was")};
   }
   NamedVersion out;
   HEADRACE_TRY(out.version, take_version(model, exported, digest));

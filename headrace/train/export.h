@@ -24,8 +24,8 @@ struct ExportDescription {
   std::uint64_t step = 0;
 };
 
-/// Publishes the traced SavedModel with the model's present variables in RUN/export; saved_model.pb is the last of
-/// its files and the manifest comes after it. Returns the manifest's digest.
+/// Publishes the traced SavedModel with the model's present variables in RUN/export; saved_model.pb is the
+/// last of its files and the manifest comes after it. Returns the manifest's digest.
 /// \error kAborted  somebody else owns the run now
 Result<std::string> export_model(Model& model, const TracedModel& traced, OwnedOutput& run,
                                  const ExportDescription& description, const std::string& temporary_folder,
@@ -33,9 +33,9 @@ Result<std::string> export_model(Model& model, const TracedModel& traced, OwnedO
 
 inline constexpr std::string_view kExportFolder = "export";
 
-/// Other programs find a SavedModel at RUN/export itself. An owner after the first has its files in a folder of its
-/// own: copies them there, unless equal copies are there. Repeat it whenever the run is found finished, because a
-/// process that lost the run may have written there.
+/// Other programs find a SavedModel at RUN/export itself. An owner after the first has its files in a folder
+/// of its own: copies them there, unless equal copies are there. Repeat it whenever the run is found
+/// finished, because a process that lost the run may have written there.
 Status copy_to_fixed_names(const PublishedFolder& exported);
 
 /// \error kInvalidArgument  not a name of a model: [A-Za-z0-9._-], up to 128, first a letter or digit

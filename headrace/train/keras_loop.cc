@@ -42,8 +42,7 @@ Code code_named(std::string_view name) {
 /// Runs python/headrace/_src/fit.py, whose head describes the messages, and follows it.
 class KerasLoop {
  public:
-  explicit KerasLoop(const TrainRun& run)
-      : run_(run), options_(run.options), result_(begin_result(run)) {}
+  explicit KerasLoop(const TrainRun& run) : run_(run), options_(run.options), result_(begin_result(run)) {}
 
   Result<TrainResult> run() {
     HEADRACE_TRY(const bool was_exported, is_exported(run_, result_));
@@ -200,7 +199,8 @@ class KerasLoop {
     return answer;
   }
 
-  // Nothing is begun for data, a model or options that do not fit. The answer is the right to publish checkpoints.
+  // Nothing is begun for data, a model or options that do not fit. The answer is the right to publish
+  // checkpoints.
   Result<std::string> begin() {
     if (owned_) return not_understood("model, for the second time");
     HEADRACE_TRY(owned_, claim_run(run_));

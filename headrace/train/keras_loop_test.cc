@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "headrace/base/json.h"
-#include "headrace/stream/small_dataset_test.h"
 #include "headrace/coordinate/configuration.h"
+#include "headrace/stream/small_dataset_test.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/train.h"
 
@@ -58,7 +58,8 @@ class KerasLoop : public LoaderTest {
                                .validation = validation,
                                .overwrite = overwrite};
     return train(
-        location, run, options, with, {.command = "train", .run = "run"}, [this](const TrainProgress& at) { steps.push_back(at.step); },
+        location, run, options, with, {.command = "train", .run = "run"},
+        [this](const TrainProgress& at) { steps.push_back(at.step); },
         [this](const EpochMetrics& metrics) {
           epochs.push_back(metrics);
           has_events.push_back(has("events/train/events.out.tfevents.headrace"));

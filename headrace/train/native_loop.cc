@@ -21,10 +21,7 @@ using Variables = std::map<std::string, Tensor>;
 class NativeLoop {
  public:
   explicit NativeLoop(const TrainRun& run)
-      : run_(run),
-        options_(run.options),
-        environment_(run.environment),
-        result_(begin_result(run)) {}
+      : run_(run), options_(run.options), environment_(run.environment), result_(begin_result(run)) {}
 
   Result<TrainResult> run() {
     HEADRACE_TRY(const bool was_exported, is_exported(run_, result_));

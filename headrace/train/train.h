@@ -122,13 +122,14 @@ struct DataVersion {
 Result<DataVersion> choose_data_version(const Location& data, const Location& run,
                                         const TrainOptions& options);
 
-/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the run
-/// over from any process that trains it still: that one stops when it wants to publish.
-/// With kKeras, the process that runs `fit` ends when this one does, however that ends.
+/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the
+/// run over from any process that trains it still: that one stops when it wants to publish. With kKeras, the
+/// process that runs `fit` ends when this one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
 ///                             with `overwrite`, the folder does not hold a run
 /// \error kInvalidArgument     the model and the data do not fit each other
-/// \error kAborted             the loss is not finite: training stops, the last checkpoint stays; or somebody else
+/// \error kAborted             the loss is not finite: training stops, the last checkpoint stays; or somebody
+///                             else
 ///                             took the run over: names them
 /// \error kCancelled           stopped; the same call continues from the last checkpoint
 /// \error kUnknown             Keras' process died; the same call continues from the last checkpoint

@@ -20,18 +20,22 @@ constexpr std::string_view kModelFile = "model.json";
 constexpr std::string_view kTrainingLog = "events/train";
 constexpr std::string_view kValidationLog = "events/validation";
 
-// What an owner may leave that no manifest names: its names end in `suffix`, or lie in the folder `files`.
+// Patterns for the objects that an owner may leave and no manifest names: names end in `suffix`, or lie in
+// the folder `files`.
 std::vector<std::string> names_with(std::string_view suffix) {
   const std::string files = suffix.empty() ? "" : concat(suffix.substr(1), "/");
-  std::vector<std::string> names = {concat("model/", files, "model.json"), concat("model/", files, "graph.pb"),
+  std::vector<std::string> names = {concat("model/", files, "model.json"),
+                                    concat("model/", files, "graph.pb"),
                                     concat("checkpoints/variables-########", suffix, ".npz"),
                                     concat("checkpoints/variables-########-within", suffix, ".npz")};
-  const std::vector<std::string> saved_models = {concat("export/", files), concat("model/", files, "saved_model/")};
+  const std::vector<std::string> saved_models = {concat("export/", files),
+                                                 concat("model/", files, "saved_model/")};
   for (const std::string& saved_model : saved_models) {
     for (const char* name : {"saved_model.pb", "fingerprint.pb"}) names.push_back(concat(saved_model, name));
   }
-  for (const std::string& variables : {concat(saved_models[0], "variables"), concat(saved_models[1], "variables"),
-                                       concat("checkpoints/step-########", suffix)}) {
+  for (const std::string& variables :
+       {concat(saved_models[0], "variables"), concat(saved_models[1], "variables"),
+        concat("checkpoints/step-########", suffix)}) {
     for (const char* name : {"variables.index", "variables.data-#####-of-#####"})
       names.push_back(concat(variables, "/", name));
   }
@@ -261,7 +265,8 @@ Result<bool> is_exported(const TrainRun& run, TrainResult& result) {
   HEADRACE_TRY(const std::optional<PublishedFolder> exported, find_begun(run, kExportFolder));
   if (!exported) return false;
   result.export_digest = exported->digest;
-  HEADRACE_CHECK(remove_superseded(run.run, train_output(), run.seen.chain.generation(), run.seen.chain.entry));
+  HEADRACE_CHECK(
+      remove_superseded(run.run, train_output(), run.seen.chain.generation(), run.seen.chain.entry));
   HEADRACE_CHECK(copy_to_fixed_names(*exported));
   return true;
 }
@@ -275,12 +280,11 @@ Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainRe
                                       .label_feature = run.options.labels,
                                       .epoch = result.exported_epoch,
                                       .step = result.steps};
-  HEADRACE_TRY(result.export_digest,
-               export_model(model, result.model, owned, description, run.environment.temporary_folder, run.plan,
-                            run.actor.run));
+  HEADRACE_TRY(result.export_digest, export_model(model, result.model, owned, description,
+                                                  run.environment.temporary_folder, run.plan, run.actor.run));
   HEADRACE_CHECK(remove_superseded(run.run, train_output(), owned.generation(), owned.entry()));
-  HEADRACE_TRY(const auto exported, read_published(owned.in(kExportFolder).folder(),
-                                                   {.number = owned.in(kExportFolder).last()}));
+  HEADRACE_TRY(const auto exported,
+               read_published(owned.in(kExportFolder).folder(), {.number = owned.in(kExportFolder).last()}));
   return exported ? copy_to_fixed_names(*exported) : Status{};
 }
 
@@ -319,7 +323,6 @@ RunEvents::RunEvents(const TrainRun& run, const std::string& suffix)
     : run_(run),
       training_(run.run.at(kTrainingLog), "headrace", suffix),
       validation_(run.run.at(kValidationLog), "headrace", suffix) {}
-
 
 EventStamp RunEvents::stamp(std::uint64_t step) const {
   return {run_.wall_time_s(), static_cast<std::int64_t>(step)};

@@ -52,8 +52,8 @@ void add_remark(TrainResult& result, const std::string& remark);
 /// \error as `train`
 Status open_run(TrainRun& run);
 
-/// Takes the output for this run, after data, model and options were found to fit. What a run to be overwritten
-/// has published stays until this one has exported.
+/// Takes the output for this run, after data, model and options were found to fit. If it overwrites a run,
+/// the manifests of that one stay until this one has exported.
 /// \error kAborted  somebody else has begun or taken over the run meanwhile
 Result<OwnedOutput> claim_run(const TrainRun& run);
 
@@ -75,14 +75,15 @@ inline constexpr std::string_view kModelFolder = "model";
 /// The model that `published` publishes.
 Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published);
 
-/// What a folder of the run holds that is to be continued, before the run is taken; none if nothing.
+/// The manifest in a folder of the run that is to be continued, before the run is taken; none if there is
+/// none.
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder);
 
 /// Publishes a local folder in RUN/model.
 Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& folder);
 
-/// Sets `result.export_digest` if the run is exported already; then nothing is left to do but what may be missing
-/// after an interruption, which this does.
+/// Sets `result.export_digest` if the run is exported already; then nothing is left to do but what may be
+/// missing after an interruption, which this does.
 Result<bool> is_exported(const TrainRun& run, TrainResult& result);
 
 /// Exports the present variables of `model`. Requires `result.exported_epoch` and the model's description;

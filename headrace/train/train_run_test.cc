@@ -46,8 +46,8 @@ class ChooseDataVersion : public testing::Test {
   }
   void begin_run(const std::string& url, const std::string& digest) {
     const Configuration configuration = {{"stage", "train 2"}, {"data", url}, {"data manifest", digest}};
-    ASSERT_TRUE(Ownership::take(
-        run, *read_chain(run), {.action = OwnershipAction::kBegin, .configuration = configuration}));
+    ASSERT_TRUE(Ownership::take(run, *read_chain(run),
+                                {.action = OwnershipAction::kBegin, .configuration = configuration}));
   }
   DataVersion choose(const TrainOptions& options = {}) { return *choose_data_version(data, run, options); }
 

@@ -1,4 +1,4 @@
-"""What is published in a folder: docs/formats/ownership.md."""
+"""Reads the chain of a folder: docs/formats/ownership.md."""
 
 import json
 import pathlib
@@ -25,5 +25,5 @@ def manifest(folder: pathlib.Path) -> pathlib.Path:
 
 
 def configuration(folder: pathlib.Path) -> dict[str, str]:
-    """Of the last entry: what the output was begun with."""
+    """The configuration that the output was begun with: that of the last entry."""
     return [document for _, document in chain(folder) if is_entry(document)][-1]["configuration"]

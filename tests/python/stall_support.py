@@ -101,7 +101,7 @@ class Stallable:
             )
 
     def wait_for(self, moment: Callable[[], bool], *, may_end: bool = False) -> None:
-        """Until the moment has come, which has to be before the end; or until it has ended well, if it may."""
+        """Until the moment has come, which has to be before the end, unless it may end (well) before."""
         limit = time.monotonic() + MOST_SECONDS
         while not moment():
             if may_end and self.process.poll() == 0:

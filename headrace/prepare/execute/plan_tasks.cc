@@ -18,10 +18,7 @@ std::vector<std::uint64_t> without_receipt(const std::vector<std::optional<Recei
 }  // namespace
 
 PlanTasks::PlanTasks(const TaskContext& context, const PlanTasksOptions& options)
-    : context_(context),
-      options_(options),
-      owned_(options.owned),
-      slices_(context.plan.input.slices.size()) {
+    : context_(context), options_(options), owned_(options.owned), slices_(context.plan.input.slices.size()) {
   context_.max_rejects = options.max_rejects.of_one_task();
   if (owned_) context_.entry = owned_->entry();
 }

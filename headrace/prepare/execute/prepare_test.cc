@@ -497,8 +497,9 @@ TEST_F(Prepare, TasksReadOfWhatTheyContinueTheManifestAndWhatConcernsTheirSlice)
                                   [&](const char* part) { return key.find(part) != std::string::npos; });
     });
     if (task < slices)
-      EXPECT_THAT(watched->keys,
-                  ElementsAre(work_folder(at("data"), name_tag(digest, 1)).at(concat("past-0000", task)).key));
+      EXPECT_THAT(
+          watched->keys,
+          ElementsAre(work_folder(at("data"), name_tag(digest, 1)).at(concat("past-0000", task)).key));
     else
       EXPECT_THAT(watched->keys, IsEmpty());
   }

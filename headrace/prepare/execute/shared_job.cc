@@ -7,7 +7,8 @@ namespace headrace {
 
 PlanTasks SharedJob::tasks(const RejectLimit& max_rejects, const Actor& actor, StoreRegistry& stores,
                            const std::stop_token& stop) {
-  TaskContext context{planned.plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()};
+  TaskContext context{planned.plan, digest, planned.encoders, stores, spills, output,
+                      {},           stop,   planned.map.get()};
   context.generation = owned.generation();
   return PlanTasks(context, {.others = OtherProcesses::kMayJoin,
                              .max_rejects = reject_limit_of(planned.plan, max_rejects),

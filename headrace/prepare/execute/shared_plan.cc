@@ -48,8 +48,9 @@ Result<OwnedOutput> share_plan(const PreparePlan& plan, const Location& output, 
   for (int attempt = 1;; ++attempt) {
     HEADRACE_TRY(const PlanClaim claim, examine_plan_output(output, plan, overwrite));
     if (claim.published > 0) {
-      return Error{Code::kAborted, concat(output.describe(), " was published meanwhile by another process with "
-                                                             "the same plan; run the same command again")};
+      return Error{Code::kAborted, concat(output.describe(),
+                                          " was published meanwhile by another process with "
+                                          "the same plan; run the same command again")};
     }
     auto owned = claim_output(output, plan, claim, actor);
     if (owned) {
@@ -93,8 +94,9 @@ Result<SharedPlan> read_shared_plan(const Location& output) {
   }
   const Configuration& configuration = chain.owner.configuration;
   if (!value_of(configuration, "stage").starts_with("prepare")) {
-    return Error{Code::kFailedPrecondition, concat(output.describe(), " holds what ", describe(chain.owner.actor),
-                                                   " began, not a plan; give another URL")};
+    return Error{Code::kFailedPrecondition,
+                 concat(output.describe(), " holds what ", describe(chain.owner.actor),
+                        " began, not a plan; give another URL")};
   }
   OwnedOutput owned = OwnedOutput::join(output, prepare_output(), {.chain = chain});
   std::vector<Slice> slices;

@@ -8,7 +8,8 @@
 
 namespace headrace {
 
-/// Claims the output for the plan, or joins who has done so, and writes the slices there for the other processes.
+/// Claims the output for the plan, or joins who has done so, and writes the slices there for the other
+/// processes.
 /// \error kFailedPrecondition  another plan was started there, and `overwrite` is not set
 /// \error kAborted             the plan was published, or somebody else took the output, meanwhile
 Result<OwnedOutput> share_plan(const PreparePlan& plan, const Location& output, bool overwrite,

@@ -15,8 +15,8 @@
 
 namespace headrace {
 
-/// Eight hexadecimal digits that all names of a plan's objects carry, so that objects of different plans, and of
-/// one plan in different generations of an output, never have the same name.
+/// Eight hexadecimal digits that all names of a plan's objects carry, so that objects of different plans, and
+/// of one plan in different generations of an output, never have the same name.
 std::string name_tag(std::string_view plan_digest, std::uint64_t generation);
 
 /// The folder of all work objects below an output, and that of one plan in one generation.

@@ -6,9 +6,8 @@
 namespace headrace {
 namespace {
 
-
-// Of the shards and other parts whose names carry `tag`. Splits have any name. Until plan 4, all lay beside the
-// shards.
+// Patterns for the shards and other parts whose names carry `tag`. Splits have any name. Until plan 4, all
+// lay beside the shards.
 std::vector<std::string> names_with(std::string_view tag) {
   std::vector<std::string> names;
   for (const char* ending : {".tfrecord", ".tfrecord.gz"}) {
@@ -44,8 +43,9 @@ Result<PlanClaim> examine_continuation(const Location& output, const PreparePlan
   if (is_of_plan && !is_unfinished(chain)) {
     claim.published = chain.entry + 1;
   } else if (chain.published != plan.base->number) {
-    return Error{Code::kAborted, concat(output.describe(), " was published anew, or removed, while it was to be "
-                                                           "continued; run the same command again")};
+    return Error{Code::kAborted, concat(output.describe(),
+                                        " was published anew, or removed, while it was to be "
+                                        "continued; run the same command again")};
   } else if (is_unfinished(chain) && !is_continued) {
     return Error{Code::kFailedPrecondition,
                  concat(output.describe(), " is being made anew by ", describe(chain.owner.actor),

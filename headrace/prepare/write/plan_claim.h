@@ -16,7 +16,8 @@ StageOutput prepare_output();
 struct PlanClaim {
   OutputState seen{};
   OwnershipAction action = OwnershipAction::kBegin;
-  /// The entry in force is one of this very plan: who executes the plan joins it, without an entry of its own.
+  /// The entry in force is one of this very plan: who executes the plan joins it, without an entry of its
+  /// own.
   bool joins = false;
   /// The generation that the plan's objects belong to, once it is claimed as `seen` allows.
   std::uint64_t generation = 0;
@@ -25,8 +26,9 @@ struct PlanClaim {
 };
 
 /// Whether the plan may begin, join, overwrite or continue at `output`. Changes nothing.
-/// \error kFailedPrecondition  another plan was started there, and `overwrite` is not set; somebody overwrites the
-///                             dataset that the plan continues; or the errors of examine_output
+/// \error kFailedPrecondition  another plan was started there, and `overwrite` is not set; somebody
+///                             overwrites the dataset that the plan continues; or the errors of
+///                             examine_output
 /// \error kAborted             the dataset that the plan continues was published anew meanwhile
 Result<PlanClaim> examine_plan_output(const Location& output, const PreparePlan& plan, bool overwrite);
 

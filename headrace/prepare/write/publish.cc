@@ -194,8 +194,8 @@ Result<PrepareResult> read_result(const TaskContext& context, std::uint64_t numb
   HEADRACE_TRY(const std::optional<PublishedFolder> published,
                read_published(context.output, kDatasetKind, {.number = number}));
   if (!published) {
-    return Error{Code::kAborted, concat(context.output.describe(), " was removed meanwhile: its manifest ", number,
-                                        " is gone")};
+    return Error{Code::kAborted, concat(context.output.describe(), " was removed meanwhile: its manifest ",
+                                        number, " is gone")};
   }
   if (published->manifest.plan != context.plan_digest) {
     return Error{Code::kFailedPrecondition,

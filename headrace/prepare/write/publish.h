@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/prepare/write/shard_writer.h"
 #include "headrace/prepare/write/plan_claim.h"
+#include "headrace/prepare/write/shard_writer.h"
 
 namespace headrace {
 
@@ -24,8 +24,8 @@ struct PrepareResult {
   bool was_published = false;  // it was finished before, so this run did nothing
 };
 
-/// The result of this plan, which manifest `number` publishes. Removes what remains if the publishing process died
-/// before it had removed it: work objects of the plan, and what an overwritten generation has left.
+/// The result of this plan, which manifest `number` publishes. Removes what remains if the publishing process
+/// died before it had removed it: work objects of the plan, and what an overwritten generation has left.
 /// \error kFailedPrecondition  it is of another plan
 /// \error kAborted             it was removed meanwhile
 Result<PrepareResult> read_result(const TaskContext& context, std::uint64_t number);
@@ -40,7 +40,8 @@ bool has_nothing_new(const PreparePlan& plan, const Arrangement& arrangement);
 /// plan.
 Result<PrepareResult> leave_base(const TaskContext& context);
 
-/// Publishes the dataset, which has something new. `receipts` are those of `arrangement.tasks()`, in their order.
+/// Publishes the dataset, which has something new. `receipts` are those of `arrangement.tasks()`, in their
+/// order.
 /// \error kInvalidArgument  more rejects than allowed
 /// \error kInternal         rows are missing; nothing is published
 /// \error kAborted          somebody else owns the output now: names them; nothing was published

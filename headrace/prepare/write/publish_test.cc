@@ -69,8 +69,13 @@ class PublishTest : public testing::Test {
   Result<PrepareResult> publish_through(std::shared_ptr<Store> store) {
     Location place = output;
     place.store = std::move(store);
-    const TaskContext context{
-        .plan = plan, .plan_digest = digest, .encoders = encoders, .stores = stores, .spills = spills, .output = place, .entry = 1};
+    const TaskContext context{.plan = plan,
+                              .plan_digest = digest,
+                              .encoders = encoders,
+                              .stores = stores,
+                              .spills = spills,
+                              .output = place,
+                              .entry = 1};
     Ownership ownership(place, 1, 1, 1);
     return publish(context, arrangement, receipts, {}, ownership, "run-1");
   }

@@ -338,8 +338,8 @@ Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
 }  // namespace
 
 std::string shard_name(const ShardTask& task, std::string_view tag, const std::string& compression) {
-  return concat(task.split, "-", tag, "-", zero_padded(task.number, 5), "-of-",
-                zero_padded(task.shards, 5), ".tfrecord", compression == "none" ? "" : ".gz");
+  return concat(task.split, "-", tag, "-", zero_padded(task.number, 5), "-of-", zero_padded(task.shards, 5),
+                ".tfrecord", compression == "none" ? "" : ".gz");
 }
 
 std::string shard_report_key(const ShardTask& task, std::string_view tag) {
