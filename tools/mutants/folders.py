@@ -19,7 +19,7 @@ SOURCES = [
     Sources("store", "store/file/*.cc", ("store_file", "store"), ("store_transfer", "log")),
     Sources("store", "store/layers/*.cc", ("store_layers",), ("log",)),
     Sources("store", "store/transfer/*.cc", ("store_transfer",)),
-    Sources("store/s3", "store/s3/*.cc", ("store_s3",), ("store_s3_server",)),
+    Sources("store/s3", "store/s3/*.cc", ("store_s3",)),
     Sources("store/s3", "store/s3/credentials/*.cc", ("store_s3_credentials",), ("store_s3",)),
     Sources("net", "net/*.cc", ("net",), ("net_http",)),
     Sources("net", "net/http/*.cc", ("net_http",), ("net", "store_s3")),

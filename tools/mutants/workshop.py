@@ -112,14 +112,13 @@ class Workshop:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         command = [
+            str(CONTAINED),
+            str(folder),
             str(program),
             "--gtest_brief=1",
             "--gtest_fail_fast",
             f"--gtest_filter=-{UNCONTAINED_TEST}",
         ]
-        if program.name == "headrace_store_s3_server_test":
-            command = [str(self.root / "tools/servers/minio.sh"), "run", "--", *command]
-        command = [str(CONTAINED), str(folder), *command]
         started = time.monotonic()
         process = subprocess.Popen(
             command,
