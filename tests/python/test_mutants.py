@@ -47,6 +47,8 @@ def test_comments_literals_templates_and_named_constants_stay(text: str):
         ("return Error{Code::kAborted, text};", "error code", "return Error{Code::kUnknown, text};"),
         ("copy(key, {.if_version = seen, .call = call});", "field left out", "copy(key, {.call = call});"),
         ("return found ? *found : 0;", "choice negated", "return !(found) ? *found : 0;"),
+        ("at(f(a), is_b(c) ? 1 : 0);", "choice negated", "at(f(a), !(is_b(c)) ? 1 : 0);"),
+        ("const int n = a.b(c) ? d : e;", "choice negated", "const int n = !(a.b(c)) ? d : e;"),
     ],
 )
 def test_one_thing_in_a_line_is_changed(text: str, operator: str, after: str):
@@ -57,6 +59,8 @@ def test_conditions_are_negated_without_what_they_declare():
     after = {each.operator: each.after for each in changes("if (const int n = f(); n != 0) return n;")}
     assert after["condition negated"] == "if (const int n = f(); !(n != 0)) return n;"
     assert after["condition never"] == "if (const int n = f(); false && (n != 0)) return n;"
+    declared = changes("if (const auto found = f()) return *found;")
+    assert not [each for each in declared if each.operator.startswith("condition")]
 
 
 def test_statements_are_left_out_but_no_variables_locks_or_parts_of_statements():

@@ -53,6 +53,10 @@ def _replaced(pattern: str, replacement: str | Callable[[str], str]) -> Finder:
     return find
 
 
+# A condition that declares what it tests is no expression.
+_DECLARATION = re.compile(r"(?:const )?[\w:<>]+[ &*]+\w+ = ")
+
+
 def _conditions(prefix: str) -> Finder:
     """Those of `if` and `while`, if they end on their line, without what is declared before them."""
 
@@ -64,16 +68,29 @@ def _conditions(prefix: str) -> Finder:
                 if code[place] == ";" and depth == 1:
                     start = place + 2
                 if depth == 0:
-                    yield [(start, start, f"{prefix}("), (place, place, ")")]
+                    if not _DECLARATION.match(code, start):
+                        yield [(start, start, f"{prefix}("), (place, place, ")")]
                     break
 
     return find
 
 
+def _operand_start(code: str, end: int) -> int:
+    """Where the operand begins that ends at `end`: behind a bracket, a comma, `=` or `return`."""
+    depth = 0
+    for place in range(end - 1, -1, -1):
+        depth += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(code[place], 0)
+        outside = depth == 0 and (code[place] == "," or code[: place + 1].endswith((" = ", "return ")))
+        if depth < 0 or outside:
+            return place + 1 + (code[place] == ",")
+    return len(code) - len(code.lstrip())
+
+
 def _choices(code: str) -> Iterator[list[Edit]]:
     """Conditions of `… ? … : …`."""
-    for match in re.finditer(r"(?:return |\w = |^\s+)([^;?=]+) \? ", code):
-        yield [(match.start(1), match.start(1), "!("), (match.end(1), match.end(1), ")")]
+    for match in re.finditer(r"(?<=\S) \? ", code):
+        start = _operand_start(code, match.start())
+        yield [(start, start, "!("), (match.start(), match.start(), ")")]
 
 
 OPPOSITES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
