@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
@@ -362,6 +363,24 @@ TEST_F(SpoolTest, HoldsWhatMemoryDoesNotAndGivesItBackInOrder) {
   ASSERT_TRUE(append(*log, "g"));
   ASSERT_TRUE(log->close());
   EXPECT_EQ(content(), "abcdefg");
+}
+
+TEST_F(SpoolTest, RecordsThatAreBeingWrittenTakeNoRoomInIt) {
+  const auto log = open_spooled(record("a").size());
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  store->failure.reset();
+  bool has_appended = false;
+  store->on_write = [&] {
+    if (std::exchange(has_appended, true)) return;
+    EXPECT_TRUE(append(*log, "b"));
+    EXPECT_TRUE(append(*log, "c")) << "memory has room for one record, the spool for another";
+  };
+  now += seconds(20);
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "abc");
 }
 
 TEST_F(SpoolTest, ALossIsToldOnceAndTheOthersGoOn) {

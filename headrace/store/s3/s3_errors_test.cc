@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace headrace {
 namespace {
 
@@ -40,19 +44,66 @@ TEST(S3Errors, FillInEveryName) {
   }
 }
 
+TEST(S3Errors, CodesOfS3HaveTheMeaningThatCallersActOn) {
+  const std::map<Code, std::vector<std::string>> meanings = {
+      {Code::kNotFound, {"NoSuchKey", "NotFound", "NoSuchVersion"}},
+      {Code::kPermissionDenied, {"AccessDenied", "AllAccessDisabled"}},
+      {Code::kUnauthenticated,
+       {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired",
+        "RequestTimeTooSkewed", "RequestExpired", "AuthorizationHeaderMalformed"}},
+      {Code::kFailedPrecondition,
+       {"NoSuchBucket", "PermanentRedirect", "InvalidObjectState", "PreconditionFailed",
+        "XMinioParentIsObject", "ObjectParentIsFile", "ExistingObjectIsDirectory"}},
+      {Code::kAborted, {"ConditionalRequestConflict", "OperationAborted", "NoSuchUpload"}},
+      {Code::kDataLoss, {"BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"}},
+      {Code::kInvalidArgument, {"InvalidBucketName", "KeyTooLongError", "EntityTooLarge"}},
+      {Code::kUnimplemented, {"NotImplemented", "MethodNotAllowed"}},
+      {Code::kResourceExhausted, {"XMinioStorageFull", "QuotaExceeded", "XMinioAdminBucketQuotaExceeded"}},
+      {Code::kUnavailable,
+       {"TemporaryRedirect", "SlowDown", "SlowDownRead", "SlowDownWrite", "InternalError",
+        "ServiceUnavailable", "RequestTimeout", "Throttling", "RequestThrottled",
+        "XMinioServerNotInitialized"}},
+  };
+  for (const auto& [code, names] : meanings) {
+    for (const std::string& name : names)
+      EXPECT_EQ(static_cast<int>(s3_error(418, name, "", kContext).code), static_cast<int>(code)) << name;
+  }
+}
+
 TEST(S3Errors, UnknownCodesAreJudgedByTheirStatus) {
-  EXPECT_EQ(s3_error(400, "New", "", kContext).code, Code::kInvalidArgument);
-  EXPECT_EQ(s3_error(403, "New", "", kContext).code, Code::kPermissionDenied);
-  EXPECT_EQ(s3_error(404, "New", "", kContext).code, Code::kNotFound);
-  EXPECT_EQ(s3_error(500, "New", "", kContext).code, Code::kUnavailable);
-  EXPECT_EQ(s3_error(501, "New", "", kContext).code, Code::kUnimplemented);
-  EXPECT_EQ(s3_error(418, "New", "", kContext).code, Code::kUnknown);
-  EXPECT_EQ(s3_error(200, "InternalError", "", kContext).code, Code::kUnavailable);
+  const std::map<int, Code> meanings = {
+      {399, Code::kUnknown},          {400, Code::kInvalidArgument},    {401, Code::kUnauthenticated},
+      {403, Code::kPermissionDenied}, {404, Code::kNotFound},           {408, Code::kUnavailable},
+      {409, Code::kAborted},          {412, Code::kFailedPrecondition}, {416, Code::kOutOfRange},
+      {418, Code::kUnknown},          {429, Code::kUnavailable},        {499, Code::kUnknown},
+      {500, Code::kUnavailable},      {501, Code::kUnimplemented},      {503, Code::kUnavailable},
+      {507, Code::kResourceExhausted}};
+  for (const auto& [status, code] : meanings)
+    EXPECT_EQ(static_cast<int>(s3_error(status, "New", "", kContext).code), static_cast<int>(code)) << status;
+}
+
+TEST(S3Errors, OnlyAnAnonymousRequestThatWasRefusedIsToldToSign) {
+  S3ErrorContext anonymous = kContext;
+  anonymous.signed_by_us = false;
+  const std::string advice = "was anonymous";
+  EXPECT_THAT(s3_error(401, "New", "", anonymous).message, HasSubstr(advice));
+  EXPECT_THAT(s3_error(404, "New", "", anonymous).message, Not(HasSubstr(advice)));
+  EXPECT_THAT(s3_error(403, "AccessDenied", "", kContext).message, Not(HasSubstr(advice)));
+}
+
+TEST(S3Errors, AFailingServerIsNamed) {
+  EXPECT_THAT(s3_error(500, "New", "", kContext).message,
+              HasSubstr("the server is overloaded or failing (http://minio:9000)"));
+  EXPECT_THAT(s3_error(400, "SlowDown", "", kContext).message, HasSubstr("(http://minio:9000)"));
+  EXPECT_THAT(s3_error(400, "New", "", kContext).message, Not(HasSubstr("overloaded")));
 }
 
 TEST(S3Errors, AStatusWithoutBodyHasACode) {
-  EXPECT_EQ(s3_code_of_status(404), "NotFound");
-  EXPECT_EQ(s3_code_of_status(499), "HttpStatus499");
+  const std::map<int, std::string> codes = {
+      {301, "PermanentRedirect"}, {307, "TemporaryRedirect"},  {403, "AccessDenied"}, {404, "NotFound"},
+      {405, "MethodNotAllowed"},  {412, "PreconditionFailed"}, {416, "InvalidRange"}, {499, "HttpStatus499"},
+      {501, "NotImplemented"},    {503, "ServiceUnavailable"}};
+  for (const auto& [status, code] : codes) EXPECT_EQ(s3_code_of_status(status), code);
 }
 
 }  // namespace
