@@ -141,13 +141,27 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-Status remove_all(CommandContext& context, const Doomed& doomed, const Survey& found) {
+// A process at work may have begun chains in folders of its output just before it lost the output: they end, too.
+// Other objects that were written meanwhile stay.
+Status end_chains(CommandContext& context, const Doomed& doomed, Survey& found) {
+  const Actor actor = this_process("rm", "", context.environment.now());
+  std::size_t ended = 0;
+  while (true) {
+    const std::vector<Location> folders = chains_of(doomed.place, found.manifests);
+    if (folders.size() == ended) return {};
+    ended = folders.size();
+    HEADRACE_CHECK(leave_tombstones(folders, actor, context.call()));
+    HEADRACE_TRY(Survey now, survey(doomed, context.call()));
+    if (now.manifests.size() > found.manifests.size())
+      found.totals.objects += now.manifests.size() - found.manifests.size();
+    found.manifests = std::move(now.manifests);
+  }
+}
+
+Status remove_all(CommandContext& context, const Doomed& doomed, Survey& found) {
   Store& store = *doomed.place.store;
   HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
-  if (!doomed.forget) {
-    HEADRACE_CHECK(leave_tombstones(chains_of(doomed.place, found.manifests),
-                                    this_process("rm", "", context.environment.now()), context.call()));
-  }
+  if (!doomed.forget) HEADRACE_CHECK(end_chains(context, doomed, found));
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
   const std::span others(found.others);
@@ -185,7 +199,7 @@ Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
     return Error{Code::kInvalidArgument,
                  "this would remove files from all of this machine; name a folder of it"};
   }
-  HEADRACE_TRY(const Survey found, survey(doomed, context.call()));
+  HEADRACE_TRY(Survey found, survey(doomed, context.call()));
   if (found.totals.objects == 0) return nothing_at(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
                                   doomed.describe(context.console));

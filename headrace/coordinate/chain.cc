@@ -173,11 +173,14 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
                " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
   }
   const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
-  if (!created && created.error().code != Code::kAlreadyExists) return created.error();
-  if (!created) return lost_output(folder, number, call);
-  HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder, number, call));
-  if (later) return lost_output(folder, later->last, call);
-  return Ownership(folder, number, entry.generation, number);
+  if (created) return Ownership(folder, number, entry.generation, number);
+  if (created.error().code != Code::kAlreadyExists) return created.error();
+  return lost_output(folder, number, call);
+}
+
+Status Ownership::check_held(const CallOptions& call) const {
+  HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder_, last_, call));
+  return later ? Status(lost_output(folder_, later->last, call)) : Status{};
 }
 
 Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call) {

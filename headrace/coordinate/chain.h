@@ -62,7 +62,8 @@ struct Published {
 /// `publish` finds out. Not thread-safe.
 class Ownership {
  public:
-  /// Appends `entry`, whose `generation` and `published` are set as its action says. Cost: a write, a list.
+  /// Appends `entry`, whose `generation` and `published` are set as its action says. The number may be one that
+  /// was removed long ago: `check_held` finds that out. Cost: a write.
   /// \error kAborted  `seen` is not the end of the chain any more: read it again
   static Result<Ownership> take(const Location& folder, const ChainState& seen, OwnershipEntry entry,
                                 const CallOptions& call = {});
@@ -74,6 +75,10 @@ class Ownership {
   std::uint64_t entry() const { return entry_; }
   std::uint64_t generation() const { return generation_; }
   std::uint64_t last() const { return last_; }
+
+  /// Whether the chain still ends as this process has left it. Cost: a list.
+  /// \error kAborted  somebody else owns the folder now: names them
+  Status check_held(const CallOptions& call = {}) const;
 
   /// Creates the next number with `manifest`, whose `entry` is set. If a process that shares this ownership
   /// was faster with the same plan and the same parts, that counts as done. Cost: a write, a list.

@@ -56,6 +56,7 @@ Result<FolderOwner> FolderOwner::take(const Location& folder, std::string_view k
                              .output_entry = seen.owner.output_entry,
                              .actor = this_process(command, "", now)};
   HEADRACE_TRY(const Ownership taken, Ownership::take(folder, seen, entry, call));
+  HEADRACE_CHECK(taken.check_held(call));
   return FolderOwner(taken, entry.action == OwnershipAction::kBegin ? 0 : seen.published_now(),
                      owner_suffix(taken.entry(), entry.action));
 }

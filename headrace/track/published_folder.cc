@@ -97,6 +97,19 @@ Status create_manifest(const Location& folder, std::uint64_t number, std::string
   return {};
 }
 
+namespace {
+
+// The error for a part that cannot be had: whoever overwrites or removes what is published removes its parts.
+Error part_error(const PublishedFolder& published, Error error) {
+  const auto chain = read_chain(published.folder);
+  const bool is_current = !chain || chain->damage || chain->counts(published.number);
+  if (error.code != Code::kDataLoss || is_current) return error;
+  return {Code::kAborted, concat(published.folder.describe(),
+                                 " was overwritten or removed while it was read; run the same command again")};
+}
+
+}  // namespace
+
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target) {
   std::uint64_t total = 0;
@@ -108,8 +121,9 @@ Status download_published(const PublishedFolder& published, std::string_view bel
                    concat(published.folder.describe(), " is larger than ", format_size(kPartLimitBytes))};
     // The key came from a store: it must not lead out of the target.
     HEADRACE_CHECK(check_key(part.key));
-    HEADRACE_CHECK(download_part(published.folder.at(part.key), part,
-                                 std::filesystem::path(target) / part.key.substr(below.size())));
+    const Status copied = download_part(published.folder.at(part.key), part,
+                                        std::filesystem::path(target) / part.key.substr(below.size()));
+    if (!copied) return part_error(published, copied.error());
   }
   return {};
 }

@@ -49,6 +49,7 @@ Status create_manifest(const Location& folder, std::uint64_t number, std::string
 /// Copies the local files of one published folder in, checking size and checksum of every part. `below`
 /// selects parts whose key begins with it, and is cut off.
 /// \error kDataLoss  a part is missing or altered
+/// \error kAborted   the folder was overwritten or removed meanwhile
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target);
 

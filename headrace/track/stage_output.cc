@@ -401,6 +401,8 @@ Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput&
   for (const StageOutput::Folder& folder : stage.folders) {
     if (!folder.key.empty()) HEADRACE_CHECK(owned.take_folder(folder, claim));
   }
+  // A process that has removed the output in between did not see the new chains of its folders.
+  if (owned.folders_.size() > 1) HEADRACE_CHECK(owned.in("").check_held());
   return owned;
 }
 

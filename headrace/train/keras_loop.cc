@@ -63,11 +63,8 @@ class KerasLoop {
     result_.was_finished = true;
     HEADRACE_TRY(const auto checkpoint, find_begun(run_, kCheckpointsFolder));
     HEADRACE_TRY(const auto description, find_begun(run_, kModelFolder));
-    if (!checkpoint || !description) {
-      return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
-                                           description ? "checkpoints are" : "model/ is",
-                                           " gone; restore that, or start over with --overwrite")};
-    }
+    if (!checkpoint || !description)
+      return folder_is_gone(run_, description ? kCheckpointsFolder : kModelFolder);
     HEADRACE_TRY(KeptModel model, open_kept_model(run_, *description));
     result_.model = std::move(model.model);
     HEADRACE_CHECK(

@@ -61,11 +61,7 @@ class NativeLoop {
     result_.was_finished = true;
     HEADRACE_TRY(const auto trace, find_begun(run_, kModelFolder));
     HEADRACE_TRY(const auto checkpoint, find_begun(run_, kCheckpointsFolder));
-    if (!trace || !checkpoint) {
-      return Error{Code::kDataLoss, concat(run_.run.describe(), " is exported, but its ",
-                                           trace ? "checkpoints are" : "model/ is",
-                                           " gone; restore that, or start over with --overwrite")};
-    }
+    if (!trace || !checkpoint) return folder_is_gone(run_, trace ? kCheckpointsFolder : kModelFolder);
     HEADRACE_TRY(kept_, open_kept_model(run_, *trace));
     result_.model = kept_->model;
     HEADRACE_TRY(state_, read_state(*checkpoint));

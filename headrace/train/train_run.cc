@@ -249,6 +249,13 @@ Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& pu
   return KeptModel{std::move(folder), std::move(model)};
 }
 
+Error folder_is_gone(const TrainRun& run, std::string_view folder) {
+  const auto now = read_chain(run.run);
+  if (now && now->last != run.seen.chain.last) return lost_output(run.run, now->last);
+  return {Code::kDataLoss, concat(run.run.describe(), " is exported, but nothing is published in its folder ", folder,
+                                  "/; restore that, or start over with --overwrite")};
+}
+
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder) {
   if (!run.seen.is_own) return std::optional<PublishedFolder>();
   return published_in(run.run, folder, run.seen.chain);

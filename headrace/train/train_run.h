@@ -75,6 +75,10 @@ inline constexpr std::string_view kModelFolder = "model";
 /// The model that `published` publishes.
 Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published);
 
+/// The error for a finished run of which a folder publishes nothing.
+/// kAborted: it was overwritten or removed meanwhile. Else kDataLoss.
+Error folder_is_gone(const TrainRun& run, std::string_view folder);
+
 /// The manifest in a folder of the run that is to be continued, before the run is taken; none if there is
 /// none.
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder);

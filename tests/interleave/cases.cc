@@ -259,7 +259,10 @@ Verdict run_case(const Pair& pair, const Case& which) {
     if (is_allowed(pair, order, ran)) allowed.push_back(&order);
   }
   const bool rm_failed = (pair.a->name == "rm" && !ran[0].status) || (pair.b->name == "rm" && !ran[1].status);
-  check_seen(observe(world), allowed, all_succeeded, rm_failed, verdict.problems);
+  Seen seen = observe(world);
+  // `rm` leaves what is written later: an evaluation is not published, and one that ends after it stays.
+  if (pair.a->name == "evaluate" && pair.b->name == "rm" && ran[0].status) seen.erase("evaluations");
+  check_seen(seen, allowed, all_succeeded, rm_failed, verdict.problems);
   const bool has_lost = !ran[0].status && ran[0].status.error().code == Code::kAborted;
   const std::vector<std::string> manifests = world.out->manifests();
   for (std::size_t i = published; has_lost && ran[1].status && i < manifests.size(); ++i) {
