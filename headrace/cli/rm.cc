@@ -90,8 +90,7 @@ struct Survey {
   std::vector<std::string> manifests;   // and entries of ownership
   std::vector<std::string> others;      // the first kMostKeys
   std::vector<std::string> tombstones;  // of an earlier removal: they stay
-
-  std::uint64_t removable() const { return manifests.size() + others.size(); }
+  bool is_whole = true;                 // whether `others` are all
 };
 
 Status leave_out_tombstones(const Location& place, const CallOptions& call, Survey& found) {
@@ -119,6 +118,8 @@ Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
       found.manifests.push_back(object.key);
     } else if (found.others.size() < kMostKeys) {
       found.others.push_back(object.key);
+    } else {
+      found.is_whole = false;
     }
     return {};
   }));
@@ -141,8 +142,8 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-// A process at work may have begun chains in folders of its output just before it lost the output: they end, too.
-// Other objects that were written meanwhile stay.
+// A process at work may have begun chains in folders of its output just before it lost the output: they end,
+// too. Other objects that were written meanwhile stay.
 Status end_chains(CommandContext& context, const Doomed& doomed, Survey& found) {
   const Actor actor = this_process("rm", "", context.environment.now());
   std::size_t ended = 0;
@@ -152,8 +153,6 @@ Status end_chains(CommandContext& context, const Doomed& doomed, Survey& found) 
     ended = folders.size();
     HEADRACE_CHECK(leave_tombstones(folders, actor, context.call()));
     HEADRACE_TRY(Survey now, survey(doomed, context.call()));
-    if (now.manifests.size() > found.manifests.size())
-      found.totals.objects += now.manifests.size() - found.manifests.size();
     found.manifests = std::move(now.manifests);
   }
 }
@@ -172,8 +171,8 @@ Status remove_all(CommandContext& context, const Doomed& doomed, Survey& found) 
     context.console.progress("removing", found.manifests.size() + at + keys.size(), found.totals.objects,
                              "objects");
   }
-  if (found.removable() == found.totals.objects) return {};
-  return Error{Code::kResourceExhausted, concat("removed ", found.removable(), " of ", found.totals.objects,
+  if (found.is_whole) return {};
+  return Error{Code::kResourceExhausted, concat("removed the first ", found.manifests.size() + others.size(),
                                                 " objects; run the same command again for the others")};
 }
 

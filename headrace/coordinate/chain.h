@@ -62,8 +62,8 @@ struct Published {
 /// `publish` finds out. Not thread-safe.
 class Ownership {
  public:
-  /// Appends `entry`, whose `generation` and `published` are set as its action says. The number may be one that
-  /// was removed long ago: `check_held` finds that out. Cost: a write.
+  /// Appends `entry`, whose `generation` and `published` are set as its action says. The number may be one
+  /// that was removed long ago: `check_held` finds that out. Cost: a write.
   /// \error kAborted  `seen` is not the end of the chain any more: read it again
   static Result<Ownership> take(const Location& folder, const ChainState& seen, OwnershipEntry entry,
                                 const CallOptions& call = {});

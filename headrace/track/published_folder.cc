@@ -104,8 +104,9 @@ Error part_error(const PublishedFolder& published, Error error) {
   const auto chain = read_chain(published.folder);
   const bool is_current = !chain || chain->damage || chain->counts(published.number);
   if (error.code != Code::kDataLoss || is_current) return error;
-  return {Code::kAborted, concat(published.folder.describe(),
-                                 " was overwritten or removed while it was read; run the same command again")};
+  return {Code::kAborted,
+          concat(published.folder.describe(),
+                 " was overwritten or removed while it was read; run the same command again")};
 }
 
 }  // namespace

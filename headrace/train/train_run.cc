@@ -252,8 +252,8 @@ Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& pu
 Error folder_is_gone(const TrainRun& run, std::string_view folder) {
   const auto now = read_chain(run.run);
   if (now && now->last != run.seen.chain.last) return lost_output(run.run, now->last);
-  return {Code::kDataLoss, concat(run.run.describe(), " is exported, but nothing is published in its folder ", folder,
-                                  "/; restore that, or start over with --overwrite")};
+  return {Code::kDataLoss, concat(run.run.describe(), " is exported, but nothing is published in its folder ",
+                                  folder, "/; restore that, or start over with --overwrite")};
 }
 
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder) {

@@ -73,6 +73,14 @@ bool is_refusal(const Status& status) {
   return code == Code::kFailedPrecondition || code == Code::kNotFound || code == Code::kInvalidArgument;
 }
 
+// The view of readers. `rm` leaves objects that are written later, and an evaluation is one that nothing publishes.
+Seen seen_by_readers(const Pair& pair, const World& world) {
+  Seen seen = observe(world);
+  const auto either_is = [&](std::string_view name) { return pair.a->name == name || pair.b->name == name; };
+  if (either_is("evaluate") && either_is("rm")) seen.erase("evaluations");
+  return seen;
+}
+
 // Whether a command that succeeded may have come at this place of a serial order. A command that removes or
 // copies learns that nothing is there, unless another is still removing it.
 bool may_succeed(std::string_view command, const std::optional<Status>& ended) {
@@ -180,7 +188,7 @@ SerialOrder run_order(const Pair& pair, const std::vector<std::size_t>& order) {
   SerialOrder made{.order = order};
   const World world = clone(pair.initial);
   for (const std::size_t i : order) made.ended[i] = run(i == 0 ? *pair.a : *pair.b, world).status;
-  made.seen = observe(world);
+  made.seen = seen_by_readers(pair, world);
   for (std::size_t i = 0; i < 2; ++i) {
     const World copy = clone(world);
     made.repeats_well[i] = run(i == 0 ? *pair.a : *pair.b, copy).status.has_value();
@@ -259,10 +267,7 @@ Verdict run_case(const Pair& pair, const Case& which) {
     if (is_allowed(pair, order, ran)) allowed.push_back(&order);
   }
   const bool rm_failed = (pair.a->name == "rm" && !ran[0].status) || (pair.b->name == "rm" && !ran[1].status);
-  Seen seen = observe(world);
-  // `rm` leaves what is written later: an evaluation is not published, and one that ends after it stays.
-  if (pair.a->name == "evaluate" && pair.b->name == "rm" && ran[0].status) seen.erase("evaluations");
-  check_seen(seen, allowed, all_succeeded, rm_failed, verdict.problems);
+  check_seen(seen_by_readers(pair, world), allowed, all_succeeded, rm_failed, verdict.problems);
   const bool has_lost = !ran[0].status && ran[0].status.error().code == Code::kAborted;
   const std::vector<std::string> manifests = world.out->manifests();
   for (std::size_t i = published; has_lost && ran[1].status && i < manifests.size(); ++i) {
