@@ -90,20 +90,22 @@ struct Survey {
   std::vector<std::string> manifests;   // and entries of ownership
   std::vector<std::string> others;      // the first kMostKeys
   std::vector<std::string> tombstones;  // of an earlier removal: they stay
+  std::vector<FoundChain> chains;       // of manifests and tombstones
   bool is_whole = true;                 // whether `others` are all
 };
 
 Status leave_out_tombstones(const Location& place, const CallOptions& call, Survey& found) {
-  for (const Location& folder : chains_of(place, found.manifests)) {
-    HEADRACE_TRY(const std::optional<std::string> tombstone, find_tombstone(folder, call));
-    if (!tombstone) continue;
-    const auto at = std::ranges::lower_bound(found.manifests, *tombstone);
-    if (at == found.manifests.end() || *at != *tombstone) continue;
-    HEADRACE_TRY(const ObjectInfo object, place.store->stat(*tombstone, call));
+  HEADRACE_TRY(found.chains, read_chains(place, found.manifests, call));
+  for (const FoundChain& chain : found.chains) {
+    if (!chain.has_ended()) continue;
+    const std::string tombstone = numbered_key(chain.folder.at(kManifestPrefix).key, chain.state.last);
+    const auto at = std::ranges::lower_bound(found.manifests, tombstone);
+    if (at == found.manifests.end() || *at != tombstone) continue;
+    HEADRACE_TRY(const ObjectInfo object, place.store->stat(tombstone, call));
     found.manifests.erase(at);
     --found.totals.objects;
     found.totals.bytes -= object.size_bytes;
-    found.tombstones.push_back(*tombstone);
+    found.tombstones.push_back(tombstone);
   }
   std::ranges::sort(found.tombstones);
   return {};
@@ -142,25 +144,44 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-// A process at work may have begun chains in folders of its output just before it lost the output: they end,
-// too. Other objects that were written meanwhile stay.
-Status end_chains(CommandContext& context, const Doomed& doomed, Survey& found) {
+// Whether the chain is of a folder in an output that was ended, and was begun by an owner before its end.
+bool belongs_to_ended(const FoundChain& chain, std::span<const FoundChain> ended) {
+  return std::ranges::any_of(ended, [&](const FoundChain& output) {
+    return chain.folder.key != output.folder.key &&
+           chain.folder.key.starts_with(folder_prefix(output.folder.key)) &&
+           chain.state.owner.output_entry > 0 && chain.state.owner.output_entry <= output.state.last;
+  });
+}
+
+// Ends the chains that were found, and then those that their owners had begun in folders of an output just
+// before it ended. All that others begin or write meanwhile stays.
+Status end_all_chains(CommandContext& context, const Doomed& doomed, Survey& found) {
   const Actor actor = this_process("rm", "", context.environment.now());
-  std::size_t ended = 0;
-  while (true) {
-    const std::vector<Location> folders = chains_of(doomed.place, found.manifests);
-    if (folders.size() == ended) return {};
-    ended = folders.size();
-    HEADRACE_CHECK(leave_tombstones(folders, actor, context.call()));
-    HEADRACE_TRY(Survey now, survey(doomed, context.call()));
-    found.manifests = std::move(now.manifests);
+  std::vector<FoundChain> ending = found.chains;
+  while (!ending.empty()) {
+    HEADRACE_CHECK(end_chains(ending, actor, context.call()));
+    HEADRACE_TRY(const Survey now, survey(doomed, context.call()));
+    ending.clear();
+    for (const FoundChain& chain : now.chains) {
+      const auto is_same = [&](const FoundChain& known) { return known.folder.key == chain.folder.key; };
+      const bool is_later = std::ranges::none_of(found.chains, is_same) && !chain.has_ended() &&
+                            belongs_to_ended(chain, found.chains);
+      if (is_later) ending.push_back(chain);
+    }
+    for (const FoundChain& chain : ending) {
+      const std::string prefix = chain.folder.at(kManifestPrefix).key;
+      std::ranges::copy_if(now.manifests, std::back_inserter(found.manifests),
+                           [&](const std::string& key) { return key.starts_with(prefix); });
+      found.chains.push_back(chain);
+    }
   }
+  return {};
 }
 
 Status remove_all(CommandContext& context, const Doomed& doomed, Survey& found) {
   Store& store = *doomed.place.store;
   HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
-  if (!doomed.forget) HEADRACE_CHECK(end_chains(context, doomed, found));
+  if (!doomed.forget) HEADRACE_CHECK(end_all_chains(context, doomed, found));
   // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
   const std::span others(found.others);

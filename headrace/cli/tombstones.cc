@@ -8,45 +8,61 @@
 namespace headrace {
 namespace {
 
-bool ends_in_tombstone(const ChainState& chain) {
-  return chain.entry == chain.last && chain.last > 0 && chain.owner.action == OwnershipAction::kRemove;
+Error begun_meanwhile(const Location& folder) {
+  return {Code::kFailedPrecondition, concat(folder.describe(),
+                                            " was begun anew or published meanwhile; run the same command "
+                                            "again if that is to go, too")};
 }
 
-Status leave_tombstone(const Location& folder, const Actor& actor, const CallOptions& call) {
-  HEADRACE_TRY(const ChainState seen, read_chain(folder, call));
-  if (seen.last == 0 || ends_in_tombstone(seen)) return {};
+// Appends to the chain that was found, and to no later one. If the chain goes on after it, that came later,
+// and stays.
+Status end_chain(const FoundChain& chain, const Actor& actor, const CallOptions& call) {
   const auto taken = Ownership::take(
-      folder, seen,
-      {.action = OwnershipAction::kRemove, .output_entry = seen.owner.output_entry, .actor = actor}, call);
+      chain.folder, chain.state,
+      {.action = OwnershipAction::kRemove, .output_entry = chain.state.owner.output_entry, .actor = actor},
+      call);
+  if (!taken && taken.error().code == Code::kAborted) return begun_meanwhile(chain.folder);
   return taken ? Status{} : Status(taken.error());
 }
 
 }  // namespace
 
-std::vector<Location> chains_of(const Location& store, std::span<const std::string> keys) {
-  std::vector<Location> folders;
+bool FoundChain::has_ended() const {
+  return state.entry == state.last && state.last > 0 && state.owner.action == OwnershipAction::kRemove;
+}
+
+Result<std::vector<FoundChain>> read_chains(const Location& store, std::span<const std::string> keys,
+                                            const CallOptions& call) {
+  std::vector<FoundChain> chains;
   for (const std::string& key : keys) {
-    const std::string folder = parent_key(parent_key(key));
-    if (folders.empty() || folders.back().key != folder) folders.push_back(with_key(store, folder));
+    Location folder = with_key(store, parent_key(parent_key(key)));
+    if (!chains.empty() && chains.back().folder.key == folder.key) continue;
+    HEADRACE_TRY(ChainState state, read_chain(folder, call));
+    chains.push_back({std::move(folder), std::move(state)});
   }
-  return folders;
+  return chains;
 }
 
 Result<std::optional<std::string>> find_tombstone(const Location& folder, const CallOptions& call) {
-  HEADRACE_TRY(const ChainState chain, read_chain(folder, call));
-  if (!ends_in_tombstone(chain)) return std::optional<std::string>();
-  return std::optional(numbered_key(folder.at(kManifestPrefix).key, chain.last));
+  HEADRACE_TRY(ChainState state, read_chain(folder, call));
+  const FoundChain chain{folder, std::move(state)};
+  if (!chain.has_ended()) return std::optional<std::string>();
+  return std::optional(numbered_key(folder.at(kManifestPrefix).key, chain.state.last));
+}
+
+Status end_chains(std::span<const FoundChain> chains, const Actor& actor, const CallOptions& call) {
+  for (const FoundChain& chain : chains) {
+    const bool has_end = chain.state.last == 0 || chain.has_ended();
+    if (!has_end) HEADRACE_CHECK(end_chain(chain, actor, call));
+  }
+  return {};
 }
 
 Status leave_tombstones(std::span<const Location> folders, const Actor& actor, const CallOptions& call) {
   for (const Location& folder : folders) {
-    Status left = leave_tombstone(folder, actor, call);
-    if (!left && left.error().code == Code::kAborted) {
-      return Error{Code::kFailedPrecondition, concat(folder.describe(),
-                                                     " was begun anew or published meanwhile; run the same "
-                                                     "command again if that is to go, too")};
-    }
-    HEADRACE_CHECK(left);
+    HEADRACE_TRY(ChainState state, read_chain(folder, call));
+    const FoundChain chain{folder, std::move(state)};
+    HEADRACE_CHECK(end_chains({&chain, 1}, actor, call));
   }
   return {};
 }

@@ -28,7 +28,7 @@ Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std:
 Status check_is_of(const Location& folder, std::string_view kind, const ChainState& seen,
                    const CallOptions& call) {
   if (seen.is_free()) return {};
-  if (!seen.owner.configuration.empty()) {
+  if (!seen.owner.configuration.empty() || seen.owner.output_entry > 0) {
     return Error{Code::kFailedPrecondition,
                  concat(folder.describe(), " holds what ", describe(seen.owner.actor),
                         " began, not checkpoints; give another URL")};

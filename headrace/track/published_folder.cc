@@ -7,16 +7,11 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/coordinate/versions.h"
-#include "headrace/store/numbered.h"
-#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::uint64_t kPartLimitBytes = std::uint64_t{16} << 30;
-constexpr SizeLimit kManifestLimit{
-    .bytes = kManifestLimitBytes,
-    .what_to_do = "make fewer and larger parts: --shard-size and --shard-records say how large shards are"};
 
 Status download_part(const Location& object, const ManifestPart& part, const std::filesystem::path& target) {
   std::error_code ignored;
@@ -86,15 +81,6 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, st
 Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice) {
   if (choice.number) HEADRACE_CHECK(read_version(folder, *choice.number, choice.call));
   return read_published(folder, choice);
-}
-
-Status create_manifest(const Location& folder, std::uint64_t number, std::string_view text) {
-  const std::string prefix = folder.at(kManifestPrefix).key;
-  Location object = folder;
-  object.key = numbered_key(prefix, number);
-  HEADRACE_CHECK(check_size(object, text.size(), kManifestLimit));
-  HEADRACE_CHECK(create_numbered(*folder.store, prefix, number, as_bytes(text)));
-  return {};
 }
 
 namespace {

@@ -41,11 +41,6 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, st
 /// \error kNotFound, kInvalidArgument  as read_version
 Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice);
 
-/// Creates manifest `number` of a folder. Every manifest is created here. `text`: of serialize_manifest
-/// \error kAlreadyExists    the number is taken
-/// \error kInvalidArgument  it is larger than readers accept: says what to do
-Status create_manifest(const Location& folder, std::uint64_t number, std::string_view text);
-
 /// Copies the local files of one published folder in, checking size and checksum of every part. `below`
 /// selects parts whose key begins with it, and is cut off.
 /// \error kDataLoss  a part is missing or altered

@@ -89,13 +89,14 @@ Result<std::uint64_t> take_version(const Location& model, const Location& export
                                       " could be taken: too many others publish at the same time")};
 }
 
-// Copies an export to the folder of its version, unless that is published already.
+// Copies an export to the folder of its version, unless that is published already. Versions are not owned:
+// their numbers are, so all who publish one publish the same.
 Status publish_version(const Location& exported, Manifest manifest, const Location& version) {
   if (exported.store != version.store)
     return Error{Code::kInternal, "a named model must lie in the store of its run"};
+  HEADRACE_TRY(const ChainState seen, read_chain(version));
   HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(version, kKind));
   if (before) return {};
-  manifest.entry = 0;  // versions are never owned: their numbers are
   const std::size_t below = folder_of_part(manifest, kLastFile).size();
   manifest.parts = with_last_file_at_the_end(std::move(manifest.parts));
   for (ManifestPart& part : manifest.parts) {
@@ -103,8 +104,8 @@ Status publish_version(const Location& exported, Manifest manifest, const Locati
     part.key = part.key.substr(below);
     HEADRACE_CHECK(copy_once(from, version.at(part.key), part.size_bytes, part.crc32c));
   }
-  const Status created = create_manifest(version, 1, serialize_manifest(manifest));
-  return created || created.error().code == Code::kAlreadyExists ? Status{} : created;
+  HEADRACE_CHECK(Ownership(version, 0, 0, seen.last).publish(std::move(manifest)));
+  return {};
 }
 
 // The alias log up to some number of entries.

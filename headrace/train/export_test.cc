@@ -71,6 +71,21 @@ TEST_F(NamedModel, AnOlderRunThatIsRepeatedChangesNothing) {
   EXPECT_EQ(latest(), 3U);
 }
 
+TEST_F(NamedModel, AVersionThatWasRemovedIsPublishedAgain) {
+  ASSERT_TRUE(publish("first"));
+  const Location version = root.at("models/imdb/1");
+  ASSERT_TRUE(Ownership::take(version, *read_chain(version), {.action = OwnershipAction::kRemove}));
+  std::vector<std::string> removed;
+  for (const auto& [key, token] : objects()) {
+    if (!key.ends_with("manifest-00000002")) removed.push_back(key);
+  }
+  ASSERT_TRUE(root.store->remove_many(removed, {}));
+  EXPECT_EQ(publish("first")->version, 1U);
+  const auto published = read_published(version, "saved_model");
+  ASSERT_TRUE(published && *published);
+  EXPECT_EQ((*published)->number, 3U);
+}
+
 TEST_F(NamedModel, ASlowPublisherDoesNotMoveTheAliasBack) {
   ASSERT_TRUE(publish("slow"));
   ASSERT_TRUE(remove_object(*root.store, "models/imdb/_headrace/aliases-00000001"));

@@ -73,7 +73,8 @@ bool is_refusal(const Status& status) {
   return code == Code::kFailedPrecondition || code == Code::kNotFound || code == Code::kInvalidArgument;
 }
 
-// The view of readers. `rm` leaves objects that are written later, and an evaluation is one that nothing publishes.
+// The view of readers. `rm` leaves objects that are written later, and an evaluation is one that nothing
+// publishes.
 Seen seen_by_readers(const Pair& pair, const World& world) {
   Seen seen = observe(world);
   const auto either_is = [&](std::string_view name) { return pair.a->name == name || pair.b->name == name; };
