@@ -144,13 +144,27 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-// Whether the chain is of a folder in an output that was ended, and was begun by an owner before its end.
-bool belongs_to_ended(const FoundChain& chain, std::span<const FoundChain> ended) {
-  return std::ranges::any_of(ended, [&](const FoundChain& output) {
-    return chain.folder.key != output.folder.key &&
-           chain.folder.key.starts_with(folder_prefix(output.folder.key)) &&
-           chain.state.owner.output_entry > 0 && chain.state.owner.output_entry <= output.state.last;
+// The output whose chain was ended and that the folder lies in; null if there is none.
+const FoundChain* ended_output(const Location& folder, std::span<const FoundChain> ended) {
+  const auto found = std::ranges::find_if(ended, [&](const FoundChain& output) {
+    return folder.key != output.folder.key && folder.key.starts_with(folder_prefix(output.folder.key));
   });
+  return found == ended.end() ? nullptr : &*found;
+}
+
+// Whether an owner of the output before its end has the folder's chain. REQUIRES: it has an owner
+bool is_of_earlier(const ChainState& chain, const FoundChain& output) {
+  return chain.owner.output_entry > 0 && chain.owner.output_entry <= output.state.last;
+}
+
+// Ends a chain. If it is of a folder in an output that has ended, and was taken by an owner since, it stays.
+Status end_one(const FoundChain& chain, std::span<const FoundChain> known, const Actor& actor,
+               const CallOptions& call) {
+  Status ended = end_chains({&chain, 1}, actor, call);
+  const FoundChain* const output = ended_output(chain.folder, known);
+  if (ended || ended.error().code != Code::kFailedPrecondition || output == nullptr) return ended;
+  HEADRACE_TRY(const ChainState now, read_chain(chain.folder, call));
+  return now.owner.output_entry > output->state.last ? Status{} : ended;
 }
 
 // Ends the chains that were found, and then those that their owners had begun in folders of an output just
@@ -159,13 +173,15 @@ Status end_all_chains(CommandContext& context, const Doomed& doomed, Survey& fou
   const Actor actor = this_process("rm", "", context.environment.now());
   std::vector<FoundChain> ending = found.chains;
   while (!ending.empty()) {
-    HEADRACE_CHECK(end_chains(ending, actor, context.call()));
+    for (const FoundChain& chain : ending)
+      HEADRACE_CHECK(end_one(chain, found.chains, actor, context.call()));
     HEADRACE_TRY(const Survey now, survey(doomed, context.call()));
     ending.clear();
     for (const FoundChain& chain : now.chains) {
       const auto is_same = [&](const FoundChain& known) { return known.folder.key == chain.folder.key; };
+      const FoundChain* const output = ended_output(chain.folder, found.chains);
       const bool is_later = std::ranges::none_of(found.chains, is_same) && !chain.has_ended() &&
-                            belongs_to_ended(chain, found.chains);
+                            output != nullptr && is_of_earlier(chain.state, *output);
       if (is_later) ending.push_back(chain);
     }
     for (const FoundChain& chain : ending) {
