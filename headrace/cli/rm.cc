@@ -101,10 +101,10 @@ Status leave_out_tombstones(const Location& place, const CallOptions& call, Surv
     const std::string tombstone = numbered_key(chain.folder.at(kManifestPrefix).key, chain.state.last);
     const auto at = std::ranges::lower_bound(found.manifests, tombstone);
     if (at == found.manifests.end() || *at != tombstone) continue;
-    HEADRACE_TRY(const ObjectInfo object, place.store->stat(tombstone, call));
+    HEADRACE_TRY(const auto object, find_object(with_key(place, tombstone), call));
     found.manifests.erase(at);
     --found.totals.objects;
-    found.totals.bytes -= object.size_bytes;
+    if (object) found.totals.bytes -= object->size_bytes;  // else somebody has begun anew, and removed it
     found.tombstones.push_back(tombstone);
   }
   std::ranges::sort(found.tombstones);
