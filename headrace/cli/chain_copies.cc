@@ -54,6 +54,7 @@ bool ChainCopies::take(ObjectPair& pair) {
 }
 
 Status ChainCopies::check() {
+  all_listed_ = true;
   for (auto& [folder, chain] : chains_) HEADRACE_CHECK(compare(folder, chain));
   return {};
 }
@@ -117,7 +118,7 @@ Status ChainCopies::check_numbers_of_another(const std::string& folder, const Ch
   if (ends_in_tombstone(to)) {
     const bool is_later =
         from.generation() > to.last && (from.owner.published == 0 || from.owner.published > to.last);
-    if (is_later) return {};
+    if (is_later && chain.contains(to.last)) return {};
     return Error{Code::kFailedPrecondition,
                  concat(target.describe(), " was removed by ", describe(to.owner.actor), ", and ",
                         from_.at(folder).describe(),
@@ -125,6 +126,7 @@ Status ChainCopies::check_numbers_of_another(const std::string& folder, const Ch
                         "with headrace rm -r --forget ",
                         target.url.text())};
   }
+  if (!chain.contains(to.last)) return own_output(folder, to.last);  // since the chain was listed
   for (const std::uint64_t number : numbers) {
     if (!chain.at(number).at_from && number < last_of(chain, &ObjectPair::at_from)) continue;
     const auto entry = read_entry(target, number, options_.call);
@@ -149,8 +151,7 @@ Error ChainCopies::own_output(const std::string& folder, std::uint64_t number) c
              target.url.text())};
 }
 
-// The parts that the manifests at `to` name; none if they were removed.
-Result<std::set<std::string>> ChainCopies::parts_at_target(const std::string& folder) {
+Result<ChainCopies::Chain> ChainCopies::list_chain(const std::string& folder) {
   Chain chain;
   HEADRACE_CHECK(list_folder_pair(from_.at(folder), to_.at(folder),
                                   {.name_prefix = std::string(kManifestPrefix), .call = options_.call},
@@ -160,32 +161,82 @@ Result<std::set<std::string>> ChainCopies::parts_at_target(const std::string& fo
                                     if (number) chain[*number] = std::move(pair);
                                     return true;
                                   }));
+  return chain;
+}
+
+// Adds those that a manifest names. A tombstone clears all before it; other entries, and what nobody could
+// read, name none.
+Status ChainCopies::add_parts(const Location& object, Parts& parts) const {
+  const auto read = read_object(*object.store, object.key, kManifestLimitBytes, options_.call);
+  if (!read && read.error().code == Code::kNotFound) return {};
+  if (!read) return read.error();
+  if (const auto entry = parse_entry(read->data); entry && entry->action == OwnershipAction::kRemove)
+    parts.clear();
+  const auto manifest = parse_manifest(read->data);
+  if (!manifest) return {};
+  for (const ManifestPart& part : manifest->parts) parts.insert(part.key);
+  return {};
+}
+
+// The parts that the manifests on both sides name.
+Result<ChainCopies::Parts> ChainCopies::parts_of(const std::string& folder) {
+  HEADRACE_TRY(Chain chain, list_chain(folder));
   HEADRACE_CHECK(compare(folder, chain));
-  std::set<std::string> parts;
+  Parts parts, parts_of_from;
   for (const auto& [number, pair] : chain) {
-    if (!pair.at_to) continue;
-    const auto read = read_object(*to_.store, to_.at(pair.name).key, kManifestLimitBytes, options_.call);
-    if (!read && read.error().code == Code::kNotFound) continue;
-    if (!read) return read.error();
-    if (const auto entry = parse_entry(read->data); entry && entry->action == OwnershipAction::kRemove)
-      parts.clear();
-    const auto manifest = parse_manifest(read->data);
-    if (!manifest) continue;  // an entry, or nothing that anybody could read
-    for (const ManifestPart& part : manifest->parts) parts.insert(part.key);
+    if (pair.at_to) HEADRACE_CHECK(add_parts(to_.at(pair.name), parts));
+    if (pair.at_from) HEADRACE_CHECK(add_parts(from_.at(pair.name), parts_of_from));
+  }
+  parts.merge(parts_of_from);
+  return parts;
+}
+
+// A folder that was listed on both sides, and has no chain, names no parts.
+bool ChainCopies::may_have_chain(const std::string& folder) const {
+  return !all_listed_ || options_.selects || !options_.name_prefix.empty() || chains_.contains(folder);
+}
+
+Result<bool> ChainCopies::is_part(std::string_view name, bool is_at_to) {
+  const std::lock_guard lock(mutex_);
+  for (std::string folder(name); !folder.empty();) {
+    folder = parent_key(folder);
+    // An object at `to` may have been published since it was listed.
+    if (!is_at_to && !may_have_chain(folder)) continue;
+    auto known = parts_.find(folder);
+    if (known == parts_.end()) {
+      HEADRACE_TRY(Parts parts, parts_of(folder));
+      known = parts_.emplace(folder, std::move(parts)).first;
+    }
+    if (known->second.contains(name.substr(folder_prefix(folder).size()))) return true;
+  }
+  return false;
+}
+
+// The parts at `to` that are named by manifests that count there, and are not removed.
+Result<ChainCopies::Parts> ChainCopies::parts_that_stay(const std::string& folder) {
+  Parts parts;
+  const Location target = to_.at(folder);
+  HEADRACE_TRY(const ChainState state, read_chain(target, options_.call));
+  if (state.last == 0) return parts;
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+               present_numbers(*target.store, target.at(kManifestPrefix).key, options_.call));
+  for (const std::uint64_t number : numbers) {
+    const std::string name = name_of(folder, number);
+    if (state.counts(number) && !superfluous_.contains(name)) HEADRACE_CHECK(add_parts(to_.at(name), parts));
   }
   return parts;
 }
 
 Result<bool> ChainCopies::must_stay(std::string_view name) {
-  const std::lock_guard lock(mutex_);
   for (std::string folder(name); !folder.empty();) {
     folder = parent_key(folder);
-    auto known = published_.find(folder);
-    if (known == published_.end()) {
-      HEADRACE_TRY(std::set<std::string> parts, parts_at_target(folder));
-      known = published_.emplace(folder, std::move(parts)).first;
+    if (!may_have_chain(folder)) continue;
+    auto known = staying_.find(folder);
+    if (known == staying_.end()) {
+      HEADRACE_TRY(Parts parts, parts_that_stay(folder));
+      known = staying_.emplace(folder, std::move(parts)).first;
     }
-    if (known->second.contains(std::string(name.substr(folder_prefix(folder).size())))) return true;
+    if (known->second.contains(name.substr(folder_prefix(folder).size()))) return true;
   }
   return false;
 }
@@ -210,6 +261,8 @@ Status ChainCopies::publish_chain(const std::string& folder, Chain& chain, const
     if (pair.at_from && !pair.at_to) numbers.push_back(number);
     if (pair.at_from && pair.at_to) report({TransferStep::kSame, pair.name, pair.at_from->size_bytes});
   }
+  if (numbers.empty()) return {};
+  if (!options_.is_dry_run) HEADRACE_CHECK(check_end(folder, chain));
   for (const std::uint64_t number : numbers)
     HEADRACE_CHECK(publish_number(folder, number, chain, &held, report));
   for (const std::uint64_t number : held)
@@ -250,7 +303,7 @@ Status ChainCopies::publish_number(const std::string& folder, std::uint64_t numb
     held->push_back(number);
     return {};
   }
-  return create(folder, number, pair, *read, report);
+  return create(folder, number, chain, *read, report);
 }
 
 // Tombstones say nothing that later numbers do not say. A manifest has to be whole at `to`.
@@ -298,8 +351,37 @@ Status ChainCopies::check_part(const std::string& folder, const ManifestPart& pa
   return Error{Code::kDataLoss, concat("its part ", target.describe(), " has other bytes than it says")};
 }
 
-Status ChainCopies::create(const std::string& folder, std::uint64_t number, ObjectPair& pair,
+// Nobody has appended to the chain at `to` but whoever copied it from `from`, too.
+Status ChainCopies::check_end(const std::string& folder, Chain& chain) {
+  const Location target = to_.at(folder);
+  HEADRACE_TRY(const auto end, latest_number(*target.store, target.at(kManifestPrefix).key, options_.call));
+  const std::uint64_t last = last_of(chain, &ObjectPair::at_to);
+  if (!end) return last == 0 ? Status() : Status(lost_output(target, last, options_.call));
+  const auto known = chain.find(*end);
+  if (known == chain.end()) return lost_output(target, *end, options_.call);
+  ObjectPair& pair = known->second;
+  if (pair.at_to) return {};
+  HEADRACE_TRY(pair.at_to, find_object(to_.at(pair.name), options_.call));
+  HEADRACE_TRY(const bool same, pair.at_to ? is_same(pair) : Result<bool>(false));
+  return same ? Status() : Status(lost_output(target, *end, options_.call));
+}
+
+// Numbers of earlier generations are removed, so a number may be free that was taken once. If somebody has gone
+// on after a manifest that counts, it was published.
+Status ChainCopies::check_created(const std::string& folder, std::uint64_t number, Chain& chain,
+                                  BytesView data) {
+  Status end = check_end(folder, chain);
+  if (end || end.error().code != Code::kAborted || is_entry(data)) return end;
+  const Location target = to_.at(folder);
+  HEADRACE_TRY(const ChainState now, read_chain(target, options_.call));
+  if (now.counts(number)) return {};
+  HEADRACE_CHECK(remove_object(*target.store, to_.at(name_of(folder, number)).key, options_.call));
+  return end;
+}
+
+Status ChainCopies::create(const std::string& folder, std::uint64_t number, Chain& chain,
                            const ReadObject& read, const Report& report) {
+  ObjectPair& pair = chain[number];
   const Location target = to_.at(pair.name);
   auto created = target.store->write(target.key, read.data, {.only_if_absent = true, .call = options_.call});
   const bool was_there = !created && created.error().code == Code::kAlreadyExists;
@@ -310,10 +392,11 @@ Status ChainCopies::create(const std::string& folder, std::uint64_t number, Obje
     const bool same = std::ranges::equal(there.data, read.data);
     if (!same && !was_there)
       return Error{Code::kDataLoss, concat("the copy ", target.describe(), " differs from what was written")};
-    if (!same) return own_output(folder, number);
+    if (!same) return lost_output(to_.at(folder), number, options_.call);
     created = there.object;
   }
   pair.at_to = *created;
+  HEADRACE_CHECK(check_created(folder, number, chain, read.data));
   if (options_.journal != nullptr) options_.journal->add_copy(pair.name, read.object, *created);
   report({was_there ? TransferStep::kSame : TransferStep::kCopied, pair.name, read.object.size_bytes,
           crc32c(read.data)});
@@ -340,6 +423,7 @@ Result<std::vector<TransferredObject>> ChainCopies::superfluous() {
     for (const auto& [number, pair] : chain) {
       if (!pair.at_to || (lives && pair.at_from) || to_.at(pair.name).key == tombstone) continue;
       found.push_back({TransferStep::kRemoved, pair.name, pair.at_to->size_bytes});
+      superfluous_.insert(pair.name);
       if (!lives) ending_.insert(folder);
     }
   }

@@ -30,11 +30,13 @@ class ChainCopies : public Publications {
   ///                             to do
   Status check() override;
   Result<bool> has_any() override;
-  Result<bool> must_stay(std::string_view name) override;
+  Result<bool> is_part(std::string_view name, bool is_at_to) override;
   void copied(std::string_view name, std::optional<std::uint32_t> crc32c) override;
-  /// \error kAborted  `from` was changed meanwhile, so that what it publishes is not whole at `to`
+  /// \error kAborted  `from` was changed meanwhile, so that what it publishes is not whole at `to`; or
+  ///                  somebody else works at `to`, and has taken a number first
   Status publish(const std::function<void(const TransferredObject&)>& report) override;
   Result<std::vector<TransferredObject>> superfluous() override;
+  Result<bool> must_stay(std::string_view name) override;
   Status before_removal() override;
 
  private:
@@ -46,7 +48,12 @@ class ChainCopies : public Publications {
   Status compare(const std::string& folder, Chain& chain);
   Status check_numbers_of_another(const std::string& folder, const Chain& chain,
                                   const std::vector<std::uint64_t>& numbers);
-  Result<std::set<std::string>> parts_at_target(const std::string& folder);
+  using Parts = std::set<std::string, std::less<>>;
+  bool may_have_chain(const std::string& folder) const;
+  Result<Chain> list_chain(const std::string& folder);
+  Result<Parts> parts_of(const std::string& folder);
+  Result<Parts> parts_that_stay(const std::string& folder);
+  Status add_parts(const Location& object, Parts& parts) const;
 
   Status publish_chain(const std::string& folder, Chain& chain, const Report& report);
   Status look_for_tombstone(const std::string& folder, Chain& chain);
@@ -55,8 +62,10 @@ class ChainCopies : public Publications {
   Result<Need> need_of(const std::string& folder, std::uint64_t number, const Chain& chain, BytesView data);
   Status check_parts(const std::string& folder, std::uint64_t number, const Manifest& manifest);
   Status check_part(const std::string& folder, const ManifestPart& part);
-  Status create(const std::string& folder, std::uint64_t number, ObjectPair& pair, const ReadObject& read,
+  Status create(const std::string& folder, std::uint64_t number, Chain& chain, const ReadObject& read,
                 const Report& report);
+  Status check_end(const std::string& folder, Chain& chain);
+  Status check_created(const std::string& folder, std::uint64_t number, Chain& chain, BytesView data);
 
   Error changed(const std::string& folder, std::uint64_t number, const std::string& why) const;
   Error own_output(const std::string& folder, std::uint64_t number) const;
@@ -68,11 +77,14 @@ class ChainCopies : public Publications {
   std::map<std::string, Chain> chains_;  // by folder
   std::set<std::string> removed_;        // folders whose chain in `from` ends in a tombstone
   std::set<std::string> ending_;         // folders at `to` that are removed with all that is published there
-  std::set<std::string> whole_parts_;    // of the chain that is being published: parts that were checked
+  std::set<std::string> superfluous_;    // names of objects of chains at `to` that are removed
+  bool all_listed_ = false;
+  std::set<std::string> whole_parts_;  // of the chain that is being published: parts that were checked
 
   std::mutex mutex_;                                            // guards the following
   std::unordered_map<std::uint64_t, std::uint32_t> checksums_;  // CRC32C by the hash of the name
-  std::map<std::string, std::set<std::string>> published_;  // folder → parts at `to` that its chain names
+  std::map<std::string, Parts> parts_;                          // folder → those that its chains name
+  std::map<std::string, Parts> staying_;  // folder → those that its chain at `to` names after a removal
 };
 
 }  // namespace headrace

@@ -39,8 +39,10 @@ class BeforeEachWrite : public ForwardingStore {
 
 class ChainCopiesTest : public testing::Test {
  protected:
-  Result<TransferTotals> sync(bool removes_others = false, SameObjects same = SameObjects::kKnown) {
+  Result<TransferTotals> sync(bool removes_others = false, SameObjects same = SameObjects::kKnown,
+                              std::function<bool(std::string_view)> selects = {}) {
     FolderTransferOptions options{.same = same, .removes_others = removes_others, .jobs = 1};
+    options.selects = std::move(selects);
     options.rank = [](std::string_view name) { return name.find("manifest-") == name.npos ? 0 : 2; };
     options.report = [this](const TransferredObject& object) {
       if (object.step != TransferStep::kSame) done_.push_back(object.name);
@@ -159,8 +161,95 @@ TEST_F(ChainCopiesTest, WhoBeginsAtTheCopyMeanwhileKeepsIt) {
   to_.store = std::make_shared<BeforeEachWrite>(inner.store, [inner] {
     if (list_all(*inner.store, "")->empty()) begin(inner, OwnershipAction::kBegin, "r-2");
   });
-  expect_refused(sync(), Code::kFailedPrecondition, "run r-2");
+  expect_refused(sync(), Code::kAborted, "run r-2");
   EXPECT_EQ(published_at(inner), 0U);
+}
+
+TEST_F(ChainCopiesTest, APartThatSomebodyHasCreatedMeanwhileStaysIfItHasTheSameBytes) {
+  Ownership owner = begin(from_, OwnershipAction::kBegin, "r-1");
+  publish(owner, {{"a", "1"}});
+  const Location inner = to_;
+  for (const auto& [bytes, is_same] : {std::pair("1", true), std::pair("2", false)}) {
+    ASSERT_TRUE(remove_object(*inner.store, inner.at("a").key));
+    std::optional<Version> version;
+    to_.store = std::make_shared<BeforeEachWrite>(inner.store, [&, text = bytes] {
+      if (get(inner, "a") == "nothing") put(inner, "a", text);
+      if (!version) version = inner.store->stat(inner.at("a").key, {})->version;
+    });
+    const auto done = sync();
+    EXPECT_TRUE(inner.store->stat(inner.at("a").key, {})->version == version);
+    EXPECT_EQ(get(inner, "a"), bytes);
+    if (is_same) {
+      ASSERT_TRUE(done) << done.error().message;
+      EXPECT_EQ(published_at(inner), 2U);
+    } else {
+      expect_refused(done, Code::kFailedPrecondition, "has other bytes; nothing was replaced");
+    }
+  }
+}
+
+TEST_F(ChainCopiesTest, WhoBeginsAfterATombstoneMeanwhileKeepsTheFolder) {
+  Ownership owner = begin(from_, OwnershipAction::kBegin, "r-1");
+  publish(owner, {{"a", "1"}});
+  begin(to_, OwnershipAction::kBegin, "r-2");
+  begin(to_, OwnershipAction::kTakeOver, "r-2");
+  begin(to_, OwnershipAction::kRemove, "r-2");
+  const Location inner = to_;
+  class BeforeEachRead final : public ForwardingStore {
+   public:
+    BeforeEachRead(std::shared_ptr<Store> store, std::function<void()> run)
+        : ForwardingStore(std::move(store)), run_(std::move(run)) {}
+    Result<ReadResult> read_into(std::string_view key, MutableBytesView data,
+                                 const ReadOptions& options) override {
+      run_();
+      return ForwardingStore::read_into(key, data, options);
+    }
+
+   private:
+    std::function<void()> run_;
+  };
+  to_.store = std::make_shared<BeforeEachRead>(inner.store, [&inner] {
+    const auto chain = read_chain(inner);
+    if (chain && chain->last == 3) begin(inner, OwnershipAction::kBegin, "r-3");
+  });
+  expect_refused(sync(), Code::kFailedPrecondition, "made by headrace train, run r-3");
+  EXPECT_EQ(get(inner, "a"), "nothing");
+}
+
+TEST_F(ChainCopiesTest, ANumberThatIsFreeOnceMoreIsNotWon) {
+  Ownership owner = begin(from_, OwnershipAction::kBegin, "r-1");
+  publish(owner, {{"a", "1"}});
+  ASSERT_TRUE(sync());
+  publish(owner, {{"b", "2"}});
+  const Location inner = to_;
+  bool is_first = true;
+  to_.store = std::make_shared<BeforeEachWrite>(inner.store, [&] {
+    if (get(inner, "b") == "nothing" || !std::exchange(is_first, false)) return;
+    begin(inner, OwnershipAction::kTakeOver, "r-2");
+    Ownership later = begin(inner, OwnershipAction::kOverwrite, "r-3");
+    publish(later, {{"c", "3"}});
+    ASSERT_TRUE(remove_object(*inner.store, inner.at("_headrace/manifest-00000003").key));
+  });
+  expect_refused(sync(), Code::kAborted, "run r-3");
+  EXPECT_FALSE(is_first);
+  EXPECT_EQ(published_at(inner), 5U);
+  EXPECT_EQ(get(inner, "_headrace/manifest-00000003"), "nothing");
+}
+
+TEST_F(ChainCopiesTest, DeleteLeavesPartsOfAManifestThatIsNotSelected) {
+  put(from_, "other", "x");
+  Ownership owner = begin(to_.at("run"), OwnershipAction::kBegin, "r-1");
+  publish(owner, {{"a", "1"}});
+  put(to_, "run/unpublished", "2");
+  const auto no_chains = [](std::string_view name) { return name.find("_headrace/") == name.npos; };
+  expect_refused(sync(true, SameObjects::kKnown, no_chains), Code::kFailedPrecondition,
+                 "a manifest that stays at memory://b/copy names it; nothing was removed");
+  EXPECT_EQ(get(to_, "run/a"), "1");
+  EXPECT_EQ(get(to_, "run/unpublished"), "2");
+  const auto no_parts = [&](std::string_view name) { return no_chains(name) && name != "run/a"; };
+  ASSERT_TRUE(sync(true, SameObjects::kKnown, no_parts));
+  EXPECT_EQ(get(to_, "run/unpublished"), "nothing");
+  EXPECT_EQ(published_at(to_.at("run")), 2U);
 }
 
 TEST_F(ChainCopiesTest, PartsThatAreStillPublishedKeepTheirBytes) {

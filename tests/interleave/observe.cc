@@ -120,6 +120,12 @@ void check_parts(const PublishedFolder& published, std::vector<std::string>& dam
 
 void check_chain(const Location& folder, Strictness strictness, std::vector<std::string>& damage) {
   const auto chain = read_chain(folder);
+  if (chain && chain->damage && strictness == Strictness::kCopies) {
+    const auto published = read_published(folder);
+    if (published && *published) check_parts(**published, damage);
+    if (!published) damage.push_back(concat(folder.key, ": ", published.error().message));
+    return;
+  }
   if (!chain || chain->damage) {
     damage.push_back(concat(folder.key, ": ", (chain ? *chain->damage : chain.error()).message));
     return;
@@ -130,7 +136,7 @@ void check_chain(const Location& folder, Strictness strictness, std::vector<std:
   for (const std::uint64_t number : *numbers) {
     const bool is_of_readers = number == chain->published ||
                                (chain->published > chain->generation() && number > chain->generation());
-    if (strictness == Strictness::kReaders && !is_of_readers) continue;
+    if (strictness != Strictness::kAll && !is_of_readers) continue;
     const auto published = read_published(folder, {.number = number});
     const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
     if (!published && !is_entry) damage.push_back(concat(folder.key, ": ", published.error().message));
@@ -166,7 +172,7 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
     damage.push_back(concat(key, " is published, and was replaced"));
   for (const Location& root : {location(world.out, "out", ""), location(world.copy, "copy", "")}) {
     for (const Location& folder : chains(root)) {
-      check_chain(folder, root.url.authority == "out" ? strictness : Strictness::kReaders, damage);
+      check_chain(folder, root.url.authority == "out" ? strictness : Strictness::kCopies, damage);
     }
   }
   check_aliases(location(world.out, "out", "models/m"), nullptr, damage);

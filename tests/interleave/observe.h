@@ -16,6 +16,7 @@ using Seen = std::map<std::string, std::string>;
 Seen observe(const World& world);
 
 enum class Strictness : std::uint8_t {
+  kCopies,   // what readers take: a copy that is under way may lack an entry whose manifest has come already
   kReaders,  // what readers take, and what its generation has published
   kAll,      // also what is superseded: nobody was killed, or whoever came after has cleaned up
 };

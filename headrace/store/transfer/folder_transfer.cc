@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kJobsAtOnce = 50'000;  // listed before any of them is done
 constexpr int kLargeAtOnce = 4;
 constexpr int kRanks = 3;
+constexpr int kPartAttempts = 5;  // of others who create and remove the same part
 constexpr std::size_t kMostRemoved = 1'000'000;
 constexpr std::size_t kRemovedAtOnce = 1'000;
 
@@ -136,19 +137,34 @@ class FolderTransfer {
     return true;
   }
 
-  // Whether the target stays because it is the same already, and published.
-  Result<bool> must_stay(const Job& job) {
-    if (options_.publications == nullptr) return false;
-    HEADRACE_TRY(const bool is_published, options_.publications->must_stay(job.name));
-    if (!is_published) return false;
-    const bool may_be_same = !job.compares && job.target->size_bytes == job.source.size_bytes;
-    HEADRACE_TRY(const bool same, may_be_same ? is_same(job) : Result<bool>(false));
-    if (same) return true;
+  // Somebody else has put there what was to be created: the same bytes may stay.
+  Status keep_part(const Job& job) {
+    Job now = job;
+    HEADRACE_TRY(now.source, from_.store->stat(from_.at(job.name).key, options_.call));
+    HEADRACE_TRY(now.target, to_.store->stat(to_.at(job.name).key, options_.call));
+    HEADRACE_TRY(const bool same, is_same(now));
+    if (same) return {};
     return Error{
         Code::kFailedPrecondition,
-        concat(to_.at(job.name).describe(), " is part of what is published there, and ",
+        concat(to_.at(job.name).describe(), " is part of what is published there, or will be, and ",
                from_.at(job.name).describe(),
                " has other bytes; nothing was replaced. Choose another TO, or remove that folder first")};
+  }
+
+  // Nobody's part is ever replaced, not even by the same bytes: readers would see another version.
+  Status copy_part(const Job& job) {
+    ObjectTransferOptions options = object_options_;
+    options.write.only_if_absent = true;
+    bool is_there = job.target && !options_.only_if_absent;
+    for (int attempt = 1;; ++attempt) {
+      Status done = is_there ? keep_part(job) : copy(job, options);
+      if (done || attempt == kPartAttempts) return done;
+      const Code code = done.error().code;
+      const bool was_removed = is_there && code == Code::kNotFound;
+      const bool was_created = !is_there && code == Code::kAlreadyExists && !options_.only_if_absent;
+      if (!was_removed && !was_created) return done;
+      is_there = was_created;
+    }
   }
 
   Status do_one(const Job& job) {
@@ -156,14 +172,18 @@ class FolderTransfer {
       return Error{Code::kCancelled, concat("copying ", from_.describe(), " was stopped")};
     HEADRACE_TRY(const bool is_done, job.compares ? is_same(job) : Result<bool>(false));
     if (is_done) return {};
-    HEADRACE_TRY(const bool stays, job.target ? must_stay(job) : Result<bool>(false));
-    if (stays) return {};
+    if (options_.publications == nullptr) return copy(job, object_options_);
+    HEADRACE_TRY(const bool is_part, options_.publications->is_part(job.name, job.target.has_value()));
+    return is_part ? copy_part(job) : copy(job, object_options_);
+  }
+
+  Status copy(const Job& job, const ObjectTransferOptions& options) {
     if (options_.is_dry_run) {
       report(TransferStep::kCopied, job.name, job.source.size_bytes);
       return {};
     }
     HEADRACE_TRY(const ObjectTransfer done,
-                 transfer_object(from_.at(job.name), job.source, to_.at(job.name), object_options_));
+                 transfer_object(from_.at(job.name), job.source, to_.at(job.name), options));
     if (options_.publications != nullptr) options_.publications->copied(job.name, done.crc32c);
     if (options_.journal != nullptr && done.source) {
       options_.journal->add_copy(job.name, *done.source, done.target);
@@ -180,6 +200,7 @@ class FolderTransfer {
         HEADRACE_CHECK(take_other(std::move(object.name), {.size_bytes = object.size_bytes}));
     }
     if (others_.empty()) return {};
+    HEADRACE_CHECK(check_others());
     TransferCount count;
     for (const Job& other : others_) count.objects += 1, count.bytes += other.source.size_bytes;
     if (!options_.is_dry_run && options_.confirm_removal) HEADRACE_CHECK(options_.confirm_removal(count));
@@ -200,6 +221,21 @@ class FolderTransfer {
       if (!options_.is_dry_run) HEADRACE_CHECK(to_.store->remove_many(keys, options_.call));
       for (std::size_t i = begin; i < end; ++i)
         report(TransferStep::kRemoved, others_[i].name, others_[i].source.size_bytes);
+    }
+    return {};
+  }
+
+  // Published folders stay whole.
+  Status check_others() {
+    if (options_.publications == nullptr) return {};
+    for (const Job& other : others_) {
+      HEADRACE_TRY(const bool must_stay, options_.publications->must_stay(other.name));
+      if (!must_stay) continue;
+      return Error{Code::kFailedPrecondition,
+                   concat(to_.at(other.name).describe(), " is not below ", from_.describe(),
+                          ", but a manifest that stays at ", to_.describe(),
+                          " names it; nothing was removed. If --include or --exclude leave out the manifest, "
+                          "leave out its parts, too; otherwise headrace verify says which parts FROM lacks")};
     }
     return {};
   }

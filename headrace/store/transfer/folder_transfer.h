@@ -60,14 +60,18 @@ class Publications {
   virtual Status check() = 0;
   /// Whether any pair that was taken has something in `from` to be copied.
   virtual Result<bool> has_any() = 0;
-  /// Whether something that is published at `to` needs the object `name` as it is. From any thread.
-  virtual Result<bool> must_stay(std::string_view name) = 0;
+  /// Whether something that is published, in `from` or at `to`, names the object `name`: then it is created
+  /// only if absent, and stays as it is. `is_at_to`: it was listed there. From any thread.
+  /// \error kFailedPrecondition  the folder at `to` is somebody else's
+  virtual Result<bool> is_part(std::string_view name, bool is_at_to) = 0;
   /// `name` was copied; `crc32c` is that of its bytes, if they were read. From any thread.
   virtual void copied(std::string_view name, std::optional<std::uint32_t> crc32c) = 0;
   /// Publishes at `to`, once all else is copied; in a dry run, only reports.
   virtual Status publish(const std::function<void(const TransferredObject&)>& report) = 0;
   /// The objects of `to` that were taken and are to be removed before all others.
   virtual Result<std::vector<TransferredObject>> superfluous() = 0;
+  /// Called after `superfluous`. Whether something that stays published at `to` names the object `name`.
+  virtual Result<bool> must_stay(std::string_view name) = 0;
   /// Called after confirm_removal, before anything is removed.
   virtual Status before_removal() = 0;
 };
@@ -109,7 +113,8 @@ struct FolderTransferOptions {
 /// \error kNotFound            nothing below `from` has that prefix and is selected
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
 /// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`; or
-///                             one that must stay (Publications) would be replaced by other bytes
+///                             a part of what is published (Publications) would be replaced by other bytes,
+///                             or removed
 /// \error kResourceExhausted   more than a million objects would be removed
 /// \error those of transfer_object; the first error ends the transfer, after the copies under way
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
