@@ -290,6 +290,7 @@ Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainRe
   HEADRACE_TRY(result.export_digest, export_model(model, result.model, owned, description,
                                                   run.environment.temporary_folder, run.plan, run.actor.run));
   HEADRACE_CHECK(remove_superseded(run.run, train_output(), owned.generation(), owned.entry()));
+  HEADRACE_CHECK(remove_superseded_events(run, result.history.size(), owned.entry()));
   HEADRACE_TRY(const auto exported,
                read_published(owned.in(kExportFolder).folder(), {.number = owned.in(kExportFolder).last()}));
   return exported ? copy_to_fixed_names(*exported) : Status{};
@@ -320,9 +321,9 @@ Error with_train_advice(Error error) {
   return error;
 }
 
-Status remove_later_events(const TrainRun& run, std::uint64_t epoch) {
+Status remove_superseded_events(const TrainRun& run, std::uint64_t epoch, std::uint64_t owner) {
   for (const std::string_view log : {kTrainingLog, kValidationLog})
-    HEADRACE_CHECK(remove_later_segments(run.run.at(log), epoch));
+    HEADRACE_CHECK(remove_superseded_segments(run.run.at(log), epoch, owner));
   return {};
 }
 
