@@ -19,7 +19,7 @@ class EventSegments : public testing::Test {
  protected:
   EventSegments() : folder(*stores.open("memory://test/run/events/train")) {}
 
-  // What an owner writes in epochs `first` to `last`. The first owner has entry 1.
+  // Writes the segments of an owner in epochs `first` to `last`. The first owner has entry 1.
   void write(std::uint64_t owner, std::uint64_t first, std::uint64_t last) {
     EventLog log(folder, "test", owner == 1 ? "" : concat("-o", owner));
     for (std::uint64_t epoch = first; epoch <= last; ++epoch) {

@@ -100,7 +100,7 @@ class IsExported : public testing::Test {
     run.seen.is_own = run.seen.chain.entry > 0;
     return *claim_run(run);
   }
-  // What an owner exports, without copies.
+  // Publishes the export of an owner, without copies.
   void export_as(OwnedOutput& owned) {
     const std::string key = concat(owned.files_folder(), "/saved_model.pb");
     ASSERT_TRUE(write_text(*output.store, output.at("export/" + key).key, "graph"));
