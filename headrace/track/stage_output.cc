@@ -244,9 +244,10 @@ Result<std::vector<std::string>> published_parts(const Location& output, const S
   return parts;
 }
 
-// Removes objects with one of the names that no manifest names.
-Status remove_unpublished(const Location& output, const StageOutput& stage, std::uint64_t generation,
-                          const std::vector<std::string>& names) {
+// Removes objects with one of the names that no manifest names. Nothing while a manifest is damaged: nobody
+// knows what it names. False: that is so.
+Result<bool> remove_unpublished(const Location& output, const StageOutput& stage, std::uint64_t generation,
+                                const std::vector<std::string>& names) {
   std::vector<std::string> found;
   HEADRACE_CHECK(output.store->list(folder_prefix(output.key), {}, [&](const ObjectInfo& object) {
     const std::string_view name = relative(output, object.key);
@@ -254,10 +255,13 @@ Status remove_unpublished(const Location& output, const StageOutput& stage, std:
     if (std::ranges::any_of(names, matches)) found.push_back(object.key);
     return true;
   }));
-  if (found.empty()) return {};
-  HEADRACE_TRY(const std::vector<std::string> parts, published_parts(output, stage, generation));
-  std::erase_if(found, [&](const std::string& key) { return std::ranges::binary_search(parts, key); });
-  return found.empty() ? Status{} : output.store->remove_many(found, {});
+  if (found.empty()) return true;
+  const auto parts = published_parts(output, stage, generation);
+  if (!parts && parts.error().code == Code::kDataLoss) return false;
+  if (!parts) return parts.error();
+  std::erase_if(found, [&](const std::string& key) { return std::ranges::binary_search(*parts, key); });
+  if (!found.empty()) HEADRACE_CHECK(output.store->remove_many(found, {}));
+  return true;
 }
 
 // Where nothing is published, what was begun before outputs had chains goes at once: its names would be
@@ -266,8 +270,8 @@ Status remove_former(const Location& output, const StageOutput& stage) {
   const Location claim = output.at(stage.former_claim);
   HEADRACE_TRY(const std::optional<OwnershipEntry> former, read_former_owner(claim));
   if (!former) return {};
-  HEADRACE_CHECK(remove_unpublished(output, stage, 0, stage.names_of(0, *former)));
-  return remove_object(*claim.store, claim.key);
+  HEADRACE_TRY(const bool is_removed, remove_unpublished(output, stage, 0, stage.names_of(0, *former)));
+  return is_removed ? remove_object(*claim.store, claim.key) : Status{};
 }
 
 }  // namespace
@@ -463,7 +467,10 @@ Status remove_superseded(const Location& output, const StageOutput& stage, std::
   for (const StageOutput::Folder& folder : stage.folders) {
     if (!folder.key.empty()) HEADRACE_CHECK(remove_superseded_in(output.at(folder.key), false, generation));
   }
-  if (!names.empty()) HEADRACE_CHECK(remove_unpublished(output, stage, generation, names));
+  if (!names.empty()) {
+    HEADRACE_TRY(const bool is_removed, remove_unpublished(output, stage, generation, names));
+    if (!is_removed) return {};
+  }
   // The chain of the output, and the claim, tell the names that are to be removed, so they come last.
   HEADRACE_CHECK(remove_superseded_in(output, true, generation));
   return former ? remove_object(*claim.store, claim.key) : Status{};

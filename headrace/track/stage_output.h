@@ -144,8 +144,9 @@ class OwnedOutput {
 /// Removes what is not needed any more once the owner with entry `entry` has published: of generations before
 /// `generation` the parts that their manifests name, their manifests and entries, and a former claim; of all
 /// earlier owners the parts that no manifest names. After an interruption at any place, the same call goes
-/// on. Damaged manifests are removed like others. Cost: a list of each folder's chain, a read; a list of the
-/// output, and reads of its manifests, if there were earlier owners.
+/// on. Damaged manifests of earlier generations are removed like others; while one of this generation is
+/// damaged, what earlier owners left stays, and so do the entries that tell its names. Cost: a list of each
+/// folder's chain, a read; a list of the output, and reads of its manifests, if there were earlier owners.
 Status remove_superseded(const Location& output, const StageOutput& stage, std::uint64_t generation,
                          std::uint64_t entry);
 

@@ -268,6 +268,29 @@ TEST_F(OwnedOutputs, ADamagedEndIsToldAndOverwritten) {
   EXPECT_EQ(current(), "b");
 }
 
+TEST_F(OwnedOutputs, WhileAManifestIsDamagedNothingIsRemovedThatItMayName) {
+  ASSERT_TRUE(take(begun));
+  put("left-0001");
+  auto second = take(other, true);
+  ASSERT_TRUE(second && make(*second, "b"));
+  auto third = take(other);
+  ASSERT_TRUE(third && make(*third, "c"));
+  const Location former =
+      output.at(concat("made/_headrace/manifest-", zero_padded(second->in("made").last(), 8)));
+  const Bytes whole = read_object(*output.store, former.key, 1'000)->data;
+  ASSERT_TRUE(write_text(*output.store, former.key, "{"));
+  const auto remove = [&] { return remove_superseded(output, stage, third->generation(), third->entry()); };
+  const Status removed = remove();
+  EXPECT_TRUE(removed) << "what is published is published: " << removed.error().message;
+  for (const char* key : {"left-0001", "made/thing-o2", "made/thing-o3", "_headrace/manifest-00000001"})
+    EXPECT_TRUE(keys().contains(key)) << key;
+  ASSERT_TRUE(output.store->write(former.key, whole, {}));
+  ASSERT_TRUE(remove());
+  for (const char* key : {"made/thing-o2", "made/thing-o3"}) EXPECT_TRUE(keys().contains(key)) << key;
+  for (const char* key : {"left-0001", "_headrace/manifest-00000001"})
+    EXPECT_FALSE(keys().contains(key)) << key;
+}
+
 TEST_F(OwnedOutputs, WhatAFormerHeadraceBeganIsTakenOver) {
   make_former();
   EXPECT_TRUE(*is_begun(output));

@@ -68,7 +68,7 @@ Status EventLog::end() {
   return written ? Status{} : Status(written.error());
 }
 
-Status remove_later_segments(const Location& folder, std::uint64_t epoch) {
+Status remove_superseded_segments(const Location& folder, std::uint64_t epoch, std::uint64_t owner) {
   std::map<std::uint64_t, std::map<std::uint64_t, std::string>> segments;  // epoch → owner → key
   HEADRACE_CHECK(folder.store->list(folder.at(kLog).key, {}, [&](const ObjectInfo& object) {
     const auto segment = parse_segment_name(last_segment(object.key));
@@ -78,7 +78,9 @@ Status remove_later_segments(const Location& folder, std::uint64_t epoch) {
   std::vector<std::string> removed;
   for (auto& [number, owners] : segments) {
     if (number <= epoch) owners.erase(std::prev(owners.end()));  // the last owner's stays
-    for (const auto& [owner, key] : owners) removed.push_back(key);
+    for (const auto& [writer, key] : owners) {
+      if (writer < owner) removed.push_back(key);
+    }
   }
   return removed.empty() ? Status{} : folder.store->remove_many(removed, {});
 }

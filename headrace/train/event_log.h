@@ -36,8 +36,11 @@ class EventLog {
   Bytes segment_;
 };
 
-/// Removes the segments of epochs after `epoch`, and of earlier owners of the others where a later one has
-/// written the same epoch. Call it before the first epoch that this owner trains.
-Status remove_later_segments(const Location& folder, std::uint64_t epoch);
+/// Removes what owners before the one with entry `owner` have left: segments of epochs after `epoch`, and of
+/// the others those that a later owner has written, too. `epoch` is the last one that is completed. Segments
+/// of later owners stay, so a process that has lost the run without knowing it does no harm. Call it before
+/// the first epoch that this owner trains; and once the run is finished, as an earlier owner may have written
+/// its last segment meanwhile.
+Status remove_superseded_segments(const Location& folder, std::uint64_t epoch, std::uint64_t owner);
 
 }  // namespace headrace

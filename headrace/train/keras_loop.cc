@@ -77,6 +77,7 @@ class KerasLoop {
     const EpochMetrics& last = result_.history.back();
     result_.steps = last.step;
     result_.exported_epoch = options_.early_stop == 0 ? last.epoch : best_epoch(result_.history);
+    HEADRACE_CHECK(remove_superseded_events(run_, last.epoch, run_.seen.chain.entry));
     return std::move(result_);
   }
 
@@ -205,7 +206,7 @@ class KerasLoop {
     if (!description) HEADRACE_CHECK(keep_model(run_, *owned_, folder_ / "model"));
     HEADRACE_TRY(const auto checkpoint, owned_->published(kCheckpointsFolder));
     HEADRACE_TRY(const std::uint64_t epoch, epoch_of(checkpoint));
-    HEADRACE_CHECK(remove_later_events(run_, epoch));
+    HEADRACE_CHECK(remove_superseded_events(run_, epoch, owned_->entry()));
     events_.emplace(run_, owned_->suffix());
     const Ownership& checkpoints = owned_->in(kCheckpointsFolder);
     return Json{{"entry", checkpoints.entry()},

@@ -39,7 +39,7 @@ class NativeLoop {
     } else if (run_.seen.is_own) {
       HEADRACE_CHECK(initialize());
     }
-    HEADRACE_CHECK(remove_later_events(run_, state_.epoch));
+    HEADRACE_CHECK(remove_superseded_events(run_, state_.epoch, owned_->entry()));
     events_.emplace(run_, owned_->suffix());
     if (!state_.finished) HEADRACE_CHECK(train_epochs());
     HEADRACE_CHECK(finish());
@@ -66,6 +66,7 @@ class NativeLoop {
     result_.model = kept_->model;
     HEADRACE_TRY(state_, read_state(*checkpoint));
     describe_end();
+    HEADRACE_CHECK(remove_superseded_events(run_, state_.epoch, run_.seen.chain.entry));
     return std::move(result_);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "headrace/base/digest.h"
@@ -20,30 +21,37 @@ constexpr std::string_view kModelFile = "model.json";
 constexpr std::string_view kTrainingLog = "events/train";
 constexpr std::string_view kValidationLog = "events/validation";
 
+// Patterns for the variables in the folder `folder`.
+std::vector<std::string> variables_in(std::string_view folder) {
+  return {concat(folder, "variables.index"), concat(folder, "variables.data-#####-of-#####")};
+}
+
+// Patterns for the SavedModel in the folder `folder`.
+std::vector<std::string> saved_model_in(std::string_view folder) {
+  std::vector<std::string> names = variables_in(concat(folder, "variables/"));
+  for (const char* name : {"saved_model.pb", "fingerprint.pb"}) names.push_back(concat(folder, name));
+  return names;
+}
+
 // Patterns for the objects that an owner may leave and no manifest names: names end in `suffix`, or lie in
-// the folder `files`.
+// the folder that it names. Not the export with fixed names: what the first owner may have left there is
+// replaced by the copy of what a later one publishes (copy_to_fixed_names), and readers use that.
 std::vector<std::string> names_with(std::string_view suffix) {
   const std::string files = suffix.empty() ? "" : concat(suffix.substr(1), "/");
   std::vector<std::string> names = {concat("model/", files, "model.json"),
                                     concat("model/", files, "graph.pb"),
                                     concat("checkpoints/variables-########", suffix, ".npz"),
                                     concat("checkpoints/variables-########-within", suffix, ".npz")};
-  const std::vector<std::string> saved_models = {concat("export/", files),
-                                                 concat("model/", files, "saved_model/")};
-  for (const std::string& saved_model : saved_models) {
-    for (const char* name : {"saved_model.pb", "fingerprint.pb"}) names.push_back(concat(saved_model, name));
-  }
-  for (const std::string& variables :
-       {concat(saved_models[0], "variables"), concat(saved_models[1], "variables"),
-        concat("checkpoints/step-########", suffix)}) {
-    for (const char* name : {"variables.index", "variables.data-#####-of-#####"})
-      names.push_back(concat(variables, "/", name));
-  }
+  std::ranges::move(saved_model_in(concat("model/", files, "saved_model/")), std::back_inserter(names));
+  std::ranges::move(variables_in(concat("checkpoints/step-########", suffix, "/")),
+                    std::back_inserter(names));
+  if (!files.empty()) std::ranges::move(saved_model_in(concat("export/", files)), std::back_inserter(names));
   return names;
 }
 
 StageOutput train_output() {
   std::vector<std::string> names = names_with("");
+  std::ranges::move(saved_model_in("export/"), std::back_inserter(names));
   for (const std::string_view log : {kTrainingLog, kValidationLog}) {
     for (const char* name : {"events.out.tfevents.headrace", "events.out.tfevents.headrace.######"})
       names.push_back(concat(log, "/", name));
@@ -290,6 +298,7 @@ Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainRe
   HEADRACE_TRY(result.export_digest, export_model(model, result.model, owned, description,
                                                   run.environment.temporary_folder, run.plan, run.actor.run));
   HEADRACE_CHECK(remove_superseded(run.run, train_output(), owned.generation(), owned.entry()));
+  HEADRACE_CHECK(remove_superseded_events(run, result.history.size(), owned.entry()));
   HEADRACE_TRY(const auto exported,
                read_published(owned.in(kExportFolder).folder(), {.number = owned.in(kExportFolder).last()}));
   return exported ? copy_to_fixed_names(*exported) : Status{};
@@ -320,9 +329,9 @@ Error with_train_advice(Error error) {
   return error;
 }
 
-Status remove_later_events(const TrainRun& run, std::uint64_t epoch) {
+Status remove_superseded_events(const TrainRun& run, std::uint64_t epoch, std::uint64_t owner) {
   for (const std::string_view log : {kTrainingLog, kValidationLog})
-    HEADRACE_CHECK(remove_later_segments(run.run.at(log), epoch));
+    HEADRACE_CHECK(remove_superseded_segments(run.run.at(log), epoch, owner));
   return {};
 }
 

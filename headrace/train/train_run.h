@@ -103,8 +103,9 @@ Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step);
 /// Damage under `fail`, with what can be done about it.
 Error with_train_advice(Error error);
 
-/// Removes what earlier owners logged after epoch `epoch`, the last one that is completed.
-Status remove_later_events(const TrainRun& run, std::uint64_t epoch);
+/// Removes what owners before the one with entry `owner` logged of epochs after `epoch`, the last one that is
+/// completed, and what a later owner has logged again.
+Status remove_superseded_events(const TrainRun& run, std::uint64_t epoch, std::uint64_t owner);
 
 /// The curves of a run: one segment of training and one of validation for each epoch.
 class RunEvents {

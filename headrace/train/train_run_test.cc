@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -86,6 +88,81 @@ TEST_F(ChooseDataVersion, ARunWhoseOwnIsGoneOrElsewhereTakesTheLatest) {
 
 TEST_F(ChooseDataVersion, WhereNothingIsPublishedThereIsNone) {
   EXPECT_EQ(choose_data_version(data, run, {}).error().code, Code::kInvalidArgument);
+}
+
+class IsExported : public testing::Test {
+ protected:
+  IsExported() : output(*stores.open("memory://test/run")) { run.configuration = {{"stage", "train 2"}}; }
+
+  // Takes the run, as the same command does.
+  OwnedOutput take() {
+    run.seen.chain = *read_chain(output);
+    run.seen.is_own = run.seen.chain.entry > 0;
+    return *claim_run(run);
+  }
+  // Publishes the export of an owner, without copies.
+  void export_as(OwnedOutput& owned) {
+    const std::string key = concat(owned.files_folder(), "/saved_model.pb");
+    ASSERT_TRUE(write_text(*output.store, output.at("export/" + key).key, "graph"));
+    ASSERT_TRUE(owned.in("export").publish(
+        {.kind = "saved_model",
+         .plan = "p",
+         .parts = {{.key = key, .size_bytes = 5, .crc32c = crc32c(as_bytes("graph")), .role = "model"}}}));
+    run.seen.chain = *read_chain(output);
+  }
+  // The version of the object that other programs read; empty: none.
+  std::string served() {
+    const auto object = output.store->stat(output.at("export/saved_model.pb").key, {});
+    return object ? object->version.token : "";
+  }
+  bool is_exported_now() {
+    TrainResult result;
+    const auto is_it = is_exported(run, result);
+    EXPECT_TRUE(is_it) << is_it.error().message;
+    return is_it && *is_it;
+  }
+
+  class NoEngine final : public Engine {
+   public:
+    std::string version() const override { return "tensorflow 0.0"; }
+    Result<std::unique_ptr<Model>> load(const std::string&, const ModelOptions&) override {
+      return Error{Code::kUnimplemented, "not in this test"};
+    }
+  };
+
+  StoreRegistry stores{Environment{}};
+  Location output;
+  NoEngine engine;
+  const TraceOptions trace{};
+  const Environment environment{};
+  const TrainOptions options{};
+  const TrainEnvironment with{engine, trace, environment, ""};
+  const Actor actor{.command = "train"};
+  const OnStep on_step{};
+  const OnEpoch on_epoch{};
+  const std::stop_token stop{};
+  TrainRun run{output, output, options, with, actor, on_step, on_epoch, stop};
+};
+
+TEST_F(IsExported, TheServedModelStaysWhileAFinishedRunIsRepeated) {
+  take();  // by an owner that was killed
+  OwnedOutput heir = take();
+  EXPECT_FALSE(is_exported_now());
+  export_as(heir);
+  EXPECT_TRUE(is_exported_now());
+  const std::string before = served();
+  EXPECT_NE(before, "") << "what an interruption may have prevented is made up for";
+  EXPECT_TRUE(is_exported_now());
+  EXPECT_EQ(served(), before) << "it was removed and copied anew";
+}
+
+TEST_F(IsExported, WhatAKilledOwnerLeftThereIsReplaced) {
+  take();
+  ASSERT_TRUE(write_text(*output.store, output.at("export/saved_model.pb").key, "gra"));
+  OwnedOutput heir = take();
+  export_as(heir);
+  EXPECT_TRUE(is_exported_now());
+  EXPECT_EQ(as_text(read_object(*output.store, output.at("export/saved_model.pb").key, 100)->data), "graph");
 }
 
 }  // namespace

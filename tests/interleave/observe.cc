@@ -12,6 +12,7 @@
 #include "headrace/store/url.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/runs.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace::interleave {
 namespace {
@@ -144,6 +145,34 @@ void check_chain(const Location& folder, Strictness strictness, std::vector<std:
   }
 }
 
+// A run that is exported has events of each epoch; with kAll, none that two owners have written.
+void check_events(const Location& run, Strictness strictness, std::vector<std::string>& damage) {
+  const auto chain = read_chain(run);
+  if (!chain || chain->is_free()) return;
+  const auto exported = published_in(run, "export", *chain);
+  if (!exported || !*exported) return;
+  const Json attributes = parse_json((*exported)->manifest.attributes_json).value_or(Json());
+  std::vector<std::string> expected;
+  for (std::uint64_t epoch = 1; epoch <= attributes.get<std::uint64_t>("epoch"); ++epoch) {
+    expected.push_back(concat("x/events/train/events.out.tfevents.headrace",
+                              epoch == 1 ? "" : concat(".", zero_padded(epoch, 6))));
+  }
+  std::vector<std::string> found;
+  const auto objects = list_all(*run.store, "x/events/train/");
+  for (const ObjectInfo& object : *objects) {
+    std::string name = without_names(object.key);
+    if (name.ends_with(".000000")) name.resize(name.size() - std::string_view(".000000").size());
+    found.push_back(std::move(name));
+  }
+  std::ranges::sort(found);
+  const auto again = std::ranges::unique(found);
+  if (strictness == Strictness::kAll && !again.empty())
+    damage.push_back(concat(again.front(), " is there twice"));
+  found.erase(again.begin(), again.end());
+  if (!std::ranges::includes(found, expected))
+    damage.push_back(concat("the run is exported, but has events of these only: ", join(found, ", ")));
+}
+
 }  // namespace
 
 Seen observe(const World& world) {
@@ -176,6 +205,7 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
     }
   }
   check_aliases(location(world.out, "out", "models/m"), nullptr, damage);
+  check_events(location(world.out, "out", "x"), strictness, damage);
   const auto runs = list_runs(location(world.out, "out", ""), 64);
   if (!runs) damage.push_back(runs.error().message);
   if (runs) damage.insert(damage.end(), runs->damaged.begin(), runs->damaged.end());

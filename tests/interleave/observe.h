@@ -22,7 +22,7 @@ enum class Strictness : std::uint8_t {
 };
 
 /// Describes all that is wrong; empty: all that is published is whole, no published part was ever replaced,
-/// and the alias of a named model has only advanced.
+/// the alias of a named model has only advanced, and an exported run has the events of its epochs.
 std::vector<std::string> find_damage(const World& world, Strictness strictness);
 
 }  // namespace headrace::interleave
