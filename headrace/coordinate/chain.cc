@@ -170,7 +170,8 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
                format_size(kOwnershipEntryLimitBytes),
                " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
   }
-  const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  const auto created =
+      create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(text), call);
   if (created) return Ownership(folder, number, entry.generation, number);
   if (created.error().code != Code::kAlreadyExists) return created.error();
   return lost_output(folder, number, call);
@@ -191,7 +192,8 @@ Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call)
                         ", more than the ", format_size(kManifestLimitBytes),
                         " allowed: make fewer parts, for example by a larger --shard-size")};
   }
-  const auto created = folder_.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  const auto created =
+      create_numbered(*folder_.store, folder_.at(kManifestPrefix).key, last_ + 1, as_bytes(text), call);
   if (created) {
     HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder_, last_ + 1, call));
     if (!later || later->counts(last_ + 1)) return Published{++last_, sha256_hex(as_bytes(text))};

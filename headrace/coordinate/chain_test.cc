@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "headrace/base/text.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -241,6 +242,22 @@ TEST_F(Chain, AnEntryThatNamesWhatIsNoManifestBeforeItIsDamage) {
     EXPECT_EQ(read.error().code, Code::kDataLoss);
     ASSERT_TRUE(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, 3)));
   }
+}
+
+TEST_F(Chain, ObjectsWithOtherNamesAreNotOfIt) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  for (const std::string_view digits : {"3", "000000003", "18446744073709551615"})
+    ASSERT_TRUE(write_text(*folder.store, concat(folder.at(kManifestPrefix).key, digits), "{"));
+  EXPECT_EQ(current(), "p1");
+  EXPECT_EQ(append(OwnershipAction::kOverwrite, "b")->entry(), 3U);
+}
+
+TEST_F(Chain, ItEndsAtTheLargestNumber) {
+  put(kLargestNumber, "{");
+  const auto taken = append(OwnershipAction::kOverwrite, "a");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(list_all(*folder.store, folder.key)->size(), 1U);
 }
 
 TEST_F(Chain, ANewerEntryIsNotTakenForDamage) {
