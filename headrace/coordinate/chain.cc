@@ -37,17 +37,12 @@ Status read_end_with_manifest(const Location& folder, const NumberedObject& obje
 Status read_end(const Location& folder, const NumberedObject& object, const CallOptions& call,
                 ChainState& state) {
   if (!is_entry(object.data)) return read_end_with_manifest(folder, object, call, state);
-  auto entry = parse_entry(object.data);
+  auto entry = parse_entry(object.data, object.number);
   if (!entry) return std::move(entry).error().in(folder.store->describe(object.object.key));
   state.owner = *std::move(entry);
   state.entry = object.number;
   state.published = state.owner.published;
   return {};
-}
-
-bool begins_generation(OwnershipAction action) {
-  return action == OwnershipAction::kBegin || action == OwnershipAction::kOverwrite ||
-         action == OwnershipAction::kRemove;
 }
 
 std::string_view past_tense(OwnershipAction action) {
@@ -108,7 +103,7 @@ Result<OwnershipEntry> read_entry(const Location& folder, std::uint64_t number, 
   HEADRACE_TRY(const std::optional<NumberedObject> object, read_number(folder, number, call));
   const std::string name = folder.store->describe(key_of(folder, number));
   if (!object) return Error{Code::kDataLoss, concat(name, " is gone, although the chain names it")};
-  auto entry = parse_entry(object->data);
+  auto entry = parse_entry(object->data, number);
   return entry ? std::move(entry) : std::move(entry).error().in(name);
 }
 
@@ -119,18 +114,21 @@ Result<std::optional<NumberedObject>> read_current_manifest(const Location& fold
     if (!last) return std::optional<NumberedObject>();
     HEADRACE_TRY(std::optional<NumberedObject> object, read_number(folder, *last, call));
     std::uint64_t number = *last;
-    if (object && is_entry(object->data)) {
-      auto entry = parse_entry(object->data);
+    bool is_manifest = object && !is_entry(object->data);
+    if (object && !is_manifest) {
+      auto entry = parse_entry(object->data, *last);
       if (!entry) return std::move(entry).error().in(folder.store->describe(object->object.key));
       number = entry->published;
       if (number == 0) return std::optional<NumberedObject>();
       HEADRACE_TRY(object, read_number(folder, number, call));
+      is_manifest = object && !is_entry(object->data);
     }
-    if (object) return object;
+    if (is_manifest) return object;
     // Somebody has published or removed meanwhile, and the chain says so now.
     if (attempt == kReadAttempts) {
-      return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, number)),
-                                           " is gone, although the chain names it")};
+      return Error{Code::kDataLoss,
+                   concat(folder.store->describe(key_of(folder, number)),
+                          object ? " is no manifest" : " is gone", ", although the chain names it")};
     }
   }
 }
@@ -148,7 +146,7 @@ Error lost_output(const Location& folder, std::uint64_t number, const CallOption
   const auto object = read_number(folder, number, call);
   if (object && *object) {
     const auto manifest = parse_manifest((*object)->data);
-    auto entry = is_entry((*object)->data)         ? parse_entry((*object)->data)
+    auto entry = is_entry((*object)->data)         ? parse_entry((*object)->data, number)
                  : manifest && manifest->entry > 0 ? read_entry(folder, manifest->entry, call)
                                                    : Error{Code::kNotFound, ""};
     if (entry) return error(past_tense(entry->action), describe(entry->actor));
@@ -172,7 +170,8 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
                format_size(kOwnershipEntryLimitBytes),
                " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
   }
-  const auto created = folder.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  const auto created =
+      create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(text), call);
   if (created) return Ownership(folder, number, entry.generation, number);
   if (created.error().code != Code::kAlreadyExists) return created.error();
   return lost_output(folder, number, call);
@@ -193,7 +192,8 @@ Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call)
                         ", more than the ", format_size(kManifestLimitBytes),
                         " allowed: make fewer parts, for example by a larger --shard-size")};
   }
-  const auto created = folder_.store->write(key, as_bytes(text), {.only_if_absent = true, .call = call});
+  const auto created =
+      create_numbered(*folder_.store, folder_.at(kManifestPrefix).key, last_ + 1, as_bytes(text), call);
   if (created) {
     HEADRACE_TRY(const std::optional<ChainState> later, read_chain_after(folder_, last_ + 1, call));
     if (!later || later->counts(last_ + 1)) return Published{++last_, sha256_hex(as_bytes(text))};

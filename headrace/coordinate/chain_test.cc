@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "headrace/base/text.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -210,6 +211,53 @@ TEST_F(Chain, ADamagedEndIsToldAndCanBeOverwritten) {
   put(3, "{");
   EXPECT_EQ(append(OwnershipAction::kOverwrite, "b")->entry(), 4U);
   EXPECT_EQ(current(), "");
+}
+
+TEST_F(Chain, AnEntryWithNumbersThatItCannotHaveIsDamage) {
+  OwnershipEntry forged = entry(OwnershipAction::kBegin, "a");
+  forged.generation = std::uint64_t{1} << 63;
+  put(1, serialize_entry(forged));
+  Manifest published = manifest("p1");
+  published.entry = 1;
+  for (const std::uint64_t last : {1, 2}) {
+    const auto seen = read_chain(folder);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->last, last);
+    ASSERT_TRUE(seen->damage);
+    EXPECT_THAT(seen->damage->message, HasSubstr("entry 1 cannot have generation 9223372036854775808"));
+    EXPECT_TRUE(seen->counts(1) && seen->counts(2)) << "nothing is superseded";
+    if (last == 1) put(2, serialize_manifest(published));
+  }
+}
+
+TEST_F(Chain, AnEntryThatNamesWhatIsNoManifestBeforeItIsDamage) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  for (const std::uint64_t named : {1, 3, 4}) {
+    OwnershipEntry forged = entry(OwnershipAction::kContinue, "b");
+    forged.generation = 1;
+    forged.published = named;
+    put(3, serialize_entry(forged));
+    const auto read = read_current_manifest(folder);
+    ASSERT_FALSE(read) << named;
+    EXPECT_EQ(read.error().code, Code::kDataLoss);
+    ASSERT_TRUE(remove_object(*folder.store, numbered_key(folder.at(kManifestPrefix).key, 3)));
+  }
+}
+
+TEST_F(Chain, ObjectsWithOtherNamesAreNotOfIt) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  for (const std::string_view digits : {"3", "000000003", "18446744073709551615"})
+    ASSERT_TRUE(write_text(*folder.store, concat(folder.at(kManifestPrefix).key, digits), "{"));
+  EXPECT_EQ(current(), "p1");
+  EXPECT_EQ(append(OwnershipAction::kOverwrite, "b")->entry(), 3U);
+}
+
+TEST_F(Chain, ItEndsAtTheLargestNumber) {
+  put(kLargestNumber, "{");
+  const auto taken = append(OwnershipAction::kOverwrite, "a");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(list_all(*folder.store, folder.key)->size(), 1U);
 }
 
 TEST_F(Chain, ANewerEntryIsNotTakenForDamage) {

@@ -48,7 +48,21 @@ Result<OwnershipEntry> read_entry(const Json& document) {
   return entry;
 }
 
+// Whether `entry` may have this number in a chain. What is removed as superseded depends on it.
+bool has_right_numbers(const OwnershipEntry& entry, std::uint64_t number) {
+  const bool publishes_nothing =
+      entry.action == OwnershipAction::kBegin || entry.action == OwnershipAction::kRemove;
+  const bool is_right_generation =
+      begins_generation(entry.action) ? entry.generation == number : entry.generation < number;
+  return is_right_generation && (publishes_nothing ? entry.published == 0 : entry.published < number);
+}
+
 }  // namespace
+
+bool begins_generation(OwnershipAction action) {
+  return action == OwnershipAction::kBegin || action == OwnershipAction::kOverwrite ||
+         action == OwnershipAction::kRemove;
+}
 
 std::string serialize_entry(const OwnershipEntry& entry) {
   const Actor& actor = entry.actor;
@@ -76,6 +90,14 @@ Result<OwnershipEntry> parse_entry(BytesView data) {
   auto entry = read_json(as_text(data), complaint, read_entry);
   if (!entry || is_sealed_json(as_text(data))) return entry;
   return Error{Code::kDataLoss, "the entry of ownership was altered or damaged: its checksum does not match"};
+}
+
+Result<OwnershipEntry> parse_entry(BytesView data, std::uint64_t number) {
+  HEADRACE_TRY(OwnershipEntry entry, parse_entry(data));
+  if (has_right_numbers(entry, number)) return entry;
+  return Error{Code::kDataLoss,
+               concat("the entry of ownership was altered: entry ", number, " cannot have generation ",
+                      entry.generation, " and name manifest ", entry.published)};
 }
 
 }  // namespace headrace

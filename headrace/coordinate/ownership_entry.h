@@ -40,6 +40,9 @@ struct OwnershipEntry {
 /// Larger entries are not written. A schema with its vocabularies is part of a configuration.
 inline constexpr std::uint64_t kOwnershipEntryLimitBytes = 256 << 20;
 
+/// Whether an entry with this action begins a generation.
+bool begins_generation(OwnershipAction action);
+
 /// The object's bytes.
 std::string serialize_entry(const OwnershipEntry& entry);
 
@@ -49,5 +52,8 @@ bool is_entry(BytesView data);
 /// \error kDataLoss       not an entry, damaged, or a member is missing or of another type
 /// \error kUnimplemented  a newer version than this reader knows
 Result<OwnershipEntry> parse_entry(BytesView data);
+/// The same, of the object that has this number in a chain.
+/// \error kDataLoss  `generation` or `published` is no number that an entry can have there, too
+Result<OwnershipEntry> parse_entry(BytesView data, std::uint64_t number);
 
 }  // namespace headrace

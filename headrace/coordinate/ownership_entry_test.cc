@@ -62,6 +62,33 @@ TEST(OwnershipEntry, EveryDamageIsNoticed) {
   }
 }
 
+TEST(OwnershipEntry, NumbersThatItCannotHaveInAChainAreDamage) {
+  const auto is_accepted = [](OwnershipAction action, std::uint64_t generation, std::uint64_t published) {
+    const std::string text =
+        serialize_entry({.action = action, .generation = generation, .published = published});
+    EXPECT_TRUE(parse_entry(as_bytes(text)));
+    const auto read = parse_entry(as_bytes(text), 7);
+    EXPECT_TRUE(read || read.error().code == Code::kDataLoss);
+    return read.has_value();
+  };
+  for (const OwnershipAction action : {OwnershipAction::kBegin, OwnershipAction::kRemove}) {
+    EXPECT_TRUE(is_accepted(action, 7, 0));
+    EXPECT_FALSE(is_accepted(action, 7, 6));
+    EXPECT_FALSE(is_accepted(action, 6, 0));
+    EXPECT_FALSE(is_accepted(action, std::uint64_t{1} << 63, 0));
+  }
+  EXPECT_TRUE(is_accepted(OwnershipAction::kOverwrite, 7, 6));
+  EXPECT_FALSE(is_accepted(OwnershipAction::kOverwrite, 6, 5));
+  EXPECT_FALSE(is_accepted(OwnershipAction::kOverwrite, 7, 7));
+  for (const OwnershipAction action : {OwnershipAction::kTakeOver, OwnershipAction::kContinue}) {
+    EXPECT_TRUE(is_accepted(action, 0, 6));
+    EXPECT_TRUE(is_accepted(action, 6, 0));
+    EXPECT_FALSE(is_accepted(action, 7, 6));
+    EXPECT_FALSE(is_accepted(action, 6, 7));
+    EXPECT_FALSE(is_accepted(action, 6, 8));
+  }
+}
+
 TEST(OwnershipEntry, ANewerVersionIsRefusedAsSuch) {
   std::string text = serialize_entry(sample());
   text.replace(text.find("\"version\":1"), 11, "\"version\":2");

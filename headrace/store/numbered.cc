@@ -10,11 +10,17 @@ std::string numbered_key(std::string_view prefix, std::uint64_t number) {
   return concat(prefix, zero_padded(number, 8));
 }
 
+std::optional<std::uint64_t> number_of_digits(std::string_view digits) {
+  const auto number = parse_number<std::uint64_t>(digits);
+  const bool is_number = number && *number > 0 && *number <= kLargestNumber;
+  return is_number && numbered_key("", *number) == digits ? number : std::nullopt;
+}
+
 Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_view prefix,
                                                    const CallOptions& call) {
   std::vector<std::uint64_t> numbers;
   HEADRACE_CHECK(store.list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    const auto number = parse_number<std::uint64_t>(std::string_view(object.key).substr(prefix.size()));
+    const auto number = number_of_digits(std::string_view(object.key).substr(prefix.size()));
     if (number) numbers.push_back(*number);
     return true;
   }));
@@ -37,8 +43,14 @@ Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view
 }
 
 Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::uint64_t number,
-                                   BytesView data) {
-  return store.write(numbered_key(prefix, number), data, {.only_if_absent = true});
+                                   BytesView data, const CallOptions& call) {
+  if (number > kLargestNumber) {
+    return Error{Code::kResourceExhausted,
+                 concat(store.describe(numbered_key(prefix, kLargestNumber)),
+                        " has the largest number that there can be, so nothing can follow it; Headrace does "
+                        "not get that far: look who created it, and remove it")};
+  }
+  return store.write(numbered_key(prefix, number), data, {.only_if_absent = true, .call = call});
 }
 
 }  // namespace headrace

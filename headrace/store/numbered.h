@@ -14,6 +14,9 @@
 
 namespace headrace {
 
+/// Numbers are 1 … 2^53, which every reader of JSON keeps exactly.
+inline constexpr std::uint64_t kLargestNumber = std::uint64_t{1} << 53;
+
 struct NumberedObject {
   std::uint64_t number = 0;
   Bytes data;
@@ -23,7 +26,11 @@ struct NumberedObject {
 /// "<prefix>" followed by the number in at least eight digits.
 std::string numbered_key(std::string_view prefix, std::uint64_t number);
 
-/// The numbers present below `prefix`, ascending.
+/// The number that `digits` is, as numbered_key writes it after the prefix. None if they are anything else:
+/// "3", "+00000003", "000000003", 0 and numbers above kLargestNumber are names of others.
+std::optional<std::uint64_t> number_of_digits(std::string_view digits);
+
+/// The numbers present below `prefix`, ascending. Objects with other names do not count.
 Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_view prefix,
                                                    const CallOptions& call = {});
 
@@ -36,8 +43,9 @@ Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_vie
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,
                                                   std::uint64_t limit_bytes, const CallOptions& call = {});
 
-/// \error kAlreadyExists  that number is taken
+/// \error kAlreadyExists      that number is taken
+/// \error kResourceExhausted  it is above kLargestNumber
 Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::uint64_t number,
-                                   BytesView data);
+                                   BytesView data, const CallOptions& call = {});
 
 }  // namespace headrace

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <vector>
 
+#include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
@@ -30,6 +32,28 @@ TEST(Numbered, TheNumbersThatArePresentAscend) {
   const auto numbers = present_numbers(*store, "a/log-");
   ASSERT_TRUE(numbers);
   EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 123456789}));
+}
+
+TEST(Numbered, OnlyNamesAsTheyAreWrittenCount) {
+  const auto store = make_memory_store("test");
+  for (const std::string_view stray :
+       {"3", "000000004", "+0000005", "00000000", "0000000000", "9007199254740993", "18446744073709551615",
+        "18446744073709551616", "00000006.part", "00000007/8", ""})
+    ASSERT_TRUE(write_text(*store, concat("a/log-", stray), "stray"));
+  EXPECT_EQ(*present_numbers(*store, "a/log-"), std::vector<std::uint64_t>{});
+  ASSERT_TRUE(create_numbered(*store, "a/log-", 2, as_bytes("entry")));
+  EXPECT_EQ(*latest_number(*store, "a/log-"), 2U);
+  EXPECT_EQ(number_of_digits("00000002"), 2U);
+  EXPECT_EQ(number_of_digits("100000000"), 100'000'000U);
+}
+
+TEST(Numbered, NothingFollowsTheLargestNumber) {
+  const auto store = make_memory_store("test");
+  ASSERT_TRUE(create_numbered(*store, "log-", kLargestNumber, as_bytes("last")));
+  EXPECT_EQ(*latest_number(*store, "log-"), kLargestNumber);
+  const auto next = create_numbered(*store, "log-", kLargestNumber + 1, as_bytes("next"));
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, Code::kResourceExhausted);
 }
 
 TEST(Numbered, ANumberIsTakenOnce) {
