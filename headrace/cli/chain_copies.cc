@@ -366,8 +366,8 @@ Status ChainCopies::check_end(const std::string& folder, Chain& chain) {
   return same ? Status() : Status(lost_output(target, *end, options_.call));
 }
 
-// Numbers of earlier generations are removed, so a number may be free that was taken once. If somebody has gone
-// on after a manifest that counts, it was published.
+// Numbers of earlier generations are removed, so a number may be free that was taken once. If somebody has
+// gone on after a manifest that counts, it was published.
 Status ChainCopies::check_created(const std::string& folder, std::uint64_t number, Chain& chain,
                                   BytesView data) {
   Status end = check_end(folder, chain);
