@@ -108,7 +108,6 @@ class IsExported : public testing::Test {
         {.kind = "saved_model",
          .plan = "p",
          .parts = {{.key = key, .size_bytes = 5, .crc32c = crc32c(as_bytes("graph")), .role = "model"}}}));
-    run.seen.chain = *read_chain(output);
   }
   // The version of the object that other programs read; empty: none.
   std::string served() {
@@ -116,6 +115,7 @@ class IsExported : public testing::Test {
     return object ? object->version.token : "";
   }
   bool is_exported_now() {
+    run.seen.chain = *read_chain(output);
     TrainResult result;
     const auto is_it = is_exported(run, result);
     EXPECT_TRUE(is_it) << is_it.error().message;
