@@ -1,6 +1,7 @@
 #include "headrace/cli/published.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "headrace/base/crc32c.h"
@@ -38,13 +39,26 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
   return std::string();
 }
 
+// Adds an entry of ownership that is damaged. One that is gone was superseded meanwhile.
+Status check_entry(const Location& folder, std::uint64_t number, const CallOptions& call,
+                   PublishedVersions& found) {
+  const std::string key = numbered_key(folder.at(kManifestPrefix).key, number);
+  const auto read = read_object(*folder.store, key, kManifestLimitBytes, call);
+  if (!read) return read.error().code == Code::kNotFound ? Status{} : Status(read.error());
+  auto entry = parse_entry(read->data, number);
+  if (entry) return {};
+  if (entry.error().code != Code::kDataLoss) return std::move(entry).error();
+  found.bad.push_back({folder.describe(), std::move(entry).error().in(folder.store->describe(key)).message});
+  return {};
+}
+
 // Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is
 // bad itself; what it names is unknown.
 Status take_manifest(const Location& folder, const ManifestChoice& choice, std::set<std::string>& known,
                      PublishedVersions& found) {
   auto published = read_published(folder, choice);
   const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
-  if (is_entry) return {};
+  if (is_entry && choice.number) return check_entry(folder, *choice.number, choice.call, found);
   if (!published && published.error().code != Code::kDataLoss) return std::move(published).error();
   if (!published) {
     found.bad.push_back({folder.describe(), published.error().message});
@@ -59,6 +73,34 @@ Status take_manifest(const Location& folder, const ManifestChoice& choice, std::
     found.versions.push_back(std::move(version));
   }
   return {};
+}
+
+// Adds a chain that names what is not there, although all its objects are whole.
+Status check_chain(const Location& folder, const ChainState& chain, const CallOptions& call,
+                   PublishedVersions& found) {
+  const auto current = read_current_manifest(folder, call);
+  const Status whole = chain.damage ? Status(*chain.damage) : current ? Status{} : Status(current.error());
+  if (whole || whole.error().code != Code::kDataLoss) return whole;
+  found.bad.push_back({folder.describe(), whole.error().message});
+  return {};
+}
+
+Status take_folder(const Location& folder, bool only_latest, const CallOptions& call,
+                   PublishedVersions& found) {
+  const std::size_t bad_before = found.bad.size();
+  HEADRACE_TRY(const ChainState chain, read_chain(folder, call));
+  std::vector<std::uint64_t> numbers;
+  if (!only_latest) {
+    HEADRACE_TRY(numbers, present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
+    // The entry that began the generation belongs to what counts, too.
+    std::erase_if(
+        numbers, [&](std::uint64_t number) { return !chain.counts(number) && number != chain.generation(); });
+  }
+  std::set<std::string> known;
+  if (only_latest) HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, found));
+  for (const std::uint64_t number : numbers | std::views::reverse)
+    HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, found));
+  return found.bad.size() == bad_before ? check_chain(folder, chain, call, found) : Status{};
 }
 
 }  // namespace
@@ -85,20 +127,7 @@ Result<PublishedVersions> read_published_versions(const Location& location, bool
                                                   const CallOptions& call) {
   PublishedVersions found;
   HEADRACE_TRY(const std::vector<Location> folders, find_published(location, call));
-  for (const Location& folder : folders) {
-    std::set<std::string> known;
-    if (only_latest) {
-      HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, found));
-      continue;
-    }
-    HEADRACE_TRY(const ChainState chain, read_chain(folder, call));
-    HEADRACE_TRY(std::vector<std::uint64_t> numbers,
-                 present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
-    std::erase_if(numbers, [&](std::uint64_t number) { return !chain.counts(number); });
-    std::ranges::reverse(numbers);
-    for (const std::uint64_t number : numbers)
-      HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, found));
-  }
+  for (const Location& folder : folders) HEADRACE_CHECK(take_folder(folder, only_latest, call, found));
   if (!found.versions.empty() || !found.bad.empty()) return found;
   HEADRACE_TRY(const auto object, find_object(location, call));
   HEADRACE_TRY(const bool is_there, is_folder(location, call));

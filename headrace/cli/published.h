@@ -21,7 +21,7 @@ Result<std::vector<Location>> find_published(const Location& location, const Cal
 struct BadPart {
   std::string url;
   std::string problem;
-  std::optional<ManifestPart> part{};  // none: a manifest itself
+  std::optional<ManifestPart> part{};  // none: a manifest, an entry of ownership, or the chain
 };
 
 /// A manifest of a folder, and those of its parts that no later manifest of the folder names.
@@ -32,12 +32,19 @@ struct PublishedVersion {
 
 struct PublishedVersions {
   std::vector<PublishedVersion> versions;  // folder by folder in the order of keys, the latest version first
-  std::vector<BadPart> bad;                // manifests that cannot be read
+  std::vector<BadPart> bad;                // manifests and entries that cannot be read; chains with gaps
   std::uint64_t parts = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Every manifest at or below `location`; with `only_latest`, of each folder the one that readers take.
+/// Says how to mend a bad object that is no part.
+inline constexpr std::string_view kRestoreChain =
+    "a manifest or an entry of ownership cannot be made again: restore it from a copy, or run the command "
+    "that "
+    "made the folder again with --overwrite";
+
+/// Every manifest at or below `location`; with `only_latest`, of each folder the one that readers take. In
+/// `bad` is everything that makes commands stop which want to go on there.
 /// \error kNotFound  there is none
 Result<PublishedVersions> read_published_versions(const Location& location, bool only_latest,
                                                   const CallOptions& call);

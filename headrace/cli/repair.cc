@@ -130,10 +130,7 @@ void show(Console& console, const PublishedVersions& found, const std::vector<Re
     }
   }
   for (const BadPart& bad : found.bad)
-    console.result(
-        concat("LOST  ", console.name(bad.url), "  ", bad.problem,
-               "\n      a manifest cannot be made again: restore it from a copy, or prepare the dataset "
-               "again with --overwrite"));
+    console.result(concat("LOST  ", console.name(bad.url), "  ", bad.problem, "\n      ", kRestoreChain));
   if (damaged == 0)
     console.result(concat("all ", found.parts, " parts (", format_size(found.bytes), ") are as published"));
 }

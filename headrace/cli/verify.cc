@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 
 #include "headrace/base/json.h"
@@ -75,11 +76,14 @@ Status run_verify(CommandContext& context, const std::vector<std::string>& argum
   }
   show_verdict(context.console, verdict);
   if (verdict.bad.empty()) return {};
+  const bool is_chain_bad =
+      std::ranges::any_of(verdict.bad, [](const BadPart& bad) { return !bad.part.has_value(); });
   return Error{Code::kDataLoss,
                concat(verdict.bad.size(), " bad parts or manifests below ", location.describe(), ", of ",
                       verdict.parts, " parts that could be compared: headrace repair ", arguments[0],
                       " makes those of datasets again; headrace lineage ", arguments[0],
-                      " shows the command that made the others")};
+                      " shows the command that made the others", is_chain_bad ? "; " : "",
+                      is_chain_bad ? kRestoreChain : "")};
 }
 
 }  // namespace
@@ -93,7 +97,8 @@ const Command kVerifyCommand = {
         "example a training run's checkpoints and export. Manifests that --overwrite has replaced do not "
         "count, "
         "although some may be left. Names each part that is missing, has another size, "
-        "or was altered; the exit code is then 1.\n"
+        "or was altered, and each manifest or entry of ownership that cannot be read; the exit code is then "
+        "1.\n"
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",

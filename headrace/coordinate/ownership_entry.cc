@@ -48,7 +48,7 @@ Result<OwnershipEntry> read_entry(const Json& document) {
   return entry;
 }
 
-// Whether `entry` may have this number in a chain. It decides which objects are removed as superseded.
+// Whether `entry` may have this number in a chain. Removal of superseded objects relies on it.
 bool has_right_numbers(const OwnershipEntry& entry, std::uint64_t number) {
   const bool publishes_nothing =
       entry.action == OwnershipAction::kBegin || entry.action == OwnershipAction::kRemove;
