@@ -1,7 +1,6 @@
 #include "headrace/cli/chain_copies.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/hash.h"
@@ -28,9 +27,11 @@ std::string name_of(const std::string& folder, std::uint64_t number) {
 
 std::uint64_t last_of(const std::map<std::uint64_t, ObjectPair>& chain,
                       std::optional<ObjectInfo> ObjectPair::*side) {
-  for (const auto& [number, pair] : std::views::reverse(chain))
-    if (pair.*side) return number;
-  return 0;
+  std::uint64_t last = 0;
+  for (const auto& [number, pair] : chain) {
+    if (pair.*side) last = number;
+  }
+  return last;
 }
 
 bool ends_in_tombstone(const ChainState& chain) {

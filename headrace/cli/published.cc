@@ -1,7 +1,6 @@
 #include "headrace/cli/published.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "headrace/base/crc32c.h"
@@ -95,10 +94,11 @@ Status take_folder(const Location& folder, bool only_latest, const CallOptions& 
     // The entry that began the generation belongs to what counts, too.
     std::erase_if(
         numbers, [&](std::uint64_t number) { return !chain.counts(number) && number != chain.generation(); });
+    std::ranges::reverse(numbers);
   }
   std::set<std::string> known;
   if (only_latest) HEADRACE_CHECK(take_manifest(folder, {.call = call}, known, found));
-  for (const std::uint64_t number : numbers | std::views::reverse)
+  for (const std::uint64_t number : numbers)
     HEADRACE_CHECK(take_manifest(folder, {.number = number, .call = call}, known, found));
   return found.bad.size() == bad_before ? check_chain(folder, chain, call, found) : Status{};
 }

@@ -1,7 +1,7 @@
 #include "headrace/coordinate/versions.h"
 
+#include <algorithm>
 #include <functional>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -24,9 +24,10 @@ Result<std::optional<NumberedObject>> find_number(const Location& folder, std::u
 // Calls `take` with each manifest, the last one first, until it returns false.
 Status read_manifests(const Location& folder, const CallOptions& call,
                       const std::function<bool(const NumberedObject&)>& take) {
-  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+  HEADRACE_TRY(std::vector<std::uint64_t> numbers,
                present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
-  for (const std::uint64_t number : numbers | std::views::reverse) {
+  std::ranges::reverse(numbers);
+  for (const std::uint64_t number : numbers) {
     HEADRACE_TRY(const std::optional<NumberedObject> object, find_number(folder, number, call));
     if (object && !is_entry(object->data) && !take(*object)) return {};
   }

@@ -165,10 +165,10 @@ void check_events(const Location& run, Strictness strictness, std::vector<std::s
     found.push_back(std::move(name));
   }
   std::ranges::sort(found);
-  const auto again = std::ranges::unique(found);
-  if (strictness == Strictness::kAll && !again.empty())
-    damage.push_back(concat(again.front(), " is there twice"));
-  found.erase(again.begin(), again.end());
+  const auto twice = std::ranges::adjacent_find(found);
+  if (strictness == Strictness::kAll && twice != found.end())
+    damage.push_back(concat(*twice, " is there twice"));
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   if (!std::ranges::includes(found, expected))
     damage.push_back(concat("the run is exported, but has events of these only: ", join(found, ", ")));
 }
