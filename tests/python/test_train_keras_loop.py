@@ -18,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import kill_support
 import numpy as np
+import published_support
 import pytest
 import tensorflow as tf
 from headrace._src import fit
@@ -342,7 +343,7 @@ def test_a_killed_training_gives_the_bytes_of_one_never_killed(headrace, store, 
         assert not death.exists(), "the moment came"
         assert done.returncode == (-signal.SIGKILL if moment.startswith("parent") else 1)
         assert has_gone(int(death.with_suffix(".pid").read_text())), "no process is left"
-        assert not (store / "killed" / "export").exists()
+        assert published_support.manifests(store / "killed" / "export") == []
         if moment.startswith("child"):
             assert "signal 9 (Killed)" in done.stderr
             assert "the same command continues" in done.stderr
@@ -387,7 +388,7 @@ class Messages:
         self.say(**message)
         if "model" not in message:
             return "go on\n"
-        hr._headrace.Owner.take(self.checkpoints, "train")
+        hr._headrace.Owner.take(self.checkpoints, "keras-checkpoint", "train")
         return json.dumps({"entry": 1, "generation": 1, "last": 1, "published": 0, "suffix": ""})
 
 
@@ -406,7 +407,7 @@ def fit_here(
         "folder": str(folder), "model": f"{store}/{file}:{model}", "model_seed": 1,
         "spec": {"features": [WIDTH], "classes": 2, "label_dtype": "int64", "arguments": {}},
         "callbacks": f"{callbacks_file or store / file}:{callbacks}" if callbacks else "",
-        "data": str(store / "data"), "split": "train", "cache": "", "on_corrupt": "fail",
+        "data": str(store / "data"), "version": None, "split": "train", "cache": "", "on_corrupt": "fail",
         "order": 2, "train_records": 400, "features": "sentence", "labels": "label", "batch_size": 32,
         "seed": 1, "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None,
         "log_every": 0, "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28,
