@@ -418,9 +418,12 @@ Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& 
     HEADRACE_TRY(const ChainState seen, read_chain(place));
     if (seen.owner.output_entry > entry()) return lost_output(place, seen.entry);
     const bool is_earlier = seen.owner.output_entry < generation() || seen.damage;
-    const OwnershipAction action = !is_earlier           ? OwnershipAction::kTakeOver
-                                   : seen.published == 0 ? OwnershipAction::kBegin
-                                                         : OwnershipAction::kOverwrite;
+    // Where the output itself was begun, it was new or removed. A removal may go on to remove what an earlier
+    // generation has published in this folder, so readers are not sent there.
+    const bool is_new = claim.action == OwnershipAction::kBegin || seen.published == 0;
+    const OwnershipAction action = !is_earlier ? OwnershipAction::kTakeOver
+                                   : is_new    ? OwnershipAction::kBegin
+                                               : OwnershipAction::kOverwrite;
     OwnershipEntry next{.action = action, .output_entry = entry(), .actor = claim.actor};
     auto taken = Ownership::take(place, seen, std::move(next));
     if (taken) {
