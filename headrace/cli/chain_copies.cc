@@ -17,8 +17,7 @@ namespace {
 std::optional<std::uint64_t> number_of(std::string_view name) {
   if (!is_manifest_key(name)) return std::nullopt;
   const std::size_t begin = name.rfind(kManifestPrefix) + kManifestPrefix.size();
-  const auto number = parse_number<std::uint64_t>(name.substr(begin));
-  return number && numbered_key(name.substr(0, begin), *number) == name ? number : std::nullopt;
+  return number_of_digits(name.substr(begin));
 }
 
 std::string name_of(const std::string& folder, std::uint64_t number) {
@@ -32,10 +31,6 @@ std::uint64_t last_of(const std::map<std::uint64_t, ObjectPair>& chain,
     if (pair.*side) last = number;
   }
   return last;
-}
-
-bool ends_in_tombstone(const ChainState& chain) {
-  return chain.last > 0 && chain.entry == chain.last && chain.owner.action == OwnershipAction::kRemove;
 }
 
 std::string part_text(const ManifestPart& part) {
@@ -64,7 +59,7 @@ Result<bool> ChainCopies::has_any() {
   for (const auto& [folder, chain] : chains_) {
     if (last_of(chain, &ObjectPair::at_from) == 0) continue;
     HEADRACE_TRY(const ChainState state, read_chain(from_.at(folder), options_.call));
-    if (!ends_in_tombstone(state)) return true;
+    if (!state.has_ended()) return true;
   }
   return false;
 }
@@ -111,12 +106,12 @@ Status ChainCopies::check_numbers_of_another(const std::string& folder, const Ch
                                              const std::vector<std::uint64_t>& numbers) {
   const Location target = to_.at(folder);
   HEADRACE_TRY(const ChainState from, read_chain(from_.at(folder), options_.call));
-  if (ends_in_tombstone(from)) {
+  if (from.has_ended()) {
     removed_.insert(folder);
     return {};
   }
   HEADRACE_TRY(const ChainState to, read_chain(target, options_.call));
-  if (ends_in_tombstone(to)) {
+  if (to.has_ended()) {
     const bool is_later =
         from.generation() > to.last && (from.owner.published == 0 || from.owner.published > to.last);
     if (is_later && chain.contains(to.last)) return {};
@@ -171,8 +166,8 @@ Status ChainCopies::add_parts(const Location& object, Parts& parts) const {
   const auto read = read_object(*object.store, object.key, kManifestLimitBytes, options_.call);
   if (!read && read.error().code == Code::kNotFound) return {};
   if (!read) return read.error();
-  if (const auto entry = parse_entry(read->data); entry && entry->action == OwnershipAction::kRemove)
-    parts.clear();
+  const auto entry = parse_entry(read->data, number_of(object.key).value_or(0));
+  if (entry && entry->action == OwnershipAction::kRemove) parts.clear();
   const auto manifest = parse_manifest(read->data);
   if (!manifest) return {};
   for (const ManifestPart& part : manifest->parts) parts.insert(part.key);
@@ -312,7 +307,7 @@ Result<ChainCopies::Need> ChainCopies::need_of(const std::string& folder, std::u
                                                const Chain& chain, BytesView data) {
   const std::string name = from_.at(name_of(folder, number)).describe();
   if (is_entry(data)) {
-    const auto entry = parse_entry(data);
+    const auto entry = parse_entry(data, number);
     if (!entry) return Error(entry.error()).in(name);
     if (entry->action == OwnershipAction::kRemove) return Need::kNone;
     const auto named = chain.find(entry->published);

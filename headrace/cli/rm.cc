@@ -97,7 +97,7 @@ struct Survey {
 Status leave_out_tombstones(const Location& place, const CallOptions& call, Survey& found) {
   HEADRACE_TRY(found.chains, read_chains(place, found.manifests, call));
   for (const FoundChain& chain : found.chains) {
-    if (!chain.has_ended()) continue;
+    if (!chain.state.has_ended()) continue;
     const std::string tombstone = numbered_key(chain.folder.at(kManifestPrefix).key, chain.state.last);
     const auto at = std::ranges::lower_bound(found.manifests, tombstone);
     if (at == found.manifests.end() || *at != tombstone) continue;
@@ -180,7 +180,7 @@ Status end_all_chains(CommandContext& context, const Doomed& doomed, Survey& fou
     for (const FoundChain& chain : now.chains) {
       const auto is_same = [&](const FoundChain& known) { return known.folder.key == chain.folder.key; };
       const FoundChain* const output = ended_output(chain.folder, found.chains);
-      const bool is_later = std::ranges::none_of(found.chains, is_same) && !chain.has_ended() &&
+      const bool is_later = std::ranges::none_of(found.chains, is_same) && !chain.state.has_ended() &&
                             output != nullptr && is_of_earlier(chain.state, *output);
       if (is_later) ending.push_back(chain);
     }
@@ -213,13 +213,24 @@ Status remove_all(CommandContext& context, const Doomed& doomed, Survey& found) 
                                                 " objects; run the same command again for the others")};
 }
 
-Status show_removed(Console& console, const Totals& totals, const std::string& what) {
+Status show_removed(Console& console, const Totals& totals, std::size_t tombstones, const std::string& what) {
   if (console.json()) {
-    console.result(Json({{"removed_objects", totals.objects}, {"removed_bytes", totals.bytes}}).dump());
-  } else {
-    console.note(concat("removed ", what));
+    console.result(Json({{"removed_objects", totals.objects},
+                         {"removed_bytes", totals.bytes},
+                         {"tombstones", tombstones}})
+                       .dump());
+    return {};
   }
+  console.note(concat("removed ", what));
+  if (tombstones == 1) console.note("a tombstone stays there, so that no stalled process publishes again");
+  if (tombstones > 1)
+    console.note(concat(tombstones, " tombstones stay there, so that no stalled process publishes again"));
   return {};
+}
+
+Error only_tombstones(const Location& place) {
+  return {Code::kNotFound, concat("nothing is left at ", place.describe(),
+                                  " but tombstones of what was removed; --forget removes them, too")};
 }
 
 // Is it all of this machine, or what matches anywhere on it? A mistyped variable must not be enough.
@@ -236,7 +247,7 @@ Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
                  "this would remove files from all of this machine; name a folder of it"};
   }
   HEADRACE_TRY(Survey found, survey(doomed, context.call()));
-  if (found.totals.objects == 0) return nothing_at(place);
+  if (found.totals.objects == 0) return found.tombstones.empty() ? nothing_at(place) : only_tombstones(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
                                   doomed.describe(context.console));
   if (!yes && !context.console.can_ask())
@@ -244,7 +255,7 @@ Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
   if (!yes && !context.console.confirm(concat("Remove ", what, "?")))
     return Error{Code::kCancelled, "nothing was removed"};
   HEADRACE_CHECK(remove_all(context, doomed, found));
-  return show_removed(context.console, found.totals, what);
+  return show_removed(context.console, found.totals, doomed.forget ? 0 : found.chains.size(), what);
 }
 
 Status remove_object(CommandContext& context, const Doomed& doomed, const ObjectInfo& object, bool yes) {
@@ -260,7 +271,7 @@ Status remove_object(CommandContext& context, const Doomed& doomed, const Object
   if (!yes && context.console.can_ask() && !context.console.confirm(concat("Remove ", what, "?")))
     return Error{Code::kCancelled, "nothing was removed"};
   HEADRACE_CHECK(remove_object(*place.store, place.key, context.call()));
-  return show_removed(context.console, {1, object.size_bytes}, what);
+  return show_removed(context.console, {1, object.size_bytes}, 0, what);
 }
 
 // A name with a wildcard is a pattern. Where something has that very name, it may have been meant alone.

@@ -27,10 +27,6 @@ Status end_chain(const FoundChain& chain, const Actor& actor, const CallOptions&
 
 }  // namespace
 
-bool FoundChain::has_ended() const {
-  return state.entry == state.last && state.last > 0 && state.owner.action == OwnershipAction::kRemove;
-}
-
 Result<std::vector<FoundChain>> read_chains(const Location& store, std::span<const std::string> keys,
                                             const CallOptions& call) {
   std::vector<FoundChain> chains;
@@ -44,15 +40,14 @@ Result<std::vector<FoundChain>> read_chains(const Location& store, std::span<con
 }
 
 Result<std::optional<std::string>> find_tombstone(const Location& folder, const CallOptions& call) {
-  HEADRACE_TRY(ChainState state, read_chain(folder, call));
-  const FoundChain chain{folder, std::move(state)};
+  HEADRACE_TRY(const ChainState chain, read_chain(folder, call));
   if (!chain.has_ended()) return std::optional<std::string>();
-  return std::optional(numbered_key(folder.at(kManifestPrefix).key, chain.state.last));
+  return std::optional(numbered_key(folder.at(kManifestPrefix).key, chain.last));
 }
 
 Status end_chains(std::span<const FoundChain> chains, const Actor& actor, const CallOptions& call) {
   for (const FoundChain& chain : chains) {
-    const bool has_end = chain.state.last == 0 || chain.has_ended();
+    const bool has_end = chain.state.last == 0 || chain.state.has_ended();
     if (!has_end) HEADRACE_CHECK(end_chain(chain, actor, call));
   }
   return {};

@@ -18,9 +18,6 @@ namespace headrace {
 struct FoundChain {
   Location folder;
   ChainState state;
-
-  /// Whether it ends in a tombstone.
-  bool has_ended() const;
 };
 
 /// The chains that the objects `keys` of `store` belong to, each once. REQUIRES: is_manifest_key(each)

@@ -12,15 +12,6 @@ std::string key_of(const Location& folder, std::uint64_t number) {
   return numbered_key(folder.at(kManifestPrefix).key, number);
 }
 
-// A manifest or an entry; none if it is not there.
-Result<std::optional<NumberedObject>> read_number(const Location& folder, std::uint64_t number,
-                                                  const CallOptions& call) {
-  auto read = read_object(*folder.store, key_of(folder, number), kManifestLimitBytes, call);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
-  if (!read) return std::move(read).error();
-  return std::optional(NumberedObject{number, std::move(read->data), std::move(read->object)});
-}
-
 // Completes `state`, whose last object is a manifest.
 Status read_end_with_manifest(const Location& folder, const NumberedObject& object, const CallOptions& call,
                               ChainState& state) {
@@ -62,9 +53,9 @@ std::string_view past_tense(OwnershipAction action) {
 // second time. Returns the chain if it goes on after `number`, else none.
 Result<std::optional<ChainState>> read_chain_after(const Location& folder, std::uint64_t number,
                                                    const CallOptions& call) {
-  HEADRACE_TRY(const std::optional<std::uint64_t> last,
-               latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
-  if (!last || *last <= number) return std::optional<ChainState>();
+  HEADRACE_TRY(const bool goes_on,
+               has_number_after(*folder.store, folder.at(kManifestPrefix).key, number, call));
+  if (!goes_on) return std::optional<ChainState>();
   HEADRACE_TRY(ChainState now, read_chain(folder, call));
   return std::optional(std::move(now));
 }
@@ -97,6 +88,14 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
     damaged.damage = read.error();
     return damaged;
   }
+}
+
+Result<std::optional<NumberedObject>> read_number(const Location& folder, std::uint64_t number,
+                                                  const CallOptions& call) {
+  auto read = read_object(*folder.store, key_of(folder, number), kManifestLimitBytes, call);
+  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
+  if (!read) return std::move(read).error();
+  return std::optional(NumberedObject{number, std::move(read->data), std::move(read->object)});
 }
 
 Result<OwnershipEntry> read_entry(const Location& folder, std::uint64_t number, const CallOptions& call) {
@@ -140,8 +139,8 @@ bool ChainState::counts(std::uint64_t number) const {
 Error lost_output(const Location& folder, std::uint64_t number, const CallOptions& call) {
   const auto error = [&](std::string_view how, const std::string& by) {
     return Error{Code::kAborted, concat(folder.describe(), " ", how, by,
-                                        " in the meantime: this process has lost it, and has published and "
-                                        "removed nothing since")};
+                                        " in the meantime: this process has lost it, and publishes and "
+                                        "removes nothing more")};
   };
   const auto object = read_number(folder, number, call);
   if (object && *object) {

@@ -35,11 +35,18 @@ struct ChainState {
   bool is_free() const {
     return !damage && published == 0 && (entry == 0 || owner.action == OwnershipAction::kRemove);
   }
+  /// Whether the chain ends in a tombstone.
+  bool has_ended() const { return last > 0 && entry == last && owner.action == OwnershipAction::kRemove; }
 };
 
 /// Cost: a list, and one or two reads.
 /// \error as the store; kUnimplemented  a newer Headrace wrote the last entry
 Result<ChainState> read_chain(const Location& folder, const CallOptions& call = {});
+
+/// A manifest or an entry, as it lies in the chain; none if it is not there. Cost: a read.
+/// \error kResourceExhausted  larger than kManifestLimitBytes
+Result<std::optional<NumberedObject>> read_number(const Location& folder, std::uint64_t number,
+                                                  const CallOptions& call = {});
 
 /// One entry of a chain.
 /// \error kDataLoss  it is gone, damaged, or a manifest

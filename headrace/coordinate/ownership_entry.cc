@@ -48,6 +48,14 @@ Result<OwnershipEntry> read_entry(const Json& document) {
   return entry;
 }
 
+// An entry, whatever its number.
+Result<OwnershipEntry> parse_any_entry(BytesView data) {
+  const std::string complaint = "the entry of ownership is not as docs/formats/ownership.md says";
+  auto entry = read_json(as_text(data), complaint, read_entry);
+  if (!entry || is_sealed_json(as_text(data))) return entry;
+  return Error{Code::kDataLoss, "the entry of ownership was altered or damaged: its checksum does not match"};
+}
+
 // Whether `entry` may have this number in a chain. Removal of superseded objects relies on it.
 bool has_right_numbers(const OwnershipEntry& entry, std::uint64_t number) {
   const bool publishes_nothing =
@@ -85,15 +93,8 @@ std::string serialize_entry(const OwnershipEntry& entry) {
 
 bool is_entry(BytesView data) { return as_text(data).starts_with(kBeginning); }
 
-Result<OwnershipEntry> parse_entry(BytesView data) {
-  const std::string complaint = "the entry of ownership is not as docs/formats/ownership.md says";
-  auto entry = read_json(as_text(data), complaint, read_entry);
-  if (!entry || is_sealed_json(as_text(data))) return entry;
-  return Error{Code::kDataLoss, "the entry of ownership was altered or damaged: its checksum does not match"};
-}
-
 Result<OwnershipEntry> parse_entry(BytesView data, std::uint64_t number) {
-  HEADRACE_TRY(OwnershipEntry entry, parse_entry(data));
+  HEADRACE_TRY(OwnershipEntry entry, parse_any_entry(data));
   if (has_right_numbers(entry, number)) return entry;
   return Error{Code::kDataLoss,
                concat("the entry of ownership was altered: entry ", number, " cannot have generation ",

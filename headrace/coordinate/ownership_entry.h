@@ -49,11 +49,10 @@ std::string serialize_entry(const OwnershipEntry& entry);
 /// Whether the bytes begin as an entry does; a chain holds entries and manifests.
 bool is_entry(BytesView data);
 
-/// \error kDataLoss       not an entry, damaged, or a member is missing or of another type
+/// The entry that has this number in a chain.
+/// \error kDataLoss       not an entry, damaged, or a member is missing or of another type; `generation` or
+///                        `published` is no number that an entry can have there
 /// \error kUnimplemented  a newer version than this reader knows
-Result<OwnershipEntry> parse_entry(BytesView data);
-/// The same, of the object that has this number in a chain.
-/// \error kDataLoss  `generation` or `published` is no number that an entry can have there, too
 Result<OwnershipEntry> parse_entry(BytesView data, std::uint64_t number);
 
 }  // namespace headrace

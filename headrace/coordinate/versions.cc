@@ -12,15 +12,6 @@
 namespace headrace {
 namespace {
 
-Result<std::optional<NumberedObject>> find_number(const Location& folder, std::uint64_t number,
-                                                  const CallOptions& call) {
-  const std::string key = numbered_key(folder.at(kManifestPrefix).key, number);
-  auto read = read_object(*folder.store, key, kManifestLimitBytes, call);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
-  if (!read) return std::move(read).error();
-  return std::optional(NumberedObject{number, std::move(read->data), std::move(read->object)});
-}
-
 // Calls `take` with each manifest, the last one first, until it returns false.
 Status read_manifests(const Location& folder, const CallOptions& call,
                       const std::function<bool(const NumberedObject&)>& take) {
@@ -28,7 +19,7 @@ Status read_manifests(const Location& folder, const CallOptions& call,
                present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
   std::ranges::reverse(numbers);
   for (const std::uint64_t number : numbers) {
-    HEADRACE_TRY(const std::optional<NumberedObject> object, find_number(folder, number, call));
+    HEADRACE_TRY(const std::optional<NumberedObject> object, read_number(folder, number, call));
     if (object && !is_entry(object->data) && !take(*object)) return {};
   }
   return {};
@@ -48,7 +39,7 @@ std::string numbers_for_people(const Location& folder, const CallOptions& call) 
 }  // namespace
 
 Result<NumberedObject> read_version(const Location& folder, std::uint64_t number, const CallOptions& call) {
-  HEADRACE_TRY(std::optional<NumberedObject> object, find_number(folder, number, call));
+  HEADRACE_TRY(std::optional<NumberedObject> object, read_number(folder, number, call));
   if (object && !is_entry(object->data)) return *std::move(object);
   if (object) {
     return Error{Code::kInvalidArgument,

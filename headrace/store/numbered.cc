@@ -5,6 +5,12 @@
 #include "headrace/base/text.h"
 
 namespace headrace {
+namespace {
+
+// Up to here, the keys of all larger numbers come after a number's own: "00000010", "12345678", "100000000".
+constexpr std::uint64_t kLastThatSorts = 9'999'999;
+
+}  // namespace
 
 std::string numbered_key(std::string_view prefix, std::uint64_t number) {
   return concat(prefix, zero_padded(number, 8));
@@ -32,6 +38,19 @@ Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_vie
                                                    const CallOptions& call) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, present_numbers(store, prefix, call));
   return numbers.empty() ? std::nullopt : std::optional(numbers.back());
+}
+
+Result<bool> has_number_after(Store& store, std::string_view prefix, std::uint64_t number,
+                              const CallOptions& call) {
+  ListOptions options{.call = call};
+  if (number <= kLastThatSorts) options.after = numbered_key(prefix, number);
+  bool found = false;
+  HEADRACE_CHECK(store.list(prefix, options, [&](const ObjectInfo& object) {
+    const auto present = number_of_digits(std::string_view(object.key).substr(prefix.size()));
+    found = present && *present > number;
+    return !found;
+  }));
+  return found;
 }
 
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,

@@ -38,6 +38,11 @@ Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_vie
 Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
                                                    const CallOptions& call = {});
 
+/// Whether a number above `number` is present. Cost: a list of what comes after it, which is little in a long
+/// history.
+Result<bool> has_number_after(Store& store, std::string_view prefix, std::uint64_t number,
+                              const CallOptions& call = {});
+
 /// The object with the highest number; none if there is none.
 /// \error kResourceExhausted  larger than `limit_bytes`
 Result<std::optional<NumberedObject>> read_latest(Store& store, std::string_view prefix,

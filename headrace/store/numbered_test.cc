@@ -34,6 +34,20 @@ TEST(Numbered, TheNumbersThatArePresentAscend) {
   EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 123456789}));
 }
 
+TEST(Numbered, WhetherOneFollowsIsKnownForNumbersOfAnyLength) {
+  for (const std::uint64_t last : {std::uint64_t{2}, std::uint64_t{12'345'678}, std::uint64_t{100'000'000}}) {
+    const auto store = make_memory_store("test");
+    for (const std::uint64_t number : {std::uint64_t{1}, last})
+      ASSERT_TRUE(create_numbered(*store, "a/log-", number, as_bytes("entry")));
+    ASSERT_TRUE(write_text(*store, "a/log-notes", "no number"));
+    for (std::uint64_t number = 1; number < last; number = number * 3 + 1)
+      EXPECT_TRUE(*has_number_after(*store, "a/log-", number)) << number << " " << last;
+    EXPECT_TRUE(*has_number_after(*store, "a/log-", last - 1)) << last;
+    EXPECT_FALSE(*has_number_after(*store, "a/log-", last));
+    EXPECT_FALSE(*has_number_after(*store, "a/log-", last + 1));
+  }
+}
+
 TEST(Numbered, OnlyNamesAsTheyAreWrittenCount) {
   const auto store = make_memory_store("test");
   for (const std::string_view stray :

@@ -16,10 +16,8 @@ Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std:
   std::vector<std::uint64_t> manifests;
   for (const std::uint64_t number : numbers) {
     if (number <= generation || number > last) continue;
-    const auto published = read_published(folder, {.number = number, .call = call});
-    const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
-    if (!published && !is_entry) return published.error();
-    if (published && *published) manifests.push_back(number);
+    HEADRACE_TRY(const auto published, find_manifest(folder, number, call));
+    if (published) manifests.push_back(number);
   }
   return manifests;
 }

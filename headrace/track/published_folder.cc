@@ -42,20 +42,12 @@ Status download_part(const Location& object, const ManifestPart& part, const std
                       hex32(part.crc32c), "); restore it, or start the run over with --overwrite")};
 }
 
-// The object that `choice` says.
-Result<std::optional<NumberedObject>> read_choice(const Location& folder, const ManifestChoice& choice) {
-  if (!choice.number) return read_current_manifest(folder, choice.call);
-  const std::string key = numbered_key(folder.at(kManifestPrefix).key, *choice.number);
-  auto read = read_object(*folder.store, key, kManifestLimitBytes, choice.call);
-  if (!read && read.error().code == Code::kNotFound) return std::optional<NumberedObject>();
-  if (!read) return std::move(read).error();
-  return std::optional(NumberedObject{*choice.number, std::move(read->data), std::move(read->object)});
-}
-
 }  // namespace
 
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, const ManifestChoice& choice) {
-  HEADRACE_TRY(const std::optional<NumberedObject> object, read_choice(folder, choice));
+  HEADRACE_TRY(const std::optional<NumberedObject> object,
+               choice.number ? read_number(folder, *choice.number, choice.call)
+                             : read_current_manifest(folder, choice.call));
   if (!object) return std::optional<PublishedFolder>();
   const std::string name = folder.store->describe(object->object.key);
   if (is_entry(object->data)) {
@@ -76,6 +68,13 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder, st
   if (!published || published->manifest.kind == kind) return published;
   return Error{Code::kInvalidArgument, concat(folder.describe(), " is a ", published->manifest.kind,
                                               " folder, not a ", kind, " folder")};
+}
+
+Result<std::optional<PublishedFolder>> find_manifest(const Location& folder, std::uint64_t number,
+                                                     const CallOptions& call) {
+  auto published = read_published(folder, {.number = number, .call = call});
+  const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
+  return is_entry ? std::optional<PublishedFolder>() : std::move(published);
 }
 
 Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice) {

@@ -36,6 +36,11 @@ Result<std::optional<PublishedFolder>> read_published(const Location& folder,
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
                                                       const ManifestChoice& choice = {});
 
+/// The manifest with this number; none if the number is free, or that of an entry of ownership.
+/// \error kDataLoss  it is damaged
+Result<std::optional<PublishedFolder>> find_manifest(const Location& folder, std::uint64_t number,
+                                                     const CallOptions& call = {});
+
 /// The version of a folder that `choice` names; without a number the latest one, or none if nothing is
 /// published.
 /// \error kNotFound, kInvalidArgument  as read_version

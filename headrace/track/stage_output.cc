@@ -161,34 +161,54 @@ void add_parts(const Location& folder, const Manifest& manifest, std::vector<std
   }
 }
 
-// Adds what one object of a chain tells. False: it is an entry of the generation `generation` or a later one.
-Result<bool> add_superseded(const Location& folder, const std::string& key, std::uint64_t generation,
-                            Superseded& out) {
-  const auto read = read_object(*folder.store, key, kManifestLimitBytes);
-  if (!read && read.error().code != Code::kNotFound) return read.error();
-  if (!read) return true;
-  if (is_entry(read->data)) {
-    const auto entry = parse_entry(read->data);
-    if (entry && entry->output_entry >= generation) return false;
-  } else if (const auto manifest = parse_manifest(read->data)) {
-    add_parts(folder, *manifest, out.parts);
+// Adds an object of a chain. Returns whether it is a manifest that can be read.
+bool add_superseded(const Location& folder, const NumberedObject& object, Superseded& out) {
+  out.chain.push_back(object.object.key);
+  if (is_entry(object.data)) return false;
+  const auto manifest = parse_manifest(object.data);
+  if (manifest) add_parts(folder, *manifest, out.parts);
+  return manifest.has_value();
+}
+
+// What lies in the output's own chain before the entry that began the generation.
+Result<Superseded> superseded_in_output(const Location& output, std::uint64_t generation) {
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+               present_numbers(*output.store, output.at(kManifestPrefix).key));
+  Superseded superseded;
+  for (const std::uint64_t number : numbers) {
+    if (number >= generation) break;
+    HEADRACE_TRY(const auto object, read_number(output, number));
+    if (object) add_superseded(output, *object, superseded);
   }
-  out.chain.push_back(key);
-  return true;
+  return superseded;
+}
+
+// What lies in the chain of a folder before the first entry of an owner of this generation. A damaged object
+// may be such an entry. It, and what follows it, are superseded if a later entry is.
+Result<Superseded> superseded_in_folder(const Location& folder, std::uint64_t generation) {
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+               present_numbers(*folder.store, folder.at(kManifestPrefix).key));
+  Superseded superseded;
+  std::size_t chain_size = 0, part_count = 0;  // of what is certain
+  bool is_certain = true;
+  for (const std::uint64_t number : numbers) {
+    HEADRACE_TRY(const auto object, read_number(folder, number));
+    if (!object) continue;
+    const auto entry = parse_entry(object->data, number);
+    if (entry && entry->output_entry >= generation) break;
+    const bool is_manifest = add_superseded(folder, *object, superseded);
+    is_certain = entry || (is_certain && is_manifest);
+    if (is_certain) chain_size = superseded.chain.size(), part_count = superseded.parts.size();
+  }
+  superseded.chain.resize(chain_size);
+  superseded.parts.resize(part_count);
+  return superseded;
 }
 
 Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_t generation) {
   if (generation == 0) return {};  // the content is older than chains, and there is nothing before it
-  const std::string prefix = folder.at(kManifestPrefix).key;
-  HEADRACE_TRY(const std::vector<std::uint64_t> numbers, present_numbers(*folder.store, prefix));
-  Superseded superseded;
-  for (const std::uint64_t number : numbers) {
-    if (is_output && number >= generation) break;
-    HEADRACE_TRY(const bool is_earlier,
-                 add_superseded(folder, numbered_key(prefix, number),
-                                is_output ? ~std::uint64_t{0} : generation, superseded));
-    if (!is_earlier) break;
-  }
+  HEADRACE_TRY(const Superseded superseded, is_output ? superseded_in_output(folder, generation)
+                                                      : superseded_in_folder(folder, generation));
   if (!superseded.parts.empty()) HEADRACE_CHECK(folder.store->remove_many(superseded.parts, {}));
   if (superseded.chain.empty()) return {};
   return folder.store->remove_many(superseded.chain, {});
@@ -234,10 +254,8 @@ Result<std::vector<std::string>> published_parts(const Location& output, const S
                  present_numbers(*place.store, place.at(kManifestPrefix).key));
     for (const std::uint64_t number : numbers) {
       if (folder.key.empty() && number < generation) continue;
-      const auto published = read_published(place, {.number = number});
-      const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
-      if (!published && !is_entry) return published.error();
-      if (published && *published) add_parts(place, (*published)->manifest, parts);
+      HEADRACE_TRY(const auto published, find_manifest(place, number));
+      if (published) add_parts(place, published->manifest, parts);
     }
   }
   std::ranges::sort(parts);
@@ -418,12 +436,11 @@ Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& 
     HEADRACE_TRY(const ChainState seen, read_chain(place));
     if (seen.owner.output_entry > entry()) return lost_output(place, seen.entry);
     const bool is_earlier = seen.owner.output_entry < generation() || seen.damage;
-    // Where the output itself was begun, it was new or removed. A removal may go on to remove what an earlier
-    // generation has published in this folder, so readers are not sent there.
-    const bool is_new = claim.action == OwnershipAction::kBegin || seen.published == 0;
-    const OwnershipAction action = !is_earlier ? OwnershipAction::kTakeOver
-                                   : is_new    ? OwnershipAction::kBegin
-                                               : OwnershipAction::kOverwrite;
+    OwnershipAction action = OwnershipAction::kTakeOver;
+    if (is_earlier) {
+      HEADRACE_TRY(const bool keeps_published, overwrites_published(seen));
+      action = keeps_published ? OwnershipAction::kOverwrite : OwnershipAction::kBegin;
+    }
     OwnershipEntry next{.action = action, .output_entry = entry(), .actor = claim.actor};
     auto taken = Ownership::take(place, seen, std::move(next));
     if (taken) {
@@ -433,6 +450,15 @@ Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& 
     }
     if (taken.error().code != Code::kAborted || attempt == kTakeAttempts) return taken.error();
   }
+}
+
+// Whether readers go on to take what an earlier generation has published in a folder. Not if the output itself
+// was begun: it was new or removed, and a removal may still go on to remove that.
+Result<bool> OwnedOutput::overwrites_published(const ChainState& folder) const {
+  if (folder.published == 0 || generation() == 0) return folder.published > 0;
+  const auto first = read_entry(output_, generation());
+  if (!first && first.error().code != Code::kDataLoss) return first.error();
+  return first && first->action == OwnershipAction::kOverwrite;
 }
 
 OwnedOutput OwnedOutput::join(const Location& output, const StageOutput& stage, const OutputState& seen) {

@@ -118,7 +118,8 @@ class OwnedOutput {
   /// The folder for files with fixed names: "" for the first owner of a new output, else "o<entry>".
   std::string files_folder() const { return suffix_.empty() ? "" : suffix_.substr(1); }
 
-  /// The right to publish in a folder of the stage.
+  /// The right to publish in a folder of the stage. REQUIRES, here and below: it is one of `stage.folders`,
+  /// or "", the output itself
   Ownership& in(std::string_view folder);
   const Ownership& in(std::string_view folder) const;
   /// The manifest that the present generation had published last in a folder when the output was taken.
@@ -134,6 +135,7 @@ class OwnedOutput {
   OwnedOutput(Location output, const StageOutput& stage) : output_(std::move(output)), stage_(stage) {}
 
   Status take_folder(const StageOutput::Folder& folder, const Claim& claim);
+  Result<bool> overwrites_published(const ChainState& folder) const;
 
   Location output_;
   StageOutput stage_;

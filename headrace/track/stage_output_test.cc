@@ -246,6 +246,48 @@ TEST_F(OwnedOutputs, BeginsAgainAfterARemoval) {
   EXPECT_EQ(current(), "b");
 }
 
+TEST_F(OwnedOutputs, WhatARemovalHasStillToRemoveIsReadByNobody) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  // The removal has ended the chain of the output, and not yet that of the folder.
+  ASSERT_TRUE(Ownership::take(output, *read_chain(output), {.action = OwnershipAction::kRemove}));
+  auto next = take(other);
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(current(), "");
+  // The same, with an owner that has died between the two chains.
+  ASSERT_TRUE(make(*next, "b"));
+  ASSERT_TRUE(Ownership::take(output, *read_chain(output), {.action = OwnershipAction::kRemove}));
+  ASSERT_TRUE(Ownership::take(output, *read_chain(output),
+                              {.action = OwnershipAction::kBegin, .configuration = begun}));
+  auto heir = take(begun);
+  ASSERT_TRUE(heir) << heir.error().message;
+  EXPECT_EQ(current(), "");
+  EXPECT_EQ(heir->published_number("made"), 0U);
+}
+
+TEST_F(OwnedOutputs, WhatFollowsADamagedEntryIsKeptUntilALaterOwnerIsSuperseded) {
+  auto first = take(begun);
+  ASSERT_TRUE(make(*first, "a"));
+  auto second = take(other, true);
+  ASSERT_TRUE(second && make(*second, "b"));
+  auto third = take(other);
+  ASSERT_TRUE(third && make(*third, "c"));
+  // The folder's chain: begin, a, overwrite, b, take over, c.
+  put("made/_headrace/manifest-00000003", "{");
+  ASSERT_TRUE(remove_superseded(output, stage, third->generation(), third->entry()));
+  for (const char* key : {"made/thing-o2", "made/_headrace/manifest-00000003",
+                          "made/_headrace/manifest-00000004", "made/thing-o3"})
+    EXPECT_TRUE(keys().contains(key)) << key;
+  for (const char* key : {"made/thing", "made/_headrace/manifest-00000001"})
+    EXPECT_FALSE(keys().contains(key)) << key;
+  auto fourth = take(begun, true);
+  ASSERT_TRUE(fourth && make(*fourth, "d"));
+  ASSERT_TRUE(remove_superseded(output, stage, fourth->generation(), fourth->entry()));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/manifest-00000004", "_headrace/runs/1/start",
+                                  "made/_headrace/manifest-00000007", "made/_headrace/manifest-00000008",
+                                  "made/thing-o4"));
+}
+
 TEST_F(OwnedOutputs, WhatALaterOwnerPublishedIsNotTakenForOnesOwn) {
   auto first = take(begun);
   ASSERT_TRUE(make(*first, "a"));

@@ -78,12 +78,10 @@ Result<std::optional<RunState>> CheckpointStore::restore_latest(Model& model) co
 Status CheckpointStore::restore_epoch(Model& model, std::uint64_t epoch) const {
   const Ownership& checkpoints = std::as_const(run_).in(kCheckpointsFolder);
   for (std::uint64_t number = checkpoints.last(); number > checkpoints.generation(); --number) {
-    const auto published = read_published(checkpoints.folder(), kCheckpointKind, {.number = number});
-    const bool is_entry = !published && published.error().code == Code::kInvalidArgument;
-    if (!published && !is_entry) return published.error();
-    if (is_entry || !*published) continue;
-    HEADRACE_TRY(const RunState state, read_state(**published));
-    if (state.epoch == epoch) return restore_checkpoint(model, **published, temporary_folder_);
+    HEADRACE_TRY(const auto published, find_manifest(checkpoints.folder(), number));
+    if (!published) continue;
+    HEADRACE_TRY(const RunState state, read_state(*published));
+    if (state.epoch == epoch) return restore_checkpoint(model, *published, temporary_folder_);
   }
   return Error{Code::kNotFound,
                concat("there is no checkpoint of epoch ", epoch, " in ", checkpoints.folder().describe())};

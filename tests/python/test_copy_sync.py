@@ -478,7 +478,7 @@ def test_rm_takes_patterns_and_asks(headrace, tree, place):
     headrace("rm", "--yes", f"{tree}/run-*/*.txt")
     assert set(place.objects()) == {"run-1/b.bin", "run-2/deep/a.txt", "other/a.txt", "top.txt"}
     removed = json.loads(headrace("rm", "-r", "--yes", f"{tree}/run-*", "--json").stdout)
-    assert removed == {"removed_objects": 2, "removed_bytes": 27}
+    assert removed == {"removed_objects": 2, "removed_bytes": 27, "tombstones": 0}
     assert set(place.objects()) == {"other/a.txt", "top.txt"}
 
 
