@@ -170,7 +170,7 @@ bool add_superseded(const Location& folder, const NumberedObject& object, Supers
   return manifest.has_value();
 }
 
-// What lies in the output's own chain before the entry that began the generation.
+// Objects in the output's own chain before the entry that began the generation.
 Result<Superseded> superseded_in_output(const Location& output, std::uint64_t generation) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
                present_numbers(*output.store, output.at(kManifestPrefix).key));
@@ -183,7 +183,7 @@ Result<Superseded> superseded_in_output(const Location& output, std::uint64_t ge
   return superseded;
 }
 
-// What lies in the chain of a folder before the first entry of an owner of this generation. A damaged object
+// Objects in the chain of a folder before the first entry of an owner of this generation. A damaged object
 // may be such an entry. It, and what follows it, are superseded if a later entry is.
 Result<Superseded> superseded_in_folder(const Location& folder, std::uint64_t generation) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
@@ -452,8 +452,8 @@ Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& 
   }
 }
 
-// Whether readers go on to take what an earlier generation has published in a folder. Not if the output itself
-// was begun: it was new or removed, and a removal may still go on to remove that.
+// Whether readers go on to take what an earlier generation has published in a folder. Not if the output
+// itself was begun: it was new or removed, and a removal may still go on to remove that.
 Result<bool> OwnedOutput::overwrites_published(const ChainState& folder) const {
   if (folder.published == 0 || generation() == 0) return folder.published > 0;
   const auto first = read_entry(output_, generation());
