@@ -67,10 +67,22 @@ Result<const Arrangement*> PlanTasks::arrange() {
   return &*arrangement_;
 }
 
+// If another process has claimed the output for the same plan meanwhile, joins it: both give the same names
+// to the same bytes.
+Result<OwnedOutput> PlanTasks::claim_or_join() const {
+  const PlanClaim& claim = options_.claim;
+  auto owned = claim_output(context_.output, context_.plan, claim, options_.actor);
+  const bool is_overtaken = !owned && owned.error().code == Code::kAborted;
+  if (!is_overtaken || claim.action == OwnershipAction::kOverwrite) return owned;
+  const auto now = examine_plan_output(context_.output, context_.plan, false);
+  const bool is_same = now && now->joins && now->generation == claim.generation;
+  return is_same ? claim_output(context_.output, context_.plan, *now, options_.actor) : std::move(owned);
+}
+
 Status PlanTasks::begin_writing() {
   HEADRACE_TRY(const Arrangement* const arrangement, arrange());
   if (owned_ || has_nothing_new(context_.plan, *arrangement)) return {};
-  HEADRACE_TRY(owned_, claim_output(context_.output, context_.plan, options_.claim, options_.actor));
+  HEADRACE_TRY(owned_, claim_or_join());
   context_.entry = owned_->entry();
   return {};
 }

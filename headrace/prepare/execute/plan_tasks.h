@@ -58,7 +58,8 @@ class PlanTasks {
   /// \error kFailedPrecondition  some slices are unread: says how many
   /// \error as arrange
   Result<const Arrangement*> arrange();
-  /// Arranges. If the process is alone and there is something to write, claims the output for the plan.
+  /// Arranges. If the process is alone and there is something to write, claims the output for the plan, or
+  /// joins a process that has done so meanwhile.
   /// \error kAborted  somebody else has begun something there meanwhile
   Status begin_writing();
   /// Whether the output is claimed for the plan.
@@ -86,6 +87,8 @@ class PlanTasks {
   Status unless_published(Status done) const;
 
  private:
+  Result<OwnedOutput> claim_or_join() const;
+
   Result<std::vector<ShardReceipt>> shard_receipts() const;
   Result<PrepareResult> publish_receipts();
 

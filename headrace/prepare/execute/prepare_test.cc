@@ -418,12 +418,12 @@ TEST_F(Prepare, AReceiptIsNotBelievedWithoutItsShard) {
 }
 
 TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
-  for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
-    const std::string output = concat("data-", memory_bytes);
+  const auto both_succeed = [this](std::string_view stage, std::uint64_t memory_bytes) {
+    const std::string output = concat("data-", stage, "-", memory_bytes);
     options.memory_bytes = memory_bytes;
     std::string digest;
     const auto overtake = [&](const PrepareState& state) {
-      if (state.stage == "writing" && digest.empty()) digest = run(output, options)->manifest_digest;
+      if (state.stage == stage && digest.empty()) digest = run(output, options)->manifest_digest;
     };
     const auto result = run_on("raw", output, options, overtake);
     ASSERT_TRUE(result) << result.error().message;
@@ -431,6 +431,10 @@ TEST_F(Prepare, OfTwoProcessesWithOnePlanBothSucceed) {
     EXPECT_EQ(result->manifest_digest, digest);
     for (const auto& [key, crc] : content(output)) EXPECT_EQ(key.find("/work/"), std::string::npos) << key;
     check_parts(output);
+  };
+  for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
+    both_succeed("reading", memory_bytes);
+    both_succeed("writing", memory_bytes);
   }
 }
 

@@ -10,10 +10,12 @@ PlanTasks SharedJob::tasks(const RejectLimit& max_rejects, const Actor& actor, S
   TaskContext context{planned.plan, digest, planned.encoders, stores, spills, output,
                       {},           stop,   planned.map.get()};
   context.generation = owned.generation();
-  return PlanTasks(context, {.others = OtherProcesses::kMayJoin,
-                             .max_rejects = reject_limit_of(planned.plan, max_rejects),
-                             .actor = actor,
-                             .owned = owned});
+  PlanTasksOptions options;
+  options.others = OtherProcesses::kMayJoin;
+  options.max_rejects = reject_limit_of(planned.plan, max_rejects);
+  options.actor = actor;
+  options.owned = owned;
+  return PlanTasks(context, options);
 }
 
 Result<std::unique_ptr<SharedJob>> open_shared_job(const Location& output, const EncoderSources& encoders) {
