@@ -198,10 +198,10 @@ def train_words(dataset, place: kill_support.Place, seed: int, epochs: int, *mor
 FOLDERS = ["", "model/", "checkpoints/", "export/"]  # of a run, with a chain each
 SECOND_CHECKPOINT = "checkpoints/_headrace/manifest-00000003"
 CASES = [  # store, loop, the moment at which the first is stopped, whether the second overwrites
-    ("file", "native", SECOND_CHECKPOINT, True),
     ("s3", "native", SECOND_CHECKPOINT, False),
 ]
 MORE_CASES = [
+    ("file", "native", SECOND_CHECKPOINT, True),
     ("file", "native", SECOND_CHECKPOINT, False),
     ("s3", "native", SECOND_CHECKPOINT, True),
     ("s3", "native", "checkpoints/_headrace/manifest-00000002", True),

@@ -426,6 +426,7 @@ def test_headrace_tensorboard_shows_the_folder(build, logs, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_headrace_tensorboard_that_is_killed_leaves_no_program(build, logs, tmp_path):
     with headrace_tensorboard(build, str(logs), tmp_path / "errors") as (process, _):
         children = pathlib.Path(f"/proc/{process.pid}/task").glob("*/children")
