@@ -1,8 +1,10 @@
 """headrace repair: the bytes of any missing or damaged part come back, or the answer says why not."""
 
+import io
 import json
 import pathlib
 import shutil
+import tarfile
 
 import kill_support
 import published_support
@@ -127,6 +129,43 @@ def test_all_parts_at_once_come_back(headrace, raw, tmp_path):
     answer = repair(headrace, data)
     assert len(answer["repaired"]) == len(keys)
     assert kill_support.objects_below(data) == before
+
+
+def archive_of_reviews(folder: pathlib.Path) -> list:
+    kill_support.write_archive(folder / "reviews.tar.gz", kill_support.reviews(60))
+    return [folder / "reviews.tar.gz", "--encoder", "hash:16"]
+
+
+def tars_of_samples(folder: pathlib.Path) -> list:
+    (folder / "tars").mkdir()
+    for number in range(2):
+        with tarfile.open(folder / "tars" / f"{number:05d}.tar", "w") as tar:
+            for name in (f"{number}{i:03d}.{ending}" for i in range(20) for ending in ("txt", "cls")):
+                content = name.encode() if name.endswith("txt") else b"1"
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+    return [folder / "tars"]
+
+
+def rows_of_a_map(folder: pathlib.Path) -> list:
+    (folder / "louder.py").write_text('def louder(row):\n    return row | {"text": row["text"].upper()}\n')
+    lines = ["text,label", *(f"text {i},{'ab'[i % 2]}" for i in range(60))]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    return [folder / "table.csv", "--map", f"{folder / 'louder.py'}:louder"]
+
+
+@pytest.mark.parametrize("make_input", [archive_of_reviews, tars_of_samples, rows_of_a_map])
+def test_parts_come_back_from_inputs_of_every_kind(headrace, tmp_path, make_input):
+    data = tmp_path / "data"
+    source, *options = make_input(tmp_path)
+    headrace("prepare", source, data, "--shard-records", "12", *options)
+    before = kill_support.objects_below(data)
+    keys = list(parts(data))
+    for key in keys[:: max(1, len(keys) // 5)]:
+        (data / key).unlink()
+        assert repair(headrace, data)["lost"] == []
+        assert kill_support.objects_below(data) == before, key
 
 
 def test_parts_in_buckets_come_back(headrace, raw, tmp_path, s3_url):
