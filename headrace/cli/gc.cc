@@ -6,6 +6,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/duration.h"
 #include "headrace/cli/objects.h"
+#include "headrace/prepare/write/leftovers.h"
 
 namespace headrace {
 namespace {
@@ -19,7 +20,7 @@ constexpr Option kGcOptions[] = {
     {.name = "older-than",
      .default_value = "1d",
      .unit = "DURATION",
-     .sentence = "Keep writes that have grown within this time: 90s, 15m, 12h, 7d."},
+     .sentence = "Keep what was written within this time: 90s, 15m, 12h, 7d."},
     {.name = "dry-run",
      .type = OptionType::kFlag,
      .sentence = "Show what would be removed, and remove nothing."},
@@ -44,6 +45,8 @@ struct Collection {
   std::uint64_t removed = 0;
   std::uint64_t removed_bytes = 0;
   std::uint64_t of_unknown_size = 0;
+  std::uint64_t removed_objects = 0;
+  std::uint64_t removed_object_bytes = 0;
   std::vector<std::string> failures;
 };
 
@@ -52,9 +55,10 @@ bool lies_at(const Location& place, std::string_view key) {
   return key == place.key || key.starts_with(folder_prefix(place.key));
 }
 
-// A store whose clock is ahead makes nothing younger than new.
-bool is_old(const UnfinishedWrite& write, seconds age) {
-  return write.modified && (age == seconds(0) || std::chrono::system_clock::now() - *write.modified >= age);
+// REQUIRES: an object, or an unfinished write. A store whose clock is ahead makes nothing younger than new.
+bool is_old(const auto& written, seconds age) {
+  return written.modified &&
+         (age == seconds(0) || std::chrono::system_clock::now() - *written.modified >= age);
 }
 
 Result<Collection> find_old(const Location& place, seconds age, const CallOptions& call) {
@@ -116,6 +120,27 @@ Status remove_old(CommandContext& context, const Location& place, seconds age, b
   return {};
 }
 
+// Objects that `prepare` left at an output.
+Status remove_leftovers(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
+                        Collection& found) {
+  HEADRACE_TRY(const std::vector<ObjectInfo> leftovers, find_leftovers(place, context.call()));
+  std::vector<std::string> keys;
+  for (const ObjectInfo& object : leftovers) {
+    if (!is_old(object, age)) {
+      ++(object.modified ? found.too_young : found.without_time);
+      continue;
+    }
+    keys.push_back(object.key);
+    found.removed_object_bytes += object.size_bytes;
+    if (!context.console.json())
+      context.console.result(concat(is_dry_run ? "would remove " : "removes ",
+                                    context.console.name(place.store->describe(object.key)), " (",
+                                    format_size(object.size_bytes), ")"));
+  }
+  found.removed_objects = keys.size();
+  return keys.empty() || is_dry_run ? Status{} : place.store->remove_many(keys, context.call());
+}
+
 void show_collection(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
   if (console.json()) {
     console.result(Json({{"url", place.url.text()},
@@ -123,6 +148,8 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
                          {"removed", found.removed},
                          {"removed_bytes", found.removed_bytes},
                          {"of_unknown_size", found.of_unknown_size},
+                         {"removed_objects", found.removed_objects},
+                         {"removed_object_bytes", found.removed_object_bytes},
                          {"kept_too_young", found.too_young},
                          {"kept_without_time", found.without_time},
                          {"failures", found.failures}})
@@ -133,8 +160,13 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
       found.of_unknown_size > 0 ? concat(" and ", found.of_unknown_size, " of unknown size") : "";
   console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed, " unfinished writes (",
                       format_size(found.removed_bytes), unknown, ") below ", console.name(place.describe())));
+  if (found.removed_objects > 0)
+    console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed_objects,
+                        " objects that headrace prepare left and nobody needs (",
+                        format_size(found.removed_object_bytes), ")"));
   if (found.too_young > 0)
-    console.note(concat("left ", found.too_young, " that grew since; --older-than sets how long ago"));
+    console.note(
+        concat("left ", found.too_young, " that were written since; --older-than sets how long ago"));
   if (found.without_time > 0)
     console.note(concat("left ", found.without_time, " whose age the store does not report"));
 }
@@ -148,6 +180,7 @@ Status run_gc(CommandContext& context, const std::vector<std::string>& arguments
   const bool is_dry_run = options.flag("dry-run");
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
   HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));
+  if (!place.key.empty()) HEADRACE_CHECK(remove_leftovers(context, place, age, is_dry_run, found));
   show_collection(context.console, place, is_dry_run, found);
   if (found.failures.empty()) return {};
   return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),
@@ -159,11 +192,15 @@ Status run_gc(CommandContext& context, const std::vector<std::string>& arguments
 extern const Command kGcCommand;
 const Command kGcCommand = {
     .name = "gc",
-    .summary = "Remove unfinished writes of killed processes",
+    .summary = "Remove what killed and stalled processes have left",
     .details =
         "Unfinished writes are not objects, so listings do not show them, but they take up space: multipart "
         "uploads in S3, hidden .headrace-write-… files in folders. If a write that is still going on is "
         "removed, it fails; so only writes that have not grown for a while are removed.\n"
+        "\n"
+        "Where URL is the output of headrace prepare, its leftovers go, too: work objects, and parts that no "
+        "manifest names, of plans that were given up or overtaken. What is published stays, and so does what "
+        "the last plan needs to go on.\n"
         "\n"
         "For a folder or a store, MinIO lists only uploads begun since its process started. For the exact "
         "key of an object it lists all. It removes uploads itself after a day.\n"

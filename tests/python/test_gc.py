@@ -123,6 +123,9 @@ class ServerOfOneUpload(http.server.BaseHTTPRequestHandler):
     asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
+        if "list-type" in self.path:
+            self.answer("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
+            return
         is_listing = "uploads" in self.path
         if not is_listing:
             self.asked.append("parts")
@@ -211,3 +214,25 @@ def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(
         headrace("rm", "-r", "--yes", s3_url, check=False)
     assert left > 0, "the kills hit uploads"
     assert whole > 0
+
+
+def test_what_a_plan_that_was_given_up_has_left_goes_and_the_dataset_stays(build, headrace, tmp_path):
+    archive = kill_support.write_archive(tmp_path / "reviews.tar.gz", kill_support.reviews(300))
+    data = tmp_path / "data"
+    words = ["prepare", archive, data, "--encoder", "hash:16", "--shard-records", "5", "--runner", "store"]
+    process = subprocess.Popen([build / "bin/headrace", *map(str, words), "--quiet"])
+    while not list(data.glob("*.tfrecord.gz")) and process.poll() is None:
+        time.sleep(0.001)
+    process.kill()
+    assert process.wait() == -9
+    given_up = set(kill_support.names_below(data))
+    assert collected(headrace, "--older-than", "0s", data)["removed_objects"] == 0, "it can still go on"
+    headrace(*words[:-4], "--shard-records", "50", "--overwrite")
+    (data / "train-00000000-00000-of-00009.tfrecord.gz").write_bytes(b"of a process that was stalled")
+    assert collected(headrace, data)["kept_too_young"] == 1
+    done = collected(headrace, "--older-than", "0s", data)
+    assert (done["removed_objects"], done["removed_object_bytes"]) == (1, 29)
+    assert collected(headrace, "--older-than", "0s", data)["removed_objects"] == 0
+    headrace("verify", data)
+    parts = [name for name in kill_support.names_below(data) if name.endswith(".tfrecord.gz")]
+    assert not given_up.intersection(parts)
