@@ -243,7 +243,9 @@ TEST_F(Prepare, AProcessThatDiesAnywhereIsContinuedToTheSameBytes) {
   int died = 0;
   for (int calls = 1; calls < 200; ++calls) {
     const std::string output = concat("dying-", calls);
-    if (run(output, options, std::make_shared<DyingStore>(store, calls))) break;
+    const auto whole = run(output, options, std::make_shared<DyingStore>(store, calls));
+    if (whole) break;
+    EXPECT_EQ(whole.error().code, Code::kUnavailable) << whole.error().message;
     ++died;
     if (*read_published(at(output))) check_parts(output);
     const auto result = run(output, options);
@@ -251,6 +253,47 @@ TEST_F(Prepare, AProcessThatDiesAnywhereIsContinuedToTheSameBytes) {
     ASSERT_EQ(content(output), expected) << "died at call " << calls;
   }
   EXPECT_GT(died, 40);
+}
+
+TEST_F(Prepare, ProgressCountsEveryRecordOnce) {
+  for (const std::uint64_t memory_bytes : {std::uint64_t{500}, std::uint64_t{64} << 20}) {
+    options.memory_bytes = memory_bytes;
+    std::map<std::string, PrepareState> last;
+    const auto look = [&](const PrepareState& state) {
+      EXPECT_LE(last[std::string(state.stage)].done, state.done);
+      EXPECT_LE(state.done, state.total);
+      last[std::string(state.stage)] = state;
+    };
+    ASSERT_TRUE(run_on("raw", concat("data-", memory_bytes), options, look));
+    EXPECT_EQ(last.at("writing").done, 120U);
+    EXPECT_EQ(last.at("writing").total, 120U);
+    EXPECT_EQ(last.at("writing").unit, "records");
+    EXPECT_EQ(last.at("reading").done, last.at("reading").total);
+  }
+}
+
+TEST_F(Prepare, ShardsThatHaveAReceiptAreNotLeftToWrite) {
+  const auto plan = plan_of("raw");
+  ASSERT_TRUE(share_plan(*plan, at("data"), false, actor));
+  const std::string digest = configuration_digest(plan_configuration(*plan));
+  const auto shared = read_shared_plan(at("data"));
+  SpillStore spills(work_folder(at("data"), name_tag(digest, 1)), 0);
+  PlanTasks tasks({shared->plan, digest, encoders, registry, spills, at("data")},
+                  {.others = OtherProcesses::kMayJoin, .owned = shared->owned});
+  const std::uint64_t slices = tasks.read_tasks();
+  EXPECT_EQ(tasks.unread()->size(), slices);
+  for (std::uint64_t slice = 0; slice < slices; ++slice) ASSERT_TRUE(tasks.execute(slice));
+  EXPECT_TRUE(tasks.unread()->empty());
+  ASSERT_TRUE(tasks.arrange());
+  EXPECT_EQ(tasks.unwritten()->size(), 18U);
+  for (const std::uint64_t shard : {3, 7}) ASSERT_TRUE(tasks.execute(slices + shard));
+  const auto left = tasks.unwritten();
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->size(), 16U);
+  for (const std::uint64_t shard : *left) EXPECT_TRUE(shard != 3 && shard != 7);
+  const auto early = tasks.publish();
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kFailedPrecondition);
 }
 
 TEST_F(Prepare, AProcessThatDiesAtTheManifestLeavesEveryShardToTheNext) {
