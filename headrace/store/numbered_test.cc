@@ -26,12 +26,12 @@ TEST(Numbered, TheHighestNumberIsTheLatest) {
 
 TEST(Numbered, TheNumbersThatArePresentAscend) {
   const auto store = make_memory_store("test");
-  for (const std::uint64_t number : {10, 2, 123456789})
+  for (const std::uint64_t number : {10, 2, 99'999'999, 123'456'789, 100'000'000})
     ASSERT_TRUE(create_numbered(*store, "a/log-", number, as_bytes("entry")));
   ASSERT_TRUE(write_text(*store, "a/log-notes", "no number"));
   const auto numbers = present_numbers(*store, "a/log-");
   ASSERT_TRUE(numbers);
-  EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 123456789}));
+  EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 99'999'999, 100'000'000, 123'456'789}));
 }
 
 TEST(Numbered, WhetherOneFollowsIsKnownForNumbersOfAnyLength) {

@@ -419,7 +419,6 @@ Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput&
       claim.action == OwnershipAction::kTakeOver || claim.action == OwnershipAction::kContinue;
   owned.folders_.insert_or_assign(
       "", OwnedFolder{std::move(ownership), goes_on ? seen.chain.published_now() : 0});
-  claim.configuration.clear();
   for (const StageOutput::Folder& folder : stage.folders) {
     if (!folder.key.empty()) HEADRACE_CHECK(owned.take_folder(folder, claim));
   }
