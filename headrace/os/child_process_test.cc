@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/os/spawn.h"
 
 namespace headrace {
 namespace {
@@ -73,6 +75,35 @@ TEST(RunChild, AProgramThatIsNotThereIsNotFound) {
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().code, Code::kNotFound);
   EXPECT_THAT(child.error().message, testing::HasSubstr("/no/such/program"));
+}
+
+TEST(RunChild, TheProgramGetsNoSignalsBlockedOrIgnored) {
+  sigset_t terminate, before;
+  sigemptyset(&terminate);
+  sigaddset(&terminate, SIGTERM);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &terminate, &before), 0);
+  const auto handler = signal(SIGHUP, SIG_IGN);
+  for (const int number : {SIGTERM, SIGHUP}) {
+    const auto child = run_child(shell(concat("kill -", number, " $$")), {}, {});
+    ASSERT_TRUE(child);
+    EXPECT_EQ(child->exit_status, 128 + number);
+  }
+  signal(SIGHUP, handler);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST(RunChild, TooManyOpenFilesAreAnError) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto child = run_child(shell("exit 0"), {}, {});
+  const auto socket = open_socket();
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const Error& error : {child.error(), socket.error()}) {
+    EXPECT_EQ(error.code, Code::kResourceExhausted);
+    EXPECT_EQ(error.message, "opening a pipe: Too many open files");
+  }
 }
 
 TEST(RunChild, DoesNotWaitForOneThatItsProgramLeft) {
@@ -192,6 +223,21 @@ TEST(ConverseWithChild, BoundsALineAndSilence) {
   const auto silent = converse_with_child(shell("exec sleep 1000"), kPath, {}, conversation);
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(silent.error().message, "/bin/sh said nothing for 50 ms and was ended");
+}
+
+TEST(ConverseWithChild, AProgramThatGoesOnTalkingMayTakeLongerThanTheSilenceAllowed) {
+  const auto talk = [](std::string_view stream) {
+    Listener listener;
+    auto conversation = listener.with(nothing);
+    conversation.silence_max = std::chrono::milliseconds(600);
+    const auto child = converse_with_child(
+        shell(concat("i=0; while [ $i -lt 65 ]; do i=$((i + 1)); echo $i >&", stream, "; sleep 0.01; done")),
+        kPath, {}, conversation);
+    EXPECT_TRUE(child) << child.error().message;
+    EXPECT_EQ(listener.said.size() + listener.printed.size(), 65U);
+  };
+  const std::jthread on_output(talk, "1"), on_errors(talk, "2");
 }
 
 // Waits until a process has ended, and nobody has asked for its status.

@@ -73,6 +73,18 @@ TEST(FramedChild, SilenceEndsBothWaysOfWaiting) {
   EXPECT_EQ(child->end({}), "signal 9 (Killed)");
 }
 
+TEST(FramedChild, AProgramThatGoesOnSendingMayTakeLongerThanTheSilenceAllowed) {
+  const auto child =
+      start("printf '\\101\\0\\0\\0'; i=0; while [ $i -lt 65 ]; do i=$((i + 1)); printf x; sleep 0.01; done");
+  const auto answer = child->receive(65, {.silence_max = std::chrono::milliseconds(600)});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(as_text(*answer), std::string(65, 'x'));
+}
+
+TEST(FramedChild, AProgramMayEndByItselfWithinTheGrace) {
+  EXPECT_EQ(start("sleep 0.05; exit 3")->end(std::chrono::seconds(60)), "exit status 3");
+}
+
 TEST(FramedChild, AProgramThatLeftItsGroupIsEndedToo) {
   const auto child = FramedChild::start(
       {"/usr/bin/perl", "-e", R"($| = 1; setpgrp(0, $ARGV[0]); print "\2\0\0\0ok"; sleep 1000)",

@@ -1,6 +1,7 @@
 #include "headrace/os/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <new>
@@ -51,6 +52,21 @@ TEST(ParallelFor, ATaskThatRunsOutOfMemoryIsAnError) {
   const Status status = parallel_for(2, 10, [](std::size_t) -> Status { throw std::bad_alloc(); });
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kResourceExhausted);
+}
+
+TEST(AvailableCores, AreThoseThatTheThreadMayRunOn) {
+  std::jthread([] {
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    EXPECT_EQ(available_cores(), CPU_COUNT(&allowed));
+    int first = 0;
+    while (!CPU_ISSET(first, &allowed)) ++first;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(available_cores(), 1);
+  }).join();
 }
 
 }  // namespace

@@ -158,5 +158,54 @@ TEST(Event, ATrialGivesItsValuesInTheOrderOfTheirNames) {
   EXPECT_THAT(events_in(file)[1], HasSubstr("_hparams_/session_end_info"));
 }
 
+TEST(Event, AHistogramIsATensorOfItsBuckets) {
+  Bytes file;
+  const std::vector<HistogramBucket> buckets = {{0.5, 2.0, 0.5}};
+  EventEncoder().histogram(file, {2.0, 7}, "h", buckets, {"H"});
+  const std::string tensor(
+      "\x42\x26\x08\2\x12\x08\x12\2\x08\1\x12\2\x08\3\x22\x18"
+      "\0\0\0\0\0\0\xe0\x3f\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\xe0\x3f",
+      40);
+  EXPECT_THAT(events_in(file)[0], HasSubstr(tensor));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("histograms\x12\1H\x20\2"));
+}
+
+TEST(Event, ATextIsATensorOfOneString) {
+  Bytes file;
+  EventEncoder().text(file, {2.0, 7}, "t", "*words*", {.description = "D"});
+  EXPECT_THAT(events_in(file)[0], HasSubstr(std::string("\x42\x0d\x08\7\x12\0\x42\7*words*", 15)));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("text\x1a\1D\x20\2"));
+}
+
+TEST(Event, AGraphIsWrittenAsItIs) {
+  Bytes file;
+  EventEncoder().graph(file, {2.0, 7}, as_bytes("graph"));
+  EXPECT_EQ(events_in(file)[0], std::string("\x09\0\0\0\0\0\0\0\x40\x10\7\x22\5graph", 18));
+}
+
+TEST(Event, AnExperimentSaysWhatItsTrialsMayHaveAndAreComparedBy) {
+  Bytes file;
+  const std::vector<HyperparameterValue> truth = {true}, texts = {std::string_view("x")}, numbers = {0.5};
+  const std::vector<HyperparameterDomain> domains = {{.name = "b", .values = truth},
+                                                     {.name = "t", .values = texts, .label = {"T", "d"}},
+                                                     {.name = "n", .least = 0.5, .greatest = 2.0},
+                                                     {.name = "m", .values = numbers}};
+  const std::vector<MetricName> metrics = {{"loss", "val", {"L"}}, {"acc"}};
+  EventEncoder().experiment(
+      file, 2.0, {.hyperparameters = domains, .metrics = metrics, .name = "e", .description = "d"});
+  const std::string content(
+      "\x0a\1d\x19\0\0\0\0\0\0\0\x40"
+      "\x22\x0b\x0a\1b\x20\2\x2a\4\x0a\2\x20\1"
+      "\x22\x12\x0a\1t\x12\1T\x1a\1d\x20\1\x2a\5\x0a\3\x1a\1x"
+      "\x22\x19\x0a\1n\x20\3\x32\x12\x09\0\0\0\0\0\0\xe0\x3f\x11\0\0\0\0\0\0\0\x40"
+      "\x22\x12\x0a\1m\x20\3\x2a\x0b\x0a\x09\x11\0\0\0\0\0\0\xe0\x3f"
+      "\x2a\x10\x0a\x0b\x0a\3val\x12\4loss\x1a\1L"
+      "\x2a\7\x0a\5\x12\3"
+      "acc\x32\1e",
+      12 + 13 + 20 + 27 + 20 + 18 + 9 + 3);
+  EXPECT_THAT(events_in(file)[0], HasSubstr(content));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("_hparams_/experiment"));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -187,5 +187,29 @@ TEST(ShardIndex, LiesWithARightChecksumAreRefusedToo) {
   }
 }
 
+TEST(ShardIndex, BlocksEndWhereTheyAreLargeEnoughAndARecordBegins) {
+  ShardIndexBuilder plain(ShardEncoding::kPlain);
+  const std::uint64_t half = kBlockBytes / 2;  // of a block; two such records are just one
+  for (const std::uint64_t bytes :
+       {half - 16, half - 16, half - 17, half - 16, kBlockBytes, std::uint64_t{4}})
+    plain.add_record(bytes);
+  const std::uint64_t third = 2 * half - 1 + kBlockBytes + 16, total = kBlockBytes + third + 20;
+  EXPECT_EQ(std::move(plain).finish(total, 0)->blocks(),
+            (std::vector<ShardBlock>{{2, kBlockBytes, kBlockBytes}, {3, third, third}, {1, 20, 20}}));
+
+  ShardIndexBuilder compressed(ShardEncoding::kGzip);
+  for (const std::uint64_t bytes : {kBlockBytes - 16, kBlockBytes - 8, std::uint64_t{4}, std::uint64_t{5}})
+    compressed.add_record(bytes);
+  compressed.add_member(10, kBlockBytes);  // the first record
+  compressed.add_member(20, kBlockBytes);  // the second without its end
+  compressed.add_member(30, 8 + 20);       // its end, and the third
+  compressed.add_member(40, 21);
+  EXPECT_EQ(std::move(compressed).finish(100, 0)->blocks(),
+            (std::vector<ShardBlock>{{1, 10, kBlockBytes}, {2, 50, kBlockBytes + 28}, {1, 40, 21}}));
+
+  EXPECT_TRUE(ShardIndexBuilder(ShardEncoding::kPlain).finish(0, 0)->blocks().empty());
+  EXPECT_TRUE(ShardIndexBuilder(ShardEncoding::kGzip).finish(0, 0)->blocks().empty());
+}
+
 }  // namespace
 }  // namespace headrace

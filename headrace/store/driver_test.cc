@@ -7,6 +7,8 @@
 #include <string>
 
 #include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -76,6 +78,62 @@ TEST(Drivers, KeysOfAnotherPlaceAreHiddenFromWhoIsAnonymous) {
                                 {.variables = {{"AWS_SESSION_TOKEN", "of a"}}});
   EXPECT_EQ(own->get("AWS_SESSION_TOKEN"), std::nullopt) << "it belongs to the other keys";
   EXPECT_EQ(own->get("AWS_ACCESS_KEY_ID"), "c");
+}
+
+// Counts what it is told to.
+class CounterStore final : public ForwardingStore {
+ public:
+  CounterStore(std::vector<StoreCounter> counters)
+      : ForwardingStore(make_memory_store("counted")), counters_(std::move(counters)) {}
+  std::vector<StoreCounter> counters() const override { return counters_; }
+
+ private:
+  const std::vector<StoreCounter> counters_;
+};
+
+TEST(StoreRegistry, AddsUpTheCountersOfOneName) {
+  StoreRegistry stores{Environment()};
+  stores.put({"memory", "a"}, std::make_shared<CounterStore>(std::vector<StoreCounter>{
+                                  {"requests", "Sent.", 5}, {"faults", "Met.", 1}}));
+  stores.put({"memory", "b"},
+             std::make_shared<CounterStore>(std::vector<StoreCounter>{{"requests", "Sent.", 7}}));
+  EXPECT_FALSE(stores.open("none://c"));
+  EXPECT_FALSE(stores.open("memory://a")->store->counters().empty());
+  const std::vector<StoreCounter> sums = stores.counters();
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(sums[0].name, "requests");
+  EXPECT_EQ(sums[0].help, "Sent.");
+  EXPECT_EQ(sums[0].value, 12U);
+  EXPECT_EQ(sums[1].name, "faults");
+  EXPECT_EQ(sums[1].value, 1U);
+}
+
+TEST(StoreRegistry, OpensAStoreOnceAndWarnsOnce) {
+  std::vector<std::string> warnings;
+  StoreRegistry stores(Environment{.variables = {{"S3_VERIFY_SSL", "0"}, {"HEADRACE_S3_ANONYMOUS", "1"}}},
+                       [&](const std::string& warning) { warnings.push_back(warning); });
+  const auto a = stores.open("memory://x/a"), b = stores.open("memory://x/b"),
+             other = stores.open("memory://y/a");
+  ASSERT_TRUE(a && b && other);
+  EXPECT_EQ(a->store, b->store);
+  EXPECT_NE(a->store, other->store);
+  EXPECT_EQ(b->key, "b");
+  EXPECT_EQ(b->url.text(), "memory://x/b");
+  EXPECT_TRUE(warnings.empty());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(stores.open("s3://bucket/a"));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], testing::StartsWith("s3://bucket"));
+}
+
+TEST(FileDriver, ExaminesTheDiskOfTheNearestFolderThatIsThere) {
+  std::vector<Finding> found;
+  const StoreDriver& file = **StoreRegistry::driver("file");
+  const Url url = *StoreRegistry::parse("file:///proc/self/none/below");
+  EXPECT_TRUE(file.examine(url, {}, {}, [&](const Finding& finding) { found.push_back(finding); }));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].name, "disk");
+  EXPECT_EQ(found[0].outcome, Finding::Outcome::kOk);
+  EXPECT_THAT(found[0].text, testing::EndsWith(" at /proc/self"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -396,6 +397,48 @@ TEST(FileStore, SaysWhatToDoWhenAFolderIsAFile) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(written.error().message, testing::HasSubstr("cannot be a folder"));
+}
+
+TEST(FileStore, AFolderIsNoObject) {
+  const auto store = make_file_store(scratch->new_root());
+  ASSERT_TRUE(write_text(*store, "folder/key", "text"));
+  Bytes target(1);
+  for (const Error& error :
+       {store->stat("folder", {}).error(), store->read_into("folder", target, {}).error(),
+        store->copy("folder", "other", {}).error()}) {
+    EXPECT_EQ(error.code, Code::kNotFound);
+    EXPECT_THAT(error.message, testing::HasSubstr("/folder (a folder has that name)"));
+  }
+}
+
+TEST(FileStore, AStopEndsListingsAndCopies) {
+  const auto store = make_file_store(scratch->new_root());
+  ASSERT_TRUE(write_text(*store, "key", "text"));
+  std::stop_source stop;
+  stop.request_stop();
+  const CallOptions stopped{.stop = stop.get_token()};
+  EXPECT_EQ(list_all(*store, "", {.call = stopped}).error().code, Code::kCancelled);
+  EXPECT_EQ(store->copy("key", "other", {.call = stopped}).error().code, Code::kCancelled);
+  EXPECT_FALSE(store->stat("other", {}));
+}
+
+TEST(FileStore, SaysWhatToDoWhenTooManyFilesAreOpen) {
+  const auto store = make_file_store(scratch->new_root());
+  ASSERT_TRUE(write_text(*store, "key", "text"));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  Bytes target(4);
+  const auto read = store->read_into("key", target, {});
+  const auto written = write_text(*store, "other", "text");
+  const auto listed = list_all(*store, "");
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(read || written || listed);
+  for (const Error& error : {read.error(), written.error(), listed.error()}) {
+    EXPECT_EQ(error.code, Code::kResourceExhausted);
+    EXPECT_THAT(error.message, testing::HasSubstr("raise the limit of open files (ulimit -n)"));
+  }
 }
 
 }  // namespace

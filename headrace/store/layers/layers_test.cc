@@ -71,6 +71,31 @@ TEST(Layers, TellWhatTheDriverCounts) {
   }
 }
 
+TEST(Layers, PassOnWhatIsUnfinished) {
+  class UnfinishedStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Status list_unfinished(std::string_view prefix, const CallOptions&,
+                           const std::function<bool(const UnfinishedWrite&)>& visit) override {
+      visit({.key = std::string(prefix) + "key", .id = "7"});
+      return {};
+    }
+    Status remove_unfinished(const UnfinishedWrite& write, const CallOptions&) override {
+      return Error{Code::kAborted, write.id};
+    }
+  };
+  for (const auto& [name, layer] : kLayers) {
+    const auto store = layer(std::make_shared<UnfinishedStore>(make_memory_store("test")));
+    const auto writes = list_all_unfinished(*store, "a/");
+    ASSERT_TRUE(writes) << name;
+    ASSERT_EQ(writes->size(), 1U) << name;
+    EXPECT_EQ(writes->front().key, "a/key") << name;
+    const Status removed = store->remove_unfinished(writes->front(), {});
+    ASSERT_FALSE(removed) << name;
+    EXPECT_EQ(removed.error().message, "7") << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, StoreConformance, testing::ValuesIn(all_layers()), driver_name);
 
 }  // namespace

@@ -170,6 +170,29 @@ class OneObject {
   std::unique_ptr<Store> store;
 };
 
+TEST(S3Read, ManyPlacesAreReadIntoTheirTargets) {
+  OneObject object("0123456789abcdef", "");
+  Bytes first(3), second(10), third(9);
+  const Version version{"v1"};
+  const auto read = [&](std::vector<ReadRequest> requests) { return object.store->read_many(requests, {}); };
+  const Status done = read({{"key", 1, first}, {"key", 3, second, version}, {"key", 7, third}});
+  ASSERT_TRUE(done) << done.error().message;
+  const auto code_of = [](const Status& status) { return status ? Code::kUnknown : status.error().code; };
+  EXPECT_EQ(as_text(first), "123");
+  EXPECT_EQ(as_text(second), "3456789abc");
+  EXPECT_EQ(as_text(third), "789abcdef");
+  EXPECT_EQ(code_of(read({{"key", 1, first}, {"key", 14, first, version}})), Code::kDataLoss);
+  EXPECT_EQ(code_of(read({{"key", 8, third}})), Code::kDataLoss);
+  EXPECT_EQ(code_of(read({{"key", 1, first}, {"key", 1, first, Version{"v0"}}})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(read({{"/key", 1, first}})), Code::kInvalidArgument);
+  for (const StoreCounter& counter : object.store->counters()) {
+    if (counter.name == "requests_total") {
+      EXPECT_GE(counter.value, 7U);
+    }
+  }
+  EXPECT_EQ(object.store->counters().size(), 7U);
+}
+
 TEST(S3Read, ManyRangesGiveWhatIsThereWhereverTheyBeginAndEnd) {
   const std::string content = "0123456789abcdefghijklmnopqrstuvwxyz";
   for (const std::string_view crc : {std::string(crc32c_field(crc32c(as_bytes(content)))), std::string()}) {

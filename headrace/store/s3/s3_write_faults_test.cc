@@ -406,12 +406,30 @@ TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
 }
 
 TEST(S3Unfinished, WhosePartsKeepComingIsAnErrorInTheEnd) {
-  Script script(
-      {kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts, kOk, kTwoParts});
+  std::vector<TestHttpReply> replies;
+  for (int abort = 0; abort < 6; ++abort) replies.insert(replies.end(), {kOk, kTwoParts});
+  replies.insert(replies.end(), {kOk, kNoSuchUpload});  // which is not asked for
+  Script script(replies);
   const Status removed = script.store->remove_unfinished({.key = "key", .id = "1"}, {});
+  EXPECT_EQ(script.seen().size(), 12U);
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, Code::kUnavailable);
   EXPECT_THAT(removed.error().message, HasSubstr("s3://bucket/key"));
+}
+
+TEST(S3Unfinished, AStopEndsItsAborts) {
+  Script script({kOk, kTwoParts});
+  std::stop_source stop;
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    if (request.method == "GET") stop.request_stop();
+    return request.method == "GET" ? kTwoParts : kOk;
+  });
+  S3Options options = script.options();
+  options.endpoint = server.endpoint();
+  const Status removed = open_s3_store("bucket", options)
+                             ->remove_unfinished({.key = "key", .id = "1"}, {.stop = stop.get_token()});
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kCancelled);
 }
 
 TEST(S3Unfinished, WhatMayNotBeAbortedIsAnError) {

@@ -211,5 +211,187 @@ TEST_F(FolderTransferTest, AFolderPairHasEachNameOnceInOrder) {
   EXPECT_THAT(seen, ElementsAre("0 to", "a-b from to", "a.b from", "a/x from", "c from", "d to"));
 }
 
+TEST_F(FolderTransferTest, FoldersThatLieInOneAnotherByALinkAreRefused) {
+  std::filesystem::create_directories(cache_ + "/outer/inner");
+  std::filesystem::create_directory_symlink("outer/inner", cache_ + "/link");
+  const Location outer = *stores_.open(cache_ + "/outer"), link = *stores_.open(cache_ + "/link");
+  put(link, {{"a", "1"}});
+  for (const auto& [from, to] : {std::pair(outer, link), std::pair(link, outer)}) {
+    const auto done = transfer_folder(from, to, {});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(done.error().message,
+                testing::StartsWith(concat(link.describe(), " lies in ", outer.describe(), " by a link")));
+  }
+  EXPECT_TRUE(transfer_folder(link, *stores_.open(cache_ + "/other"), {}));
+}
+
+TEST_F(FolderTransferTest, TellsItsProgress) {
+  put(from_, {{"a", "12"}, {"b", "3"}, {"c", "456"}});
+  put(to_, {{"b", "3"}});
+  std::vector<TransferProgress> told;
+  ASSERT_TRUE(transfer({.same = SameObjects::kByReading,
+                        .jobs = 1,
+                        .progress = [&](const TransferProgress& now) { told.push_back(now); }}));
+  ASSERT_THAT(told, testing::Not(IsEmpty()));
+  for (const TransferProgress& now : told) {
+    EXPECT_EQ(now.total.objects, 3U);
+    EXPECT_EQ(now.total.bytes, 6U);
+  }
+  EXPECT_EQ(told.back().done.objects, 3U);
+  EXPECT_EQ(told.back().done.bytes, 6U);
+}
+
+// Objects named "part…" belong to what is published, which is the object "list".
+class ListedParts final : public Publications {
+ public:
+  bool take(ObjectPair& pair) override {
+    if (pair.name != "list") return false;
+    found = std::move(pair);
+    return true;
+  }
+  Status check() override { return happens("check"), fails_at_check; }
+  Result<bool> has_any() override { return found.at_from.has_value(); }
+  Result<bool> is_part(std::string_view name, bool) override { return name.starts_with("part"); }
+  void copied(std::string_view name, std::optional<std::uint32_t>) override {
+    const std::lock_guard lock(mutex);
+    happened.push_back(concat("copied ", name));
+  }
+  Status publish(const std::function<void(const TransferredObject&)>& report) override {
+    happens("publish");
+    report({TransferStep::kCopied, "list", 4});
+    return {};
+  }
+  Result<std::vector<TransferredObject>> superfluous() override {
+    std::vector<TransferredObject> lists;
+    if (!found.at_from && found.at_to) lists.push_back({TransferStep::kRemoved, "list", 4});
+    return lists;
+  }
+  Result<bool> must_stay(std::string_view name) override { return name == stays; }
+  Status before_removal() override { return happens("before removal"), fails_before_removal; }
+
+  ObjectPair found;
+  std::string stays;
+  Status fails_at_check;
+  Status fails_before_removal;
+  std::mutex mutex;
+  std::vector<std::string> happened;
+
+ private:
+  void happens(const char* what) {
+    const std::lock_guard lock(mutex);
+    happened.emplace_back(what);
+  }
+};
+
+TEST_F(FolderTransferTest, APartOfWhatIsPublishedIsCreatedOrStays) {
+  put(from_, {{"list", "from"}, {"other", "new"}, {"part-0", "0"}, {"part-1", "1"}});
+  put(to_, {{"other", "old"}, {"part-1", "1"}});
+  const auto before = to_.store->stat("copy/part-1", {});
+  ListedParts parts;
+  const auto done = transfer({.jobs = 1, .publications = &parts});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(reported_, ElementsAre("copied other", "copied part-0", "same part-1", "copied list"));
+  EXPECT_THAT(parts.happened, ElementsAre("check", "copied other", "copied part-0", "publish"));
+  EXPECT_EQ(done->copied.objects, 3U);
+  EXPECT_EQ(done->same.objects, 1U);
+  EXPECT_EQ(done->same.bytes, 1U);
+  EXPECT_EQ(to_.store->stat("copy/part-1", {})->version, before->version);
+  EXPECT_EQ(objects_below(to_),
+            (std::map<std::string, std::string>{{"other", "new"}, {"part-0", "0"}, {"part-1", "1"}}));
+
+  put(from_, {{"part-1", "2"}});
+  const auto differs = transfer({.jobs = 1, .publications = &parts});
+  ASSERT_FALSE(differs);
+  EXPECT_EQ(differs.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(differs.error().message, HasSubstr("memory://b/copy/part-1 is part of what is published"));
+  EXPECT_THAT(differs.error().message, HasSubstr("memory://a/data/part-1 has other bytes"));
+  EXPECT_EQ(transfer({.only_if_absent = true, .jobs = 1, .publications = &parts}).error().code,
+            Code::kAlreadyExists);
+  EXPECT_EQ(objects_below(to_)["part-1"], "1");
+}
+
+// Somebody else creates each object just before it is written.
+class OvertakingStore final : public ForwardingStore {
+ public:
+  OvertakingStore(std::shared_ptr<Store> store, std::string text)
+      : ForwardingStore(std::move(store)), text_(std::move(text)) {}
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    EXPECT_TRUE(write_text(inner(), key, text_));
+    return inner().write(key, data, options);
+  }
+
+ private:
+  const std::string text_;
+};
+
+TEST_F(FolderTransferTest, APartThatSomebodyElseCreatesMeanwhileMayStayIfItIsTheSame) {
+  put(from_, {{"part", "mine"}});
+  ListedParts parts;
+  for (const std::string text : {"mine", "else"}) {
+    to_.store = std::make_shared<OvertakingStore>(make_memory_store("b"), text);
+    const auto done = transfer({.publications = &parts});
+    EXPECT_EQ(done.has_value(), text == "mine");
+    if (!done) {
+      EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+    }
+    EXPECT_EQ(objects_below(to_)["part"], text);
+  }
+  to_.store = std::make_shared<OvertakingStore>(make_memory_store("b"), "mine");
+  EXPECT_EQ(transfer({.only_if_absent = true, .publications = &parts}).error().code, Code::kAlreadyExists);
+}
+
+TEST_F(FolderTransferTest, APublicationAloneIsSomethingToCopy) {
+  put(from_, {{"list", "from"}});
+  ListedParts parts;
+  EXPECT_TRUE(transfer({.publications = &parts}));
+  EXPECT_THAT(reported_, ElementsAre("copied list"));
+  ListedParts refused;
+  refused.fails_at_check = Error{Code::kDataLoss, "damaged"};
+  put(from_, {{"z", "1"}});
+  EXPECT_EQ(transfer({.publications = &refused}).error().code, Code::kDataLoss);
+  EXPECT_THAT(objects_below(to_), IsEmpty());
+}
+
+TEST_F(FolderTransferTest, WhatIsPublishedIsRemovedBeforeItsPartsOrStaysWhole) {
+  put(from_, {{"a", "1"}});
+  put(to_, {{"list", "to"}, {"part", "1"}});
+  FolderTransferOptions options{.removes_others = true, .jobs = 1};
+  options.rank = [](std::string_view name) { return name == "list" ? 2 : 0; };
+  std::uint64_t asked_for_objects = 0;
+  options.confirm_removal = [&](const TransferCount& count) {
+    asked_for_objects = count.objects;
+    return Status();
+  };
+  ListedParts keeping;
+  keeping.stays = "part";
+  options.publications = &keeping;
+  const auto kept = transfer(options);
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(kept.error().message, HasSubstr("memory://b/copy/part is not below memory://a/data, but"));
+  ListedParts refused;
+  refused.fails_before_removal = Error{Code::kAborted, "another came"};
+  options.publications = &refused;
+  EXPECT_EQ(transfer(options).error().code, Code::kAborted);
+  EXPECT_THAT(objects_below(to_), SizeIs(3));
+
+  ListedParts removing;
+  options.publications = &removing;
+  options.is_dry_run = true;
+  ASSERT_TRUE(transfer(options));
+  EXPECT_THAT(removing.happened, testing::Not(testing::Contains("before removal")));
+  EXPECT_THAT(objects_below(to_), SizeIs(3));
+  options.is_dry_run = false;
+  asked_for_objects = 0;
+  const auto done = transfer(options);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(reported_, ElementsAre("copied a", "copied list", "removed list", "removed part"));
+  EXPECT_EQ(asked_for_objects, 2U);
+  EXPECT_EQ(done->removed.objects, 2U);
+  EXPECT_EQ(done->removed.bytes, 5U);
+  EXPECT_EQ(objects_below(to_), (std::map<std::string, std::string>{{"a", "1"}}));
+}
+
 }  // namespace
 }  // namespace headrace
