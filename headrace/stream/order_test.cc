@@ -144,5 +144,42 @@ TEST(Order, IsAsPublished) {
   EXPECT_EQ(records, (std::vector<std::uint64_t>{13, 12, 14, 11, 1, 2, 0, 10, 33, 30, 31, 20, 32, 21}));
 }
 
+TEST(Order, WindowsHoldTheirPositions) {
+  const std::vector<OrderBlock> blocks(6, {10, 1'000});
+  const EpochOrder order(44, 1, blocks, ShuffleMode::kWindow, 2'000);
+  ASSERT_EQ(order.windows().size(), 3U);
+  for (const auto& [position, window] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {0, 0}, {1, 0}, {19, 0}, {20, 1}, {39, 1}, {40, 2}, {59, 2}})
+    EXPECT_EQ(order.window_at(position), window) << position;
+  EXPECT_EQ(order.record_count(), 60U);
+  const EpochOrder whole(44, 1, blocks, ShuffleMode::kWindow);
+  EXPECT_EQ(whole.windows().size(), 1U) << "a window has 64 MiB";
+}
+
+TEST(Order, WithoutShufflingItIsThatOfTheBlocks) {
+  const std::vector<OrderBlock> blocks = {{2, 20}, {1, 10}, {3, 30}};
+  const EpochOrder order(44, 1, blocks, ShuffleMode::kNone, 30);
+  EXPECT_EQ(order.permuted_blocks(), (std::vector<std::uint64_t>{0, 1, 2}));
+  std::vector<std::uint64_t> records;
+  for (std::uint64_t i = 0; i < 6; ++i) records.push_back(10 * order.at(i).block + order.at(i).record);
+  EXPECT_EQ(records, (std::vector<std::uint64_t>{0, 1, 10, 20, 21, 22}));
+}
+
+TEST(Order, ModesHaveNames) {
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kNone), "none");
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kWindow), "window");
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kExact), "exact");
+}
+
+TEST(Order, AnEpochsLastBatchMayBeSmallerOrDropped) {
+  EXPECT_EQ(batches_in_epoch(0, 4, false), 0U);
+  EXPECT_EQ(batches_in_epoch(3, 4, false), 1U);
+  EXPECT_EQ(batches_in_epoch(3, 4, true), 0U);
+  EXPECT_EQ(batches_in_epoch(8, 4, false), 2U);
+  EXPECT_EQ(batches_in_epoch(8, 4, true), 2U);
+  EXPECT_EQ(batches_in_epoch(9, 4, false), 3U);
+  EXPECT_EQ(batches_in_epoch(9, 4, true), 2U);
+}
+
 }  // namespace
 }  // namespace headrace
