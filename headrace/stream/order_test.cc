@@ -136,7 +136,21 @@ TEST(Order, IsAsPublished) {
   for (std::uint64_t i = 0; i < 10; ++i) images.push_back(permute(key, 10, i));
   EXPECT_EQ(images, (std::vector<std::uint64_t>{6, 1, 3, 4, 8, 7, 2, 5, 0, 9}));
   EXPECT_EQ(permute(key, 1'000'000'007, 123'456'789), 890920872U);
+  std::vector<std::uint64_t> small;
+  for (std::uint64_t n = 1; n <= 5; ++n) {
+    for (std::uint64_t i = 0; i < n; ++i) small.push_back(permute({1, 2}, n, i));
+  }
+  EXPECT_EQ(small, (std::vector<std::uint64_t>{0, 0, 1, 0, 2, 1, 0, 3, 1, 2, 4, 2, 1, 0, 3}));
+  EXPECT_EQ(permute({1, 2}, std::uint64_t{1} << 32, 7), 3376488088U);
+  const std::uint64_t large = std::uint64_t{1} << 55;
+  EXPECT_EQ(permute({1, 2}, 2 * large + 1, large + 12'345), 24535075659799308U);
   const std::vector<OrderBlock> blocks = {{3, 300}, {5, 500}, {2, 200}, {4, 400}};
+  const EpochOrder exact(44, 3, blocks, ShuffleMode::kExact);
+  for (std::uint64_t i = 0; const std::uint64_t record : {12, 10, 7, 9, 5, 2, 1, 3, 4, 8, 13, 0, 6, 11}) {
+    const std::uint64_t firsts[] = {0, 3, 8, 10};
+    const OrderedRecord at = exact.at(i++);
+    EXPECT_EQ(firsts[at.block] + at.record, record);
+  }
   std::vector<std::uint64_t> records;
   const EpochOrder order(44, 1, blocks, ShuffleMode::kWindow, 600);
   for (std::uint64_t i = 0; i < order.record_count(); ++i)
