@@ -111,14 +111,14 @@ TEST(DataOrder, BothVersionsOrderTheShardsOfOnePlanAlike) {
 
 TEST(DataOrder, ShardsWithoutThousandthsAreSpreadOverAllOfThem) {
   const Shards first = {{0, {1}}};
-  // Of 3,000 records each thousandth has three.
+  // Each thousandth has three of 3,000 records.
   EXPECT_THAT(order_of(first, {2, 2998}).shards(), ElementsAre(0, 1, 2));
   EXPECT_THAT(order_of(first, {3, 2997}).shards(), ElementsAre(0, 2, 1));
   EXPECT_THAT(order_of({{1, {1}}}, {3, 2997}).shards(), ElementsAre(0, 1, 2));
   EXPECT_THAT(order_of({{1, {1}}}, {6, 2994}).shards(), ElementsAre(0, 2, 1));
   EXPECT_THAT(order_of({{998, {1}}, {999, {1}}}, {2997, 3}).shards(), ElementsAre(0, 2, 1, 3));
   EXPECT_THAT(order_of({{998, {1}}}, {2996, 4}).shards(), ElementsAre(0, 1, 2));
-  // Of 1,500 records those up to 1.5, 3 and so on.
+  // With 1,500 records, a thousandth has two or one.
   EXPECT_THAT(order_of(first, {1, 1499}).shards(), ElementsAre(0, 1, 2));
   EXPECT_THAT(order_of(first, {2, 1498}).shards(), ElementsAre(0, 2, 1));
   EXPECT_THAT(order_of({{1, {1}}}, {2, 1498}).shards(), ElementsAre(0, 1, 2));
