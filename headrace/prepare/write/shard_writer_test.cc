@@ -12,6 +12,7 @@
 #include "headrace/prepare/plan/plan_request.h"
 #include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/write/part_keys.h"
+#include "headrace/prepare/write/shard_body.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -189,6 +190,25 @@ TEST_F(ShardWriterTest, MoreRejectsThanAllowedStopAShard) {
     if (!made) code = made.error().code;
   }
   EXPECT_EQ(code, Code::kInvalidArgument);
+}
+
+TEST(ShardBodies, AMemberEndsWithTheRecordThatFillsIt) {
+  constexpr std::size_t kMember = 1 << 20, kFraming = 16;
+  StoreRegistry stores{Environment{}};
+  const auto members = [&](const std::string& name, const std::vector<std::size_t>& sizes) {
+    auto upload = OnceUpload::start(*stores.open("memory://bodies/" + name));
+    EXPECT_TRUE(upload);
+    auto body = ShardBody::create("gzip", 6, *std::move(upload));
+    EXPECT_TRUE(body);
+    for (const std::size_t size : sizes) EXPECT_TRUE(body->add(Bytes(size)));
+    const auto index = body->finish();
+    EXPECT_TRUE(index);
+    return index->members().size();
+  };
+  EXPECT_EQ(members("full", {kMember - kFraming, 1}), 2U);
+  EXPECT_EQ(members("not full", {kMember - kFraming - 1, 1}), 1U);
+  EXPECT_EQ(members("two", {kMember / 2, kMember / 2, 1}), 2U);
+  EXPECT_EQ(members("filled at the end", {kMember / 2, kMember / 2}), 1U);
 }
 
 }  // namespace
