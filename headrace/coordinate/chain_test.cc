@@ -3,15 +3,33 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
 namespace {
 
 using testing::HasSubstr;
+
+// Calls `before_read` before each read, with the number of reads so far.
+class WatchedStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (before_read) HEADRACE_CHECK(before_read(++reads));
+    return inner().read_into(key, target, options);
+  }
+  std::function<Status(int)> before_read;
+  int reads = 0;
+};
 
 class Chain : public testing::Test {
  protected:
@@ -36,6 +54,20 @@ class Chain : public testing::Test {
   }
   void put(std::uint64_t number, std::string_view text) {
     ASSERT_TRUE(write_text(*folder.store, numbered_key(folder.at(kManifestPrefix).key, number), text));
+  }
+
+  std::string key(std::uint64_t number) const { return numbered_key(folder.at(kManifestPrefix).key, number); }
+  // The folder, through a store that calls `before_read`.
+  Location watched(std::function<Status(int)> before_read) const {
+    const auto store = std::make_shared<WatchedStore>(folder.store);
+    store->before_read = std::move(before_read);
+    Location place = folder;
+    place.store = store;
+    return place;
+  }
+  // Answers as if the object were gone, up to this read.
+  static std::function<Status(int)> gone_until(int read) {
+    return [read](int now) { return now < read ? Status(Error{Code::kNotFound, "gone"}) : Status{}; };
   }
 
   StoreRegistry stores{Environment{}};
@@ -286,6 +318,163 @@ TEST_F(Chain, AnEntryThatIsTooLargeIsNotWritten) {
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, Code::kResourceExhausted);
   EXPECT_TRUE(read_chain(folder)->is_free());
+}
+
+TEST_F(Chain, AnEndThatIsRemovedWhileItIsReadIsReadAgainFiveTimesInAll) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a"));
+  const auto found = read_chain(watched(gone_until(5)));
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->entry, 1U);
+  const auto lost = read_chain(watched(gone_until(6)));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kDataLoss);
+  EXPECT_THAT(lost.error().message, HasSubstr("manifest-00000001 cannot be read"));
+}
+
+TEST_F(Chain, DamageThatSomebodyHasReplacedMeanwhileIsNone) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a"));
+  put(2, "{");
+  const auto read = read_chain(watched([&](int now) -> Status {
+    if (now == 1) EXPECT_TRUE(append(OwnershipAction::kOverwrite, "b"));
+    return {};
+  }));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_FALSE(read->damage);
+  EXPECT_EQ(read->entry, 3U);
+  put(4, "{");
+  int number = 4;
+  const auto never = read_chain(watched([&](int) -> Status {
+    put(++number, "{");
+    return {};
+  }));
+  ASSERT_TRUE(never) << never.error().message;
+  EXPECT_TRUE(never->damage) << "nobody waits for ever";
+  EXPECT_EQ(never->last, 8U) << "of the fifth attempt";
+}
+
+TEST_F(Chain, AManifestThatSomebodyReplacesWhileItIsReadIsReadAgainFiveTimesInAll) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  const auto found = read_current_manifest(watched(gone_until(5)));
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ((*found)->number, 2U);
+  const auto lost = read_current_manifest(watched(gone_until(6)));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kDataLoss);
+  EXPECT_THAT(lost.error().message, HasSubstr("manifest-00000002 is gone"));
+}
+
+TEST_F(Chain, AnErrorOfTheStoreIsNeitherAbsenceNorDamage) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  const Location broken = watched([](int) {
+    return Status(Error{Code::kUnavailable, "the network is gone"});
+  });
+  EXPECT_EQ(read_chain(broken).error().code, Code::kUnavailable);
+  EXPECT_EQ(read_number(broken, 1).error().code, Code::kUnavailable);
+  EXPECT_EQ(read_entry(broken, 1).error().code, Code::kUnavailable);
+  EXPECT_EQ(read_current_manifest(broken).error().code, Code::kUnavailable);
+  const Location once = watched([](int read) {
+    return read == 2 ? Status(Error{Code::kUnavailable, "the network is gone"}) : Status{};
+  });
+  EXPECT_EQ(read_chain(once).error().code, Code::kUnavailable) << "the entry that the manifest names";
+}
+
+TEST_F(Chain, AnEntryIsReadByItsNumber) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  EXPECT_EQ(read_entry(folder, 1)->actor.run, "a");
+  const auto other = read_entry(folder, 2);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kDataLoss);
+  EXPECT_THAT(other.error().message, HasSubstr("memory://test/out/_headrace/manifest-00000002"));
+  const auto missing = read_entry(folder, 3);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kDataLoss);
+  EXPECT_THAT(missing.error().message, HasSubstr("manifest-00000003 is gone, although the chain names it"));
+  EXPECT_EQ(*read_number(folder, 3), std::nullopt);
+  const auto object = read_number(folder, 2);
+  EXPECT_EQ((*object)->number, 2U);
+  EXPECT_EQ((*object)->object.key, key(2));
+}
+
+TEST_F(Chain, AnEntryThatNamesAnEntryAsPublishedSaysSo) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a"));
+  OwnershipEntry forged = entry(OwnershipAction::kContinue, "b");
+  forged.generation = forged.published = 1;
+  put(2, serialize_entry(forged));
+  EXPECT_THAT(read_current_manifest(folder).error().message, HasSubstr("manifest-00000001 is no manifest"));
+}
+
+TEST_F(Chain, AManifestWhoseEntryIsGoneIsDamage) {
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  ASSERT_TRUE(remove_object(*folder.store, key(1)));
+  const auto seen = read_chain(folder);
+  ASSERT_TRUE(seen && seen->damage);
+  EXPECT_EQ(seen->last, 2U);
+  EXPECT_EQ(seen->published, 0U);
+  EXPECT_EQ(seen->entry, 0U);
+}
+
+TEST_F(Chain, EntriesKeepTheGenerationAndWhatIsPublishedAsTheirActionSays) {
+  const auto last = [&] { return *read_chain(folder); };
+  ASSERT_TRUE(append(OwnershipAction::kBegin, "a")->publish(manifest("p1")));
+  struct Step {
+    OwnershipAction action;
+    std::uint64_t generation, published;
+  };
+  for (const Step& step : std::vector<Step>{{OwnershipAction::kTakeOver, 1, 2},
+                                            {OwnershipAction::kContinue, 1, 2},
+                                            {OwnershipAction::kOverwrite, 5, 2},
+                                            {OwnershipAction::kRemove, 6, 0},
+                                            {OwnershipAction::kBegin, 7, 0}}) {
+    const auto owner = append(step.action, "b");
+    ASSERT_TRUE(owner);
+    EXPECT_EQ(owner->generation(), step.generation);
+    EXPECT_EQ(owner->last(), owner->entry());
+    EXPECT_EQ(last().generation(), step.generation);
+    EXPECT_EQ(last().published, step.published);
+    EXPECT_EQ(last().owner.action, step.action);
+    EXPECT_EQ(last().has_ended(), step.action == OwnershipAction::kRemove);
+    EXPECT_EQ(last().is_free(), step.action == OwnershipAction::kRemove);
+  }
+}
+
+TEST_F(Chain, WhoeverLostIsToldByWhomAndHow) {
+  struct Loss {
+    OwnershipAction action;
+    const char* how;
+  };
+  auto stalled = append(OwnershipAction::kBegin, "a");
+  for (const Loss& loss :
+       std::vector<Loss>{{OwnershipAction::kTakeOver, "was taken over by headrace make, run b"},
+                         {OwnershipAction::kContinue, "was continued by headrace make, run b"},
+                         {OwnershipAction::kOverwrite, "is being overwritten by headrace make"},
+                         {OwnershipAction::kRemove, "was removed by headrace make, run b"}}) {
+    const std::uint64_t number = append(loss.action, "b")->entry();
+    const Error lost = lost_output(folder, number);
+    EXPECT_EQ(lost.code, Code::kAborted);
+    EXPECT_THAT(lost.message, HasSubstr(std::string("memory://test/out ") + loss.how));
+  }
+  auto owner = append(OwnershipAction::kBegin, "c");
+  ASSERT_TRUE(owner->publish(manifest("p1")));
+  EXPECT_THAT(lost_output(folder, owner->last()).message, HasSubstr("run c")) << "the manifest's entry";
+  put(8, serialize_manifest(manifest("old")));
+  for (const std::uint64_t number : {8, 99})
+    EXPECT_THAT(lost_output(folder, number).message, HasSubstr("was taken over by another process"));
+}
+
+TEST_F(Chain, WhatIsPublishedHasItsEntryAndIsToldByItsDigest) {
+  auto owner = append(OwnershipAction::kBegin, "a");
+  const auto made = owner->publish(manifest("p1"));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(owner->last(), 2U);
+  const auto object = read_number(folder, 2);
+  EXPECT_EQ(made->digest, sha256_hex((*object)->data));
+  EXPECT_EQ(parse_manifest((*object)->data)->entry, 1U);
+  EXPECT_TRUE(owner->check_held());
+  ASSERT_TRUE(append(OwnershipAction::kTakeOver, "b"));
+  const Status held = owner->check_held();
+  ASSERT_FALSE(held);
+  EXPECT_EQ(held.error().code, Code::kAborted);
+  EXPECT_THAT(held.error().message, HasSubstr("run b"));
 }
 
 }  // namespace

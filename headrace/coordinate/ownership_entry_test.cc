@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <string>
 
 #include "headrace/record/manifest.h"
+#include "headrace/record/sealed_json.h"
 
 namespace headrace {
 namespace {
@@ -108,6 +111,64 @@ TEST(Actor, NoTwoAreTheSame) {
   EXPECT_NE(first.id, second.id);
   EXPECT_THAT(describe(first),
               testing::MatchesRegex(R"(headrace train, run r-17 \(process [0-9]+ on .+, since 20.*Z\))"));
+}
+
+TEST(OwnershipEntry, EveryActionHasItsNameAndIsReadAgain) {
+  using Action = OwnershipAction;
+  const std::vector<std::pair<Action, std::string>> names = {{Action::kBegin, "begin"},
+                                                             {Action::kTakeOver, "take over"},
+                                                             {Action::kOverwrite, "overwrite"},
+                                                             {Action::kContinue, "continue"},
+                                                             {Action::kRemove, "remove"}};
+  for (const auto& [action, name] : names) {
+    const bool begins = action != Action::kTakeOver && action != Action::kContinue;
+    EXPECT_EQ(begins_generation(action), begins) << name;
+    const std::string text = serialize_entry({.action = action, .generation = begins ? 7U : 1U});
+    EXPECT_THAT(text, testing::HasSubstr("{\"action\":\"" + name + "\""));
+    const auto read = parse_entry(as_bytes(text), 7);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->action, action);
+  }
+}
+
+TEST(OwnershipEntry, ItsActorIsReadAsItWasWritten) {
+  const Actor actor = parse_entry(as_bytes(serialize_entry(sample())), 7)->actor;
+  EXPECT_EQ(actor.command, "train");
+  EXPECT_EQ(actor.run, "r-17");
+  EXPECT_EQ(actor.host, "node-3");
+  EXPECT_EQ(actor.time, "2026-11-24T10:00:00Z");
+  EXPECT_EQ(actor.id, "5f");
+}
+
+TEST(OwnershipEntry, AnotherFormatOrActionIsDamageThoughTheChecksumIsRight) {
+  const auto failure = [](const std::string& from, const std::string& to) {
+    std::string text = serialize_entry(sample());
+    text = text.substr(0, text.find(",\"zz_crc32c\"")) + "}\n";
+    text.replace(text.find(from), from.size(), to);
+    const auto read = parse_entry(as_bytes(seal_json(text)), 7);
+    return read ? "none" : std::string(code_name(read.error().code)) + " " + read.error().message;
+  };
+  EXPECT_EQ(failure("overwrite", "overwrite"), "none");
+  EXPECT_THAT(failure("overwrite", "overturn"), testing::StartsWith("DATA_LOSS"));
+  EXPECT_THAT(failure("overwrite", "overturn"), testing::HasSubstr("action is overturn"));
+  EXPECT_THAT(failure("headrace.ownership", "headrace.other"), testing::StartsWith("DATA_LOSS"));
+  EXPECT_THAT(failure("\"generation\":7", "\"generation\":\"7\""), testing::StartsWith("DATA_LOSS"));
+  EXPECT_THAT(failure("\"version\":1", "\"version\":2"),
+              testing::HasSubstr("version 2; this Headrace reads up to 1"));
+}
+
+TEST(Actor, IsThisProcess) {
+  const auto now = std::chrono::system_clock::time_point(std::chrono::seconds(1'795'514'400));
+  const Actor actor = this_process("train", "r-17", now);
+  EXPECT_EQ(actor.command, "train");
+  EXPECT_EQ(actor.run, "r-17");
+  EXPECT_EQ(actor.process, static_cast<std::uint64_t>(getpid()));
+  EXPECT_EQ(actor.time, "2026-11-24T10:00:00Z");
+  EXPECT_EQ(actor.id.size(), 16U);
+  EXPECT_NE(actor.host, "");
+  EXPECT_NE(actor.host, "?");
+  EXPECT_EQ(describe({.command = "rm", .host = "h", .process = 5, .time = "t"}),
+            "headrace rm (process 5 on h, since t)");
 }
 
 }  // namespace

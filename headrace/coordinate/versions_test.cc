@@ -59,5 +59,20 @@ TEST_F(Versions, WhatIsNoneSaysWhichThereAre) {
               HasSubstr("an entry of ownership, which publishes nothing; it has 2, 4"));
 }
 
+TEST_F(Versions, ADigestIsFoundAmongAllThatAreThere) {
+  for (const char* plan : {"p1", "p2", "p3"}) publish(OwnershipAction::kContinue, plan);
+  for (const std::uint64_t number : {2, 4, 6})
+    EXPECT_EQ(*version_of_digest(folder, sha256_hex(read_version(folder, number)->data)), number);
+  const auto entry = read_number(folder, 3);
+  EXPECT_EQ(*version_of_digest(folder, sha256_hex((*entry)->data)), std::nullopt) << "it is no manifest";
+}
+
+TEST_F(Versions, ADamagedManifestIsAVersionToo) {
+  publish(OwnershipAction::kBegin, "p1");
+  ASSERT_TRUE(write_text(*folder.store, folder.at("_headrace/manifest-00000003").key, "{"));
+  EXPECT_EQ(to_string(read_version(folder, 3)->data), "{");
+  EXPECT_THAT(read_version(folder, 4).error().message, HasSubstr("it has 2, 3"));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -75,6 +75,39 @@ TEST(BatchPlan, AMixtureSmallerThanABatchHasOneBatchAnEpoch) {
   EXPECT_EQ(plan.batches_per_epoch(), 1U);
 }
 
+TEST(BatchPlan, ARankHasWholeMicroShards) {
+  const auto part = [](std::uint64_t rank, std::uint64_t world_size, std::uint64_t micro_shards) {
+    const BatchPlan plan = plan_of({{.record_count = 100}}, 12, false, {rank, world_size, micro_shards});
+    return std::pair(plan.row_first(), plan.row_count());
+  };
+  EXPECT_EQ(part(0, 1, 0), std::pair(0UL, 12UL));
+  EXPECT_EQ(part(1, 5, 0), std::pair(2UL, 2UL));
+  EXPECT_EQ(part(4, 5, 0), std::pair(9UL, 3UL));
+  EXPECT_EQ(part(0, 2, 3), std::pair(0UL, 4UL));
+  EXPECT_EQ(part(1, 2, 3), std::pair(4UL, 8UL));
+  EXPECT_EQ(part(1, 3, 6), std::pair(4UL, 4UL));
+}
+
+TEST(BatchPlan, TheLastBatchOfAnEpochIsPaddedOrDropped) {
+  const BatchPlan padded = plan_of({{.record_count = 5}}, 2),
+                  dropped = plan_of({{.record_count = 5}}, 2, true);
+  EXPECT_EQ(padded.record(2, 0), (SourcePosition{0, 0, 4}));
+  EXPECT_EQ(padded.record(2, 1), std::nullopt);
+  EXPECT_EQ(padded.record(5, 0), (SourcePosition{0, 1, 4}));
+  EXPECT_EQ(padded.end_of(0, 5), 10U);
+  EXPECT_EQ(padded.begin_of(0, 4), 7U);
+  EXPECT_EQ(padded.records_per_epoch(), 5U);
+  EXPECT_EQ(dropped.batches_per_epoch(), 2U);
+  EXPECT_EQ(dropped.record(2, 0), (SourcePosition{0, 1, 0}));
+  EXPECT_EQ(dropped.end_of(0, 1), 4U);
+  EXPECT_EQ(plan_of({{.record_count = 1}}, 2, true).batches_per_epoch(), 0U);
+  const BatchPlan mixture = plan_of({{.record_count = 5}, {.record_count = 6}}, 4);
+  EXPECT_EQ(mixture.batches_per_epoch(), 2U);
+  EXPECT_EQ(mixture.records_per_epoch(), 11U);
+  EXPECT_TRUE(mixture.is_mixture());
+  EXPECT_FALSE(padded.is_mixture());
+}
+
 struct RandomCase {
   std::vector<BatchPlan::Source> sources;
   std::uint64_t batch_size;

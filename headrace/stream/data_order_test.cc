@@ -109,5 +109,56 @@ TEST(DataOrder, BothVersionsOrderTheShardsOfOnePlanAlike) {
   EXPECT_TRUE(order_of({}, {3, 0, 7}, 1).is_same(order_of({}, {3, 0, 7})));
 }
 
+TEST(DataOrder, ShardsWithoutThousandthsAreSpreadOverAllOfThem) {
+  const Shards first = {{0, {1}}};
+  // Each thousandth has three of 3,000 records.
+  EXPECT_THAT(order_of(first, {2, 2998}).shards(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(order_of(first, {3, 2997}).shards(), ElementsAre(0, 2, 1));
+  EXPECT_THAT(order_of({{1, {1}}}, {3, 2997}).shards(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(order_of({{1, {1}}}, {6, 2994}).shards(), ElementsAre(0, 2, 1));
+  EXPECT_THAT(order_of({{998, {1}}, {999, {1}}}, {2997, 3}).shards(), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(order_of({{998, {1}}}, {2996, 4}).shards(), ElementsAre(0, 1, 2));
+  // With 1,500 records, a thousandth has two or one.
+  EXPECT_THAT(order_of(first, {1, 1499}).shards(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(order_of(first, {2, 1498}).shards(), ElementsAre(0, 2, 1));
+  EXPECT_THAT(order_of({{1, {1}}}, {2, 1498}).shards(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(order_of({{1, {1}}}, {3, 1497}).shards(), ElementsAre(0, 2, 1));
+  const std::uint64_t many = std::uint64_t{1} << 61;
+  EXPECT_EQ(order_of({}, {many, many}).validation_range(0.5), (RecordRange{many, many}));
+  EXPECT_THAT(order_of({}, {many, many}).cut(many + 7), ElementsAre(many, 7));
+}
+
+TEST(DataOrder, ThousandthsWithoutRecordsAreUnknown) {
+  const ShardThousandths none{7, {}}, known{0, {1}};
+  const std::vector<OrderedShard> shards = {{3, &none}, {1, &known}};
+  EXPECT_THAT(DataOrder(shards, 2).shards(), ElementsAre(0, 1));
+  EXPECT_THAT(DataOrder(shards, 2).cut(2), ElementsAre(1, 1));
+}
+
+TEST(DataOrder, IsTheSameOnlyIfEachRangeIsARunOfIt) {
+  const auto is_same = [](const Shards& shards, const std::vector<std::uint64_t>& unknown = {}) {
+    return order_of(shards, unknown, 1).is_same(order_of(shards, unknown));
+  };
+  EXPECT_TRUE(is_same({{0, {1, 1}}, {1, {1}}})) << "both have records of one thousandth";
+  EXPECT_FALSE(is_same({{0, {1, 1, 1}}, {1, {1}}}));
+  EXPECT_FALSE(is_same({{0, {1, 1, 1}}, {1, {1}}, {5, {1}}})) << "also if later ones are in sequence";
+  EXPECT_TRUE(is_same({{999, {1}}}, {3000}));
+  EXPECT_FALSE(is_same({{998, {1}}}, {3000}));
+  EXPECT_FALSE(is_same({{1, {1}}, {0, {1}}})) << "version 1 keeps the order of the manifest";
+  EXPECT_FALSE(order_of({{0, {1}}, {1, {1}}}).is_same(order_of({{0, {1}}, {1, {2}}})));
+  EXPECT_FALSE(order_of({{0, {1}}}).is_same(order_of({{0, {1, 0, 0}}, {5, {0, 1}}})));
+  EXPECT_FALSE(order_of({{0, {1, 1, 1}}, {1, {1}}}, {}, 2).is_same(order_of({}, {3, 1}, 1)));
+  EXPECT_FALSE(order_of({}, {3, 1}, 1).is_same(order_of({{0, {1, 1, 1}}, {1, {1}}}, {}, 2)));
+}
+
+TEST(DataOrder, TheValidationPartIsTheEndAndNeverMoreThanAll) {
+  EXPECT_EQ(order_of({}, {7}, 1).validation_range(0.0), (RecordRange{7, 0}));
+  EXPECT_EQ(order_of({}, {7}, 1).validation_range(0.99), (RecordRange{0, 7}));
+  EXPECT_EQ(order_of({}, {7}, 1).validation_range(0.3), (RecordRange{4, 3}));
+  EXPECT_EQ(order_of({}, {7}).validation_range(0.0), (RecordRange{7, 0}));
+  EXPECT_EQ(order_of({}, {7}).validation_range(0.9999), (RecordRange{0, 7}));
+  EXPECT_EQ(order_of({}, {1000}).validation_range(0.0011), (RecordRange{998, 2}));
+}
+
 }  // namespace
 }  // namespace headrace

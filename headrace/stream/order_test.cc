@@ -136,12 +136,63 @@ TEST(Order, IsAsPublished) {
   for (std::uint64_t i = 0; i < 10; ++i) images.push_back(permute(key, 10, i));
   EXPECT_EQ(images, (std::vector<std::uint64_t>{6, 1, 3, 4, 8, 7, 2, 5, 0, 9}));
   EXPECT_EQ(permute(key, 1'000'000'007, 123'456'789), 890920872U);
+  std::vector<std::uint64_t> small;
+  for (std::uint64_t n = 1; n <= 5; ++n) {
+    for (std::uint64_t i = 0; i < n; ++i) small.push_back(permute({1, 2}, n, i));
+  }
+  EXPECT_EQ(small, (std::vector<std::uint64_t>{0, 0, 1, 0, 2, 1, 0, 3, 1, 2, 4, 2, 1, 0, 3}));
+  EXPECT_EQ(permute({1, 2}, std::uint64_t{1} << 32, 7), 3376488088U);
+  const std::uint64_t large = std::uint64_t{1} << 55;
+  EXPECT_EQ(permute({1, 2}, 2 * large + 1, large + 12'345), 24535075659799308U);
   const std::vector<OrderBlock> blocks = {{3, 300}, {5, 500}, {2, 200}, {4, 400}};
+  const EpochOrder exact(44, 3, blocks, ShuffleMode::kExact);
+  for (std::uint64_t i = 0; const std::uint64_t record : {12, 10, 7, 9, 5, 2, 1, 3, 4, 8, 13, 0, 6, 11}) {
+    const std::uint64_t firsts[] = {0, 3, 8, 10};
+    const OrderedRecord at = exact.at(i++);
+    EXPECT_EQ(firsts[at.block] + at.record, record);
+  }
   std::vector<std::uint64_t> records;
   const EpochOrder order(44, 1, blocks, ShuffleMode::kWindow, 600);
   for (std::uint64_t i = 0; i < order.record_count(); ++i)
     records.push_back(10 * order.at(i).block + order.at(i).record);
   EXPECT_EQ(records, (std::vector<std::uint64_t>{13, 12, 14, 11, 1, 2, 0, 10, 33, 30, 31, 20, 32, 21}));
+}
+
+TEST(Order, WindowsHoldTheirPositions) {
+  const std::vector<OrderBlock> blocks(6, {10, 1'000});
+  const EpochOrder order(44, 1, blocks, ShuffleMode::kWindow, 2'000);
+  ASSERT_EQ(order.windows().size(), 3U);
+  for (const auto& [position, window] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {0, 0}, {1, 0}, {19, 0}, {20, 1}, {39, 1}, {40, 2}, {59, 2}})
+    EXPECT_EQ(order.window_at(position), window) << position;
+  EXPECT_EQ(order.record_count(), 60U);
+  const EpochOrder whole(44, 1, blocks, ShuffleMode::kWindow);
+  EXPECT_EQ(whole.windows().size(), 1U) << "a window has 64 MiB";
+}
+
+TEST(Order, WithoutShufflingItIsThatOfTheBlocks) {
+  const std::vector<OrderBlock> blocks = {{2, 20}, {1, 10}, {3, 30}};
+  const EpochOrder order(44, 1, blocks, ShuffleMode::kNone, 30);
+  EXPECT_EQ(order.permuted_blocks(), (std::vector<std::uint64_t>{0, 1, 2}));
+  std::vector<std::uint64_t> records;
+  for (std::uint64_t i = 0; i < 6; ++i) records.push_back(10 * order.at(i).block + order.at(i).record);
+  EXPECT_EQ(records, (std::vector<std::uint64_t>{0, 1, 10, 20, 21, 22}));
+}
+
+TEST(Order, ModesHaveNames) {
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kNone), "none");
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kWindow), "window");
+  EXPECT_EQ(shuffle_mode_name(ShuffleMode::kExact), "exact");
+}
+
+TEST(Order, AnEpochsLastBatchMayBeSmallerOrDropped) {
+  EXPECT_EQ(batches_in_epoch(0, 4, false), 0U);
+  EXPECT_EQ(batches_in_epoch(3, 4, false), 1U);
+  EXPECT_EQ(batches_in_epoch(3, 4, true), 0U);
+  EXPECT_EQ(batches_in_epoch(8, 4, false), 2U);
+  EXPECT_EQ(batches_in_epoch(8, 4, true), 2U);
+  EXPECT_EQ(batches_in_epoch(9, 4, false), 3U);
+  EXPECT_EQ(batches_in_epoch(9, 4, true), 2U);
 }
 
 }  // namespace

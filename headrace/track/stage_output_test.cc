@@ -8,6 +8,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/record/manifest.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -26,6 +27,76 @@ TEST(MatchesName, TakesWholeNamesWithDigitsOfEachKind) {
   EXPECT_TRUE(matches_name("work/", "work/a/b"));
   EXPECT_FALSE(matches_name("work/", "workers"));
 }
+
+TEST(MatchesName, TakesEachKindOfDigitAndNoOtherCharacter) {
+  for (const char* digit : {"0", "5", "9"}) {
+    EXPECT_TRUE(matches_name("#", digit)) << digit;
+    EXPECT_TRUE(matches_name("%", digit)) << digit;
+  }
+  for (const char* letter : {"a", "c", "f"}) {
+    EXPECT_FALSE(matches_name("#", letter)) << letter;
+    EXPECT_TRUE(matches_name("%", letter)) << letter;
+  }
+  for (const char* other : {"/", ":", "`", "g", "A", "F", "#", ""}) {
+    EXPECT_FALSE(matches_name("#", other)) << other;
+    EXPECT_FALSE(matches_name("%", other)) << other;
+  }
+}
+
+TEST(MatchesName, OnlyTheLastDecimalDigitOfANumberIsRepeated) {
+  EXPECT_TRUE(matches_name("##", "1234"));
+  EXPECT_FALSE(matches_name("##", "1"));
+  EXPECT_FALSE(matches_name("%%", "123"));
+  EXPECT_TRUE(matches_name("#a", "12a"));
+  EXPECT_FALSE(matches_name("#a", "12"));
+  EXPECT_FALSE(matches_name("a", "aa"));
+}
+
+TEST(MatchesName, AnyCharactersAreOneAtLeastAndNoneIsASlash) {
+  EXPECT_TRUE(matches_name("*-#", "a-1"));
+  EXPECT_TRUE(matches_name("*-#", "a-b-1"));
+  EXPECT_TRUE(matches_name("in/*.gz", "in/b.gz"));
+  EXPECT_TRUE(matches_name("a*", "ab"));
+  EXPECT_TRUE(matches_name("*/b", "a/b"));
+  for (const char* other : {"-1", "a/b-1", "a-", "a"}) EXPECT_FALSE(matches_name("*-#", other)) << other;
+  EXPECT_FALSE(matches_name("in/*.gz", "in/.gz"));
+  EXPECT_FALSE(matches_name("in/*.gz", "in/b/c.gz"));
+  EXPECT_FALSE(matches_name("a*", "a"));
+  EXPECT_FALSE(matches_name("work/", "work/")) << "it is not below";
+}
+
+TEST(OwnerSuffix, IsEmptyForTheFirstOwnerOfANewOutputAlone) {
+  EXPECT_EQ(owner_suffix(1, OwnershipAction::kBegin), "");
+  EXPECT_EQ(owner_suffix(2, OwnershipAction::kBegin), "-o2");
+  EXPECT_EQ(owner_suffix(1, OwnershipAction::kTakeOver), "-o1");
+  EXPECT_EQ(owner_suffix(1, OwnershipAction::kOverwrite), "-o1");
+}
+
+// Refuses to read, list or tell about keys that hold a text.
+class RefusingStore final : public ForwardingStore {
+ public:
+  RefusingStore(std::shared_ptr<Store> store, std::string refused)
+      : ForwardingStore(std::move(store)), refused_(std::move(refused)) {}
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (is_refused(key)) return refusal();
+    return inner().read_into(key, target, options);
+  }
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    if (is_refused(key)) return refusal();
+    return inner().stat(key, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    if (is_refused(prefix)) return refusal();
+    return inner().list(prefix, options, visit);
+  }
+
+ private:
+  bool is_refused(std::string_view key) const { return key.find(refused_) != key.npos; }
+  static Error refusal() { return {Code::kPermissionDenied, "refused"}; }
+  const std::string refused_;
+};
 
 // A stage that publishes things in the folder `made`.
 std::vector<std::string> names_with(std::string_view suffix) {
@@ -86,6 +157,17 @@ class OwnedOutputs : public testing::Test {
     for (const char* key : {"thing", "_headrace/manifest-00000001"})
       manifest.parts.push_back({.key = key, .role = "part"});
     put("made/_headrace/manifest-00000001", serialize_manifest(manifest));
+  }
+
+  // The output, if the store refuses what has keys with this text.
+  Location refusing(const std::string& text) {
+    Location place = output;
+    place.store = std::make_shared<RefusingStore>(output.store, text);
+    return place;
+  }
+  // Ends the chain of a folder as a removal does.
+  void remove(const Location& place) {
+    ASSERT_TRUE(Ownership::take(place, *read_chain(place), {.action = OwnershipAction::kRemove}));
   }
 
   StoreRegistry stores{Environment{}};
@@ -386,6 +468,206 @@ TEST_F(OwnedOutputs, WhatIsPublishedAsAnotherKindIsRefused) {
   StageOutput of_two = stage;
   of_two.folders = {{"made", "thing", "else"}};
   EXPECT_TRUE(examine_output(output, of_two, begun, false));
+}
+
+TEST_F(OwnedOutputs, RemovingMatchesLeavesAllOthers) {
+  for (const char* key : {"left-0001", "left-0002", "left-x", "right/left-0001"}) put(key);
+  ASSERT_TRUE(remove_matching(output, "left-####"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/runs/1/start", "left-x", "right/left-0001"));
+  ASSERT_TRUE(remove_matching(output, "right/"));
+  ASSERT_TRUE(remove_matching(output, "none-#"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/runs/1/start", "left-x"));
+  const Location root = *stores.open("memory://test/");
+  ASSERT_TRUE(remove_matching(root, "out/left-*"));
+  EXPECT_THAT(keys(), ElementsAre("_headrace/runs/1/start"));
+}
+
+TEST_F(OwnedOutputs, TheConfigurationIsThatOfWhatTheStageBegan) {
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt);
+  put("_headrace/plan", R"({"stage":"make 1","seed":7})");
+  EXPECT_EQ((*begun_configuration(output, stage))->at("seed"), "7");
+  put("_headrace/plan", R"({"stage":"remake 1"})");
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt);
+  put("_headrace/plan", R"({"seed":7})");
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt) << "it names no stage";
+  put("_headrace/plan", "{");
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt);
+  EXPECT_EQ(begun_configuration(refusing("_headrace/plan"), stage).error().code, Code::kPermissionDenied);
+  ASSERT_TRUE(remove_object(*output.store, output.at("_headrace/plan").key));
+  ASSERT_TRUE(take(begun));
+  EXPECT_EQ(*begun_configuration(output, stage), begun);
+  const StageOutput remake{.stage = "remake", .former_claim = kPlanKey};
+  EXPECT_EQ(*begun_configuration(output, remake), std::nullopt);
+  remove(output);
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt);
+  put("_headrace/manifest-00000003", "{");
+  put("_headrace/plan", R"({"stage":"make 1"})");
+  EXPECT_EQ(*begun_configuration(output, stage), std::nullopt) << "a damaged chain tells nothing";
+}
+
+TEST_F(OwnedOutputs, AnOutputIsBegunByAnEntryOrAFormerClaim) {
+  EXPECT_FALSE(*is_begun(output));
+  for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
+    put(std::string(key));
+    EXPECT_TRUE(*is_begun(output)) << key;
+    EXPECT_EQ(is_begun(refusing(std::string(key))).error().code, Code::kPermissionDenied) << key;
+    ASSERT_TRUE(remove_object(*output.store, output.at(key).key));
+  }
+  ASSERT_TRUE(take(begun));
+  EXPECT_TRUE(*is_begun(output));
+}
+
+TEST_F(OwnedOutputs, TheConfigurationOfWhatIsPublishedIsThatOfItsEntryOrOfTheFormerClaim) {
+  Manifest manifest;
+  EXPECT_EQ(*configuration_of(output, manifest, kPlanKey), std::nullopt);
+  put("_headrace/plan", R"({"stage":"make 1"})");
+  EXPECT_EQ(*configuration_of(output, manifest, kPlanKey), begun);
+  EXPECT_EQ(*configuration_of(output, manifest, kConfigurationKey), std::nullopt);
+  put("_headrace/plan", "{");
+  EXPECT_EQ(configuration_of(output, manifest, kPlanKey).error().code, Code::kDataLoss);
+  ASSERT_TRUE(take(other, true));
+  manifest.entry = 1;
+  EXPECT_EQ(*configuration_of(output, manifest, kPlanKey), other);
+  EXPECT_EQ(configuration_of(refusing("manifest-00000001"), manifest, kPlanKey).error().code,
+            Code::kPermissionDenied);
+  put("_headrace/manifest-00000002", serialize_manifest({.kind = "thing", .entry = 1}));
+  put("_headrace/manifest-00000001", "{");
+  EXPECT_EQ(configuration_of(output, manifest, kPlanKey).error().code, Code::kAborted)
+      << "with damage in the chain, nobody says that the entry is in force";
+  remove(output);
+  const auto gone = configuration_of(output, manifest, kPlanKey);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Code::kAborted);
+  EXPECT_THAT(gone.error().message, HasSubstr("memory://test/out was overwritten or removed meanwhile"));
+}
+
+TEST_F(OwnedOutputs, WhatIsPublishedInAFolderIsThatOfTheGenerationThatWasSeen) {
+  const auto number = [&](const ChainState& seen) -> std::uint64_t {
+    const auto published = published_in(output, "made", seen);
+    EXPECT_TRUE(published) << published.error().message;
+    return published && *published ? (*published)->number : 0;
+  };
+  auto first = take(begun);
+  const ChainState seen = *read_chain(output);
+  EXPECT_EQ(number(seen), 0U);
+  ASSERT_TRUE(make(*first, "a"));
+  EXPECT_EQ(number(seen), 2U);
+  auto heir = take(begun);
+  EXPECT_EQ(number(*read_chain(output)), 2U) << "it is of the same generation";
+  EXPECT_EQ(heir->published_number("made"), 2U);
+  EXPECT_EQ((*heir->published("made"))->manifest.plan, "a");
+  EXPECT_EQ(heir->published_number(""), 0U);
+  EXPECT_EQ(*heir->published(""), std::nullopt);
+  put("made/_headrace/manifest-00000004", "{");
+  EXPECT_EQ(published_in(output, "made", *read_chain(output)).error().code, Code::kDataLoss);
+}
+
+TEST_F(OwnedOutputs, WhoeverFindsAnOutputTakesItOverBeginsOrOverwrites) {
+  const auto action = [](const OutputState& seen, bool overwrite) {
+    return OwnedOutput::action_for(seen, overwrite);
+  };
+  EXPECT_EQ(action({}, false), OwnershipAction::kBegin);
+  EXPECT_EQ(action({}, true), OwnershipAction::kBegin) << "there is nothing to overwrite";
+  EXPECT_EQ(action({.begun = begun, .is_own = true}, false), OwnershipAction::kTakeOver);
+  EXPECT_EQ(action({.begun = begun}, true), OwnershipAction::kOverwrite);
+  EXPECT_EQ(action({.chain = {.damage = Error{Code::kDataLoss, ""}}}, true), OwnershipAction::kOverwrite);
+  EXPECT_EQ(action({.chain = {.published = 1}}, true), OwnershipAction::kOverwrite);
+  EXPECT_EQ(action({.begun = begun}, false), OwnershipAction::kBegin);
+}
+
+TEST_F(OwnedOutputs, ThoseWhoJoinHaveTheEntryInForce) {
+  const StageOutput alone{.stage = "make", .former_claim = kPlanKey, .folders = {{"", "thing"}}};
+  auto first = OwnedOutput::take(output, alone, *examine_output(output, alone, begun, false),
+                                 {.configuration = begun});
+  ASSERT_TRUE(first) << first.error().message;
+  auto second = OwnedOutput::take(output, alone, *examine_output(output, alone, begun, false),
+                                  {.configuration = begun, .action = OwnershipAction::kTakeOver});
+  ASSERT_TRUE(second) << second.error().message;
+  const OutputState seen = *examine_output(output, alone, begun, false);
+  EXPECT_TRUE(seen.is_own);
+  OwnedOutput joined = OwnedOutput::join(output, alone, seen);
+  EXPECT_EQ(joined.entry(), 2U);
+  EXPECT_EQ(joined.generation(), 1U);
+  EXPECT_EQ(joined.published_number(""), 0U);
+  const auto made = joined.in("").publish({.kind = "thing", .plan = "a"});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->number, 3U);
+  EXPECT_TRUE(second->in("").publish({.kind = "thing", .plan = "a"})) << "it made the same";
+}
+
+TEST_F(OwnedOutputs, WithoutAnOwnerNothingOfTheStagesNamesMayLieThere) {
+  for (const char* key : {"left-0001", "made/anything", "made/deep/in/it"}) {
+    put(key);
+    const auto refused = examine_output(output, stage, begun, true);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr(concat("but memory://test/out/", key, " does")));
+    EXPECT_TRUE(examine_output(output, stage, begun, false)) << "without overwriting, nothing is removed";
+    ASSERT_TRUE(remove_object(*output.store, output.at(key).key));
+  }
+  put("made/_headrace/manifest-00000001", "{");
+  EXPECT_TRUE(examine_output(output, stage, begun, true)) << "the chain of a folder does not count";
+}
+
+TEST_F(OwnedOutputs, RefusesWhereTheOutputItselfIsPublished) {
+  put("_headrace/manifest-00000001", serialize_manifest({.kind = "dataset"}));
+  for (const bool overwrite : {false, true}) {
+    const auto refused = take(begun, overwrite);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr("memory://test/out holds a published dataset, not what"));
+  }
+  StageOutput of_output = stage;
+  of_output.folders = {{"", "dataset"}};
+  EXPECT_TRUE(examine_output(output, of_output, begun, false));
+}
+
+TEST_F(OwnedOutputs, AFormerClaimWhereAnotherStageKeptItIsRefused) {
+  for (const char* claim : {R"({"stage":"make 1"})", R"({"seed":"1"})", "{"}) {
+    put("_headrace/configuration", claim);
+    for (const bool overwrite : {false, true}) {
+      const auto refused = examine_output(output, stage, begun, overwrite);
+      ASSERT_FALSE(refused) << claim;
+      EXPECT_EQ(refused.error().code, Code::kFailedPrecondition) << claim;
+      EXPECT_THAT(refused.error().message, HasSubstr("memory://test/out/_headrace/configuration")) << claim;
+    }
+  }
+}
+
+TEST_F(OwnedOutputs, WhatTheStoreRefusesIsNotTakenForAbsent) {
+  const auto examined = [&](const std::string& refused) {
+    const auto state = examine_output(refusing(refused), stage, begun, true);
+    return state ? std::optional<Code>() : state.error().code;
+  };
+  for (const char* refused : {"out/_headrace/manifest", "_headrace/plan", "_headrace/configuration",
+                              "made/_headrace/manifest", "left-"})
+    EXPECT_EQ(examined(refused), Code::kPermissionDenied) << refused;
+  EXPECT_EQ(examined("other"), std::nullopt);
+  make_former();
+  EXPECT_EQ(examined("made/_headrace/manifest-00000001"), Code::kPermissionDenied);
+  ASSERT_TRUE(take(begun));
+  auto first = take(other, true);
+  ASSERT_TRUE(first && make(*first, "a"));
+  const auto removed = [&](const std::string& refused) {
+    const Status status = remove_superseded(refusing(refused), stage, first->generation(), first->entry());
+    return status ? std::optional<Code>() : status.error().code;
+  };
+  for (const char* refused : {"_headrace/plan", "out/_headrace/manifest", "made/_headrace/manifest",
+                              "made/_headrace/manifest-00000001"})
+    EXPECT_EQ(removed(refused), Code::kPermissionDenied) << refused;
+  EXPECT_TRUE(keys().contains("_headrace/plan"));
+  EXPECT_EQ(removed("other"), std::nullopt);
+  EXPECT_FALSE(keys().contains("_headrace/plan"));
+}
+
+TEST_F(OwnedOutputs, WhatWasBegunBeforeChainsAndNeverPublishedIsRemovedWhenItIsOverwritten) {
+  put("_headrace/plan", R"({"stage":"make 1"})");
+  for (const char* key : {"made/thing", "left-0001", "left-mine"}) put(key);
+  auto owned = take(other, true);
+  ASSERT_TRUE(owned) << owned.error().message;
+  EXPECT_EQ(owned->suffix(), "-o1");
+  EXPECT_THAT(keys(), ElementsAre("_headrace/manifest-00000001", "_headrace/runs/1/start", "left-mine",
+                                  "made/_headrace/manifest-00000001"));
 }
 
 }  // namespace

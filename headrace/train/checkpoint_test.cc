@@ -26,14 +26,15 @@ class OneVariable final : public Model {
     return Error{Code::kUnimplemented, "not in this test"};
   }
   Status save_state(const std::string& prefix) override {
+    if (refusal) return Error{*refusal, "no room"};
     return std::ofstream(prefix + ".index") << value ? Status{} : Status(Error{Code::kInternal, prefix});
   }
   Status restore_state(const std::string& prefix) override {
-    if (is_another) return Error{Code::kNotFound, concat("Key b not found in checkpoint ", prefix)};
+    if (refusal) return Error{*refusal, concat("Key b not found in checkpoint ", prefix)};
     return std::ifstream(prefix + ".index") >> value ? Status{} : Status(Error{Code::kInternal, prefix});
   }
   int value = 0;
-  bool is_another = false;  // has variables that no checkpoint holds
+  std::optional<Code> refusal{};  // of every checkpoint
 
  private:
   const std::string folder_;
@@ -112,12 +113,20 @@ TEST_F(Checkpoints, ADamagedManifestIsNamed) {
 
 TEST_F(Checkpoints, ThatOfAnotherModelIsNamedAsSuch) {
   save(1, 0.5);
-  model.is_another = true;
   take_over();
-  const auto restored = store.restore_latest(model);
-  ASSERT_FALSE(restored);
-  EXPECT_EQ(restored.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(restored.error().message, testing::HasSubstr("step-00000010 holds the variables of another"));
+  for (const Code code : {Code::kNotFound, Code::kInvalidArgument}) {
+    model.refusal = code;
+    const auto restored = store.restore_latest(model);
+    ASSERT_FALSE(restored);
+    EXPECT_EQ(restored.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(restored.error().message, testing::HasSubstr("step-00000010 holds the variables of another"));
+  }
+  model.refusal = Code::kUnavailable;
+  const auto failed = store.restore_latest(model);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kUnavailable);
+  EXPECT_THAT(failed.error().message,
+              testing::HasSubstr("restoring memory://test/run/checkpoints/step-00000010"));
 }
 
 TEST_F(Checkpoints, OfAProcessThatLostTheRunNoneIsPublished) {
@@ -130,6 +139,83 @@ TEST_F(Checkpoints, OfAProcessThatLostTheRunNoneIsPublished) {
   const auto published = read_published(run.output().at(kCheckpointsFolder), kCheckpointKind);
   ASSERT_TRUE(published && *published);
   EXPECT_EQ(read_state(**published)->step, 10U);
+}
+
+TEST_F(Checkpoints, OfARunWithoutAnyNoneIsRestored) {
+  const auto latest = store.restore_latest(model);
+  ASSERT_TRUE(latest) << latest.error().message;
+  EXPECT_EQ(*latest, std::nullopt);
+  EXPECT_THAT(store.restore_epoch(model, 1).error().message,
+              testing::HasSubstr("no checkpoint of epoch 1 in memory://test/run/checkpoints"));
+}
+
+TEST_F(Checkpoints, HoldTheWholeState) {
+  state.loader_state = R"({"position":7})";
+  state.finished = true;
+  save(1, 0.5);
+  save(2, 0.75);
+  take_over();
+  const auto latest = store.restore_latest(model);
+  ASSERT_TRUE(latest && *latest);
+  EXPECT_EQ((*latest)->epoch, 2U);
+  EXPECT_EQ((*latest)->step, 20U);
+  EXPECT_EQ((*latest)->loader_state, R"({"position":7})");
+  EXPECT_TRUE((*latest)->finished);
+  ASSERT_EQ((*latest)->history.size(), 2U);
+  EXPECT_EQ((*latest)->history[1].epoch, 2U);
+  EXPECT_EQ((*latest)->history[1].step, 20U);
+  EXPECT_EQ((*latest)->history[1].values.at("accuracy"), 0.75);
+  state.finished = false;
+  save(3, 0.875);
+  EXPECT_FALSE(read_state(**read_published(run.output().at(kCheckpointsFolder)))->finished);
+}
+
+TEST_F(Checkpoints, ArePublishedInAFolderForEachStepAndOwner) {
+  save(1, 0.5);
+  const auto published = read_published(run.output().at(kCheckpointsFolder), kCheckpointKind);
+  ASSERT_TRUE(published && *published);
+  const Manifest& manifest = (*published)->manifest;
+  EXPECT_EQ(manifest.created_by, "r");
+  EXPECT_EQ(manifest.plan, "p");
+  ASSERT_EQ(manifest.parts.size(), 1U);
+  EXPECT_EQ(manifest.parts[0].key, "step-00000010/variables.index");
+  EXPECT_EQ(manifest.parts[0].role, "variables");
+  EXPECT_THAT(manifest.attributes_json, testing::HasSubstr(R"("prefix":"step-00000010/variables")"));
+  take_over();
+  save(1, 0.5);
+  EXPECT_EQ((*read_published(run.output().at(kCheckpointsFolder)))->manifest.parts.at(0).key,
+            "step-00000010-o2/variables.index");
+}
+
+TEST_F(Checkpoints, OfSeveralOfOneEpochTheLastIsRestored) {
+  save(1, 0.5);
+  take_over();
+  save(1, 0.5);
+  model.value = 17;
+  state.step = 11;
+  ASSERT_TRUE(store.save(model, state));
+  model.value = 0;
+  ASSERT_TRUE(store.restore_epoch(model, 1));
+  EXPECT_EQ(model.value, 17);
+}
+
+TEST_F(Checkpoints, AModelThatCannotBeSavedPublishesNothing) {
+  model.refusal = Code::kResourceExhausted;
+  EXPECT_EQ(store.save(model, state).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(*read_published(run.output().at(kCheckpointsFolder)), std::nullopt);
+}
+
+TEST_F(Checkpoints, AttributesThatAreNoStateAreDamage) {
+  PublishedFolder published{.folder = run.output().at(kCheckpointsFolder)};
+  for (const char* attributes :
+       {"{}", R"({"epoch":1,"step":2,"state":"","history":[]})", R"({"epoch":"1","step":2,"state":""})"}) {
+    published.manifest.attributes_json = attributes;
+    const auto read = read_state(published);
+    ASSERT_FALSE(read) << attributes;
+    EXPECT_EQ(read.error().code, Code::kDataLoss) << attributes;
+    EXPECT_THAT(read.error().message,
+                testing::HasSubstr("the checkpoint's manifest in memory://test/run/checkpoints is not as"));
+  }
 }
 
 }  // namespace

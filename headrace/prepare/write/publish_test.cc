@@ -68,7 +68,7 @@ class PublishTest : public testing::Test {
     EXPECT_TRUE(Ownership::take(output, {}, {.action = OwnershipAction::kBegin}));
   }
 
-  Result<PrepareResult> publish_through(std::shared_ptr<Store> store, const RejectLimit& max_rejects = {}) {
+  Result<PrepareResult> publish_through(std::shared_ptr<Store> store) {
     Location place = output;
     place.store = std::move(store);
     const TaskContext context{.plan = plan,
@@ -81,9 +81,7 @@ class PublishTest : public testing::Test {
     Ownership ownership(place, 1, 1, 1);
     return publish(context, arrangement, receipts, max_rejects, ownership, "run-1");
   }
-  Result<PrepareResult> publish_it(const RejectLimit& max_rejects = {}) {
-    return publish_through(output.store, max_rejects);
-  }
+  Result<PrepareResult> publish_it() { return publish_through(output.store); }
 
   std::size_t work_objects() { return list_all(*output.store, work.key)->size(); }
   bool is_published() { return output.store->stat(kManifest, {}).has_value(); }
@@ -97,6 +95,7 @@ class PublishTest : public testing::Test {
   SpillStore spills{work, 0};
   Arrangement arrangement;
   std::vector<ShardReceipt> receipts;
+  RejectLimit max_rejects;
 };
 
 TEST_F(PublishTest, AProcessThatDiesBeforeTheManifestLeavesAllWorkForTheNext) {
@@ -203,7 +202,8 @@ TEST_F(PublishTest, CountsOfAllShardsAndSlicesAreAddedUp) {
   receipts.push_back({.split = "test", .in = 3, .written = 3});
   receipts.back().labels = {{"kind", {{"b", 3}}}};
   EXPECT_EQ(publish_it().error().code, Code::kInvalidArgument) << "two rows more were rejected than allowed";
-  const auto made = publish_it({.rows = 2});
+  max_rejects = {.rows = 2};
+  const auto made = publish_it();
   ASSERT_TRUE(made) << made.error().message;
   const DatasetAttributes& attributes = made->attributes;
   using Counts = std::map<std::string, std::uint64_t>;
@@ -336,6 +336,71 @@ TEST_F(PublishTest, WhereNothingIsNewTheBaseIsTheResult) {
   EXPECT_EQ(left->shards, 1U);
   EXPECT_EQ(left->shard_bytes, 7U);
   EXPECT_EQ(work_objects(), 3U) << "others with the same plan may need them";
+}
+
+TEST_F(PublishTest, TheManifestNamesShardsAndReportsAndTheResultCountsThem) {
+  receipts.front().shard->size_bytes = 70;
+  arrangement.row_bytes = 33;
+  const auto made = publish_it();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->shards, 1U);
+  EXPECT_EQ(made->shard_bytes, 70U);
+  EXPECT_EQ(made->row_bytes, 33U);
+  EXPECT_FALSE(made->was_published);
+  EXPECT_EQ(made->attributes.counts.at("written"), 2U);
+  EXPECT_EQ(made->attributes.splits.at("train").records, 2U);
+  const auto published = read_published(output, kDatasetKind);
+  ASSERT_TRUE(published && *published);
+  EXPECT_EQ(made->manifest_number, (*published)->number);
+  EXPECT_EQ(made->manifest_digest, (*published)->digest);
+  const Manifest& manifest = (*published)->manifest;
+  EXPECT_EQ(manifest.created_by, "run-1");
+  EXPECT_EQ(manifest.plan, digest);
+  std::vector<std::string> keys;
+  for (const ManifestPart& part : manifest.parts) keys.push_back(part.key);
+  EXPECT_THAT(keys, testing::ElementsAre("train-0", "_headrace/index/train-0",
+                                         "_headrace/report/" + digest.substr(0, 8) + "-00000.jsonl.gz"));
+}
+
+TEST_F(PublishTest, MoreRejectsThanAllowedStopItWithTheFirst) {
+  arrangement.counts = {.in = 4, .kept = 3, .rejected = 1};
+  receipts.front().in = 3;
+  receipts.front().rejected = 1;
+  receipts.front().first_rejection = "the second row";
+  const auto refused = publish_it();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, HasSubstr("the second row"));
+  EXPECT_FALSE(is_published());
+  max_rejects = {.rows = 1};
+  EXPECT_FALSE(publish_it());
+  max_rejects = {.rows = 2};
+  const auto made = publish_it();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->attributes.counts.at("rejected"), 2U);
+}
+
+TEST_F(PublishTest, APublishedResultIsFoundByItsPlan) {
+  TaskContext context{.plan = plan,
+                      .plan_digest = digest,
+                      .encoders = encoders,
+                      .stores = stores,
+                      .spills = spills,
+                      .output = output};
+  EXPECT_EQ(find_published(context)->has_value(), false) << "nothing was claimed";
+  context.entry = 1;
+  EXPECT_EQ(find_published(context)->has_value(), false);
+  EXPECT_EQ(read_result(context, 2).error().code, Code::kAborted) << "it is gone";
+  const auto made = publish_it();
+  ASSERT_TRUE(made) << made.error().message;
+  const auto found = find_published(context);
+  ASSERT_TRUE(found && *found);
+  EXPECT_TRUE((*found)->was_published);
+  EXPECT_EQ((*found)->manifest_number, 2U);
+  EXPECT_EQ((*found)->manifest_digest, made->manifest_digest);
+  EXPECT_EQ((*found)->shards, 1U);
+  context.plan_digest = sha256_hex(as_bytes("another plan"));
+  EXPECT_EQ(read_result(context, 2).error().code, Code::kFailedPrecondition);
 }
 
 }  // namespace
