@@ -335,7 +335,9 @@ TEST_F(Chain, DamageThatSomebodyHasReplacedMeanwhileIsNone) {
   ASSERT_TRUE(append(OwnershipAction::kBegin, "a"));
   put(2, "{");
   const auto read = read_chain(watched([&](int now) -> Status {
-    if (now == 1) EXPECT_TRUE(append(OwnershipAction::kOverwrite, "b"));
+    if (now == 1) {
+      EXPECT_TRUE(append(OwnershipAction::kOverwrite, "b"));
+    }
     return {};
   }));
   ASSERT_TRUE(read) << read.error().message;

@@ -89,21 +89,37 @@ Result<std::uint64_t> take_version(const Location& model, const Location& export
                                       " could be taken: too many others publish at the same time")};
 }
 
+// The export, if it is still the one with this digest.
+Result<PublishedFolder> read_export(const Location& exported, std::string_view digest,
+                                    std::string_view name) {
+  HEADRACE_TRY(std::optional<PublishedFolder> found, read_published(exported, kKind));
+  if (!found) return Error{Code::kNotFound, concat(exported.describe(), " is not published")};
+  if (found->digest == digest) return *std::move(found);
+  return Error{Code::kAborted,
+               concat(exported.describe(), " was overwritten before it could be published as ", name,
+                      "; the name is as it was")};
+}
+
 // Copies an export to the folder of its version, unless that is published already. Versions are not owned:
-// their numbers are, so all who publish one publish the same.
-Status publish_version(const Location& exported, Manifest manifest, const Location& version) {
+// their numbers are, so all who publish one publish the same. Whoever overwrites the run publishes there
+// before it replaces files with fixed names. So if the export is still current after the copy, its bytes were
+// copied.
+Status publish_version(const PublishedFolder& source, const Location& version, std::string_view name) {
+  const Location& exported = source.folder;
   if (exported.store != version.store)
     return Error{Code::kInternal, "a named model must lie in the store of its run"};
   HEADRACE_TRY(const ChainState seen, read_chain(version));
   HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(version, kKind));
   if (before) return {};
-  const std::size_t below = folder_of_part(manifest, kLastFile).size();
+  const std::size_t below = folder_of_part(source.manifest, kLastFile).size();
+  Manifest manifest = source.manifest;
   manifest.parts = with_last_file_at_the_end(std::move(manifest.parts));
   for (ManifestPart& part : manifest.parts) {
     const Location from = exported.at(part.key);
     part.key = part.key.substr(below);
     HEADRACE_CHECK(copy_once(from, version.at(part.key), part.size_bytes, part.crc32c));
   }
+  HEADRACE_CHECK(read_export(exported, source.digest, name));
   HEADRACE_CHECK(Ownership(version, 0, 0, seen.last).publish(std::move(manifest)));
   return {};
 }
@@ -197,17 +213,11 @@ Result<NamedVersion> publish_named_model(const Location& root, std::string_view 
                                          std::string_view run_id) {
   HEADRACE_CHECK(check_model_name(name));
   const Location model = root.at(concat("models/", name));
-  HEADRACE_TRY(const std::optional<PublishedFolder> source, read_published(exported, kKind));
-  if (!source) return Error{Code::kNotFound, concat(exported.describe(), " is not published")};
-  if (source->digest != digest) {
-    return Error{Code::kAborted,
-                 concat(exported.describe(), " was overwritten before it could be published as ", name,
-                        "; the name is as it was")};
-  }
+  HEADRACE_TRY(const PublishedFolder source, read_export(exported, digest, name));
   NamedVersion out;
   HEADRACE_TRY(out.version, take_version(model, exported, digest));
   out.folder = model.at(concat(out.version));
-  HEADRACE_CHECK(publish_version(exported, source->manifest, out.folder));
+  HEADRACE_CHECK(publish_version(source, out.folder, name));
   HEADRACE_CHECK(advance_alias(model, out.version, run_id));
   return out;
 }
