@@ -2,6 +2,7 @@
 
 /// \file The type of one value: of a feature in a record, a column of a batch, a tensor.
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -10,10 +11,46 @@
 namespace headrace {
 
 /// kBytes is a byte string of any length. Records have kFloat32, kInt64 and kBytes; columns of batches have
-/// kUint8, too; tensors have all.
-enum class DataType : std::uint8_t { kFloat32, kFloat64, kInt32, kInt64, kUint8, kBool, kBytes };
+/// kUint8, too; tensors have all. A value of four or two bits takes a byte; TensorFlow's quantized types
+/// (kQ…) are integers of that width.
+enum class DataType : std::uint8_t {
+  kFloat32,
+  kFloat64,
+  kInt32,
+  kInt64,
+  kUint8,
+  kBool,
+  kBytes,
+  kFloat16,
+  kBfloat16,
+  kInt8,
+  kInt16,
+  kUint16,
+  kUint32,
+  kUint64,
+  kComplex64,
+  kComplex128,
+  kQint8,
+  kQint16,
+  kQint32,
+  kQuint8,
+  kQuint16,
+  kFloat8E5m2,
+  kFloat8E4m3fn,
+  kFloat8E4m3fnuz,
+  kFloat8E4m3b11fnuz,
+  kFloat8E5m2fnuz,
+  kInt2,
+  kInt4,
+  kUint2,
+  kUint4,
+};
 
-/// "float32", "int64", "bytes": the names that manifests and messages use. numpy's, where it has one.
+/// The number of types; they are 0 … kDataTypes − 1.
+inline constexpr std::size_t kDataTypes = static_cast<std::size_t>(DataType::kUint4) + 1;
+
+/// "float32", "int64", "bytes": the names that manifests and messages use. numpy's, where it has one; else
+/// those of the Python package ml_dtypes, or TensorFlow's.
 std::string_view data_type_name(DataType type);
 /// Bytes of one value; 0 for kBytes.
 std::size_t data_type_size_bytes(DataType type);
@@ -30,6 +67,20 @@ template <>
 struct DataTypeOf<std::int64_t> : std::integral_constant<DataType, DataType::kInt64> {};
 template <>
 struct DataTypeOf<std::uint8_t> : std::integral_constant<DataType, DataType::kUint8> {};
+template <>
+struct DataTypeOf<std::int8_t> : std::integral_constant<DataType, DataType::kInt8> {};
+template <>
+struct DataTypeOf<std::int16_t> : std::integral_constant<DataType, DataType::kInt16> {};
+template <>
+struct DataTypeOf<std::uint16_t> : std::integral_constant<DataType, DataType::kUint16> {};
+template <>
+struct DataTypeOf<std::uint32_t> : std::integral_constant<DataType, DataType::kUint32> {};
+template <>
+struct DataTypeOf<std::uint64_t> : std::integral_constant<DataType, DataType::kUint64> {};
+template <>
+struct DataTypeOf<std::complex<float>> : std::integral_constant<DataType, DataType::kComplex64> {};
+template <>
+struct DataTypeOf<std::complex<double>> : std::integral_constant<DataType, DataType::kComplex128> {};
 template <>
 struct DataTypeOf<bool> : std::integral_constant<DataType, DataType::kBool> {};
 

@@ -74,7 +74,10 @@ class Tensor {
   Tensor(DataType type, const Shape& shape, const void* data, std::shared_ptr<const void> owner)
       : type_(type), shape_(shape), data_(data), owner_(std::move(owner)) {}
   Tensor(const Shape& shape, std::vector<std::string> strings)
-      : type_(DataType::kBytes), shape_(shape), strings_(std::move(strings)) {}
+      : type_(DataType::kBytes),
+        shape_(shape),
+        strings_(std::move(strings)),
+        string_views_(strings_.begin(), strings_.end()) {}
   Tensor(Tensor&&) = default;
   Tensor& operator=(Tensor&&) = default;
 
@@ -88,7 +91,8 @@ class Tensor {
     return {static_cast<const T*>(data_), static_cast<std::size_t>(shape_.elements())};
   }
   const std::vector<std::string>& strings() const { return strings_; }
-  TensorView view() const { return {type_, shape_, data_, {}}; }
+  /// Valid as long as this tensor, wherever it is moved to.
+  TensorView view() const { return {type_, shape_, data_, string_views_}; }
 
  private:
   DataType type_ = DataType::kFloat32;
@@ -96,6 +100,7 @@ class Tensor {
   const void* data_ = nullptr;
   std::shared_ptr<const void> owner_;
   std::vector<std::string> strings_;
+  std::vector<std::string_view> string_views_;  // of strings_, whose elements do not move
 };
 
 }  // namespace headrace

@@ -1,5 +1,6 @@
 #include "headrace/engine/tensorflow/meta_graph.h"
 
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,9 +11,38 @@ namespace headrace::tensorflow {
 
 namespace {
 
-constexpr std::pair<DataType, int> kTypes[] = {
-    {DataType::kFloat32, 1}, {DataType::kFloat64, 2}, {DataType::kInt32, 3}, {DataType::kInt64, 9},
-    {DataType::kUint8, 4},   {DataType::kBool, 10},   {DataType::kBytes, 7}};
+/// tensorflow/core/framework/types.proto, DataType.
+constexpr std::pair<DataType, int> kTypes[] = {{DataType::kFloat32, 1},
+                                               {DataType::kFloat64, 2},
+                                               {DataType::kInt32, 3},
+                                               {DataType::kUint8, 4},
+                                               {DataType::kInt16, 5},
+                                               {DataType::kInt8, 6},
+                                               {DataType::kBytes, 7},
+                                               {DataType::kComplex64, 8},
+                                               {DataType::kInt64, 9},
+                                               {DataType::kBool, 10},
+                                               {DataType::kQint8, 11},
+                                               {DataType::kQuint8, 12},
+                                               {DataType::kQint32, 13},
+                                               {DataType::kBfloat16, 14},
+                                               {DataType::kQint16, 15},
+                                               {DataType::kQuint16, 16},
+                                               {DataType::kUint16, 17},
+                                               {DataType::kComplex128, 18},
+                                               {DataType::kFloat16, 19},
+                                               {DataType::kUint32, 22},
+                                               {DataType::kUint64, 23},
+                                               {DataType::kFloat8E5m2, 24},
+                                               {DataType::kFloat8E4m3fn, 25},
+                                               {DataType::kFloat8E4m3fnuz, 26},
+                                               {DataType::kFloat8E4m3b11fnuz, 27},
+                                               {DataType::kFloat8E5m2fnuz, 28},
+                                               {DataType::kInt4, 29},
+                                               {DataType::kUint4, 30},
+                                               {DataType::kInt2, 31},
+                                               {DataType::kUint2, 32}};
+static_assert(std::size(kTypes) == kDataTypes);
 
 /// TensorShapeProto. None: of unknown rank, or of one that Shape cannot hold.
 std::optional<Shape> parse_shape(BytesView message, bool& valid) {

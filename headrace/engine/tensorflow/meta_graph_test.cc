@@ -52,8 +52,8 @@ TEST(MetaGraph, SignaturesAndTheSaverAreFound) {
 }
 
 TEST(MetaGraph, ASignatureOfAnUnknownTypeIsLeftOut) {
-  constexpr int kComplex64 = 8;
-  const std::string bytes = signature("odd", field(1, entry("x", "in:0", kComplex64, ""))) +
+  constexpr int kVariant = 21;
+  const std::string bytes = signature("odd", field(1, entry("x", "in:0", kVariant, ""))) +
                             signature("__internal", field(1, entry("x", "in:0", 1, ""))) +
                             signature("good", field(1, entry("x", "in:0", 7, "")));
   const auto graph = parse_meta_graph(as_bytes(bytes));

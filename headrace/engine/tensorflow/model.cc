@@ -187,8 +187,6 @@ Status SessionCall::run(std::span<const TensorView> inputs, std::span<Tensor> ou
   for (std::size_t i = 0; i < inputs.size(); ++i) values_[i] = wrap(inputs[i]);
   std::ranges::fill(results_, nullptr);
   Status status = session_->run(signature_, input_places_, values_, output_places_, results_, {});
-  owned_strings_.clear();
-  owned_.clear();
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (results_[i] == nullptr) continue;
     auto taken = take(TensorHandle(results_[i], {&session_->api()}), outputs_[i], inputs);
@@ -198,6 +196,9 @@ Status SessionCall::run(std::span<const TensorView> inputs, std::span<Tensor> ou
       status = std::move(taken).error();
     }
   }
+  // Not before: a result may share an input's memory.
+  owned_strings_.clear();
+  owned_.clear();
   HEADRACE_CHECK(std::move(status));
   if (unreleased_->load(std::memory_order_acquire) != 0) {
     return Error{Code::kInternal,

@@ -353,7 +353,8 @@ class OddSignatures : public testing::Test {
  protected:
   Status run(const std::string& signature, const std::string& input, const std::string& output,
              const TensorView& value, const ModelOptions& options = {}) {
-    model_ = shared->load(shared->folder + "/toys/odd", options);
+    const bool is_of_types = signature.starts_with("reshape_");
+    model_ = shared->load(shared->folder + (is_of_types ? "/toys/types" : "/toys/odd"), options);
     auto call = model_->prepare(signature, {input}, {output});
     if (!call) return std::move(call).error();
     return (*call)->run({&value, 1}, {&result_, 1});
@@ -383,6 +384,35 @@ TEST_F(OddSignatures, StringsGoInAndComeOut) {
   const std::array<std::string_view, 3> texts = {"ab", "", long_text};
   ASSERT_TRUE(run("upper", "texts", "texts", TensorView::of(texts, {3})));
   EXPECT_EQ(result_.strings(), (std::vector<std::string>{"AB", "", std::string(1000, 'A')}));
+}
+
+TEST_F(OddSignatures, AResultOfStringsIsAnInputWhereverItIsMovedTo) {
+  const std::array<std::string_view, 2> texts = {"ab", "a longer one than fits into the string itself"};
+  ASSERT_TRUE(run("upper", "texts", "texts", TensorView::of(texts, {2})));
+  const Tensor moved = std::move(result_);
+  ASSERT_TRUE(run("reshape_string", "values", "values", moved.view()));
+  EXPECT_EQ(result_.shape(), Shape({2, 1}));
+  EXPECT_EQ(result_.strings()[0], "AB");
+  EXPECT_EQ(result_.strings()[1], moved.strings()[1]);
+}
+
+// Small values of every type; 3 are copied, 100 are read in place.
+TEST_F(OddSignatures, ValuesOfEveryTypeGoInAndComeOut) {
+  alignas(kTensorAlignment) std::array<std::byte, 1600> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{i % 2 == 0};
+  for (std::size_t number = 0; number < kDataTypes; ++number) {
+    const auto type = static_cast<DataType>(number);
+    if (type == DataType::kBytes) continue;
+    const std::string name = concat("reshape_", data_type_name(type));
+    for (const std::int64_t count : {3, 100}) {
+      const Status done = run(name, "values", "values", {type, {count}, bytes.data(), {}});
+      ASSERT_TRUE(done) << done.error().message;
+      EXPECT_EQ(result_.type(), type) << name;
+      EXPECT_EQ(result_.shape(), Shape({count, 1})) << name;
+      const std::size_t size = static_cast<std::size_t>(count) * data_type_size_bytes(type);
+      EXPECT_EQ(std::memcmp(result_.data(), bytes.data(), size), 0) << name;
+    }
+  }
 }
 
 TEST_F(OddSignatures, ACallThatDoesNotEndIsStopped) {

@@ -26,6 +26,16 @@ class Encoder(tf.Module):
         return {"vectors": tf.tanh(tf.matmul(sums, self.dense))}
 
 
+def reshape_function(dtype):
+    """Gives a vector back as a matrix of one column."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], dtype, name="values")])
+    def reshape(values):
+        return {"values": tf.reshape(values, [-1, 1])}
+
+    return reshape
+
+
 class Odd(tf.Module):
     """Signatures that try an engine's edges."""
 
@@ -54,12 +64,27 @@ class Odd(tf.Module):
         self.signatures_to_save = {"echo": echo, "keep": keep, "upper": upper, "forever": forever}
 
 
+class Types(tf.Module):
+    """A signature for each type of values."""
+
+    def __init__(self):
+        super().__init__()
+        self.signatures_to_save = {}
+        for number in range(1, 64):
+            try:
+                dtype = tf.as_dtype(number)
+            except TypeError:
+                continue
+            if dtype not in (tf.resource, tf.variant):
+                self.signatures_to_save[f"reshape_{dtype.name}"] = reshape_function(dtype)
+
+
 def main(folder):
     for name, seed in (("encoder", 1), ("other_encoder", 2)):
         encoder = Encoder(seed)
         tf.saved_model.save(encoder, f"{folder}/{name}", signatures=encoder.encode)
-    odd = Odd()
-    tf.saved_model.save(odd, f"{folder}/odd", signatures=odd.signatures_to_save)
+    for name, module in (("odd", Odd()), ("types", Types())):
+        tf.saved_model.save(module, f"{folder}/{name}", signatures=module.signatures_to_save)
 
 
 if __name__ == "__main__":
