@@ -101,9 +101,9 @@ Result<PublishedFolder> read_export(const Location& exported, std::string_view d
 }
 
 // Copies an export to the folder of its version, unless that is published already. Versions are not owned:
-// their numbers are, so all who publish one publish the same. Whoever overwrites the run publishes there
-// before it replaces files with fixed names. So if the export is still current after the copy, its bytes were
-// copied.
+// their numbers are, so all who publish one publish the same. A process that overwrites the run publishes
+// there before it replaces files with fixed names. So if the export is still current after the copy, its
+// bytes were copied.
 Status publish_version(const PublishedFolder& source, const Location& version, std::string_view name) {
   const Location& exported = source.folder;
   if (exported.store != version.store)

@@ -24,7 +24,7 @@ std::string_view name_of(const Location& output, const ObjectInfo& object) {
   return std::string_view(object.key).substr(folder_prefix(output.key).size());
 }
 
-// What is needed at an output.
+// Objects that are needed at an output.
 struct Needed {
   bool only_work_may_go = false;  // nothing was begun there, so who knows whose the rest is
   Patterns names{};               // of the plan in force
