@@ -696,6 +696,17 @@ TEST_F(SegmentLogTest, ClosingGoesOnUntilItsTimeHasPassed) {
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
 }
 
+TEST_F(SegmentLogTest, ClosingTookTooLongOnlyIfSomethingIsLeft) {
+  const auto log = open(false, {.close_time = seconds(1)});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  store->failure.reset();
+  store->on_write = [this] { now += seconds(2); };
+  EXPECT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+}
+
 TEST_F(SpoolTest, APartOfARecordStaysInMemory) {
   const auto log = open_spooled();
   store->failure = Error{Code::kUnavailable, "out of reach"};
