@@ -274,7 +274,7 @@ Result<bool> SegmentLog::write_next(Part part) {
   if (status) {
     untold_ = Status();  // what had been refused is there now
     take_first();
-    return has_waited || !waiting_.empty();  // what has come since
+    return !waiting_.empty() || (has_waited && !buffer_.empty());  // what has come since
   }
   if (part == Part::kAll || !is_outage(status.error())) return status.error();
   write_later(not_before_);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -303,6 +304,7 @@ TEST_F(SegmentLogTest, WhatIsRefusedLeavesWholeRecords) {
   const std::size_t others = rest->data.size() - record("z").size() - 2;  // and the header
   EXPECT_EQ(others % text.size(), 0U);
   EXPECT_GT(others, 50 * text.size());
+  EXPECT_EQ(log->size_bytes(), record("a").size() + others + record("z").size());
 }
 
 TEST_F(SegmentLogTest, WhatAWriteThatNobodyWaitedForWasToldTheNextFlushTells) {
@@ -481,6 +483,293 @@ TEST_F(SegmentLogTest, AStalledWriterOverwritesNothing) {
   ASSERT_TRUE(other->close());
   ASSERT_TRUE(stalled->close());
   EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:late"));
+}
+
+TEST_F(SegmentLogTest, ATimeoutOfTheStoreIsAnOutageToo) {
+  const auto log = open();
+  store->failure = Error{Code::kDeadlineExceeded, "no answer"};
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_TRUE(log->flush());
+  EXPECT_EQ(log->close().error().code, Code::kDeadlineExceeded);
+  store->failure.reset();
+  EXPECT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+}
+
+TEST_F(SegmentLogTest, AfterAFailedWriteTheNextOneWaitsTenSeconds) {
+  const auto log = open();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_TRUE(log->flush());
+  store->failure.reset();
+  ASSERT_TRUE(append(*log, "b"));
+  now += SegmentLog::kRetryInterval - std::chrono::milliseconds(1);
+  EXPECT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre());
+  now += std::chrono::milliseconds(1);
+  EXPECT_TRUE(log->flush());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
+  ASSERT_TRUE(append(*log, "c"));
+  now += SegmentLog::kLeastInterval - std::chrono::milliseconds(1);
+  EXPECT_TRUE(log->flush());
+  EXPECT_EQ(segments().size(), 2U);
+  now += std::chrono::milliseconds(1);
+  EXPECT_TRUE(log->flush());
+  EXPECT_EQ(segments().size(), 3U);
+}
+
+TEST_F(SegmentLogTest, GoesOnBehindTheGreatestNumber) {
+  for (const char* name : {"events", "events.000007"}) ASSERT_TRUE(write_text(*store, name, "old"));
+  const auto log = open(true);
+  EXPECT_EQ(log->size_bytes(), 6U);
+  ASSERT_TRUE(append(*log, "new"));
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=old", "events.000007=old", "events.000008=H:new"));
+}
+
+TEST_F(SegmentLogTest, AnotherWritersLargerSegmentIsNotTakenForItsOwn) {
+  const auto first = open(), second = open();
+  ASSERT_TRUE(append(*first, "larger"));
+  ASSERT_TRUE(append(*second, "b"));
+  ASSERT_TRUE(first->close());
+  ASSERT_TRUE(second->close());
+  EXPECT_THAT(segments(), ElementsAre("events=larger", "events.000001=H:b"));
+}
+
+TEST_F(SegmentLogTest, LooksForAFreeNumberAThousandTimes) {
+  const auto taken = [&](std::uint64_t number) {
+    ASSERT_TRUE(write_text(*store, segment_key("events", number), "taken"));
+  };
+  for (std::uint64_t number = 0; number < 1'000; ++number) taken(number);
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(segments().size(), 1'001U);
+  const auto unlucky = open();
+  ASSERT_TRUE(append(*unlucky, "b"));
+  EXPECT_EQ(unlucky->close().error().code, Code::kAlreadyExists);
+  EXPECT_TRUE(unlucky->close()) << "the next time, it goes on from there";
+  EXPECT_EQ(segments().back(), "events.001001=H:b");
+}
+
+TEST_F(SegmentLogTest, SegmentsAreRemovedExceptThoseToKeep) {
+  for (const char* name : {"events", "events.000001", "events.000002", "events.log"})
+    ASSERT_TRUE(write_text(*store, name, "x"));
+  const std::vector<std::string> keeps = {"events.000001"};
+  ASSERT_TRUE(remove_segments(at, keeps, {}));
+  EXPECT_THAT(segments(), ElementsAre("events.000001=x", "events.log=x"));
+  ASSERT_TRUE(remove_segments(at, keeps, {})) << "there is nothing left to remove";
+  ASSERT_TRUE(remove_segments(at, {}, {}));
+  EXPECT_THAT(segments(), ElementsAre("events.log=x"));
+  store->fails_lists = true;
+  store->failure = Error{Code::kPermissionDenied, "no"};
+  EXPECT_EQ(remove_segments(at, {}, {}).error().code, Code::kPermissionDenied);
+}
+
+TEST_F(SegmentLogTest, KnowsItsSize) {
+  const auto log = open();
+  EXPECT_EQ(log->size_bytes(), 0U);
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_EQ(log->size_bytes(), record("a").size());
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "bc"));
+  EXPECT_EQ(log->size_bytes(), record("a").size() + record("bc").size());
+}
+
+TEST_F(SegmentLogTest, IsFullFromALimitOnUnlessTheStoreFails) {
+  const auto log = *SegmentLog::open(at, false, {.now = [this] { return now; }}, background);
+  now += seconds(1);
+  ASSERT_TRUE(log->append(Bytes(SegmentLog::kFullBytes - 1)));
+  EXPECT_FALSE(log->is_full());
+  ASSERT_TRUE(log->make_room());
+  EXPECT_EQ(segments().size(), 0U) << "there was room";
+  ASSERT_TRUE(log->append(Bytes(1)));
+  EXPECT_TRUE(log->is_full());
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  EXPECT_TRUE(log->flush());
+  ASSERT_TRUE(log->append(Bytes(1)));
+  EXPECT_FALSE(log->is_full()) << "waiting would not help";
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  EXPECT_FALSE(log->is_full());
+}
+
+TEST_F(SegmentLogTest, ASegmentsWorthIsWrittenWithoutAFlush) {
+  now = Background::Clock::now() - std::chrono::hours(1);
+  const auto log = open();
+  ASSERT_TRUE(append(*log, std::string(SegmentLog::kMostSegmentBytes - 16, 'x')));
+  const auto deadline = Background::Clock::now() + seconds(30);
+  while (list_all(*store, "")->empty() && Background::Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(list_all(*store, "")->size(), 1U);
+}
+
+TEST_F(SegmentLogTest, WritesArePutOffAgainAndAgain) {
+  now = Background::Clock::now() - std::chrono::hours(1);
+  const auto log = open();
+  const auto deadline = Background::Clock::now() + seconds(30);
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(append(*log, "x"));
+    ASSERT_TRUE(log->flush());
+    while (segments().size() <= i && Background::Clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(segments().size(), i + 1);
+  }
+}
+
+TEST_F(SegmentLogTest, AWriteThatWasPutOffForALogThatIsGoneIsNone) {
+  now = Background::Clock::now() + std::chrono::milliseconds(20) - SegmentLog::kLeastInterval;
+  auto log = open();
+  now -= std::chrono::milliseconds(1);
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  log.reset();
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+  std::promise<void> later;
+  background.add_at(now + std::chrono::milliseconds(20), [&] { later.set_value(); });
+  later.get_future().wait();
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+}
+
+TEST_F(SegmentLogTest, MemoryTakesAsMuchAsItMayAndNoMore) {
+  const std::size_t size = record("a").size();
+  const auto log = open(false, {.most_held_bytes = 2 * size});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  EXPECT_TRUE(append(*log, "b"));
+  const Status refused = append(*log, "c");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message,
+              testing::HasSubstr("34 B of records wait because the store does not accept writes"));
+  EXPECT_THAT(refused.error().message, testing::HasSubstr(at.describe()));
+  EXPECT_EQ(log->size_bytes(), 2 * size);
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  ASSERT_TRUE(append(*log, "d"));
+  ASSERT_TRUE(append(*log, "e"));
+  ASSERT_TRUE(append(*log, "f")) << "while the store accepts writes, there is no such limit";
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b", "events.000002=H:def"));
+}
+
+TEST_F(SegmentLogTest, WithoutFramingARefusedAppendIsLeftOutAlone) {
+  const auto log =
+      *SegmentLog::open(at, false, {.most_held_bytes = 4, .now = [this] { return now; }}, background);
+  now += seconds(1);
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(log->append(as_bytes("ab")));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(log->append(as_bytes("c")));
+  EXPECT_FALSE(log->append(as_bytes("xyz")));
+  EXPECT_TRUE(log->append(as_bytes("d"))) << "there is room for that";
+  EXPECT_EQ(log->size_bytes(), 4U);
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=ab", "events.000001=cd"));
+}
+
+TEST_F(SegmentLogTest, WhatIsRefusedMakesItTryTheStoreAgain) {
+  now = Background::Clock::now() - std::chrono::hours(1);
+  const auto log = open(false, {.most_held_bytes = 20});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  EXPECT_FALSE(log->close());
+  store->failure.reset();
+  EXPECT_FALSE(append(*log, "b"));
+  const auto deadline = Background::Clock::now() + seconds(30);
+  while (segments().empty() && Background::Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+}
+
+TEST_F(SegmentLogTest, ClosingGoesOnUntilItsTimeHasPassed) {
+  const auto log = open(false, {.close_time = seconds(1)});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  ASSERT_TRUE(append(*log, "b"));
+  store->failure.reset();
+  store->on_write = [this] { now += seconds(1); };
+  EXPECT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a", "events.000001=H:b"));
+}
+
+TEST_F(SegmentLogTest, ClosingTookTooLongOnlyIfSomethingIsLeft) {
+  const auto log = open(false, {.close_time = seconds(1)});
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  store->failure.reset();
+  store->on_write = [this] { now += seconds(2); };
+  EXPECT_TRUE(log->close());
+  EXPECT_THAT(segments(), ElementsAre("events=a"));
+}
+
+TEST_F(SpoolTest, APartOfARecordStaysInMemory) {
+  const auto log = open_spooled();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  const std::string exact = record("sixteen letters!");  // as large as memory is
+  ASSERT_EQ(exact.size(), 32U);
+  ASSERT_TRUE(log->append(as_bytes(exact).first(10)));
+  ASSERT_TRUE(log->append(as_bytes(exact).subspan(10)));
+  const std::string larger = record("seventeen letters");
+  ASSERT_TRUE(log->append(as_bytes(larger).first(10)));
+  EXPECT_FALSE(log->append(as_bytes(larger).subspan(10))) << "its parts have no room together";
+  ASSERT_TRUE(append(*log, "c"));
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "asixteen letters!c");
+}
+
+TEST_F(SpoolTest, TakesASingleByte) {
+  const auto log = *SegmentLog::open(
+      at, false, {.most_held_bytes = 1, .spool = {scratch.path(), 1 << 20}, .now = [this] { return now; }},
+      background);
+  now += seconds(1);
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(log->append(as_bytes("a")));
+  ASSERT_TRUE(log->flush());
+  for (const char* text : {"b", "c", "d"}) ASSERT_TRUE(log->append(as_bytes(text))) << text;
+  store->failure.reset();
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(content(), "abcd");
+}
+
+TEST_F(SpoolTest, HasRoomAgainOnceTheStoreHasTakenWhatItHeld) {
+  const auto log = open_spooled(record("a").size());
+  for (int outage = 0; outage < 3; ++outage) {
+    store->failure = Error{Code::kUnavailable, "out of reach"};
+    ASSERT_TRUE(append(*log, "a"));
+    now += seconds(20);
+    ASSERT_TRUE(log->flush());
+    ASSERT_TRUE(append(*log, "b")) << "the one before goes to the spool";
+    EXPECT_FALSE(append(*log, "c"));
+    store->failure.reset();
+    ASSERT_TRUE(log->close());
+  }
+  EXPECT_EQ(content(), "ababab");
+}
+
+TEST_F(SpoolTest, RecordsThatWereAlteredAreLostAndTheOthersAreWrittenAtOnce) {
+  const auto log = open_spooled();
+  store->failure = Error{Code::kUnavailable, "out of reach"};
+  ASSERT_TRUE(append(*log, "a"));
+  ASSERT_TRUE(log->flush());
+  for (const char* text : {"b", "c", "d"}) ASSERT_TRUE(append(*log, text));
+  for (const auto& file : std::filesystem::recursive_directory_iterator(scratch.path()))
+    if (file.path().filename() == "1") std::filesystem::resize_file(file.path(), 3);
+  store->failure.reset();
+  now += seconds(20);
+  const Status told = log->flush();
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Code::kDataLoss);
+  EXPECT_THAT(told.error().message, testing::HasSubstr("spooled records of " + at.describe() + " are lost"));
+  EXPECT_THAT(told.error().message, testing::HasSubstr("was altered"));
+  EXPECT_EQ(content(), "acd");
 }
 
 }  // namespace

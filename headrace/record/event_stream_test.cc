@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/record/event.h"
 #include "headrace/record/tfrecord.h"
 
@@ -128,6 +129,91 @@ TEST(EventStream, ARecordBeyondTheLimitIsLeftOutWithoutBeingHeld) {
     EXPECT_THAT(outcomes(stream, file, piece), testing::ElementsAre(Outcome{StreamOutcome::kDamaged, -1},
                                                                     Outcome{StreamOutcome::kEvent, 0}));
     EXPECT_EQ(stream.error().code, Code::kResourceExhausted);
+  }
+}
+
+TEST(EventStream, TheTailIsTheLastBytesThatAreHeld) {
+  const Bytes file = steps(2);
+  EventStream stream;
+  EXPECT_TRUE(stream.tail(10).empty());
+  stream.append(file);
+  EXPECT_EQ(as_text(stream.tail(5)), as_text(BytesView(file).last(5)));
+  EXPECT_EQ(as_text(stream.tail(file.size() + 100)), as_text(file));
+  StreamEvent event;
+  while (stream.next(event) == StreamOutcome::kEvent) {
+  }
+  EXPECT_EQ(as_text(stream.tail(5)), as_text(BytesView(file).last(5))) << "it was yielded, and is still held";
+  stream.shrink();
+  EXPECT_TRUE(stream.tail(5).empty());
+}
+
+TEST(EventStream, SaysHowMuchOfARecordWaitsForItsRest) {
+  const Bytes file = steps(2);
+  EventStream stream;
+  StreamEvent event;
+  EXPECT_EQ(stream.room(7).size(), 7U);
+  stream.append(BytesView(file).first(file.size() - 1));
+  EXPECT_EQ(stream.waiting_bytes(), file.size() - 1);
+  ASSERT_EQ(stream.next(event), StreamOutcome::kEvent);
+  const std::size_t first = event.offset_bytes + event.record.size() + kRecordFooterBytes;
+  EXPECT_EQ(stream.waiting_bytes(), file.size() - 1 - first);
+  EXPECT_EQ(stream.next(event), StreamOutcome::kWait);
+  EXPECT_EQ(stream.waiting_bytes(), file.size() - 1 - first);
+  EXPECT_EQ(stream.room(100).size(), 100U);
+  stream.arrived(0);
+  EXPECT_EQ(stream.end_bytes(), file.size() - 1);
+}
+
+TEST(EventStream, AnErrorNamesTheOffsetOfTheRecord) {
+  Bytes file = steps(1);
+  const std::string second = std::to_string(file.size());
+  append_record(file, as_bytes("\x2a\x7f"));
+  EventStream unparsed;
+  outcomes(unparsed, file, file.size());
+  EXPECT_EQ(unparsed.error().code, Code::kDataLoss);
+  EXPECT_EQ(unparsed.error().message, "at offset " + second + ": malformed event");
+  file.back() ^= std::byte{1};
+  EventStream damaged;
+  outcomes(damaged, file, file.size());
+  EXPECT_EQ(damaged.error().message, "at offset " + second + ": record data with a wrong checksum");
+  EventStream large(1);
+  outcomes(large, BytesView(file).subspan(std::stoul(second)), file.size());
+  EXPECT_EQ(large.error().message, "at offset 0: record larger than the limit");
+  file[std::stoul(second)] ^= std::byte{1};
+  EventStream broken;
+  outcomes(broken, file, file.size());
+  EXPECT_EQ(broken.error().code, Code::kDataLoss);
+  EXPECT_EQ(broken.error().message, "at offset " + second +
+                                        ": record length with a wrong checksum; the file cannot be read on "
+                                        "from here");
+}
+
+TEST(EventStream, BehindAWrongLengthNothingIsHeld) {
+  Bytes file = steps(2);
+  file[0] ^= std::byte{1};
+  EventStream stream;
+  stream.append(file);
+  StreamEvent event;
+  EXPECT_EQ(stream.next(event), StreamOutcome::kBroken);
+  EXPECT_EQ(stream.waiting_bytes(), 0U);
+  stream.append(file);
+  EXPECT_EQ(stream.waiting_bytes(), 0U);
+  EXPECT_EQ(stream.end_bytes(), 2 * file.size());
+}
+
+TEST(EventStream, ARecordOfTheLargestLengthIsLeftOutForEver) {
+  Bytes header;
+  append_little_endian(header, ~std::uint64_t{0});
+  append_little_endian(header, masked_crc32c(crc32c(header)));
+  EventStream stream;
+  stream.append(header);
+  StreamEvent event;
+  EXPECT_EQ(stream.next(event), StreamOutcome::kDamaged);
+  EXPECT_EQ(stream.error().code, Code::kResourceExhausted);
+  for (int i = 0; i < 3; ++i) {
+    stream.append(steps(1));
+    EXPECT_EQ(stream.next(event), StreamOutcome::kWait);
+    EXPECT_EQ(stream.waiting_bytes(), 0U);
   }
 }
 

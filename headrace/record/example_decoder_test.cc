@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/text.h"
+#include "headrace/base/wire.h"
 #include "headrace/record/random_example_test.h"
 
 namespace headrace {
@@ -196,6 +198,130 @@ TEST(ExampleDecoder, DamagedRecordsAreErrorsOrDecodeButNeverOverrun) {
     ASSERT_TRUE(batch.labels[1] == 0 && batch.labels[4] == 0);
   }
   EXPECT_GT(errors, 5000);
+}
+
+// A record of one feature, whose message is `lists`.
+Bytes one_feature(std::string_view name, BytesView lists) {
+  Bytes record;
+  WireWriter(record).message(1, [&](WireWriter& map) {
+    map.message(1, [&](WireWriter& entry) {
+      entry.text(1, name);
+      entry.bytes(2, lists);
+    });
+  });
+  return record;
+}
+
+TEST(ExampleDecoder, ValuesInPiecesFillARowAndNoMore) {
+  ExampleDecoder decoder = *ExampleDecoder::create({{"x", DataType::kFloat32, 4}});
+  const auto decode = [&](std::initializer_list<std::size_t> pieces, std::vector<float>& out) {
+    out.assign(12, 9);
+    float next = 1;
+    Bytes feature;
+    WireWriter(feature).message(2, [&](WireWriter& list) {
+      for (const std::size_t piece : pieces) {
+        std::vector<float> values;
+        while (values.size() < piece) values.push_back(next++);
+        list.bytes(1, std::as_bytes(std::span(values)));
+      }
+    });
+    const Status status = decoder.decode(one_feature("x", feature), std::vector<ColumnBuffer>{out.data()}, 1);
+    return status ? std::string() : status.error().message;
+  };
+  std::vector<float> row;
+  EXPECT_EQ(decode({1, 0, 2, 1}, row), "");
+  EXPECT_THAT(row, ElementsAre(9, 9, 9, 9, 1, 2, 3, 4, 9, 9, 9, 9));
+  for (const auto& pieces : {std::initializer_list<std::size_t>{2, 2, 1}, {2, 3}, {5}, {4, 0, 1}}) {
+    EXPECT_EQ(decode(pieces, row), "feature \"x\": float32[4] is wanted, float32[5] was found");
+    EXPECT_THAT(std::span(row).first(4), testing::Each(9));
+    EXPECT_THAT(std::span(row).last(4), testing::Each(9));
+  }
+  EXPECT_EQ(decode({6, 1}, row), "feature \"x\": float32[4] is wanted, float32[7] was found");
+}
+
+TEST(ExampleDecoder, AMalformedFeatureIsNamed) {
+  std::vector<float> fixed(4), ragged = {7};
+  const auto message = [&](std::optional<std::size_t> length, BytesView feature) {
+    ExampleDecoder decoder = *ExampleDecoder::create({{"x", DataType::kFloat32, length}});
+    const ColumnBuffer buffer = length ? ColumnBuffer(fixed.data()) : ColumnBuffer(&ragged);
+    const Status status = decoder.decode(one_feature("x", feature), std::vector{buffer}, 0);
+    EXPECT_EQ(status.error().code, Code::kDataLoss);
+    return status.error().message;
+  };
+  for (const std::string_view wrong : {"\x12\5", "\x12\2\x0a\5", "\x12\3\x0a\1x", "\x1a\3\x0a\1\xff"}) {
+    for (const auto length : {std::optional<std::size_t>(4), std::optional<std::size_t>()})
+      EXPECT_EQ(message(length, as_bytes(wrong)), "not a tf.Example: malformed feature \"x\"");
+  }
+  EXPECT_THAT(ragged, ElementsAre(7));
+  ExampleDecoder decoder = *ExampleDecoder::create({{"x", DataType::kFloat32, 4}});
+  const Status record = decoder.decode(as_bytes("\x0a\5"), std::vector<ColumnBuffer>{fixed.data()}, 0);
+  EXPECT_EQ(record.error().code, Code::kDataLoss);
+  EXPECT_EQ(record.error().message, "not a tf.Example: malformed message");
+}
+
+TEST(ExampleDecoder, AfterAnErrorRaggedColumnsHoldWhatTheyHeld) {
+  ExampleDecoder decoder = *ExampleDecoder::create({{"f", DataType::kFloat32, std::nullopt},
+                                                    {"i", DataType::kInt64, std::nullopt},
+                                                    {"t", DataType::kBytes, std::nullopt},
+                                                    {"missing", DataType::kInt64, 1}});
+  std::vector<float> floats = {1, 2};
+  std::vector<std::int64_t> integers = {3};
+  std::vector<BytesView> texts = {as_bytes("a"), as_bytes("b"), as_bytes("c")};
+  std::int64_t missing = 0;
+  const Bytes record = example({{"f", std::vector<float>{7}},
+                                {"i", std::vector<std::int64_t>{8, 9}},
+                                {"t", std::vector<std::string>{"x"}}});
+  const std::vector<ColumnBuffer> buffers = {&floats, &integers, &texts, &missing};
+  EXPECT_FALSE(decoder.decode(record, buffers, 0));
+  EXPECT_THAT(floats, ElementsAre(1, 2));
+  EXPECT_THAT(integers, ElementsAre(3));
+  EXPECT_EQ(texts.size(), 3U);
+}
+
+TEST(ExampleDecoder, AnAbsentRaggedFeatureAddsNothing) {
+  std::vector<float> floats = {1, 2};
+  const std::vector<ColumnBuffer> buffers = {&floats};
+  EXPECT_TRUE(ExampleDecoder::create({{"f", DataType::kFloat32, std::nullopt, false}})
+                  ->decode(example({}), buffers, 0));
+  EXPECT_THAT(floats, ElementsAre(1, 2));
+  EXPECT_FALSE(
+      ExampleDecoder::create({{"f", DataType::kFloat32, std::nullopt}})->decode(example({}), buffers, 0));
+}
+
+TEST(ExampleDecoder, ManyFeaturesAndLongNamesAreFound) {
+  FeatureMap features;
+  std::vector<Column> columns;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    const std::string name = concat("feature ", i, std::string(i % 2 == 0 ? 300 : 0, 'x'));
+    features[name] = std::vector<std::int64_t>{i};
+    columns.push_back({name, DataType::kInt64, 1});
+  }
+  ExampleDecoder decoder = *ExampleDecoder::create(columns);
+  for (unsigned seed = 1; seed < 4; ++seed) {
+    std::vector<std::int64_t> values(300);
+    std::vector<ColumnBuffer> buffers;
+    for (std::int64_t& value : values) buffers.push_back(&value);
+    ASSERT_TRUE(decoder.decode(example(features, seed), buffers, 0));
+    for (std::int64_t i = 0; i < 300; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i);
+  }
+}
+
+TEST(ExampleDecoder, SaysWhichBufferDoesNotFit) {
+  ExampleDecoder decoder = *ExampleDecoder::create(kColumns);
+  Batch batch;
+  const auto message = [&] { return decoder.decode(example(kFeatures), batch.buffers, 0).error().message; };
+  std::vector<float> ragged;
+  std::swap(batch.buffers[0], batch.buffers[1]);
+  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not of float32[4]");
+  batch.buffers[0] = &ragged;
+  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not of float32[4]");
+  batch.buffers.pop_back();
+  EXPECT_EQ(message(), "2 buffers for 3 columns");
+  EXPECT_EQ(ExampleDecoder::create({{"x"}, {"y"}, {"x"}}).error().message, "feature \"x\" is selected twice");
+  EXPECT_TRUE(ExampleDecoder::create({{"x"}, {"y"}}));
+  EXPECT_EQ(describe_column({"x", DataType::kFloat32, std::nullopt}), "float32[any]");
+  EXPECT_EQ(describe_column({"x", DataType::kInt64, 0}), "int64[0]");
+  EXPECT_EQ(describe_column({"x", DataType::kInt64, 1}), "int64");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/text.h"
+#include "headrace/base/wire.h"
 #include "headrace/record/random_example_test.h"
 
 namespace headrace {
@@ -137,6 +139,42 @@ TEST(Example, WhatIsMalformedIsAnErrorAndNeverMore) {
     ++errors;
   }
   EXPECT_GT(errors, 1000);
+}
+
+TEST(Example, WhatIsMalformedNamesItsFeature) {
+  const auto message = [](std::string_view feature) {
+    Bytes record;
+    WireWriter(record).message(1, [&](WireWriter& map) {
+      map.message(1, [&](WireWriter& entry) {
+        entry.text(1, "x");
+        entry.text(2, feature);
+      });
+    });
+    const auto parsed = parse_example(record);
+    return parsed ? "it was parsed" : parsed.error().message;
+  };
+  EXPECT_EQ(message("\x12\5"), "not a tf.Example: malformed message (feature \"x\")");
+  EXPECT_EQ(message("\x12\3\x0a\1x"), "not a tf.Example: malformed message (feature \"x\")");
+  EXPECT_EQ(parse_example(as_bytes("\x0a\5")).error().message, "not a tf.Example: malformed message");
+}
+
+TEST(Example, OfFeaturesWithOneNameTheLastCounts) {
+  Bytes record;
+  WireWriter(record).message(1, [](WireWriter& map) {
+    for (const std::string_view value : {"1", "2", "3"}) {
+      for (const char* name : {"b", "a"}) {
+        map.message(1, [&](WireWriter& entry) {
+          entry.text(1, name);
+          entry.message(2, [&](WireWriter& feature) {
+            feature.message(1, [&](WireWriter& list) { list.text(1, concat(name, value)); });
+          });
+        });
+      }
+    }
+  });
+  const FeatureMap expected = {{"a", std::vector<std::string>{"a3"}}, {"b", std::vector<std::string>{"b3"}}};
+  EXPECT_EQ(to_map(*parse_example(record)), expected);
+  EXPECT_EQ(parse_example(record)->size(), 2U);
 }
 
 }  // namespace

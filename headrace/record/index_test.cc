@@ -187,28 +187,109 @@ TEST(ShardIndex, LiesWithARightChecksumAreRefusedToo) {
   }
 }
 
-TEST(ShardIndex, BlocksEndWhereTheyAreLargeEnoughAndARecordBegins) {
-  ShardIndexBuilder plain(ShardEncoding::kPlain);
-  const std::uint64_t half = kBlockBytes / 2;  // of a block; two such records are just one
-  for (const std::uint64_t bytes :
-       {half - 16, half - 16, half - 17, half - 16, kBlockBytes, std::uint64_t{4}})
-    plain.add_record(bytes);
-  const std::uint64_t third = 2 * half - 1 + kBlockBytes + 16, total = kBlockBytes + third + 20;
-  EXPECT_EQ(std::move(plain).finish(total, 0)->blocks(),
-            (std::vector<ShardBlock>{{2, kBlockBytes, kBlockBytes}, {3, third, third}, {1, 20, 20}}));
+// Of a shard whose records have these framed sizes, and whose members these sizes of both kinds.
+ShardIndex index_of(ShardEncoding encoding, const std::vector<std::uint64_t>& records,
+                    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& members = {}) {
+  ShardIndexBuilder builder(encoding);
+  std::uint64_t shard_bytes = 0;
+  for (const std::uint64_t framed : records) {
+    builder.add_record(framed - 16);
+    if (members.empty()) shard_bytes += framed;
+  }
+  for (const auto& [compressed, uncompressed] : members) {
+    builder.add_member(compressed, uncompressed);
+    shard_bytes += compressed;
+  }
+  return *std::move(builder).finish(shard_bytes, 0);
+}
 
-  ShardIndexBuilder compressed(ShardEncoding::kGzip);
-  for (const std::uint64_t bytes : {kBlockBytes - 16, kBlockBytes - 8, std::uint64_t{4}, std::uint64_t{5}})
-    compressed.add_record(bytes);
-  compressed.add_member(10, kBlockBytes);  // the first record
-  compressed.add_member(20, kBlockBytes);  // the second without its end
-  compressed.add_member(30, 8 + 20);       // its end, and the third
-  compressed.add_member(40, 21);
-  EXPECT_EQ(std::move(compressed).finish(100, 0)->blocks(),
-            (std::vector<ShardBlock>{{1, 10, kBlockBytes}, {2, 50, kBlockBytes + 28}, {1, 40, 21}}));
+TEST(ShardIndex, BlocksOfAPlainShardEndWithTheRecordThatFillsThem) {
+  using Blocks = std::vector<ShardBlock>;
+  constexpr std::uint64_t kHalf = kBlockBytes / 2;
+  const auto blocks = [](const std::vector<std::uint64_t>& records) {
+    return index_of(ShardEncoding::kPlain, records).blocks();
+  };
+  EXPECT_EQ(blocks({}), Blocks());
+  EXPECT_EQ(blocks({100}), (Blocks{{1, 100, 100}}));
+  EXPECT_EQ(blocks({kHalf, kHalf, 100, 200}), (Blocks{{2, kBlockBytes, kBlockBytes}, {2, 300, 300}}));
+  EXPECT_EQ(blocks({kHalf, kHalf - 1, 100}), (Blocks{{3, kBlockBytes + 99, kBlockBytes + 99}}));
+  EXPECT_EQ(blocks({kBlockBytes, kBlockBytes}),
+            (Blocks{{1, kBlockBytes, kBlockBytes}, {1, kBlockBytes, kBlockBytes}}));
+}
 
-  EXPECT_TRUE(ShardIndexBuilder(ShardEncoding::kPlain).finish(0, 0)->blocks().empty());
-  EXPECT_TRUE(ShardIndexBuilder(ShardEncoding::kGzip).finish(0, 0)->blocks().empty());
+TEST(ShardIndex, BlocksOfACompressedShardAreWholeMembers) {
+  using Blocks = std::vector<ShardBlock>;
+  constexpr std::uint64_t kHalf = kBlockBytes / 2;
+  const std::vector<std::uint64_t> halves = {kHalf, kHalf, kHalf, kHalf, 100};
+  EXPECT_EQ(
+      index_of(ShardEncoding::kGzip, halves, {{10, kHalf}, {20, kHalf}, {30, kHalf}, {40, kHalf}, {50, 100}})
+          .blocks(),
+      (Blocks{{2, 30, kBlockBytes}, {2, 70, kBlockBytes}, {1, 50, 100}}));
+  EXPECT_EQ(
+      index_of(ShardEncoding::kGzip, {kHalf, kHalf - 1, 17}, {{1, kHalf}, {2, kHalf - 1}, {3, 17}}).blocks(),
+      (Blocks{{3, 6, kBlockBytes + 16}}));
+  // A foreign file, whose second member begins within a record: the block goes on to the third.
+  EXPECT_EQ(
+      index_of(ShardEncoding::kGzip, {kBlockBytes + 100, 100, 100}, {{1, kBlockBytes}, {2, 200}, {4, 100}})
+          .blocks(),
+      (Blocks{{2, 3, kBlockBytes + 200}, {1, 4, 100}}));
+  // Members without records make up no block of their own.
+  EXPECT_EQ(index_of(ShardEncoding::kGzip, {}, {{20, 0}}).blocks(), Blocks());
+}
+
+TEST(ShardIndex, AMemberMayHoldNothing) {
+  const ShardIndex empty = *ShardIndex::parse(index_of(ShardEncoding::kGzip, {}, {{20, 0}}).serialize());
+  ASSERT_EQ(empty.members().size(), 1U);
+  EXPECT_EQ(empty.members()[0].compressed_bytes, 20U);
+  EXPECT_EQ(empty.members()[0].record_count, 0U);
+}
+
+TEST(ShardIndex, SizesUpTo2To62AreRead) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+  const auto parsed = [](const ShardIndex& index) { return ShardIndex::parse(index.serialize()); };
+  EXPECT_TRUE(parsed(index_of(ShardEncoding::kGzip, {19}, {{kMost, 19}})));
+  const auto member = parsed(index_of(ShardEncoding::kGzip, {19}, {{kMost + 1, 19}}));
+  ASSERT_FALSE(member);
+  EXPECT_EQ(member.error().code, Code::kDataLoss);
+  EXPECT_EQ(member.error().message, "shard index: malformed member");
+  EXPECT_TRUE(parsed(index_of(ShardEncoding::kPlain, {kMost})));
+  for (const auto& records : {std::vector{kMost + 1}, std::vector{kMost, std::uint64_t{16}}}) {
+    const auto record = parsed(index_of(ShardEncoding::kPlain, records));
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().message, "shard index: impossible record size");
+  }
+}
+
+TEST(ShardIndex, AnErrorSaysWhatIsWrong) {
+  const auto message = [](const Bytes& data) {
+    const auto parsed = ShardIndex::parse(data);
+    return parsed ? "it was parsed" : parsed.error().message;
+  };
+  const Bytes data = two_members().serialize();
+  EXPECT_EQ(message({data.begin(), data.begin() + 43}), "shard index: cut short");
+  EXPECT_EQ(message({data.begin(), data.begin() + 44}), "shard index: wrong checksum");
+  const auto with = [&](std::size_t at, int value) {
+    Bytes wrong = data;
+    wrong[at] = static_cast<std::byte>(value);
+    return message(sealed(wrong));
+  };
+  EXPECT_EQ(with(0, 'h'), "shard index: does not begin as one");
+  EXPECT_EQ(with(28, 4), "shard index: more members than bytes");
+  EXPECT_EQ(with(28, 3), "shard index: more records than bytes") << "all bytes are taken for members";
+  EXPECT_EQ(with(32, 3), "shard index: more records than bytes");
+  EXPECT_EQ(with(32, 1), "shard index: bytes after the last record");
+  EXPECT_EQ(with(45, 0x84), "shard index: malformed record size");
+  EXPECT_EQ(with(16, 83),
+            "shard index: 2 members of 84 bytes, 40 uncompressed, do not make up a shard of 83 bytes with 40 "
+            "bytes of records");
+  Bytes plain = index_of(ShardEncoding::kPlain, {19}).serialize();
+  plain[12] = std::byte{4};
+  EXPECT_EQ(message(sealed(plain)), "shard index: unknown encoding");
+  ShardIndexBuilder builder(ShardEncoding::kPlain);
+  builder.add_record(3);
+  const auto unfinished = std::move(builder).finish(18, 0);
+  ASSERT_FALSE(unfinished);
+  EXPECT_EQ(unfinished.error().code, Code::kInvalidArgument);
 }
 
 }  // namespace

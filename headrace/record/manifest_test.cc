@@ -250,5 +250,136 @@ TEST(Manifest, CutOffOrNewerOnesAreRefused) {
   EXPECT_EQ(newer.error().code, Code::kUnimplemented);
 }
 
+TEST(Manifest, APartHoldsWhatItHasAndNothingElse) {
+  EXPECT_EQ(
+      manifest_part_to_json(example().parts[0]).dump(),
+      R"({"blocks":[[2,4,90],[1,3,50]],"crc32c":"e3069283","index":"train-a.index","key":"train-a.tfrecord.gz",)"
+      R"("records":3,"role":"shard","size_bytes":7,"split":"train","thousandths":[998,1,2]})");
+  EXPECT_EQ(manifest_part_to_json(example().parts[1]).dump(),
+            R"({"crc32c":"00000005","key":"train-a.index","role":"index","size_bytes":1})");
+  const ManifestPart part = manifest_part_from_json(manifest_part_to_json(example().parts[0]));
+  EXPECT_EQ(part.size_bytes, 7U);
+  EXPECT_EQ(part.role, "shard");
+  EXPECT_EQ(part.split, "train");
+  EXPECT_EQ(part.index, "train-a.index");
+}
+
+TEST(Manifest, TheOwnersEntryIsKept) {
+  Manifest manifest = example();
+  EXPECT_THAT(serialize_manifest(manifest), testing::Not(testing::HasSubstr("\"entry\"")));
+  manifest.entry = 1;
+  const auto parsed = parse_manifest(as_bytes(serialize_manifest(manifest)));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->entry, 1U);
+  EXPECT_EQ(parsed->kind, "dataset");
+  EXPECT_EQ(parsed->created_by, "run");
+  EXPECT_EQ(parsed->plan, "0123");
+  EXPECT_EQ(parse_manifest(as_bytes(serialize_manifest(example())))->entry, 0U);
+}
+
+TEST(Manifest, AttributesComeBackAsTheyWere) {
+  DatasetAttributes attributes{.compression = "gzip",
+                               .compression_level = 6,
+                               .labels = {"pos", "neg"},
+                               .vocabularies = {{"genre", {"a", "b"}}},
+                               .schema = "[text]",
+                               .encoder = {"hash:8", "digest", 8},
+                               .counts = {{"in", 4}},
+                               .reasons = {{"empty", 1}},
+                               .inputs = {{"file:///a", 100, "v"}},
+                               .seed = 44};
+  const std::string text = dataset_attributes_to_json(attributes);
+  const auto parsed = parse_dataset_attributes(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(dataset_attributes_to_json(*parsed), text);
+  EXPECT_EQ(parsed->compression, "gzip");
+  EXPECT_EQ(parsed->compression_level, 6);
+  EXPECT_EQ(parsed->labels, attributes.labels);
+  EXPECT_EQ(parsed->vocabularies, attributes.vocabularies);
+  EXPECT_EQ(parsed->schema, "[text]");
+  EXPECT_EQ(parsed->encoder.name, "hash:8");
+  EXPECT_EQ(parsed->encoder.weights_digest, "digest");
+  EXPECT_EQ(parsed->encoder.dimension, 8);
+  EXPECT_EQ(parsed->counts, attributes.counts);
+  EXPECT_EQ(parsed->reasons, attributes.reasons);
+  ASSERT_EQ(parsed->inputs.size(), 1U);
+  EXPECT_EQ(parsed->inputs[0].url, "file:///a");
+  EXPECT_EQ(parsed->inputs[0].size_bytes, 100U);
+  EXPECT_EQ(parsed->inputs[0].version, "v");
+  EXPECT_EQ(parsed->seed, 44U);
+}
+
+TEST(Manifest, OnlyADatasetsBlocksAreComparedWithItsCompression) {
+  Manifest manifest = example();
+  manifest.kind = "predictions";
+  manifest.attributes_json = R"({"compression":"none"})";
+  EXPECT_TRUE(parse_manifest(as_bytes(serialize_manifest(manifest))));
+}
+
+TEST(Manifest, ShardsAtTheLimitsAreTaken) {
+  const auto parses = [](const ManifestPart& part) {
+    Manifest manifest = example();
+    manifest.parts[0] = part;
+    return parse_manifest(as_bytes(serialize_manifest(manifest))).has_value();
+  };
+  ManifestPart part = example().parts[0];
+  part.blocks = {{3, 7, 48}};  // 16 bytes a record
+  EXPECT_TRUE(parses(part));
+  part.thousandths = {999, {3}};
+  EXPECT_TRUE(parses(part));
+  part.thousandths = {1000, {3}};
+  EXPECT_FALSE(parses(part));
+  std::vector<std::uint64_t> all(1000);
+  all.front() = 1, all.back() = 2;
+  part.thousandths = {0, all};
+  EXPECT_TRUE(parses(part));
+  all.insert(all.begin() + 1, 0);
+  part.thousandths = {0, all};
+  EXPECT_FALSE(parses(part)) << "there are only 1,000";
+}
+
+TEST(Manifest, SumsBelow2To62AreTaken) {
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 62) - 1;
+  const auto message_with = [](std::uint64_t size_bytes, std::uint64_t records, std::uint64_t stream_bytes) {
+    Manifest manifest = example();
+    manifest.parts.push_back({.key = "b", .size_bytes = size_bytes, .role = "shard", .records = records});
+    manifest.parts.back().blocks = {{records, size_bytes, stream_bytes}};
+    return error_of(serialize_manifest(manifest)).message;
+  };
+  // The example's parts come to 8 bytes, 3 records and 140 uncompressed bytes.
+  EXPECT_EQ(message_with(kMost - 8, 1, 16), "it was parsed");
+  EXPECT_THAT(message_with(kMost - 7, 1, 16), testing::HasSubstr("with b, the sizes come to 2^62 or more"));
+  EXPECT_EQ(message_with(1, 1, kMost - 140), "it was parsed");
+  EXPECT_THAT(message_with(1, 1, kMost - 139),
+              testing::HasSubstr("with b, the uncompressed sizes come to 2^62 or more"));
+  const auto records = [](std::uint64_t count) {
+    Manifest manifest = example();
+    manifest.parts.push_back({.key = "b", .size_bytes = 1, .role = "shard", .records = count});
+    return error_of(serialize_manifest(manifest)).message;
+  };
+  EXPECT_EQ(records(kMost - 3), "it was parsed");
+  EXPECT_THAT(records(kMost - 2), testing::HasSubstr("with b, the records come to 2^62 or more"));
+}
+
+TEST(Manifest, AnErrorSaysWhatTheObjectIs) {
+  const auto error = [](std::string_view text) { return parse_manifest(as_bytes(text)).error(); };
+  for (const char* text : {"[]", "7", "{"}) {
+    EXPECT_EQ(error(text).code, Code::kDataLoss);
+    EXPECT_EQ(error(text).message, "the manifest is not a JSON object; it was truncated or overwritten");
+  }
+  EXPECT_EQ(error("{}").code, Code::kDataLoss);
+  EXPECT_EQ(error("{}").message, "the object is not a headrace.manifest");
+  EXPECT_THAT(error(R"({"format":"headrace.manifest","version":0})").message,
+              testing::HasSubstr("version is 0; the first is 1"));
+  EXPECT_EQ(error(R"({"format":"headrace.manifest","version":2})").message,
+            "the manifest has version 2; this Headrace reads up to 1: install a newer one");
+  std::string altered_text = serialize_manifest(example());
+  altered_text.replace(altered_text.find("\"run\""), 5, "\"ran\"");
+  EXPECT_EQ(error(altered_text).code, Code::kDataLoss);
+  EXPECT_THAT(error(altered_text).message, testing::HasSubstr("the manifest's checksum does not match"));
+  EXPECT_THAT(parse_dataset_attributes("{}").error().message,
+              testing::HasSubstr("the dataset's attributes is not as docs/formats/manifest.md says"));
+}
+
 }  // namespace
 }  // namespace headrace

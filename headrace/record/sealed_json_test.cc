@@ -22,6 +22,7 @@ TEST(SealedJson, AnyChangedOrMissingByteIsSeen) {
     EXPECT_FALSE(is_sealed_json(sealed.substr(0, i))) << i;
   }
   EXPECT_FALSE(is_sealed_json(sealed + " "));
+  EXPECT_TRUE(is_sealed_json(seal_json("}\n"))) << "the shortest text with a seal";
 }
 
 }  // namespace

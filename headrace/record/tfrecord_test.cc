@@ -223,6 +223,7 @@ TEST(TfRecord, TheSearchForARecordGoesOnInTheNextPiece) {
     ASSERT_EQ(find_next_record(BytesView(stream).subspan(kept), 0), 100 - kept) << cut;
   }
   EXPECT_EQ(find_next_record(stream, 0, 4), std::nullopt) << "larger than the limit";
+  EXPECT_EQ(find_next_record(stream, 0, 5), 100U) << "as large as the limit";
   EXPECT_EQ(find_next_record(stream, stream.size()), std::nullopt);
   EXPECT_EQ(find_next_record(stream, ~std::size_t{0}), std::nullopt);
 }
@@ -233,6 +234,41 @@ TEST(TfRecord, AnErrorNamesObjectOffsetAndRecord) {
   EXPECT_THAT(error.message,
               HasSubstr("s3://bucket/train-00003: record data with a wrong checksum at offset 4711"));
   EXPECT_THAT(error.message, HasSubstr("record 17"));
+}
+
+TEST(TfRecord, ARecordAsLargeAsTheLimitIsRead) {
+  const Bytes stream = framed({Bytes(100)});
+  BytesView record;
+  EXPECT_EQ(RecordScanner(stream, 100).next(record), ScanOutcome::kRecord);
+  EXPECT_EQ(record.size(), 100U);
+  EXPECT_EQ(RecordScanner(stream, 99).next(record), ScanOutcome::kTooLarge);
+}
+
+TEST(TfRecord, AfterADamagedRecordTheEndOfTheStreamIsFound) {
+  Bytes stream = framed({to_bytes("only")});
+  stream[kRecordHeaderBytes] ^= std::byte{1};
+  EXPECT_EQ(find_next_record(stream, 0), stream.size());
+  EXPECT_EQ(find_next_record(BytesView(stream).first(stream.size() - 1), 0), std::nullopt);
+  Bytes two = stream;
+  append(two, framed({{}}));
+  EXPECT_EQ(find_next_record(two, 0), stream.size());
+  two.resize(stream.size() + kRecordHeaderBytes - 1);
+  EXPECT_EQ(find_next_record(two, 0), std::nullopt) << "the next header is not whole";
+  two = stream;
+  append(two, header_for(7));
+  EXPECT_EQ(find_next_record(two, 0), stream.size()) << "the next header is all that follows";
+}
+
+TEST(TfRecord, OnlyARecordBeyondTheLimitIsNoLoss) {
+  for (const ScanOutcome outcome : {ScanOutcome::kTruncated, ScanOutcome::kBadLengthChecksum})
+    EXPECT_EQ(scan_error(outcome, "x", 0, 0).code, Code::kDataLoss);
+  const Error large = scan_error(ScanOutcome::kTooLarge, "x", 3, 2);
+  EXPECT_EQ(large.code, Code::kResourceExhausted);
+  EXPECT_EQ(large.message,
+            "x: record larger than the limit at offset 3 of the uncompressed stream (record 2)");
+  EXPECT_EQ(scan_outcome_text(ScanOutcome::kRecord), "record");
+  EXPECT_EQ(scan_outcome_text(ScanOutcome::kEnd), "end");
+  EXPECT_EQ(scan_outcome_text(ScanOutcome::kTruncated), "truncated record");
 }
 
 }  // namespace
