@@ -17,8 +17,8 @@ namespace headrace {
 /// A time that no default has: who passes the caller's options on, passes this on.
 inline CallOptions noted_call() { return {.deadline = std::chrono::milliseconds(54'321)}; }
 
-/// For tests: a store that notes each call as "operation key", and in reads the offset and the size, as in
-/// "read a 0+100". Each call has to come with the deadline of `noted_call`, and with the version, if it reads.
+/// For tests: a store that notes each call as "operation key", and of reads the offset and the size, as in
+/// "read a 0+100". Each call has to have the deadline of `noted_call`, and each read a version.
 class NotingStore final : public InterceptingStore {
  public:
   using InterceptingStore::InterceptingStore;

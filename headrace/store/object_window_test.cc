@@ -70,7 +70,7 @@ TEST(ObjectWindow, AnotherVersionIsNotRead) {
   EXPECT_EQ(part.error().code, Code::kFailedPrecondition);
 }
 
-// What an object of 12 MiB is asked for, part after part.
+// Notes the requests for an object of 12 MiB, part after part.
 class ObjectWindowTest : public testing::Test {
  protected:
   void SetUp() override {

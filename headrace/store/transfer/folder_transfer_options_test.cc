@@ -1,4 +1,4 @@
-// What a transfer of a folder does with its options, and which calls it makes.
+// Which options a transfer of a folder follows, and the calls that it makes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
