@@ -100,6 +100,7 @@ TEST_F(FolderOnDiskTest, AFolderOfThisMachineLiesInNoOtherStore) {
   const Location memory{make_memory_store("a"), "outer", {"memory", "a", folder_.substr(1)}};
   EXPECT_FALSE(*lies_in(place("outer"), {memory.store, place("outer").key, memory.url}));
   EXPECT_FALSE(*lies_in({memory.store, place("outer").key, memory.url}, place("outer")));
+  EXPECT_TRUE(check_absent({memory.store, place("outer").key, memory.url}, "to-other/a"));
 }
 
 }  // namespace
