@@ -30,11 +30,22 @@ std::atomic<int> pretended_user = -1;
 // Making a folder whose path begins so fails, unless the number is 0.
 std::atomic<int> mkdir_error = 0;
 std::string refused_folder;
+// So many reads of files fail in this way.
+std::atomic<int> failing_reads = 0, read_error = 0;
 }  // namespace
 
 // In place of the C library's, for all of this program.
 extern "C" uid_t geteuid() noexcept {
   return pretended_user < 0 ? static_cast<uid_t>(syscall(SYS_geteuid)) : static_cast<uid_t>(pretended_user);
+}
+
+extern "C" ssize_t read(int file, void* to, std::size_t size) {
+  if (failing_reads > 0) {
+    --failing_reads;
+    errno = read_error;
+    return -1;
+  }
+  return syscall(SYS_read, file, to, size);
 }
 
 extern "C" int mkdir(const char* path, mode_t mode) noexcept {
@@ -437,6 +448,19 @@ TEST_F(Staging, AnUploadSaysWhatItCannotSend) {
             Code::kAlreadyExists);
   const auto no_last = upload_folder(root_ + "/n", *store, "t", "b");
   EXPECT_EQ(no_last.error().message, concat("there is no b in ", root_, "/n"));
+}
+
+TEST_F(Staging, AReadThatIsInterruptedIsMadeAgain) {
+  const auto store = make_memory_store("test");
+  write_file("m/a", "text");
+  read_error = EINTR, failing_reads = 2;
+  ASSERT_TRUE(upload_folder(root_ + "/m", *store, "t"));
+  EXPECT_EQ(failing_reads, 0);
+  EXPECT_EQ(as_text(read_object(*store, "t/a", 4)->data), "text");
+  read_error = EIO, failing_reads = 1;
+  const auto sent = upload_folder(root_ + "/m", *store, "t");
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(sent.error().message, testing::StartsWith("reading " + root_ + "/m/a: "));
 }
 
 }  // namespace
