@@ -229,8 +229,9 @@ TEST(ObjectTransfer, ContentIsComparedToTheLastByte) {
 }
 
 TEST(ObjectTransfer, BoundsEveryCallAndReadsOneVersion) {
-  auto [from, read] = noting(in_memory("a", "x"));
-  auto [to, written] = noting(in_memory("b", "y"));
+  const auto read = std::make_shared<NotingStore>(make_memory_store("a"));
+  const auto written = std::make_shared<NotingStore>(make_memory_store("b"));
+  const Location from{read, "x", {"memory", "a", "x"}}, to{written, "y", {"memory", "b", "y"}};
   ObjectTransferOptions options{.write = {.call = noted_call()}, .piece_bytes = kPieceBytes};
   const auto copied = [&](std::size_t size) {
     const auto object = from.store->write(from.key, numbers(size, 7), options.write);
