@@ -30,6 +30,8 @@ std::atomic<int> pretended_user = -1;
 // Making a folder whose path begins so fails, unless the number is 0.
 std::atomic<int> mkdir_error = 0;
 std::string refused_folder;
+// So many locks seem to be held by others.
+std::atomic<int> held_locks = 0;
 // So many reads of files fail in this way.
 std::atomic<int> failing_reads = 0, read_error = 0;
 }  // namespace
@@ -37,6 +39,17 @@ std::atomic<int> failing_reads = 0, read_error = 0;
 // In place of the C library's, for all of this program.
 extern "C" uid_t geteuid() noexcept {
   return pretended_user < 0 ? static_cast<uid_t>(syscall(SYS_geteuid)) : static_cast<uid_t>(pretended_user);
+}
+
+// The name in C++ is another's: `struct flock`.
+extern "C" int lock_file(int file, int operation) noexcept __asm__("flock");
+extern "C" int lock_file(int file, int operation) noexcept {
+  if (held_locks > 0) {
+    --held_locks;
+    errno = EWOULDBLOCK;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_flock, file, operation));
 }
 
 extern "C" ssize_t read(int file, void* to, std::size_t size) {
@@ -461,6 +474,19 @@ TEST_F(Staging, AReadThatIsInterruptedIsMadeAgain) {
   const auto sent = upload_folder(root_ + "/m", *store, "t");
   ASSERT_FALSE(sent);
   EXPECT_THAT(sent.error().message, testing::StartsWith("reading " + root_ + "/m/a: "));
+}
+
+TEST_F(Staging, AnotherNameIsTakenWhereOthersHoldTheLock) {
+  held_locks = 15;
+  const auto folder = StagedFolder::create(root_ + "/a");
+  EXPECT_TRUE(folder);
+  EXPECT_EQ(held_locks, 0);
+  held_locks = 16;
+  const auto none = StagedFolder::create(root_ + "/b");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(held_locks, 0);
+  EXPECT_EQ(none.error().code, Code::kUnavailable);
+  EXPECT_EQ(none.error().message, concat("making a temporary folder in ", root_, "/b: no free name"));
 }
 
 }  // namespace

@@ -153,5 +153,16 @@ TEST_F(StoreCallsTest, ReadsOfManyRangesAreOfTheVersionsAskedFor) {
   EXPECT_EQ(store.read_many(requests, noted_call()).error().code, Code::kFailedPrecondition);
 }
 
+TEST(Location, NamesWhatLiesBelowByKeyAndUrl) {
+  const Location place{make_memory_store("test"), "a", {"memory", "test", "a"}};
+  const Location below = place.at("b/c");
+  EXPECT_EQ(below.store, place.store);
+  EXPECT_EQ(below.key, "a/b/c");
+  EXPECT_EQ(below.url.text(), "memory://test/a/b/c");
+  EXPECT_EQ(below.describe(), "memory://test/a/b/c");
+  EXPECT_EQ(place.at("").key, "a");
+  EXPECT_EQ((Location{place.store, "", {"memory", "test", ""}}).at("b").url.text(), "memory://test/b");
+}
+
 }  // namespace
 }  // namespace headrace
