@@ -46,6 +46,80 @@ TEST(Drivers, AreListedWhereASchemeIsUnknown) {
   EXPECT_THAT(unknown.error().message, HasSubstr("file, memory, s3"));
 }
 
+TEST(Drivers, AreDescribedInLinesOfTheirOptionsAndVariables) {
+  static constexpr Option kOptions[] = {{.name = "most-parts",
+                                         .type = OptionType::kInteger,
+                                         .default_value = "4",
+                                         .sentence = "How many.",
+                                         .minimum = 1,
+                                         .maximum = 9,
+                                         .variable = "X_PARTS"},
+                                        {.name = "token", .sentence = "A secret.", .variable = "X_TOKEN"}};
+  static constexpr DriverVariable kVariables[] = {{"X_A, X_B", "Both at once."}};
+  StoreDriver driver{.scheme = "x", .example = "x://host/key", .summary = "Objects"};
+  EXPECT_EQ(describe_driver(driver), "x://host/key\n  Objects.\n");
+  driver.details = "First.\nSecond.";
+  driver.options = kOptions;
+  driver.variables = kVariables;
+  EXPECT_EQ(describe_driver(driver),
+            "x://host/key\n"
+            "  Objects.\n"
+            "\n"
+            "  First.\n"
+            "  Second.\n"
+            "\n"
+            "  Options (Python, storage_options), and the variable of each:\n"
+            "    most_parts  X_PARTS\n"
+            "      How many. Default: 4. Range: from 1 to 9.\n"
+            "    token  X_TOKEN\n"
+            "      A secret.\n"
+            "\n"
+            "  Other environment variables:\n"
+            "    X_A, X_B\n"
+            "      Both at once.\n");
+}
+
+TEST(Drivers, AreDescribedInLinesOfNinetySixCharacters) {
+  const std::string fits(96 - 2 - 4, 'a'), exceeds = fits + "a";
+  const std::string of_fits = "abc " + fits, of_exceeds = "abc " + exceeds;
+  StoreDriver driver{.scheme = "x", .example = "x://", .summary = "S", .details = of_fits};
+  EXPECT_EQ(describe_driver(driver), "x://\n  S.\n\n  abc " + fits + "\n");
+  driver.details = of_exceeds;
+  EXPECT_EQ(describe_driver(driver), "x://\n  S.\n\n  abc\n  " + exceeds + "\n");
+  const std::string word(200, 'w');
+  driver.details = word;
+  EXPECT_EQ(describe_driver(driver), "x://\n  S.\n\n  " + word + "\n") << "a long word is not cut";
+}
+
+TEST(Drivers, CheckTheirOptionsAndMayLackThat) {
+  static constexpr Option kOptions[] = {
+      {.name = "part-bytes", .default_value = "7", .sentence = "Size.", .variable = "X_BYTES"}};
+  StoreDriver driver{.scheme = "x", .example = "x://", .summary = "S", .options = kOptions};
+  const auto without = with_options(driver, Given{}, {.variables = {{"A", "b"}}});
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->variables.size(), 1U) << "a default sets no variable";
+  EXPECT_EQ(with_options(driver, Given{{"part-bytes", "8"}}, {})->get("X_BYTES"), "8");
+  driver.check_options = [](const OptionValues& values, Environment&) -> Status {
+    if (values.given("part-bytes")) return Error{Code::kInvalidArgument, "contradiction"};
+    return {};
+  };
+  EXPECT_EQ(with_options(driver, Given{{"part-bytes", "8"}}, {}).error().message, "contradiction");
+  EXPECT_TRUE(with_options(driver, Given{}, {}));
+}
+
+TEST(StoreRegistry, NamesItsSchemes) {
+  const auto unknown = StoreRegistry::driver("gopher");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(
+      unknown.error().message,
+      testing::StartsWith("no store driver for \"gopher://\"; the schemes built in are file, memory, s3"));
+  EXPECT_EQ(StoreRegistry::schemes().size(), StoreRegistry::drivers().size());
+  EXPECT_TRUE((*StoreRegistry::driver("file"))->url_form.may_lack_authority);
+  EXPECT_EQ(StoreRegistry::parse("gopher://host/a")->path, "a") << "which only `open` refuses";
+  EXPECT_FALSE(StoreRegistry::parse("gopher:///a"));
+  EXPECT_EQ(StoreRegistry::parse("/a/b")->text(), "file:///a/b");
+}
+
 TEST(Drivers, OptionsSetTheirVariables) {
   const Environment before{.variables = {{"AWS_REGION", "here"}, {"HOME", "/home/me"}}};
   const auto with = with_options(s3(), Given{{"region", "there"}, {"verify-tls", "false"}}, before);

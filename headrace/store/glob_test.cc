@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/noting_store_test.h"
 
 namespace headrace {
 namespace {
@@ -121,6 +123,103 @@ TEST(Glob, TheFolderOfAPatternIsWhatComesBeforeItsFirstSpecialSegment) {
   EXPECT_EQ(literal_folder("a/b/c-*/d"), "a/b");
   EXPECT_EQ(literal_folder("*"), "");
   EXPECT_EQ(literal_folder("a/?"), "a");
+}
+
+TEST(Glob, ReadsSetsEscapesAndStarsToTheLetter) {
+  for (const auto& [pattern, key, matches] :
+       std::vector<std::tuple<const char*, const char*, bool>>{{"[a-c]", "a", true},
+                                                               {"[a-c]", "b", true},
+                                                               {"[a-c]", "c", true},
+                                                               {"[a-c]", "d", false},
+                                                               {"[a-c]", "`", false},
+                                                               {"[a-c]", "-", false},
+                                                               {"[a-cx]", "x", true},
+                                                               {"[a-cxy]", "x", true},
+                                                               {"[a-cx-z]", "b", true},
+                                                               {"[a-cx-z]", "y", true},
+                                                               {"[ba-c-]", "-", true},
+                                                               {"[xa-c]", "x", true},
+                                                               {"[xa-c]", "b", true},
+                                                               {"[a-]", "-", true},
+                                                               {"[a-]", "a", true},
+                                                               {"[a-]", "b", false},
+                                                               {"[-a]", "-", true},
+                                                               {"[abc]", "a", true},
+                                                               {"[^a]", "b", true},
+                                                               {"[^a]", "a", false},
+                                                               {"[^a]", "^", true},
+                                                               {"[!a]", "!", true},
+                                                               {"[a^]", "^", true},
+                                                               {"[!a-c]", "/", false},
+                                                               {"[/]", "/", false},
+                                                               {"[]", "[]", true},
+                                                               {"[a]b]", "ab]", true},
+                                                               {"[ab]c", "bc", true},
+                                                               {"[ab]c", "]c", false},
+                                                               {"a]b]", "a]b]", true},
+                                                               {"a]b]", "b", false},
+                                                               {"a\\", "a\\", true},
+                                                               {"\\a", "a", true},
+                                                               {"\\\\", "\\", true},
+                                                               {"a**/z", "az", false},
+                                                               {"a**/z", "ab/c/z", true},
+                                                               {"a/**/**/z", "a/z", true},
+                                                               {"a/**/**/z", "a/b/c/d/z", true},
+                                                               {"**/", "a/", true},
+                                                               {"***", "a/b", true},
+                                                               {"a*", "a", true},
+                                                               {"a?", "a", false},
+                                                               {"**", "", true},
+                                                               {"", "", true},
+                                                               {"", "a", false}}) {
+    EXPECT_EQ(matches_pattern(pattern, key), matches) << pattern << " " << key;
+  }
+}
+
+TEST(Glob, ThePrefixOfAPatternEndsBeforeItsFirstSpecialCharacter) {
+  for (const auto& [pattern, prefix] :
+       {std::pair("a/b*", "a/b"), {"a?", "a"}, {"a[b]", "a"}, {"a\\*b", "a"}, {"ab", "ab"}, {"*", ""}})
+    EXPECT_EQ(literal_prefix(pattern), prefix);
+  EXPECT_EQ(literal_folder("a/b\\*/c"), "a");
+  EXPECT_EQ(literal_folder("a/b/c"), "a/b");
+  EXPECT_TRUE(is_pattern("a*") && is_pattern("a?") && is_pattern("[") && !is_pattern("a]\\b"));
+}
+
+TEST(Glob, ListsWithTheCallersOptions) {
+  const auto store = std::make_shared<NotingStore>(make_memory_store("test"));
+  for (const char* key : {"d/a*b/x/f", "d/a*b/g", "d/acb/x/f"})
+    ASSERT_TRUE(write_text(*store, key, "x", {.call = noted_call()}));
+  store->forget();
+  const auto found = find_objects(*store, "d/a\\*b/*/f", noted_call());
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().key, "d/a*b/x/f");
+  EXPECT_THAT(store->calls(), ElementsAre("list d/a", "list d/a*b/", "list d/a*b/x/f"));
+  store->forget();
+  EXPECT_EQ(find_objects(*store, "d/acb/x/f", noted_call())->size(), 1U);
+  EXPECT_EQ(find_objects(*store, "d/**b/g", noted_call())->size(), 1U);
+  EXPECT_THAT(store->calls(), ElementsAre("list d/acb/x/f", "list d/"));
+  EXPECT_EQ(find_objects(*store, "d/a*", noted_call())->size(), 0U) << "folders are no objects";
+}
+
+TEST(Glob, AFolderThatCannotBeListedEndsTheSearch) {
+  class PartlyHidden final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Status list(std::string_view prefix, const ListOptions& options,
+                const std::function<bool(const ObjectInfo&)>& visit) override {
+      ++lists;
+      if (prefix == "d/a/") return Error{Code::kPermissionDenied, "hidden"};
+      return inner().list(prefix, options, visit);
+    }
+    int lists = 0;
+  };
+  PartlyHidden store(make_memory_store("test"));
+  for (const char* key : {"d/a/f", "d/b/f"}) ASSERT_TRUE(write_text(store, key, "x"));
+  const auto found = find_objects(store, "d/*/*", {});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, "hidden");
+  EXPECT_EQ(store.lists, 2);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/noting_store_test.h"
 
 namespace headrace {
 namespace {
@@ -76,6 +77,41 @@ TEST(Numbered, ANumberIsTakenOnce) {
   const auto second = create_numbered(*store, "log-", 1, as_bytes("second"));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+}
+
+TEST(Numbered, NumbersOfMoreThanEightDigitsComeAfterShorterOnes) {
+  const auto store = make_memory_store("test");
+  for (const std::uint64_t number : {12'345'678, 100'000'000, 99'999'999})
+    ASSERT_TRUE(create_numbered(*store, "log-", number, as_bytes(concat(number))));
+  EXPECT_EQ(*present_numbers(*store, "log-"),
+            (std::vector<std::uint64_t>{12'345'678, 99'999'999, 100'000'000}));
+  EXPECT_EQ(*latest_number(*store, "log-"), 100'000'000U);
+  EXPECT_EQ(to_string((*read_latest(*store, "log-", 100))->data), "100000000");
+}
+
+TEST(Numbered, CallsAreBoundedAndReadsHaveALimit) {
+  NotingStore store(make_memory_store("test"));
+  ASSERT_TRUE(create_numbered(store, "log-", 1, as_bytes("hello"), noted_call()));
+  const auto latest = read_latest(store, "log-", 5, noted_call());
+  ASSERT_TRUE(latest && *latest);
+  EXPECT_EQ((*latest)->number, 1U);
+  EXPECT_EQ(to_string((*latest)->data), "hello");
+  EXPECT_EQ(read_latest(store, "log-", 4, noted_call()).error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(*has_number_after(store, "log-", 1, noted_call()));
+  EXPECT_TRUE(*has_number_after(store, "log-", 0, noted_call()));
+  EXPECT_EQ(*latest_number(store, "other-", noted_call()), std::nullopt);
+  EXPECT_EQ(numbered_key("a/log-", 7), "a/log-00000007");
+  EXPECT_EQ(numbered_key("", 123'456'789), "123456789");
+}
+
+TEST(Numbered, WhatFollowsALargeNumberIsLookedForFromTheBeginning) {
+  const auto store = make_memory_store("test");
+  for (const std::uint64_t number : {9'999'999, 10'000'000, 100'000'000})
+    ASSERT_TRUE(create_numbered(*store, "log-", number, as_bytes("x")));
+  EXPECT_TRUE(*has_number_after(*store, "log-", 9'999'999));
+  EXPECT_TRUE(*has_number_after(*store, "log-", 10'000'000)) << "whose key comes after that of 100,000,000";
+  EXPECT_TRUE(*has_number_after(*store, "log-", 99'999'999));
+  EXPECT_FALSE(*has_number_after(*store, "log-", 100'000'000));
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 #include "headrace/store/object_window.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/noting_store_test.h"
 
 namespace headrace {
 namespace {
@@ -63,6 +68,57 @@ TEST(ObjectWindow, AnotherVersionIsNotRead) {
   const auto part = window.read(0, 512);
   ASSERT_FALSE(part);
   EXPECT_EQ(part.error().code, Code::kFailedPrecondition);
+}
+
+// Notes the requests for an object of 12 MiB, part after part.
+class ObjectWindowTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    object_ = *store_->write("a", make_content(), {.call = noted_call()});
+    store_->forget();
+  }
+  std::vector<std::string> calls_of(ObjectWindow& window, std::uint64_t offset, std::size_t size) {
+    store_->forget();
+    const auto part = window.read(offset, size);
+    EXPECT_TRUE(part);
+    EXPECT_EQ(part->size(), size);
+    if (size > 0) {
+      EXPECT_EQ(part->front(), static_cast<std::byte>(offset * 2654435761U >> 24)) << offset;
+    }
+    return store_->calls();
+  }
+
+  static constexpr std::uint64_t kMiB = 1 << 20;
+  const std::shared_ptr<NotingStore> store_ = std::make_shared<NotingStore>(make_memory_store("test"));
+  ObjectInfo object_;
+};
+
+TEST_F(ObjectWindowTest, WhatFollowsWithinAMebibyteIsReadInLargePieces) {
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  ObjectWindow window(*store_, object_, noted_call());
+  EXPECT_EQ(window.object().version, object_.version);
+  EXPECT_THAT(calls_of(window, 0, 512), ElementsAre("read a 0+4194304"));
+  EXPECT_THAT(calls_of(window, 4 * kMiB - 512, 512), IsEmpty()) << "to the last byte that was read";
+  EXPECT_THAT(calls_of(window, 0, 4 * kMiB), IsEmpty());
+  EXPECT_THAT(calls_of(window, 4 * kMiB - 511, 512), ElementsAre("read a 4193793+4194304"));
+  const std::uint64_t end = 8 * kMiB - 511;
+  EXPECT_THAT(calls_of(window, end + kMiB, 512), ElementsAre("read a 9436673+3146239")) << "up to the end";
+  EXPECT_THAT(calls_of(window, 9, 512), ElementsAre("read a 9+65536")) << "behind what was read";
+  EXPECT_THAT(calls_of(window, 8, 512), ElementsAre("read a 8+65536"));
+  EXPECT_THAT(calls_of(window, 8, 65'536), IsEmpty());
+  EXPECT_THAT(calls_of(window, 8 + 65'536 + kMiB + 1, 512), ElementsAre("read a 1114121+65536"));
+  EXPECT_THAT(calls_of(window, 0, 5 * kMiB), ElementsAre("read a 0+5242880")) << "as much as is wanted";
+  EXPECT_THAT(calls_of(window, 12 * kMiB - 1, 1), ElementsAre("read a 12582911+1"));
+}
+
+TEST_F(ObjectWindowTest, AfterAFailureNothingIsLeftInIt) {
+  ObjectWindow window(*store_, object_, noted_call());
+  ASSERT_TRUE(window.read(0, 512));
+  const std::string key = "a";
+  ASSERT_TRUE(store_->remove_many({&key, 1}, noted_call()));
+  EXPECT_EQ(window.read(11 * kMiB, 512).error().code, Code::kNotFound);
+  EXPECT_EQ(window.read(11 * kMiB, 512).error().code, Code::kNotFound);
 }
 
 }  // namespace

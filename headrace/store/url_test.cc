@@ -62,5 +62,47 @@ TEST(Url, KeysAreJoinedAndTakenApart) {
   EXPECT_EQ(last_segment("a/b"), "b");
 }
 
+TEST(Url, SaysWhyATextIsNone) {
+  const auto why = [](std::string_view text, const UrlForm& form = {}) {
+    const auto url = parse_url(text, "/", form);
+    EXPECT_FALSE(url) << text;
+    return url ? std::string() : url.error().message;
+  };
+  EXPECT_EQ(why(""), "\"\" is not a store URL: it is empty");
+  EXPECT_EQ(why("s3://"), "\"s3://\" is not a store URL: it names no bucket or host");
+  EXPECT_EQ(why("s3:///key?a=b"), "\"s3:///key\" is not a store URL: it names no bucket or host");
+  EXPECT_EQ(parse_url("s3://", "/").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(parse_url("s3://u@bucket", "/").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(why("file://host/a"),
+            "\"file://host/a\" is not a store URL: file:// takes an absolute path: file:///folder");
+  EXPECT_EQ(why("s_3://u:p@bucket/a"),
+            "\"bucket/a\" is not a store URL: the scheme before :// holds other characters than letters, "
+            "digits, + and -");
+  EXPECT_EQ(why("://b/a"), why("_://b/a").replace(1, 1, ""));
+  EXPECT_EQ(why("s3://u:p@bucket/a"),
+            "a s3:// URL holds a user or password before '@'; take it out and give credentials by the "
+            "environment instead");
+}
+
+TEST(Url, KeepsWhatItsSchemeAllowsAndNoSlashAtTheEnds) {
+  EXPECT_EQ(*parse_url("file://localhost/a", "/"), (Url{"file", "", "a"}));
+  EXPECT_EQ(*parse_url("file:///a/../b//c/", "/"), (Url{"file", "", "b/c"}));
+  EXPECT_EQ(*parse_url("file:///", "/"), (Url{"file", "", ""}));
+  EXPECT_EQ(*parse_url("s3://bucket//a//", "/"), (Url{"s3", "bucket", "a"}));
+  EXPECT_EQ(*parse_url("s3://bucket/a@b", "/"), (Url{"s3", "bucket", "a@b"}));
+  EXPECT_EQ(*parse_url("s3+x-1://bucket/", "/"), (Url{"s3+x-1", "bucket", ""}));
+  EXPECT_FALSE(parse_url("igfs:///a", "/", {.may_lack_authority = false}));
+  EXPECT_FALSE(parse_url("igfs://?a/b", "/", {.may_lack_authority = true, .takes_query = true}));
+  EXPECT_EQ((Url{"s3", "bucket", ""}).text(), "s3://bucket");
+  EXPECT_EQ((Url{"file", "", ""}).text(), "file:///");
+  EXPECT_EQ((Url{"x", "", "a", "q"}).text(), "x:///a?q");
+  EXPECT_EQ(scheme_of("S3://a"), "s3");
+  EXPECT_EQ(scheme_of("a/b"), "");
+  EXPECT_EQ(join_key("a", ""), "a");
+  EXPECT_EQ(join_key("", ""), "");
+  EXPECT_EQ(parent_key(""), "");
+  EXPECT_EQ(last_segment("b"), "b");
+}
+
 }  // namespace
 }  // namespace headrace

@@ -63,5 +63,45 @@ TEST_F(FolderOnDiskTest, WhatLiesBehindALinkIsNotAbsent) {
   EXPECT_FALSE(check_absent(outer, std::string(300, 'n'))) << "no answer does not mean that it is absent";
 }
 
+TEST_F(FolderOnDiskTest, EveryFolderLiesInTheRoot) {
+  const Location root = *stores_.open("file:///");
+  EXPECT_TRUE(*lies_in(place("outer"), root));
+  EXPECT_TRUE(*lies_in(root, root));
+  EXPECT_FALSE(*lies_in(root, place("outer")));
+  EXPECT_TRUE(*lies_in(*stores_.open("file:///no-such-folder-here/a/b"), root));
+}
+
+TEST_F(FolderOnDiskTest, AnObjectThatIsThereHasNoLinkOnItsWay) {
+  std::ofstream(folder_ + "/outer/inner/file") << "x";
+  EXPECT_TRUE(check_absent(place("outer"), "inner"));
+  EXPECT_TRUE(check_absent(place("outer"), "inner/file"));
+  EXPECT_TRUE(check_absent(place("outer"), "inner/file/below"));
+  EXPECT_TRUE(check_absent(place("outer"), "missing/to-other"));
+  std::filesystem::create_symlink("file", folder_ + "/outer/inner/link");
+  EXPECT_EQ(check_absent(place("outer"), "inner/link/a").error().code, Code::kFailedPrecondition);
+}
+
+TEST_F(FolderOnDiskTest, WhatCannotBeLookedAtIsAnError) {
+  const std::string name(300, 'n');
+  for (const auto& [inner, outer] : {std::pair(name, std::string("outer")), {"outer", name}}) {
+    const auto lies = lies_in(place(inner), place(outer));
+    ASSERT_FALSE(lies);
+    EXPECT_EQ(lies.error().code, Code::kUnknown);
+    EXPECT_THAT(lies.error().message, testing::StartsWith(concat("looking at ", folder_, "/", name, ": ")));
+    EXPECT_THAT(lies.error().message, testing::HasSubstr("too long"));
+  }
+  const Status absent = check_absent(place("outer"), name);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, Code::kUnknown);
+  EXPECT_THAT(absent.error().message, testing::StartsWith(concat("looking at ", folder_, "/outer/", name)));
+}
+
+TEST_F(FolderOnDiskTest, AFolderOfThisMachineLiesInNoOtherStore) {
+  const Location memory{make_memory_store("a"), "outer", {"memory", "a", folder_.substr(1)}};
+  EXPECT_FALSE(*lies_in(place("outer"), {memory.store, place("outer").key, memory.url}));
+  EXPECT_FALSE(*lies_in({memory.store, place("outer").key, memory.url}, place("outer")));
+  EXPECT_TRUE(check_absent({memory.store, place("outer").key, memory.url}, "to-other/a"));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -1,5 +1,6 @@
 #include "headrace/store/transfer/transfer_journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -153,6 +154,77 @@ TEST_F(TransferJournalTest, InAFolderThatCannotBeIsAnError) {
   EXPECT_FALSE(TransferJournal::open(*stores_.open(folder_ + "/transfers"), from_, to_, kNow));
   EXPECT_EQ(TransferJournal::open(*stores_.open("memory://cache"), from_, to_, kNow).error().code,
             Code::kInvalidArgument);
+}
+
+TEST_F(TransferJournalTest, WhatIsSeenTwiceCountsOnce) {
+  {
+    const auto journal = open();
+    for (int i = 0; i < 5; ++i) journal->add(concat("n", i), object(5, "v1"), object(5, "w1"));
+  }
+  const auto journal = open();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(journal->knows("n3", object(5, "v1"), object(5, "w1")));
+    journal->add("n1", object(5, "v1"), object(5, "w1"));
+  }
+  ASSERT_TRUE(journal->forget_unseen());
+  EXPECT_EQ(text().size(), 2 * 33U);
+  EXPECT_TRUE(open()->knows("n3", object(5, "v1"), object(5, "w1")));
+  EXPECT_TRUE(open()->knows("n1", object(5, "v1"), object(5, "w1")));
+}
+
+TEST_F(TransferJournalTest, AFileWithoutATimeIsNotRemembered) {
+  ObjectInfo timeless = object(5, "w1");
+  timeless.modified.reset();
+  open()->add("n", object(5, "v1"), timeless);
+  EXPECT_EQ(text(), "");
+  ObjectInfo of_s3 = object(5, "v1");
+  of_s3.modified.reset();
+  open()->add("n", of_s3, object(5, "w1"));
+  EXPECT_TRUE(open()->knows("n", of_s3, object(5, "w1")));
+}
+
+TEST_F(TransferJournalTest, EachPairOfFoldersHasAJournalOfItsOwn) {
+  open()->add("n", object(5, "v1"), object(5, "w1"));
+  to_.url.path = "z";
+  EXPECT_FALSE(open()->knows("n", object(5, "v1"), object(5, "w1")));
+  std::swap(from_, to_);
+  EXPECT_FALSE(open()->knows("n", object(5, "v1"), object(5, "w1")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/transfers"), {}), 3);
+}
+
+TEST_F(TransferJournalTest, NinetyDaysAreNotYetTooOld) {
+  open();
+  const std::filesystem::path transfers = folder_ + "/transfers", other = transfers / std::string(32, 'f');
+  const std::filesystem::path below = transfers / "sub" / std::string(32, 'a');
+  std::filesystem::create_directory(transfers / "sub");
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 100);
+  for (const std::filesystem::path& path :
+       {other, below, transfers / std::string(31, 'a'), transfers / std::string(33, 'a'),
+        transfers / std::string(32, 'g')}) {
+    std::ofstream(path) << "";
+    std::filesystem::last_write_time(path, old);
+  }
+  open();
+  EXPECT_FALSE(std::filesystem::exists(other));
+  EXPECT_TRUE(std::filesystem::exists(below)) << "not of this folder";
+  for (const std::string& name : {std::string(31, 'a'), std::string(33, 'a'), std::string(32, 'g')})
+    EXPECT_TRUE(std::filesystem::exists(transfers / name)) << name;
+
+  std::ofstream(other) << "";
+  const auto place = *stores_.open(folder_ + "/transfers");
+  const auto modified = *place.store->stat(place.at(std::string(32, 'f')).key, {})->modified;
+  const std::chrono::hours limit(24 * 90);
+  ASSERT_TRUE(TransferJournal::open(place, from_, to_, modified + limit));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  ASSERT_TRUE(TransferJournal::open(place, from_, to_, modified + limit + std::chrono::seconds(1)));
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(TransferJournalTest, AJournalOfAnotherStoreIsRefused) {
+  const auto journal = TransferJournal::open(*stores_.open("memory://cache/x"), from_, to_, kNow);
+  ASSERT_FALSE(journal);
+  EXPECT_THAT(journal.error().message,
+              testing::StartsWith("memory://cache/x is not a folder of this machine"));
 }
 
 }  // namespace
