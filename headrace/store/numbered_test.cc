@@ -114,5 +114,24 @@ TEST(Numbered, WhatFollowsALargeNumberIsLookedForFromTheBeginning) {
   EXPECT_FALSE(*has_number_after(*store, "log-", 100'000'000));
 }
 
+TEST(Numbered, LooksOnlyAtWhatComesAfterANumberOfSevenDigits) {
+  class AfterStore final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Status list(std::string_view prefix, const ListOptions& options,
+                const std::function<bool(const ObjectInfo&)>& visit) override {
+      after = options.after;
+      return inner().list(prefix, options, visit);
+    }
+    std::string after;
+  } store(make_memory_store("test"));
+  ASSERT_TRUE(has_number_after(store, "log-", 7));
+  EXPECT_EQ(store.after, "log-00000007");
+  ASSERT_TRUE(has_number_after(store, "log-", 9'999'999));
+  EXPECT_EQ(store.after, "log-09999999");
+  ASSERT_TRUE(has_number_after(store, "log-", 10'000'000));
+  EXPECT_EQ(store.after, "");
+}
+
 }  // namespace
 }  // namespace headrace
