@@ -187,7 +187,7 @@ TEST(ShardIndex, LiesWithARightChecksumAreRefusedToo) {
   }
 }
 
-// Of a shard whose records have these framed sizes, and whose members these sizes of both kinds.
+// The index of a shard whose records have these framed sizes, and whose members these sizes of both kinds.
 ShardIndex index_of(ShardEncoding encoding, const std::vector<std::uint64_t>& records,
                     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& members = {}) {
   ShardIndexBuilder builder(encoding);

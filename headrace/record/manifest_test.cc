@@ -251,10 +251,10 @@ TEST(Manifest, CutOffOrNewerOnesAreRefused) {
 }
 
 TEST(Manifest, APartHoldsWhatItHasAndNothingElse) {
-  EXPECT_EQ(
-      manifest_part_to_json(example().parts[0]).dump(),
-      R"({"blocks":[[2,4,90],[1,3,50]],"crc32c":"e3069283","index":"train-a.index","key":"train-a.tfrecord.gz",)"
-      R"("records":3,"role":"shard","size_bytes":7,"split":"train","thousandths":[998,1,2]})");
+  EXPECT_EQ(manifest_part_to_json(example().parts[0]).dump(),
+            R"({"blocks":[[2,4,90],[1,3,50]],"crc32c":"e3069283","index":"train-a.index","key":)"
+            R"("train-a.tfrecord.gz",)"
+            R"("records":3,"role":"shard","size_bytes":7,"split":"train","thousandths":[998,1,2]})");
   EXPECT_EQ(manifest_part_to_json(example().parts[1]).dump(),
             R"({"crc32c":"00000005","key":"train-a.index","role":"index","size_bytes":1})");
   const ManifestPart part = manifest_part_from_json(manifest_part_to_json(example().parts[0]));
