@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 namespace headrace {
@@ -51,6 +52,35 @@ TEST(RetryBudget, IsSpentByRetriesAndRefilledByFourSuccessesEach) {
   for (int i = 0; i < 1000; ++i) budget.succeeded();
   EXPECT_TRUE(budget.take() && budget.take());
   EXPECT_FALSE(budget.take()) << "it never holds more than it began with";
+}
+
+TEST(Backoff, TheFirstWaitIsAnyUpToThreeTimesTheShortest) {
+  std::set<milliseconds> first, second;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
+    Backoff backoff({.shortest = milliseconds(2), .longest = milliseconds(7)}, seed);
+    first.insert(backoff.next());
+    second.insert(backoff.next());
+  }
+  EXPECT_EQ(first.size(), 5U);
+  EXPECT_EQ(*first.begin(), milliseconds(2));
+  EXPECT_EQ(*first.rbegin(), milliseconds(6));
+  EXPECT_EQ(*second.begin(), milliseconds(2));
+  EXPECT_EQ(*second.rbegin(), milliseconds(7)) << "the longest";
+}
+
+TEST(Sleep, LastsAsLongAsItShould) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(sleep_unless_stopped(milliseconds(5), {}));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(5));
+}
+
+TEST(RetryBudget, ThreeSuccessesAreNotEnoughForARetry) {
+  RetryBudget budget(1);
+  EXPECT_TRUE(budget.take());
+  for (int i = 0; i < 3; ++i) budget.succeeded();
+  EXPECT_FALSE(budget.take());
+  budget.succeeded();
+  EXPECT_TRUE(budget.take());
 }
 
 }  // namespace

@@ -269,5 +269,169 @@ TEST(Connector, ATunnelIsPassedBeforeTheConnectionIsUsed) {
   EXPECT_EQ(refused.error().message, "it says something else");
 }
 
+// A port whose connections the system makes, and nobody takes.
+class SilentPort {
+ public:
+  SilentPort() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_EQ(::listen(listener_.get(), 16), 0);
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::uint16_t port() const { return port_; }
+
+ private:
+  FileDescriptor listener_;
+  std::uint16_t port_ = 0;
+};
+
+using Time = std::chrono::steady_clock::time_point;
+
+// Takes an attempt as far as it gets without a further word of the other side.
+void advance_to_silence(ConnectAttempt& attempt, Poller& poller, Time now) {
+  attempt.advance(false, now);
+  ASSERT_TRUE(poller.wait(std::chrono::seconds(20)));
+  attempt.advance(false, now);
+}
+
+TEST(ConnectAttempt, AHandshakeMayTakeUntilItsTimeHasPassed) {
+  const SilentPort silent;
+  Connector connector({.verify = false});
+  const auto poller = *Poller::create();
+  ConnectAttempt attempt(
+      connector,
+      {.host = "127.0.0.1", .port = silent.port(), .tls_name = "a.example", .timeout = milliseconds(7)},
+      *poller, 1);
+  const Time now = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  advance_to_silence(attempt, *poller, now);
+  ASSERT_FALSE(attempt.is_over());
+  attempt.advance(false, attempt.wake_at() - std::chrono::nanoseconds(1));
+  EXPECT_FALSE(attempt.is_over());
+  attempt.advance(false, attempt.wake_at());
+  ASSERT_TRUE(attempt.is_over());
+  EXPECT_THAT(attempt.take_stream().error().message, HasSubstr("no TLS handshake within 7 ms"));
+}
+
+TEST(ConnectAttempt, AnAnswerMayTakeUntilItsTimeHasPassed) {
+  const BlackHole hole;
+  Connector connector;
+  const auto poller = *Poller::create();
+  ConnectAttempt attempt(connector, {.host = "127.0.0.1", .port = hole.port(), .timeout = milliseconds(7)},
+                         *poller, 1);
+  attempt.advance(false, Time());
+  ASSERT_FALSE(attempt.is_over());
+  attempt.advance(false, attempt.wake_at() - std::chrono::nanoseconds(1));
+  EXPECT_FALSE(attempt.is_over());
+  attempt.advance(false, attempt.wake_at());
+  ASSERT_TRUE(attempt.is_over());
+  EXPECT_THAT(attempt.take_stream().error().message, HasSubstr("no answer within 7 ms"));
+}
+
+TEST(ConnectAttempt, AddressesShareTheTimeThatIsLeft) {
+  const BlackHole hole;
+  int asked = 0;
+  Connector connector(TlsOptions(), [&](const std::string&, std::uint16_t) {
+    ++asked;
+    const SocketAddress address = resolve("127.0.0.1", hole.port())->front();
+    return Result(std::vector{address, address, address});
+  });
+  const auto poller = *Poller::create();
+  const ConnectTarget target{
+      .host = "10.0.0.1", .port = 1, .description = "the store", .timeout = std::chrono::seconds(6)};
+  ConnectAttempt attempt(connector, target, *poller, 1);
+  const auto is_near = [](Time one, Time other) {
+    return std::chrono::abs(one - other) < std::chrono::microseconds(1);  // divisions round
+  };
+  const Time begin = std::chrono::steady_clock::now();
+  attempt.advance(false, begin);
+  const Time until = begin + 3 * (attempt.wake_at() - begin);
+  EXPECT_LE(until, begin + std::chrono::seconds(6));
+  const Time second = attempt.wake_at();
+  attempt.advance(false, second);
+  EXPECT_TRUE(is_near(attempt.wake_at(), second + (until - second) / 2));
+  attempt.advance(false, attempt.wake_at() + milliseconds(100));
+  EXPECT_TRUE(is_near(attempt.wake_at(), until)) << "the last one has all that is left";
+  EXPECT_FALSE(attempt.is_over());
+  EXPECT_EQ(asked, 1);
+  attempt.advance(false, attempt.wake_at());
+  ASSERT_TRUE(attempt.is_over());
+  EXPECT_EQ(attempt.take_stream().error().message, "cannot connect to the store: no answer within 6000 ms");
+  ConnectAttempt again(connector, target, *poller, 1);
+  again.advance(false, begin);
+  EXPECT_EQ(asked, 2) << "addresses that did not answer are asked for again";
+}
+
+// Says what it is told to.
+class GivenTunnel final : public Tunnel {
+ public:
+  GivenTunnel(State state, Time wake_at) : state_(state), wake_at_(wake_at) {}
+  State advance(bool, Time) override { return state_; }
+  Poller::Interest interest() const override { return {.read = true}; }
+  Time wake_at() const override { return wake_at_; }
+  Error error() const override { return {Code::kUnavailable, "it was lost"}; }
+
+ private:
+  const State state_;
+  const Time wake_at_;
+};
+
+TEST(ConnectAttempt, AfterATunnelIsLostTheNextAddressIsTried) {
+  const SilentPort silent;
+  Connector connector(TlsOptions(), [&](const std::string&, std::uint16_t) {
+    const SocketAddress address = resolve("127.0.0.1", silent.port())->front();
+    return Result(std::vector{address, address});
+  });
+  int tunnels = 0;
+  const auto refused =
+      connector.connect({.host = "a.example", .port = 1, .begin_tunnel = [&](FileDescriptor, Tunnel::Time) {
+                           ++tunnels;
+                           return std::make_unique<GivenTunnel>(Tunnel::State::kLost, Time::max());
+                         }});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "cannot connect to a.example:1: it was lost");
+  EXPECT_EQ(tunnels, 2);
+}
+
+TEST(ConnectAttempt, ATunnelMayTakeUntilItsTimeHasPassed) {
+  const SilentPort silent;
+  Connector connector;
+  const auto poller = *Poller::create();
+  const Time now = std::chrono::steady_clock::now();
+  for (const Time tunnel_until : {Time::max(), now + milliseconds(3)}) {
+    ConnectAttempt attempt(connector,
+                           {.host = "127.0.0.1",
+                            .port = silent.port(),
+                            .timeout = std::chrono::seconds(7),
+                            .begin_tunnel =
+                                [&](FileDescriptor, Tunnel::Time) {
+                                  return std::make_unique<GivenTunnel>(Tunnel::State::kWaiting, tunnel_until);
+                                }},
+                           *poller, 1);
+    advance_to_silence(attempt, *poller, now);
+    ASSERT_FALSE(attempt.is_over());
+    if (tunnel_until != Time::max()) {
+      EXPECT_EQ(attempt.wake_at(), tunnel_until);
+      continue;
+    }
+    const Time until = attempt.wake_at();
+    attempt.advance(false, until - std::chrono::nanoseconds(1));
+    EXPECT_FALSE(attempt.is_over());
+    attempt.advance(false, until);
+    ASSERT_TRUE(attempt.is_over());
+    EXPECT_THAT(attempt.take_stream().error().message, HasSubstr("no answer from the proxy within 7000 ms"));
+  }
+}
+
+TEST(Connector, ANameThatNoCertificateCanHoldIsRefused) {
+  const SilentPort silent;
+  Connector connector({.verify = false});
+  const auto refused =
+      connector.connect({.host = "127.0.0.1", .port = silent.port(), .tls_name = std::string("a\0b", 3)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, HasSubstr("is not a host name"));
+}
+
 }  // namespace
 }  // namespace headrace

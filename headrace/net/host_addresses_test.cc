@@ -124,5 +124,36 @@ TEST(HostAddresses, NobodyWaitsForTheResolverAndItIsAskedOnceAtATime) {
   EXPECT_FALSE(answer_of(addresses));
 }
 
+TEST(HostAddresses, ANumberIsAskedForAtOnce) {
+  std::thread::id asked_by;
+  HostAddresses addresses([&](const std::string& host, std::uint16_t) -> HostAddresses::Answer {
+    asked_by = std::this_thread::get_id();
+    if (host == "10.0.0.1") return Error{Code::kUnavailable, "nobody is there"};
+    return std::vector{address_of("10.0.0.1")};
+  });
+  for (const char* number : {"10.0.0.2", "::1", "fd00::7"}) {
+    asked_by = {};
+    const auto answer = addresses.of(number, 80);
+    ASSERT_TRUE(answer) << number;
+    EXPECT_TRUE(*answer);
+    EXPECT_EQ(asked_by, std::this_thread::get_id());
+  }
+  const auto refused = addresses.of("10.0.0.1", 80);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->error().message, "nobody is there");
+}
+
+TEST(HostAddresses, AfterAnErrorTheResolverIsAskedAgain) {
+  int asked = 0;
+  HostAddresses addresses([&](const std::string&, std::uint16_t) -> HostAddresses::Answer {
+    if (++asked == 1) return Error{Code::kUnavailable, "not yet"};
+    return std::vector{address_of("10.0.0.1")};
+  });
+  EXPECT_FALSE(answer_of(addresses));
+  EXPECT_TRUE(answer_of(addresses));
+  EXPECT_TRUE(answer_of(addresses));
+  EXPECT_EQ(asked, 2);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -26,5 +26,17 @@ TEST(UrlEncoding, RefusesBrokenEscapes) {
     EXPECT_EQ(percent_decode(wrong), std::nullopt) << wrong;
 }
 
+TEST(UrlEncoding, EncodesTheNeighboursOfWhatItKeeps) {
+  EXPECT_EQ(percent_encode("/:@[`{"), "%2F%3A%40%5B%60%7B");
+  EXPECT_EQ(percent_encode("\x0f\xf0"), "%0F%F0");
+}
+
+TEST(UrlEncoding, DigitsMayBeOfEitherCase) {
+  EXPECT_EQ(percent_decode("%0a%0A%9f%9F%aF%Fa"), "\n\n\x9f\x9f\xaf\xfa");
+  EXPECT_EQ(percent_decode("%41"), "A");
+  for (const char* wrong : {"%/0", "%:0", "%@0", "%G0", "%`0", "%g0", "%0/", "%0:", "%0@", "%0G", "%0`"})
+    EXPECT_EQ(percent_decode(wrong), std::nullopt) << wrong;
+}
+
 }  // namespace
 }  // namespace headrace

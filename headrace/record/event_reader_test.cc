@@ -568,6 +568,20 @@ TEST(EventReader, StringsAreReadInTheirOrder) {
   EXPECT_EQ(found, (std::vector<std::string>{"one", "", "two"}));
 }
 
+TEST(EventScalar, LengthsOfTwoBytesAreLeftToTheReadersOfMessages) {
+  using namespace std::string_view_literals;
+  const std::string stamp("\x09\0\0\0\0\0\0\4\x40", 9);
+  const auto event = [&](std::size_t name) {  // each length in one byte, though it may need two
+    const auto byte = [](std::size_t length) { return static_cast<char>(length); };
+    const std::string value = "\x0a" + std::string(1, byte(name)) + std::string(name, 'x') + "\x15\1\1\1\1";
+    return stamp + "\x2a" + byte(value.size() + 2) + "\x0a" + byte(value.size()) + value;
+  };
+  ScalarEvent scalar;
+  EXPECT_TRUE(parse_scalar_event(as_bytes(event(118)), scalar)) << "127 bytes of summary";
+  for (const std::size_t name : {119, 120, 121, 122, 127, 128, 130})
+    EXPECT_FALSE(parse_scalar_event(as_bytes(event(name)), scalar)) << name;
+}
+
 // Whatever byte is changed, what is read in one go is what the readers of messages read.
 TEST(EventScalar, AgreesWithTheReadersOfMessages) {
   using namespace std::string_view_literals;

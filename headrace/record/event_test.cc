@@ -112,6 +112,8 @@ TEST(Event, HistogramsOfDoublesReachOverTheirWholeRange) {
   const std::vector<HistogramBucket> buckets = make_histogram(values, 4);
   ASSERT_EQ(buckets.size(), 4U);
   EXPECT_EQ(buckets[0].left, -kMost);
+  EXPECT_EQ(buckets[0].right, -kMost / 2);
+  EXPECT_EQ(buckets[1].left, -kMost / 2);
   EXPECT_EQ(buckets[1].right, 0);
   EXPECT_EQ(buckets[3].right, kMost);
   EXPECT_EQ(buckets[0].count, 1);

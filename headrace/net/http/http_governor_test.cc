@@ -142,5 +142,163 @@ TEST(HttpGovernor, LateAnswersThatLoseAreLearntFrom) {
   EXPECT_GE(*governor.hedge_after(4096), seconds(1)) << "it is no longer unusual";
 }
 
+// A window of 32 answers; the first that a limit sees ever, or after it was idle, only begins one.
+class Windows {
+ public:
+  explicit Windows(InFlightLimit& limit) : limit_(limit) { limit_.over(0, true, now_); }
+  // With that many bytes in each answer beyond the 16 KiB that an answer is worth by itself.
+  void pass(std::uint64_t bytes, milliseconds time = milliseconds(50), int answers = 32, int full = 32) {
+    for (int i = 1; i < answers; ++i) limit_.over(bytes, i < full, now_);
+    limit_.over(bytes, full > 0, now_ += time);
+  }
+  Time now() const { return now_; }
+
+ private:
+  InFlightLimit& limit_;
+  Time now_ = Time() + seconds(1);
+};
+
+TEST(InFlightLimit, TriesOneMoreAfterAWindow) {
+  const auto after = [](milliseconds time, int answers, int full) {
+    InFlightLimit limit(8, 64);
+    Windows(limit).pass(1, time, answers, full);
+    return limit.value();
+  };
+  EXPECT_EQ(after(milliseconds(50), 32, 32), 9U);
+  EXPECT_EQ(after(milliseconds(49), 32, 32), 8U) << "too short";
+  EXPECT_EQ(after(milliseconds(50), 31, 31), 8U) << "too few answers";
+  EXPECT_EQ(after(milliseconds(50), 32, 16), 9U);
+  EXPECT_EQ(after(milliseconds(50), 32, 15), 8U) << "who wants more?";
+  InFlightLimit large(64, 128);
+  Windows windows(large);
+  windows.pass(1, milliseconds(50), 63, 63);
+  EXPECT_EQ(large.value(), 64U) << "a window has as many answers as may be in flight";
+  windows.pass(1, milliseconds(1), 1, 1);
+  EXPECT_EQ(large.value(), 72U);
+}
+
+TEST(InFlightLimit, GoesOnIfAThirdOfAStepsThroughputCameWithIt) {
+  constexpr std::uint64_t kBytes = 984 << 10;  // with what an answer is worth: 1,000 KiB
+  const auto after = [&](std::uint64_t then) {
+    InFlightLimit limit(8, 64);
+    Windows windows(limit);
+    windows.pass(kBytes);
+    windows.pass(100 * kBytes);  // settling: it tells nothing
+    EXPECT_EQ(limit.value(), 9U);
+    windows.pass(then);
+    return limit.value();
+  };
+  EXPECT_EQ(after(kBytes + (43 << 10)), 10U) << "more than an eighth's third";
+  EXPECT_EQ(after(kBytes + (41 << 10)), 8U);
+  InFlightLimit limit(8, 64);
+  Windows windows(limit);
+  for (int i = 0; i < 3; ++i) windows.pass(kBytes);
+  EXPECT_EQ(limit.value(), 8U);
+  for (int i = 0; i < 2; ++i) windows.pass(kBytes);  // it settles, and holds for a window
+  EXPECT_EQ(limit.value(), 8U);
+  windows.pass(kBytes);
+  EXPECT_EQ(limit.value(), 7U) << "then it tries one less";
+  windows.pass(kBytes);
+  windows.pass(kBytes);
+  EXPECT_EQ(limit.value(), 6U) << "which costs nothing";
+}
+
+TEST(InFlightLimit, AnOverloadCutsThreeTenthsButNotTwiceInATenthOfASecond) {
+  InFlightLimit limit(8, 64);
+  const Time now = Time() + seconds(10);
+  limit.overloaded(now);
+  EXPECT_EQ(limit.value(), 5U);
+  limit.overloaded(now + milliseconds(99));
+  EXPECT_EQ(limit.value(), 5U);
+  limit.overloaded(now + milliseconds(100));
+  EXPECT_EQ(limit.value(), 3U);
+}
+
+TEST(InFlightLimit, TimeInWhichNothingWasInFlightDoesNotCount) {
+  InFlightLimit limit(8, 64);
+  Windows windows(limit);
+  windows.pass(1, milliseconds(10), 20, 20);
+  limit.idle();
+  windows.pass(1, milliseconds(50), 32, 32);  // of which the first begins the window
+  EXPECT_EQ(limit.value(), 8U);
+  windows.pass(1, milliseconds(0), 1, 1);
+  EXPECT_EQ(limit.value(), 9U);
+}
+
+TEST(FirstByteTimes, TwiceTheMedianIsUnusualOrWhatIsBeyondNearlyAll) {
+  FirstByteTimes even, spread, none, endless;
+  for (int i = 0; i < 100; ++i) {
+    even.add(0, milliseconds(1));  // from 2^(39/4) µs to 2^10 µs
+    spread.add(0, i % 10 == 0 ? milliseconds(100) : milliseconds(1));
+    none.add(0, FirstByteTimes::Duration::zero());
+    endless.add(~std::uint64_t{0}, std::chrono::hours(100));
+  }
+  EXPECT_EQ(*even.unusual(0), microseconds(2'048));
+  EXPECT_EQ(even.unusual(1), even.unusual(0));
+  EXPECT_FALSE(even.unusual(2)) << "of another size";
+  EXPECT_EQ(duration_cast<milliseconds>(*spread.unusual(0)), milliseconds(137))
+      << "2^(67/4) µs, and a quarter";
+  EXPECT_LT(*none.unusual(0), microseconds(3));
+  EXPECT_EQ(duration_cast<seconds>(*endless.unusual(~std::uint64_t{0})), seconds(8'589)) << "2^33 µs";
+}
+
+TEST(HttpGovernor, CountsWhatItIsTold) {
+  HttpGovernor governor(2);
+  EXPECT_EQ(governor.try_begin(), HttpGovernor::Begun::kYes);
+  EXPECT_EQ(governor.try_begin(), HttpGovernor::Begun::kInTheLastPlace);
+  EXPECT_EQ(governor.try_begin(), HttpGovernor::Begun::kNo);
+  governor.answered({.moved_bytes = 7}, Time() + seconds(1));
+  governor.answered({.moved_bytes = 5}, Time() + seconds(1));
+  governor.overloaded(Time() + seconds(1));
+  governor.resent();
+  governor.hedged();
+  governor.hedge_won();
+  const HttpCounters counters = governor.counters();
+  EXPECT_EQ(counters.requests, 4U);
+  EXPECT_EQ(counters.answers, 3U);
+  EXPECT_EQ(counters.overloads, 1U);
+  EXPECT_EQ(counters.resent, 1U);
+  EXPECT_EQ(counters.hedges, 1U);
+  EXPECT_EQ(counters.hedges_won, 1U);
+  EXPECT_EQ(counters.moved_bytes, 12U);
+  EXPECT_EQ(counters.limit, 1U) << "cut by the overload";
+}
+
+TEST(HttpGovernor, LearnsFromReadsOnly) {
+  HttpGovernor governor(64);
+  for (int i = 0; i < 100; ++i)
+    governor.answered({.is_read = false, .first_byte = milliseconds(1)}, Time() + seconds(1));
+  EXPECT_FALSE(governor.hedge_after(0));
+  for (int i = 0; i < 49; ++i) governor.answered({.first_byte = milliseconds(1)}, Time() + seconds(1));
+  EXPECT_FALSE(governor.hedge_after(0));
+  governor.gave_up(0, milliseconds(1));
+  EXPECT_TRUE(governor.hedge_after(0));
+}
+
+TEST(HttpGovernor, SavesUpForEightHedgesAtMost) {
+  HttpGovernor governor(64);
+  const Time now = Time() + seconds(1);
+  EXPECT_TRUE(governor.may_hedge(now));
+  governor.hedged();
+  EXPECT_FALSE(governor.may_hedge(now));
+  for (int i = 0; i < 1'000; ++i) {
+    governor.try_begin();
+    governor.end();
+  }
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(governor.may_hedge(now)) << i;
+    governor.hedged();
+  }
+  EXPECT_FALSE(governor.may_hedge(now));
+}
+
+TEST(HttpGovernor, HedgesAgainASecondAfterAnOverload) {
+  HttpGovernor governor(64);
+  const Time now = Time() + seconds(100);
+  governor.overloaded(now);
+  EXPECT_FALSE(governor.may_hedge(now + milliseconds(999)));
+  EXPECT_TRUE(governor.may_hedge(now + milliseconds(1'000)));
+}
+
 }  // namespace
 }  // namespace headrace

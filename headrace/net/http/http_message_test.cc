@@ -58,5 +58,56 @@ TEST(HttpHeaders, AreFoundInAnyCase) {
   EXPECT_EQ(find_header(headers, "ETa"), std::nullopt);
 }
 
+TEST(HttpEndpoint, PortsAreWrittenUnlessTheyAreTheSchemes) {
+  const auto host_field = [](std::string_view text) { return parse_http_endpoint(text)->host_field(); };
+  EXPECT_EQ(host_field("http://h:443"), "h:443");
+  EXPECT_EQ(host_field("https://h:80"), "h:80");
+  EXPECT_EQ(host_field("https://h:443"), "h");
+  EXPECT_EQ(host_field("http://h:1"), "h:1");
+  EXPECT_EQ(host_field("http://h:65535"), "h:65535");
+  EXPECT_EQ(parse_http_endpoint("http://h")->port, 80);
+  EXPECT_EQ(parse_http_endpoint("http://h/!~//")->base_path, "/!~");
+  EXPECT_EQ(parse_http_endpoint("HTTP://H/A")->text(), "http://h/A");
+  EXPECT_EQ(parse_http_endpoint("http://[FD00::7]")->text(), "http://[fd00::7]");
+}
+
+TEST(HttpEndpoint, SaysWhyItIsNone) {
+  const auto message = [](std::string_view text) { return parse_http_endpoint(text).error().message; };
+  using testing::HasSubstr;
+  EXPECT_THAT(message("ftp://x"), HasSubstr("\"ftp://x\" is not an endpoint"));
+  EXPECT_THAT(message("ftp://x"), HasSubstr("the scheme is neither http nor https"));
+  for (const char* wrong : {"http://x?y", "http://x#y", "http://x y", "http://x\\y", "http://x\x7f"})
+    EXPECT_THAT(message(wrong), HasSubstr("a query, fragment, space or non-ASCII character is in it"));
+  EXPECT_THAT(message("http://[::1"), HasSubstr("a '[' without ']'"));
+  EXPECT_THAT(message("http://:80"), HasSubstr("it names no host"));
+  EXPECT_THAT(message("http://[]"), HasSubstr("it names no host"));
+  EXPECT_THAT(message("http://[g]"), HasSubstr("there is no IPv6 address between the brackets"));
+  EXPECT_THAT(message("http://a;b"), HasSubstr("the host has other characters than letters"));
+  for (const char* wrong : {"http://h:0", "http://h:", "http://[::1]80", "http://[::1]x"})
+    EXPECT_THAT(message(wrong), HasSubstr("the host is not followed by a port from 1 to 65535")) << wrong;
+  EXPECT_THAT(message("http://u@h"), HasSubstr("an endpoint holds a user or password"));
+}
+
+TEST(HttpDate, HoldsTheLimitsOfItsNumbers) {
+  for (const char* right :
+       {"Sun, 06 Nov 1994 23:59:60 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Wed, 31 Dec 2200 09:09:09 GMT"}) {
+    EXPECT_TRUE(parse_http_date(right)) << right;
+  }
+  EXPECT_EQ(std::chrono::system_clock::to_time_t(*parse_http_date("Thu, 01 Jan 1970 01:02:03 GMT")), 3723);
+  for (const char* wrong :
+       {"Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 00:60:00 GMT", "Sun, 06 Nov 1994 00:00:61 GMT",
+        "Sun, 06 anF 1994 00:00:00 GMT", "Sun, 31 Nov 1994 00:00:00 GMT", "Sun, 06 Nov 1994 00:00:0: GMT",
+        "Sun, 06 Nov 1994 00:00:0/ GMT", "Sun, 06 Nov 1994 00:00:00 CET"}) {
+    EXPECT_FALSE(parse_http_date(wrong)) << wrong;
+  }
+}
+
+TEST(HttpHeaders, OnlyLettersHaveTwoCases) {
+  const HttpHeaders headers = {{"A[Z@", "1"}};
+  EXPECT_EQ(find_header(headers, "a[z@"), "1");
+  EXPECT_EQ(find_header(headers, "a{z@"), std::nullopt);
+  EXPECT_EQ(find_header(headers, "a[z`"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -186,5 +186,122 @@ TEST(HttpParser, BytesReadPastItCountAsBody) {
   EXPECT_EQ(parser.next({})->event, Event::kEnd);
 }
 
+TEST(HttpParser, TheLimitsThemselvesAreAllowed) {
+  const std::string head = with_head("A: b\r\nContent-Length: 0");
+  EXPECT_EQ(parse(head, 4, "GET", {.head_bytes = head.size()}).events, "he");
+  EXPECT_THAT(parse(head, 4, "GET", {.head_bytes = head.size() - 1}).events,
+              testing::HasSubstr("its head is"));
+  const auto extended = [](std::size_t line) {
+    return chunked("5;" + std::string(line - 4, 'x') + "\r\nhello\r\n0\r\n\r\n");
+  };
+  EXPECT_EQ(parse(extended(4'096), 999).body, "hello");
+  EXPECT_THAT(parse(extended(4'097), 999).events,
+              testing::HasSubstr("the framing of a chunk is longer than 4096 bytes"));
+  const auto trailer = [](std::size_t bytes) {
+    return chunked("0\r\n" + std::string(bytes - 4, 'x') + "\r\n\r\n");
+  };
+  EXPECT_EQ(parse(trailer(4'096), 999).events, "he");
+  EXPECT_THAT(parse(trailer(4'097), 999).events, testing::HasSubstr("framing"));
+  EXPECT_EQ(parse(chunked("000000000000005\r\nhello\r\n0\r\n\r\n"), 999).body, "hello");
+  EXPECT_THAT(parse(chunked("0000000000000005\r\nhello\r\n0\r\n\r\n"), 999).events,
+              testing::HasSubstr("a chunk has no valid size"));
+}
+
+TEST(HttpParser, EachChunkHasTheWholeLimitForItsFraming) {
+  std::string body;
+  for (int i = 0; i < 3; ++i) body += "1;" + std::string(3'000, 'x') + "\r\na\r\n";
+  EXPECT_EQ(parse(chunked(body + "0\r\n\r\n"), 999).body, "aaa");
+}
+
+TEST(HttpParser, ChunkSizesMayBeFollowedByBlanksAndExtensions) {
+  for (const char* size : {"5 ", "5\t", "5 ;x", "5;x=\"y\"", "05"})
+    EXPECT_EQ(parse(chunked(concat(size, "\r\nhello\r\n0\r\n\r\n")), 999).body, "hello") << size;
+  EXPECT_EQ(parse(chunked("A\r\n0123456789\r\n0\r\n\r\n"), 999).body, "0123456789");
+  EXPECT_THAT(parse(chunked("5 x\r\n"), 999).events,
+              testing::HasSubstr("followed by something other than an extension"));
+  EXPECT_THAT(parse(chunked("5\r\nhelloX\r\n"), 999).events,
+              testing::HasSubstr("a chunk is longer than its size says"));
+  EXPECT_THAT(parse(chunked("5;\x01\r\nhello\r\n"), 999).events,
+              testing::HasSubstr("a chunk has no valid size"));
+}
+
+TEST(HttpParser, StatusLinesAtTheirLimits) {
+  EXPECT_EQ(parse("HTTP/1.1 204\r\n\r\n", 99).events, "he");
+  EXPECT_EQ(parse("HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n", 99).status, 599);
+  EXPECT_EQ(parse("HTTP/1.1 100\r\n\r\nHTTP/1.1 204\r\n\r\n", 99).events, "ihe");
+  EXPECT_EQ(parse("HTTP/1.1 199\r\n\r\nHTTP/1.1 204\r\n\r\n", 99).events, "ihe");
+  for (const char* wrong : {"HTTP/1.1 204x\r\n\r\n", "HTTP/1.1 2044\r\n\r\n", "HTTP/1.1 99\r\n\r\n"})
+    EXPECT_THAT(parse(wrong, 99).events, testing::HasSubstr("its status is not a number from 100 to 599"));
+  EXPECT_THAT(parse("HTTP/1.1 101 x\r\n\r\n", 99).events,
+              testing::HasSubstr("it switches to another protocol"));
+  HttpResponseParser parser("GET");
+  EXPECT_EQ(parser.next(as_bytes("SSH-2.0\r\n")).error().code, Code::kDataLoss);
+}
+
+TEST(HttpParser, HeadersOfAnInterimAnswerAreForgotten) {
+  for (const char* field : {"Content-Length: 5", "Transfer-Encoding: chunked"}) {
+    HttpResponseParser parser("GET");
+    const std::string interim = concat("HTTP/1.1 103 x\r\n", field, "\r\n\r\n");
+    ASSERT_EQ(parser.next(as_bytes(interim))->event, Event::kInterim);
+    ASSERT_EQ(parser.next(as_bytes("HTTP/1.1 200 OK\r\nA: b\r\n\r\n"))->event, Event::kHead);
+    EXPECT_EQ(parser.headers().size(), 1U);
+    EXPECT_EQ(parser.announced_bytes(), std::nullopt);
+    EXPECT_EQ(parser.next(as_bytes("all"))->event, Event::kBody);
+  }
+}
+
+TEST(HttpParser, ATunnelsAnswerHasNoBodyIfItIsASuccess) {
+  constexpr std::string_view kOpen = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+  EXPECT_EQ(parse(kOpen, 99, "CONNECT").events, "he");
+  EXPECT_EQ(parse("HTTP/1.1 407 x\r\nContent-Length: 5\r\n\r\nhello", 99, "CONNECT").body, "hello");
+}
+
+TEST(HttpParser, AnnouncesWhatIsKnownOfABody) {
+  HttpResponseParser sized("GET");
+  ASSERT_EQ(sized.next(as_bytes(kSized))->event, Event::kHead);
+  EXPECT_EQ(sized.announced_bytes(), 5U);
+  sized.skip(99);  // more than there are
+  EXPECT_EQ(sized.next({})->event, Event::kEnd);
+  EXPECT_EQ(sized.next(as_bytes("more"))->event, Event::kEnd);
+  EXPECT_EQ(sized.next(as_bytes("more"))->consumed, 0U);
+  EXPECT_EQ(sized.announced_bytes(), 0U);
+  EXPECT_TRUE(sized.at_end_of_input());
+  HttpResponseParser in_chunks("GET");
+  ASSERT_EQ(in_chunks.next(as_bytes(kChunked))->event, Event::kHead);
+  EXPECT_EQ(in_chunks.announced_bytes(), std::nullopt);
+  const Status cut = in_chunks.at_end_of_input();
+  EXPECT_EQ(cut.error().code, Code::kDataLoss);
+  HttpResponseParser within("GET");
+  const std::string part = chunked("5\r\nhel");
+  std::size_t at = 0;
+  while (at < part.size()) at += within.next(as_bytes(part).subspan(at))->consumed;
+  EXPECT_EQ(within.at_end_of_input().error().message,
+            "the connection was closed within the body of the answer, 2 bytes before the end of a chunk");
+  HttpResponseParser head("GET");
+  EXPECT_EQ(head.at_end_of_input().error().code, Code::kDataLoss);
+}
+
+TEST(HttpParser, FieldsHoldWhatTheGrammarAllows) {
+  const auto value_of = [](std::string_view line) {
+    HttpResponseParser parser("GET");
+    const auto step = parser.next(as_bytes(concat("HTTP/1.1 204 x\r\n", line, "\r\n\r\n")));
+    return step ? parser.headers().back().value : step.error().message;
+  };
+  EXPECT_EQ(value_of("!#$%&'*+-.^_`|~09azAZ: b"), "b");
+  EXPECT_EQ(value_of("A: b\tc \xc3\xa9"), "b\tc \xc3\xa9");
+  EXPECT_EQ(value_of("A:"), "");
+  for (const char* name : {"a/", "a@", "a[", "a{", "a,"})
+    EXPECT_THAT(value_of(concat(name, " : b")), testing::HasSubstr("a header line is not \"name: value\""));
+  for (const char* name : {"a/b", "a@b", "a[b", "a{b"})
+    EXPECT_THAT(value_of(concat(name, ": b")), testing::HasSubstr("a header line is not")) << name;
+  EXPECT_THAT(value_of("A: b\x1f"), testing::HasSubstr("a control character in a header field"));
+  EXPECT_EQ(
+      parse(with_head("Content-Length: 4611686018427387904"), 99).events,
+      "hthe connection was closed within the body of the answer, 4611686018427387904 bytes before the end");
+  EXPECT_THAT(parse(with_head("Content-Length: 4611686018427387905"), 99).events,
+              testing::HasSubstr("Content-Length is not a number"));
+  EXPECT_EQ(parse(with_head("Transfer-Encoding: Chunked", "0\r\n\r\n"), 99).events, "he");
+}
+
 }  // namespace
 }  // namespace headrace
