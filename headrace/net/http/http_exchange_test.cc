@@ -282,7 +282,7 @@ TEST(HttpExchange, WithinItsTimeATrickleOfTheBodyIsProgress) {
   EXPECT_EQ(until_after_a_byte_at(milliseconds(3'000)), milliseconds(7'999));
 }
 
-// Of a request whose body does not fit into the buffers of the connection.
+// An exchange whose body does not fit into the buffers of the connection.
 struct Sending {
   Sending() {
     request.body = body;
