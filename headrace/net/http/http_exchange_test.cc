@@ -29,7 +29,7 @@ struct Wire {
     EXPECT_EQ(::send(server.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  // What the server has got since the last call.
+  // Everything that the server has got since the last call.
   std::string heard() const {
     std::string out;
     std::array<char, 65536> piece{};
@@ -152,7 +152,7 @@ TEST(ProgressLimit, IsMovedByAPhaseOrByThirtyTwoKibibytes) {
   EXPECT_EQ(ProgressLimit(std::chrono::hours(1'000'000), kNow).until(), kNow + std::chrono::hours(24));
 }
 
-// What comes of a GET whose answer is `answer`, after which the server closes or not.
+// The outcome of a request whose answer is `answer`, after which the server closes or not.
 Result<HttpResponse> answered(const HttpRequest& request, std::string_view answer, bool closes,
                               bool* reusable = nullptr) {
   Wire wire;
@@ -282,7 +282,7 @@ TEST(HttpExchange, WithinItsTimeATrickleOfTheBodyIsProgress) {
   EXPECT_EQ(until_after_a_byte_at(milliseconds(3'000)), milliseconds(7'999));
 }
 
-// Of a request whose body does not fit into the buffers of the connection.
+// An exchange whose body does not fit into the buffers of the connection.
 struct Sending {
   Sending() {
     request.body = body;

@@ -201,5 +201,33 @@ TEST(HttpProxies, TlsGoesThroughATunnelWhichTheProxyCannotRead) {
   EXPECT_EQ(server.accepted_connections(), 1);
 }
 
+TEST(HttpProxies, AnAddressMayBeOfIpv6) {
+  const auto proxy_of = [](const char* value) {
+    return http_proxies_from(with({{"http_proxy", value}}))->for_http->endpoint.text();
+  };
+  EXPECT_EQ(proxy_of("[fd00::7]"), "http://[fd00::7]:1080");
+  EXPECT_EQ(proxy_of("HTTP://[fd00::7]:3128"), "http://[fd00::7]:3128");
+  EXPECT_EQ(proxy_of("http://proxy/"), "http://proxy:1080");
+}
+
+TEST(HttpProxies, SaysWhatIsWrongWithAVariable) {
+  const auto message = [](const char* name, const char* value) {
+    return http_proxies_from(with({{name, value}})).error().message;
+  };
+  EXPECT_THAT(message("http_proxy", "socks5://p"), HasSubstr("http_proxy is not a proxy"));
+  EXPECT_THAT(message("http_proxy", "socks5://p"), HasSubstr("its scheme is not http"));
+  EXPECT_THAT(message("HTTPS_PROXY", "a%z:b@p"), HasSubstr("name or password is not percent-encoded"));
+  EXPECT_THAT(message("HTTPS_PROXY", "p:0"), HasSubstr("no host, or no port number"));
+  EXPECT_THAT(message("HTTPS_PROXY", "p/path"), HasSubstr("no host, or no port number"));
+}
+
+TEST(HttpProxies, EmptyNamesInNoProxyAreNone) {
+  const auto proxies =
+      http_proxies_from(with({{"http_proxy", "p"}, {"no_proxy", ", ,.,a.example,[,b.example,"}}));
+  ASSERT_TRUE(proxies);
+  EXPECT_THAT(proxies->direct, ElementsAre("a.example", "[", "b.example"));
+  EXPECT_NE(proxies->of(endpoint_of("http://c.example")), nullptr);
+}
+
 }  // namespace
 }  // namespace headrace

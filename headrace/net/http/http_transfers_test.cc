@@ -279,5 +279,81 @@ TEST(HttpTransfers, WhatHasAnEffectIsNotSentASecondTime) {
   EXPECT_EQ(client.counters(server.endpoint()).requests, 101U);
 }
 
+TEST(HttpTransfers, AnErrorNamesMethodAndEndpoint) {
+  HttpClient client({});
+  HttpTransfers transfers(client, {});
+  const HttpRequest wrong{.endpoint = {.tls = false, .host = "store.example", .port = 9000}, .target = "key"};
+  std::string message;
+  transfers.start(wrong, [&](const Result<HttpResponse>& response) { message = response.error().message; });
+  transfers.run();
+  EXPECT_EQ(message,
+            "GET to http://store.example:9000: a control character in the method, target or a header field");
+}
+
+TEST(HttpTransfers, ControlCharactersAreRefusedAndNothingElse) {
+  HttpTestServer server([&](const TestHttpRequest& request) { return test_reply(200, request.header("A")); });
+  HttpClient client({});
+  HttpRequest request{.endpoint = server.endpoint(), .target = "/!~\x80", .headers = {{"A", "b c\x80"}}};
+  const auto taken = client.perform(request);
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_EQ(as_text(taken->body), "b c\x80");
+  for (const char* value : {"\x1f", "\x7f", "\r"}) {
+    request.headers[0].value = value;
+    EXPECT_FALSE(client.perform(request));
+  }
+  request.headers[0] = {"", "b"};
+  EXPECT_FALSE(client.perform(request));
+  request.headers[0] = {"A b", "c"};
+  EXPECT_FALSE(client.perform(request));
+  request.headers.clear();
+  request.method = "";
+  EXPECT_FALSE(client.perform(request));
+}
+
+TEST(HttpTransfers, AnswersAreCounted) {
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    return test_reply(request.target == "/busy" ? 503 : 200, request.body);
+  });
+  HttpClient client({});
+  const HttpEndpoint endpoint = server.endpoint();
+  ASSERT_TRUE(client.perform({.endpoint = endpoint, .method = "PUT", .body = as_bytes("1234567")}));
+  EXPECT_EQ(client.counters(endpoint).answers, 1U);
+  EXPECT_EQ(client.counters(endpoint).moved_bytes, 14U) << "both ways";
+  EXPECT_EQ(client.counters(endpoint).overloads, 0U);
+  ASSERT_TRUE(client.perform({.endpoint = endpoint, .target = "/busy"}));
+  EXPECT_EQ(client.counters(endpoint).answers, 2U);
+  EXPECT_EQ(client.counters(endpoint).overloads, 1U);
+  EXPECT_EQ(client.counters(endpoint).requests, 2U);
+}
+
+TEST(HttpTransfers, ALoopThatIsGivenUpLeavesTheQueue) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 1});
+  const HttpRequest request{.endpoint = server.endpoint(), .stall_timeout = std::chrono::seconds(20)};
+  std::vector<int> statuses;
+  std::stop_source source;
+  // While the place is taken, another loop queues for it, is stopped, and ends.
+  std::latch asked(1), may_answer(1);
+  HttpTestServer slow([&](const TestHttpRequest&) {
+    asked.count_down();
+    may_answer.wait();
+    return test_reply(200, "x");
+  });
+  std::jthread holder([&] {
+    EXPECT_TRUE(client.perform({.endpoint = slow.endpoint(), .stall_timeout = std::chrono::seconds(20)}));
+  });
+  asked.wait();
+  {
+    HttpTransfers waiting(client, source.get_token());
+    waiting.start(request, keep(statuses));
+    waiting.after(milliseconds(1), [&] { source.request_stop(); });
+    waiting.run();
+  }
+  EXPECT_THAT(statuses, ElementsAre(-static_cast<int>(Code::kCancelled)));
+  may_answer.count_down();
+  holder.join();
+  EXPECT_TRUE(client.perform(request)) << "nobody is in front of it";
+}
+
 }  // namespace
 }  // namespace headrace
