@@ -64,9 +64,9 @@ TEST_F(PythonProgram, APathIsTakenAsItIs) {
   const std::string program = make_program("tool");
   EXPECT_EQ(find_program(program, {}), program);
   EXPECT_EQ(find_program(make_file("text"), {}), std::nullopt);
-  const Environment environment{.variables = {{"PATH", fs::path(folder_).parent_path().string()}}};
-  const std::string relative = concat(fs::path(folder_).filename().string(), "/tool");
-  EXPECT_EQ(find_program(relative, environment), std::nullopt) << "PATH is for names";
+  make_program("below/tool");
+  const Environment environment{.variables = {{"PATH", folder_}}};
+  EXPECT_EQ(find_program("below/tool", environment), std::nullopt) << "PATH is for names";
 }
 
 TEST_F(PythonProgram, PythonIsTheChosenOneElseThatOfPath) {
