@@ -103,6 +103,17 @@ TEST(HttpExchange, AShortBodyTravelsWithTheHeadAndALongOneAfterAnAnswer) {
   EXPECT_TRUE(exchange.is_connection_reusable());
 }
 
+TEST(HttpExchange, AnAnswerThatComesWithInterimOnesIsTakenAtOnce) {
+  const HttpRequest request = request_of("GET");
+  Wire wire;
+  HttpExchange exchange(wire.connection, request, nullptr, {}, kNow);
+  exchange.advance(false, kNow);
+  wire.say("HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 103 More\r\n\r\nHTTP/1.1 204 x\r\n\r\n");
+  exchange.advance(true, kNow);
+  ASSERT_TRUE(exchange.is_over());
+  EXPECT_EQ(exchange.take_response()->status, 204);
+}
+
 TEST(HttpExchange, AServerThatDoesNotContinueGetsTheBodyAfterASecond) {
   const Bytes body(20'000, std::byte{'x'});
   HttpRequest request = request_of("PUT", body);

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/plan/published_dataset_test.h"
+#include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
@@ -82,6 +84,17 @@ TEST_F(RepeatedPlans, WithoutItsPlanAVersionHasNoOrigin) {
   EXPECT_THAT(origin.error().message, HasSubstr("the plan of version 2 of memory://test/out is gone"));
   version.manifest.entry = 0;
   EXPECT_EQ(read_origin(version).error().code, Code::kFailedPrecondition) << "there is no former claim";
+}
+
+TEST_F(RepeatedPlans, AVersionOfAnOlderHeadraceHasItsPlanInItsFormerClaim) {
+  PublishedFolder version = make();
+  const Configuration configuration = read_origin(version)->configuration;
+  ASSERT_TRUE(write_text(*version.folder.store, version.folder.at(kPlanKey).key, Json(configuration).dump()));
+  version.manifest.entry = 0;
+  const auto origin = read_origin(version);
+  ASSERT_TRUE(origin) << origin.error().message;
+  EXPECT_EQ(origin->configuration, configuration);
+  EXPECT_EQ(origin->generation, 0U);
 }
 
 TEST_F(RepeatedPlans, AnInputThatIsAsItWasIsPlannedAsItWas) {

@@ -233,6 +233,20 @@ TEST(RecordMaker, AVectorIsTheSameWhateverElseIsInTheCall) {
   EXPECT_TRUE(many[2].is_rejected);
 }
 
+TEST(RecordMaker, EachVectorIsOfItsOwnColumn) {
+  const auto both = make(
+      "[features.a]\ntype='vector'\ncolumn='s'\nencoder='hash:8'\n"
+      "[features.b]\ntype='vector'\ncolumn='t'\nencoder='hash:8'",
+      {{text_cell("one"), text_cell("two")}, {text_cell("three"), text_cell("four")}});
+  const auto alone = [](std::string_view text) {
+    const auto made = make("[features.v]\ntype='vector'\ncolumn='t'\nencoder='hash:8'", {{text_cell(text)}});
+    return made[0].of<std::vector<float>>("v");
+  };
+  EXPECT_EQ(both[0].of<std::vector<float>>("a"), alone("one"));
+  EXPECT_EQ(both[0].of<std::vector<float>>("b"), alone("two"));
+  EXPECT_EQ(both[1].of<std::vector<float>>("b"), alone("four"));
+}
+
 TEST(RecordMaker, TheSizeOfAnImageIsThatOfWhatIsStored) {
   const std::vector<std::uint8_t> samples(6 * 4 * 2);
   Bytes png;

@@ -188,7 +188,10 @@ TEST_F(Chain, SaysWhatIsWrongInAProfile) {
     write("config", concat("[default]\n", text));
     return id();
   };
-  EXPECT_THAT(with("aws_access_key_id = a\n"), HasSubstr("without aws_secret_access_key"));
+  EXPECT_THAT(with("aws_access_key_id = a\n"),
+              HasSubstr("has aws_access_key_id without aws_secret_access_key"));
+  EXPECT_THAT(with("aws_secret_access_key = canary\n"),
+              HasSubstr("has aws_secret_access_key without aws_access_key_id"));
   EXPECT_THAT(with("role_arn = arn:x\n"), HasSubstr("source_profile, credential_source"));
   EXPECT_THAT(with("role_arn = arn:x\nsource_profile = nobody\n"), HasSubstr("\"nobody\" that is not there"));
   EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Moon\n"), HasSubstr("none of Environment"));
