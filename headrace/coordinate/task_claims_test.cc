@@ -44,7 +44,9 @@ class LesserStore final : public ForwardingStore {
   }
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override {
     was_removed = true;
-    return inner().remove_many(keys, options);
+    Status removed = inner().remove_many(keys, options);
+    if (after_removal) std::exchange(after_removal, nullptr)();
+    return removed;
   }
   Capabilities capabilities() const override {
     Capabilities capabilities = inner().capabilities();
@@ -53,6 +55,7 @@ class LesserStore final : public ForwardingStore {
   }
   bool has_versions = true;
   bool was_removed = false;
+  std::function<void()> after_removal;
   std::optional<Code> stat_failure, write_failure;
 };
 
@@ -172,6 +175,22 @@ TEST_F(TaskClaimsTest, AStaleLeaseIsReplacedInAStoreWithoutVersionsToo) {
   EXPECT_TRUE(*heir->claim(1));
   EXPECT_TRUE(store->was_removed);
   EXPECT_EQ(lease(), "heir 0\n");
+}
+
+TEST_F(TaskClaimsTest, OfTwoProcessesThatReplaceAStaleLeaseWithoutVersionsOneHasIt) {
+  const auto dead = leases("dead", {.renewed_each = 1h});
+  ASSERT_TRUE(*dead->claim(1));
+  Location folder = *stores.open("memory://leases/work");
+  const auto store = std::make_shared<LesserStore>(folder.store);
+  store->has_versions = false;
+  folder.store = store;
+  const auto slow = claim_by_lease(folder, "slow", {.renewed_each = 1h, .stale_after = 0ms});
+  const auto fast = leases("fast", {.renewed_each = 1h});
+  bool fast_has_it = false;
+  store->after_removal = [&] { fast_has_it = *fast->claim(1); };
+  EXPECT_FALSE(*slow->claim(1));
+  EXPECT_TRUE(fast_has_it);
+  EXPECT_EQ(lease(), "fast 0\n");
 }
 
 TEST_F(TaskClaimsTest, OnlyTheErrorsOfALostRaceMeanThatAnotherHasTheLease) {

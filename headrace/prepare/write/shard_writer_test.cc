@@ -13,6 +13,7 @@
 #include "headrace/prepare/sort/spill_store.h"
 #include "headrace/prepare/write/part_keys.h"
 #include "headrace/prepare/write/shard_body.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -26,6 +27,17 @@ using testing::UnorderedElementsAre;
 
 // A table of eight rows in two splits, of which one row is rejected and one has the id of another; read,
 // sorted and arranged.
+// Forwards to another store, and refuses to tell about shards.
+class DenyingStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+
+  Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
+    if (key.ends_with(".tfrecord")) return Error{Code::kPermissionDenied, "no"};
+    return inner().stat(key, options);
+  }
+};
+
 class ShardWriterTest : public testing::Test {
  protected:
   ShardWriterTest() {
@@ -166,6 +178,15 @@ TEST_F(ShardWriterTest, AReceiptCountsOnlyWithTheObjectsThatItNames) {
     put(place, to_string(before));
     EXPECT_TRUE(is_found(tasks[0])) << key;
   }
+}
+
+TEST_F(ShardWriterTest, APartThatCannotBeLookedAtIsNotTakenForMissing) {
+  write(tasks[0]);
+  TaskContext denied = context();
+  denied.output.store = std::make_shared<DenyingStore>(output.store);
+  const auto found = find_shard(denied, tasks[0]);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::kPermissionDenied);
 }
 
 TEST_F(ShardWriterTest, AReceiptOfAnotherShardIsDamage) {

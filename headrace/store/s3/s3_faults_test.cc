@@ -92,6 +92,12 @@ TEST(S3Read, WhatRepeatingCannotChangeIsAskedOnce) {
   }
 }
 
+TEST(S3Read, AHeadThatSaysTooLittleIsFollowedByAReadOfTheSameObject) {
+  Script script({test_reply(404), test_reply(404, error_xml("NoSuchKey"))});
+  EXPECT_EQ(script.store->stat("a/key", {}).error().code, Code::kNotFound);
+  EXPECT_THAT(script.seen(), testing::ElementsAre("HEAD /bucket/a/key", "GET /bucket/a/key"));
+}
+
 TEST(S3Read, AnswersThatDoNotFitTheQuestionAreRefused) {
   const auto refused = [](const TestHttpReply& reply, std::uint64_t offset, std::string_view why) {
     Script script({reply});

@@ -24,6 +24,7 @@ class FolderOnDiskTest : public testing::Test {
     std::filesystem::create_directory_symlink("outer/inner", folder_ + "/to-inner");
     std::filesystem::create_directory_symlink("../other", folder_ + "/outer/to-other");
     std::filesystem::create_symlink("nowhere", folder_ + "/outer/dangling");
+    std::filesystem::create_directory_symlink("../other", folder_ + "/outer/l");
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -54,7 +55,7 @@ TEST_F(FolderOnDiskTest, WhatLiesBehindALinkIsNotAbsent) {
   const Location outer = place("outer");
   EXPECT_TRUE(check_absent(outer, "a"));
   EXPECT_TRUE(check_absent(outer, "inner/a/b"));
-  for (const char* name : {"to-other", "to-other/a", "dangling", "dangling/a/b"}) {
+  for (const char* name : {"to-other", "to-other/a", "dangling", "dangling/a/b", "l/a"}) {
     const Status absent = check_absent(outer, name);
     ASSERT_FALSE(absent) << name;
     EXPECT_EQ(absent.error().code, Code::kFailedPrecondition);
