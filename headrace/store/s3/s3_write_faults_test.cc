@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/os/thread_refusal_test.h"
 #include "headrace/store/s3/s3_script_test.h"
@@ -161,6 +162,8 @@ TEST(S3Upload, OvercomesAFailureOfEveryStep) {
   ASSERT_TRUE(committed) << committed.error().message;
   EXPECT_EQ(committed->version.token, "etag-2");
   EXPECT_EQ(committed->size_bytes, 10U << 20);
+  EXPECT_EQ(committed->key, "key");
+  EXPECT_EQ(committed->crc32c, crc32c(Bytes(10 << 20)));
   EXPECT_THAT(script.requests().back().body,
               AllOf(HasSubstr("<PartNumber>2</PartNumber>"), HasSubstr("<ChecksumCRC32C>")));
   EXPECT_EQ(script.requests().back().target, "/bucket/key?uploadId=id%261");
