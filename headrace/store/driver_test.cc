@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -208,6 +209,14 @@ TEST(FileDriver, ExaminesTheDiskOfTheNearestFolderThatIsThere) {
   EXPECT_EQ(found[0].name, "disk");
   EXPECT_EQ(found[0].outcome, Finding::Outcome::kOk);
   EXPECT_THAT(found[0].text, testing::EndsWith(" at /proc/self"));
+}
+
+TEST(StoreRegistry, ANameWithoutSchemeIsOfTheWorkingFolder) {
+  StoreRegistry stores{Environment{}};
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(stores.parse("some/folder")->text(), concat("file://", here, "/some/folder"));
+  EXPECT_EQ(stores.parse("/some/folder")->text(), "file:///some/folder");
+  EXPECT_EQ(stores.parse("memory://a/b")->text(), "memory://a/b");
 }
 
 }  // namespace

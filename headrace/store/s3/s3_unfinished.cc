@@ -50,7 +50,6 @@ Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string
     last_part = std::max(last_part, page->last_part());
     all.parts.insert(all.parts.end(), page->parts.begin(), page->parts.end());
     all.modified = std::max(all.modified, page->modified);
-    all.checksum_algorithm = page->checksum_algorithm;
     if (!goes_on) break;
   }
   return SentParts{all};

@@ -142,7 +142,6 @@ Result<S3PartsPage> parse_parts_page(BytesView body) {
     page.parts.push_back({*number, unquoted_etag(child.child_value("ETag")), *size});
     page.modified = std::max(page.modified, parse_iso_time(child.child_value("LastModified")));
   }
-  page.checksum_algorithm = root.child_value("ChecksumAlgorithm");
   page.truncated = std::strcmp(root.child_value("IsTruncated"), "true") == 0;
   return page;
 }

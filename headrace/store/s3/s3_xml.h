@@ -64,8 +64,6 @@ struct S3PartsPage {
   std::vector<S3SentPart> parts;
   /// When the latest part of the page was sent.
   std::optional<std::chrono::system_clock::time_point> modified{};
-  /// The upload's checksum algorithm; empty if the server does not report it.
-  std::string checksum_algorithm;
   bool truncated = false;
 
   std::uint64_t size_bytes() const;

@@ -38,6 +38,20 @@ TEST(S3Xml, ReadsAListingInOrder) {
   EXPECT_EQ(page->continuation, "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=");
 }
 
+TEST(S3Xml, AnObjectWithoutKeyOrSizeIsRefused) {
+  const auto message = [](std::string_view contents) {
+    const std::string body =
+        concat("<ListBucketResult><Contents>", contents, "</Contents></ListBucketResult>");
+    const auto page = parse_list_page(as_bytes(body));
+    return page ? concat(page->entries.size()) : page.error().message;
+  };
+  EXPECT_EQ(message("<Key>a</Key><Size>1</Size>"), "1");
+  EXPECT_EQ(message("<Key>a/</Key>"), "0") << "a folder";
+  EXPECT_THAT(message("<Size>1</Size>"), testing::HasSubstr("an object has no key"));
+  EXPECT_THAT(message("<Key>a</Key>"), testing::HasSubstr("an object has no size"));
+  EXPECT_THAT(message("<Key>a</Key><Size>-1</Size>"), testing::HasSubstr("an object has no size"));
+}
+
 TEST(S3Xml, CutOrForeignBodiesAreRefused) {
   for (std::size_t length = 0; length + 1 < kListing.size(); length += 7) {
     EXPECT_FALSE(parse_list_page(as_bytes(kListing.substr(0, length)))) << length;
