@@ -31,8 +31,6 @@ TestHttpReply begun(std::string_view id = "begun") {
 const TestHttpReply kCompleted = test_reply(200,
                                             "<CompleteMultipartUploadResult><ETag>\"e\"</ETag>"
                                             "</CompleteMultipartUploadResult>");
-const TestHttpReply kDenied = test_reply(403, error_xml("AccessDenied"));
-const TestHttpReply kGone = test_reply(404, error_xml("NoSuchUpload"));
 
 // Uploads an object of three parts of 5 MiB. One script answers two runs, the first of which fails at its
 // second part.

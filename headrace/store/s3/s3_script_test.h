@@ -106,4 +106,15 @@ inline const TestHttpReply kOk = test_reply(200, "", "ETag: \"v1\"\r\n");
 inline const TestHttpReply kMarkedObject =
     test_reply(200, "", "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n");
 
+inline const TestHttpReply kDenied = test_reply(403, error_xml("AccessDenied"));
+inline const TestHttpReply kRefused = test_reply(412, error_xml("PreconditionFailed"));
+inline const TestHttpReply kGone = test_reply(404, error_xml("NoSuchUpload"));
+inline const TestHttpReply kCopiedPart =
+    test_reply(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>");
+
+// The answer to HEAD for an object that need not exist.
+inline TestHttpReply head_of(std::uint64_t size_bytes, std::string_view lines = "ETag: \"v1\"\r\n") {
+  return {concat("HTTP/1.1 200 OK\r\nContent-Length: ", size_bytes, "\r\n", lines, "\r\n")};
+}
+
 }  // namespace headrace

@@ -76,8 +76,6 @@ TEST(S3Write, WhoWonIsNotGuessedWhereNobodyTells) {
             Code::kAlreadyExists);
 }
 
-const TestHttpReply kRefused = test_reply(412, error_xml("PreconditionFailed"));
-
 TEST(S3Write, WhetherTheServerHonoursConditionsIsFoundOutOnce) {
   Script script({kOk, kRefused, kOk, kOk, kRefused, kOk}, {}, {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
@@ -220,12 +218,10 @@ TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
   EXPECT_EQ(error_after({test_reply(200, error_xml("AccessDenied"))}, {}).code, Code::kPermissionDenied);
 }
 
-const TestHttpReply kNoSuchUpload = test_reply(404, error_xml("NoSuchUpload"));
-
 // The answers to the probe of a completion: start, part, object, completion, removal, abort.
 std::vector<TestHttpReply> after_probe(std::vector<TestHttpReply> replies) {
   const TestHttpReply done = test_reply(204);
-  std::vector<TestHttpReply> all = {kUploadStarted, kOk, kOk, kRefused, done, done, kNoSuchUpload};
+  std::vector<TestHttpReply> all = {kUploadStarted, kOk, kOk, kRefused, done, done, kGone};
   all.insert(all.end(), replies.begin(), replies.end());
   return all;
 }
@@ -292,9 +288,6 @@ TEST(S3Upload, AServerThatCannotBeAskedAboutCompletionsIsTrusted) {
   EXPECT_TRUE(upload_two_parts(script, {.only_if_absent = true}));
 }
 
-const TestHttpReply kCopiedPart =
-    test_reply(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>");
-
 TEST(S3Copy, CopiesPartsOfTheVersionThatItBeganWith) {
   const TestHttpReply source = test_reply(200, std::string(12, 'x'), "ETag: \"v7\"\r\n");
   Script script({source, kUploadStarted, kCopiedPart, kCompletedUpload});
@@ -304,7 +297,7 @@ TEST(S3Copy, CopiesPartsOfTheVersionThatItBeganWith) {
   EXPECT_EQ(part.header("x-amz-copy-source-if-match"), "\"v7\"");
   EXPECT_EQ(part.header("x-amz-copy-source-range"), "bytes=0-11");
 
-  Script changed({source, kUploadStarted, kRefused, test_reply(204), kNoSuchUpload});
+  Script changed({source, kUploadStarted, kRefused, test_reply(204), kGone});
   EXPECT_FALSE(changed.store->copy("from", "to", {.only_if_absent = true}));
   EXPECT_THAT(changed.seen(), Contains("DELETE /bucket/to?uploadId=id%261"));
 }
@@ -347,7 +340,7 @@ TEST(S3Unfinished, ListsWhatThePrefixAndTheBucketShowOnceAndWithSizes) {
                               "<IsTruncated>true</IsTruncated><NextKeyMarker>a/b+c</NextKeyMarker>"
                               "<NextUploadIdMarker>1</NextUploadIdMarker>"),
                  kTwoParts, uploads_page(second), test_reply(403, error_xml("AccessDenied")),
-                 uploads_page(first + others), kNoSuchUpload});
+                 uploads_page(first + others), kGone});
   const auto writes = list_all_unfinished(*script.store, "a/");
   ASSERT_TRUE(writes) << writes.error().message;
   ASSERT_EQ(writes->size(), 2U) << "the last one of the bucket has ended before its parts were listed";
@@ -401,7 +394,7 @@ TEST(S3Unfinished, AListingThatRepeatsItselfIsAnError) {
 }
 
 TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
-  Script script({kOk, kTwoParts, kNoSuchUpload, kNoSuchUpload});
+  Script script({kOk, kTwoParts, kGone, kGone});
   const Status removed = script.store->remove_unfinished({.key = "key", .id = "id&1"}, {});
   ASSERT_TRUE(removed) << removed.error().message;
   const std::string abort = "DELETE /bucket/key?uploadId=id%261", look = "GET /bucket/key?uploadId=id%261";
@@ -411,7 +404,7 @@ TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
 TEST(S3Unfinished, WhosePartsKeepComingIsAnErrorInTheEnd) {
   std::vector<TestHttpReply> replies;
   for (int abort = 0; abort < 6; ++abort) replies.insert(replies.end(), {kOk, kTwoParts});
-  replies.insert(replies.end(), {kOk, kNoSuchUpload});  // which is not asked for
+  replies.insert(replies.end(), {kOk, kGone});  // which is not asked for
   Script script(replies);
   const Status removed = script.store->remove_unfinished({.key = "key", .id = "1"}, {});
   EXPECT_EQ(script.seen().size(), 12U);
