@@ -88,7 +88,7 @@ TEST(ParallelFor, RunsAsManyTasksAtATimeAsItMay) {
 
 TEST(ParallelFor, OneThreadIsTheCallers) {
   std::set<std::thread::id> threads;
-  for (const auto& [allowed, count] : {std::pair<int, std::size_t>(1, 10'000), {0, 10'000}, {8, 1}}) {
+  for (const auto& [allowed, count] : {std::pair<int, std::size_t>(1, 50), {0, 50}, {8, 1}}) {
     ASSERT_TRUE(parallel_for(allowed, count, [&](std::size_t) {
       threads.insert(std::this_thread::get_id());
       std::this_thread::yield();
