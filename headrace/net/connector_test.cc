@@ -116,6 +116,7 @@ TEST(Connector, BothSidesOfTlsShowCertificates) {
   const auto stream = known.connect(target);
   ASSERT_TRUE(stream) << stream.error().message;
   EXPECT_EQ((*stream)->tls_version(), "TLSv1.3");
+  EXPECT_EQ((*stream)->try_send({}).state, IoAttempt::State::kDone) << "of nothing";
   EXPECT_EQ(ping(**stream), "pong");
 
   Connector unknown({.ca_file = authorities.path()});
@@ -431,6 +432,41 @@ TEST(Connector, ANameThatNoCertificateCanHoldIsRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
   EXPECT_THAT(refused.error().message, HasSubstr("is not a host name"));
+}
+
+TEST(ConnectAttempt, AnAddressThatIsRefusedAtOnceIsSaidToBe) {
+  Connector connector(TlsOptions(), [&](const std::string&, std::uint16_t port) {
+    return Result(std::vector{resolve("255.255.255.255", port)->front()});
+  });
+  const auto refused = connector.connect({.host = "a.example", .port = 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message, testing::StartsWith("cannot connect to a.example:1: "));
+  EXPECT_THAT(refused.error().message, testing::Not(HasSubstr("no address")));
+}
+
+TEST(ConnectAttempt, AResolverIsAskedEveryMillisecondUntilTheTimeHasPassed) {
+  std::promise<void> end;
+  const std::shared_future<void> over = end.get_future().share();
+  Connector connector(TlsOptions(), [over](const std::string&, std::uint16_t) -> HostAddresses::Answer {
+    over.wait();
+    return Error{Code::kUnavailable, "the test is over"};
+  });
+  const auto poller = *Poller::create();
+  Time now = std::chrono::steady_clock::now();
+  ConnectAttempt attempt(connector, {.host = "a.example", .port = 1, .timeout = milliseconds(7)}, *poller, 1);
+  attempt.advance(false, now);
+  EXPECT_EQ(attempt.wake_at(), now + milliseconds(1));
+  while (attempt.wake_at() == now + milliseconds(1)) attempt.advance(false, now = attempt.wake_at());
+  const Time until = attempt.wake_at();  // all of its time
+  attempt.advance(false, until - std::chrono::nanoseconds(1));
+  EXPECT_FALSE(attempt.is_over());
+  attempt.advance(false, until);
+  ASSERT_TRUE(attempt.is_over());
+  EXPECT_EQ(attempt.take_stream().error().message,
+            "cannot resolve \"a.example\": the resolver has not answered in 7 ms; is the name server in "
+            "/etc/resolv.conf there?");
+  end.set_value();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/os/thread_refusal_test.h"
 
 namespace headrace {
 namespace {
@@ -153,6 +154,23 @@ TEST(HostAddresses, AfterAnErrorTheResolverIsAskedAgain) {
   EXPECT_TRUE(answer_of(addresses));
   EXPECT_TRUE(answer_of(addresses));
   EXPECT_EQ(asked, 2);
+}
+
+TEST(HostAddresses, WithoutAThreadToSpareTheCallersAsks) {
+  std::thread::id asked_by;
+  HostAddresses addresses([&](const std::string& host, std::uint16_t port) -> HostAddresses::Answer {
+    asked_by = std::this_thread::get_id();
+    EXPECT_EQ(host, "host");
+    EXPECT_EQ(port, 80);
+    return std::vector{address_of("10.0.0.1")};
+  });
+  const auto answer = [&] {
+    const ThreadRefusal refusal;
+    return addresses.of("host", 80);
+  }();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)->size(), 1U);
+  EXPECT_EQ(asked_by, std::this_thread::get_id());
 }
 
 }  // namespace

@@ -167,5 +167,10 @@ TEST(Tls, SaysSoWhenTheServerSpeaksPlainHttp) {
   ASSERT_FALSE(response);
 }
 
+TEST(Tls, WithoutVerificationNoAuthoritiesAreRead) {
+  EXPECT_TRUE(TlsContext::create({.verify = false, .ca_file = "/nonexistent.pem"}));
+  EXPECT_FALSE(TlsContext::create({.verify = true, .ca_file = "/nonexistent.pem"}));
+}
+
 }  // namespace
 }  // namespace headrace

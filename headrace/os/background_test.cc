@@ -179,5 +179,22 @@ TEST(Background, ItsEndWaitsForWhatRunsAndDropsTheRest) {
   EXPECT_EQ(kept_by_tasks.use_count(), 1);
 }
 
+TEST(Background, AThreadThatHasWaitedIsNotCountedAsIdleWhileItWorks) {
+  Background background(3);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(does_a_task(background));
+    std::this_thread::yield();
+  }
+  Held first(background);
+  ASSERT_TRUE(first.has_begun());
+  Held second(background);
+  ASSERT_TRUE(second.has_begun());
+  Held third(background);
+  EXPECT_TRUE(third.has_begun());
+  first.let_go();
+  second.let_go();
+  third.let_go();
+}
+
 }  // namespace
 }  // namespace headrace

@@ -2,10 +2,28 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+
+namespace {
+// So many writes are interrupted; later ones, if that is not 0, take so many bytes.
+int interrupted_writes = 0;
+std::size_t bytes_at_once = 0;
+}  // namespace
+
+// In place of the C library's, for all of this program.
+extern "C" ssize_t write(int file, const void* from, std::size_t size) {
+  if (interrupted_writes > 0) {
+    --interrupted_writes;
+    errno = EINTR;
+    return -1;
+  }
+  return syscall(SYS_write, file, from, bytes_at_once == 0 ? size : std::min(size, bytes_at_once));
+}
 
 namespace headrace {
 namespace {
@@ -36,6 +54,28 @@ TEST(WriteAll, SaysWhyItFailed) {
   EXPECT_EQ(errno, ENOSPC);
   const FileDescriptor null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   EXPECT_TRUE(write_all(null, as_bytes("text")));
+}
+
+TEST(WriteAll, GoesOnAfterAnInterruptionAndAfterAPart) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const FileDescriptor from(ends[0]), to(ends[1]);
+  interrupted_writes = 2;
+  bytes_at_once = 3;
+  const bool is_written = write_all(to, as_bytes("12345678"));
+  bytes_at_once = 0;
+  EXPECT_TRUE(is_written);
+  EXPECT_EQ(interrupted_writes, 0);
+  std::array<char, 16> got{};
+  EXPECT_EQ(::read(from.get(), got.data(), got.size()), 8);
+  EXPECT_STREQ(got.data(), "12345678");
+}
+
+TEST(FileDescriptor, SaysWhetherItCouldBeClosed) {
+  FileDescriptor wrong(1 << 20);
+  EXPECT_FALSE(wrong.close());
+  EXPECT_EQ(errno, EBADF);
+  EXPECT_FALSE(wrong.is_open());
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST(FramedChild, MoreThanTheLimitIsNotRead) {
   const auto answer = child->receive(9, kPatient);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kDataLoss);
+  EXPECT_EQ(answer.error().message, "the program answers with a frame of 10 bytes, more than 9");
 }
 
 TEST(FramedChild, SaysHowAProgramEnded) {
@@ -50,6 +51,7 @@ TEST(FramedChild, SaysHowAProgramEnded) {
     const auto answer = child->receive(kLimitBytes, kPatient);
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, Code::kUnavailable);
+    EXPECT_EQ(answer.error().message, "the program has ended");
     EXPECT_THAT(child->end(std::chrono::seconds(60)), testing::StartsWith(how));
   }
 }
@@ -67,6 +69,7 @@ TEST(FramedChild, SilenceEndsBothWaysOfWaiting) {
   const auto answer = child->receive(kLimitBytes, impatient);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(answer.error().message, "the program was silent for 50 ms");
   const Status sent = child->send(Bytes(8 << 20), impatient);
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().code, Code::kDeadlineExceeded);
@@ -104,6 +107,7 @@ TEST(FramedChild, StoppingEndsWaiting) {
   const auto answer = child->receive(kLimitBytes, {.stop = stop.get_token()});
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kCancelled);
+  EXPECT_EQ(answer.error().message, "waiting for a program was stopped");
 }
 
 TEST(FramedChild, ItsInputIsEmptyAndStaysOpen) {
@@ -118,6 +122,37 @@ TEST(FramedChild, WhatCannotBeStartedIsNamed) {
   const auto child = FramedChild::start({"/no/such/program"}, {});
   ASSERT_FALSE(child);
   EXPECT_THAT(child.error().message, testing::HasSubstr("/no/such/program"));
+}
+
+TEST(FramedChild, AProgramThatClosesItsSideHasNothingMoreToSay) {
+  const auto child = start("exec >&-; exec sleep 1000");
+  const FrameWait impatient{.silence_max = std::chrono::milliseconds(50)};
+  const auto answer = child->receive(kLimitBytes, kPatient);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+  const Status sent = child->send(as_bytes("x"), impatient);
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, Code::kUnavailable);
+  EXPECT_EQ(child->end({}), "signal 9 (Killed)");
+}
+
+TEST(FramedChild, HasTheEnvironmentThatItIsGivenAndEndsWithItsOwner) {
+  pid_t process = 0;
+  {
+    const auto child =
+        FramedChild::start({"/usr/bin/perl", "-e",
+                            R"($| = 1; $a = "$$ $ENV{WHAT}"; print pack("V", length $a), $a; sleep 1000)"},
+                           {{"WHAT", "this"}});
+    ASSERT_TRUE(child);
+    const auto answer = (*child)->receive(kLimitBytes, kPatient);
+    ASSERT_TRUE(answer);
+    const std::vector<std::string> words = split(as_text(*answer), ' ');
+    ASSERT_EQ(words.size(), 2U);
+    EXPECT_EQ(words[1], "this");
+    process = *parse_number<pid_t>(words[0]);
+    EXPECT_EQ(kill(process, 0), 0);
+  }
+  EXPECT_EQ(kill(process, 0), -1) << "it was waited for, too";
 }
 
 }  // namespace

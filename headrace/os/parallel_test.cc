@@ -4,7 +4,10 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
+#include <latch>
 #include <new>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,6 +70,32 @@ TEST(AvailableCores, AreThoseThatTheThreadMayRunOn) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(available_cores(), 1);
   }).join();
+}
+
+TEST(ParallelFor, RunsAsManyTasksAtATimeAsItMay) {
+  std::latch all_are_there(3);
+  std::atomic<int> late{0};
+  ASSERT_TRUE(parallel_for(3, 3, [&](std::size_t) {
+    all_are_there.count_down();
+    const auto patience_ends = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!all_are_there.try_wait() && std::chrono::steady_clock::now() < patience_ends)
+      std::this_thread::yield();
+    late += all_are_there.try_wait() ? 0 : 1;
+    return Status{};
+  }));
+  EXPECT_EQ(late, 0);
+}
+
+TEST(ParallelFor, OneThreadIsTheCallers) {
+  std::set<std::thread::id> threads;
+  for (const auto& [allowed, count] : {std::pair<int, std::size_t>(1, 50), {0, 50}, {8, 1}}) {
+    ASSERT_TRUE(parallel_for(allowed, count, [&](std::size_t) {
+      threads.insert(std::this_thread::get_id());
+      std::this_thread::yield();
+      return Status{};
+    }));
+  }
+  EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
 }
 
 }  // namespace

@@ -194,9 +194,12 @@ TEST(HttpClient, RepeatsOnAStaleConnectionOnlyWhatMayBeRepeated) {
   ASSERT_TRUE(client.perform({.endpoint = server.endpoint()}));
   ASSERT_TRUE(client.perform({.endpoint = server.endpoint()})) << "sent again on a second connection";
   EXPECT_EQ(server.accepted_connections(), 2);
+  EXPECT_EQ(client.counters(server.endpoint()).resent, 1U);
+  EXPECT_EQ(client.counters(server.endpoint()).requests, 3U);
   const auto once = client.perform({.endpoint = server.endpoint(), .method = "POST", .repeatable = false});
   ASSERT_FALSE(once);
   EXPECT_EQ(once.error().code, Code::kUnavailable);
+  EXPECT_EQ(client.counters(server.endpoint()).resent, 1U);
 }
 
 struct Cut {
@@ -491,6 +494,81 @@ TEST(HttpClient, AWaitForAConnectionIsBounded) {
   }();
   source.request_stop();
   EXPECT_EQ(response.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(response.error().message,
+              HasSubstr("all 1 concurrent requests to the server were busy for 20 ms"));
+}
+
+TEST(HttpClient, WhatWasAnsweredInPartOrNotInTimeIsNotSentAgain) {
+  std::atomic<bool> is_over{false};
+  for (const bool begins_to_answer : {true, false}) {
+    is_over = false;
+    std::atomic<int> requests = 0;
+    HttpTestServer server([&](const TestHttpRequest&) {
+      if (++requests == 1) return test_reply(200, "x");
+      if (!begins_to_answer) is_over.wait(false);
+      return TestHttpReply{begins_to_answer ? "HTTP/1.1 2" : "", Then::kClose};
+    });
+    HttpClient client({});
+    ASSERT_TRUE(client.perform({.endpoint = server.endpoint()}));
+    const auto second =
+        client.perform({.endpoint = server.endpoint(),
+                        .stall_timeout = begins_to_answer ? milliseconds(20'000) : milliseconds(50)});
+    is_over = true;
+    is_over.notify_all();
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, begins_to_answer ? Code::kUnavailable : Code::kDeadlineExceeded);
+    EXPECT_EQ(server.accepted_connections(), 1);
+    EXPECT_EQ(client.counters(server.endpoint()).resent, 0U);
+  }
+}
+
+TEST(HttpClient, AConnectionWhoseAnswerWasGivenUpIsNotUsedAgain) {
+  std::atomic<bool> may_answer{false}, was_asked{false};
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    if (request.target == "/first") {
+      was_asked = true;
+      was_asked.notify_all();
+      may_answer.wait(false);
+    }
+    return test_reply(200, request.target);
+  });
+  HttpClient client({});
+  std::stop_source source;
+  std::jthread stopper([&] {
+    was_asked.wait(false);
+    source.request_stop();
+  });
+  EXPECT_EQ(
+      client.perform({.endpoint = server.endpoint(), .target = "/first"}, source.get_token()).error().code,
+      Code::kCancelled);
+  may_answer = true;
+  may_answer.notify_all();
+  const auto second = client.perform({.endpoint = server.endpoint(), .target = "/second"});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(body_of(*second), "/second");
+  EXPECT_EQ(server.accepted_connections(), 2);
+}
+
+TEST(HttpClient, TheShorterOfTwoLimitsHoldsForConnecting) {
+  for (const bool is_of_client : {true, false}) {
+    RawServer silent("");
+    HttpEndpoint endpoint = silent.endpoint();
+    endpoint.tls = true;
+    const milliseconds brief(50), long_time(20'000);
+    HttpClient client({.connect_timeout = is_of_client ? brief : long_time, .tls = {.verify = false}});
+    const auto late =
+        client.perform({.endpoint = endpoint, .stall_timeout = is_of_client ? long_time : brief});
+    ASSERT_FALSE(late);
+    EXPECT_THAT(late.error().message, HasSubstr("no TLS handshake within 50 ms"));
+  }
+}
+
+TEST(HttpClient, AServerMayAskForAProxysPassword) {
+  HttpTestServer server([](const TestHttpRequest&) { return test_reply(407, "who are you?"); });
+  HttpClient client({});
+  const auto answer = client.perform({.endpoint = server.endpoint()});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 407);
 }
 
 }  // namespace

@@ -147,5 +147,17 @@ TEST(HttpConnections, PollersAreUsedAgain) {
   EXPECT_NE((*connections.take_poller()).get(), kept);
 }
 
+TEST(HttpConnections, OneThatWasIdleForTooLongIsClosedRatherThanUsed) {
+  HttpConnections connections({.idle_timeout = milliseconds(20)});
+  const auto poller = *Poller::create();
+  auto place = connections.try_take(kFirst, poller.get());
+  const FileDescriptor end = connect(*place);
+  place.reset();
+  ASSERT_TRUE(poller->wait(milliseconds(25)));
+  const auto other = connections.try_take(kSecond, poller.get());
+  EXPECT_TRUE(is_closed(end));
+  EXPECT_EQ(connections.try_take(kFirst, poller.get())->connection, nullptr);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
+#include <vector>
 
+#include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/net/http/http_tunnel.h"
 
@@ -235,7 +239,7 @@ TEST(HttpExchange, ABodyThatIsTooLongIsAnErrorOrLeft) {
     ASSERT_TRUE(taken) << taken.error().message;
     EXPECT_EQ(as_text(target), "hello");
     EXPECT_FALSE(taken->left_body);
-    EXPECT_NE(taken->body_crc32c, 0U);
+    EXPECT_EQ(taken->body_crc32c, crc32c(as_bytes("hello")));
     target.resize(4);
     request.target_memory = target;
     EXPECT_FALSE(answered(request, answer, false));
@@ -385,6 +389,215 @@ TEST(HttpTunnel, AsksTheProxyForTheServer) {
   EXPECT_EQ(why,
             "the proxy http://proxy:3128 (HTTPS_PROXY) requires a name and a password: "
             "HTTPS_PROXY=http://NAME:PASSWORD@host:port, percent-encoded");
+}
+
+TEST(HttpExchange, ThirtyTwoKibibytesAreProgressInEitherDirection) {
+  Sending sending;
+  EXPECT_EQ(sending.exchange->wake_at(), kNow + milliseconds(5'000));
+  EXPECT_GE(sending.wire.heard().size(), 32U << 10);
+  sending.exchange->advance(false, kNow + milliseconds(100));
+  EXPECT_EQ(sending.exchange->wake_at(), kNow + milliseconds(5'100));
+
+  Bytes target(100'000);
+  for (const MutableBytesView memory : {MutableBytesView(), MutableBytesView(target)}) {
+    HttpRequest request = request_of("GET");
+    request.target_memory = memory;
+    Wire wire;
+    HttpExchange exchange(wire.connection, request, nullptr, {}, kNow);
+    exchange.advance(false, kNow);
+    wire.say("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+    exchange.advance(true, kNow);
+    wire.say(std::string(32 << 10, 'x'));
+    exchange.advance(true, kNow + milliseconds(200));
+    EXPECT_EQ(exchange.wake_at(), kNow + milliseconds(5'200));
+  }
+}
+
+TEST(HttpExchange, AServerMayRefuseABodyBeforeItIsSent) {
+  const Bytes body(20'000, std::byte{'x'});
+  HttpRequest request = request_of("PUT", body);
+  request.expect_continue = true;
+  for (const bool is_http : {true, false}) {
+    Wire wire;
+    HttpExchange exchange(wire.connection, request, nullptr, {}, kNow);
+    exchange.advance(false, kNow);
+    wire.heard();
+    wire.say(is_http ? "HTTP/1.1 412 x\r\nContent-Length: 2\r\n\r\nno" : "220 mail.example ESMTP\r\n");
+    exchange.advance(true, kNow + milliseconds(5));
+    ASSERT_TRUE(exchange.is_over());
+    EXPECT_FALSE(exchange.is_connection_reusable());
+    EXPECT_EQ(wire.heard(), "");
+    const auto answer = exchange.take_response();
+    if (is_http) {
+      EXPECT_EQ(answer->status, 412);
+      EXPECT_EQ(exchange.head_after(), milliseconds(5));
+    } else {
+      EXPECT_EQ(answer.error().code, Code::kDataLoss);
+    }
+  }
+}
+
+TEST(HttpExchange, AnAnswersHeadHasLimits) {
+  const HttpRequest request = request_of("GET");
+  Wire wire;
+  HttpExchange exchange(wire.connection, request, nullptr, {.head_bytes = 20}, kNow);
+  exchange.advance(false, kNow);
+  wire.say("HTTP/1.1 204 x\r\nA: 0123456789\r\n\r\n");
+  exchange.advance(true, kNow);
+  ASSERT_TRUE(exchange.is_over());
+  EXPECT_THAT(exchange.take_response().error().message, HasSubstr("its head is longer than 20 bytes"));
+}
+
+// Takes what is sent, and gives what a test has put there, piece by piece; then wants to write, or fails.
+class GivenStream final : public ByteStream {
+ public:
+  IoAttempt try_receive(MutableBytesView target) override {
+    wanted.push_back(target.size());
+    if (pieces.empty()) return last;
+    std::string& next = pieces.front();
+    const std::size_t size = std::min(target.size(), next.size());
+    std::copy_n(as_bytes(next).begin(), size, target.begin());
+    next.erase(0, size);
+    if (next.empty()) pieces.pop_front();
+    return {IoAttempt::State::kDone, size};
+  }
+  IoAttempt try_send(BytesView data) override {
+    if (fails_to_send) return {IoAttempt::State::kFailed, 0, "no send"};
+    return {IoAttempt::State::kDone, data.size()};
+  }
+  int fd() const override { return -1; }
+  void wake_for(std::size_t bytes) override { woken_for.push_back(bytes); }
+  std::string_view tls_version() const override { return "TLSv9"; }
+
+  std::deque<std::string> pieces;
+  IoAttempt last{IoAttempt::State::kWantWrite};
+  bool fails_to_send = false;
+  std::vector<std::size_t> wanted, woken_for;
+};
+
+// A connection over a given stream, and an exchange that has gone as far as it can.
+struct Given {
+  Given(HttpRequest of, std::deque<std::string> pieces, const IoAttempt& last, bool fails_to_send = false)
+      : request(std::move(of)) {
+    auto given = std::make_unique<GivenStream>();
+    stream = given.get();
+    stream->pieces = std::move(pieces);
+    stream->last = last;
+    stream->fails_to_send = fails_to_send;
+    connection.stream = std::move(given);
+    exchange.emplace(connection, request, nullptr, HttpLimits(), kNow);
+    exchange->advance(false, kNow);
+  }
+  std::string why() {
+    EXPECT_TRUE(exchange->is_over());
+    return exchange->is_over() ? exchange->take_response().error().message : "";
+  }
+  HttpRequest request;
+  GivenStream* stream = nullptr;
+  HttpConnection connection;
+  std::optional<HttpExchange> exchange;
+};
+
+const std::string kHeadOfNine = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+
+TEST(HttpExchange, ARecordOfTlsMayHaveToBeWrittenBeforeMoreIsRead) {
+  Bytes target(9);
+  HttpRequest into_memory = request_of("GET");
+  into_memory.target_memory = target;
+  for (const HttpRequest& request : {request_of("GET"), into_memory}) {
+    Given given(request, {kHeadOfNine}, {IoAttempt::State::kWantWrite});
+    ASSERT_FALSE(given.exchange->is_over());
+    EXPECT_TRUE(given.exchange->interest().write);
+    EXPECT_FALSE(given.exchange->interest().read);
+  }
+}
+
+TEST(HttpExchange, SaysWhyAConnectionFailed) {
+  const IoAttempt reset{IoAttempt::State::kFailed, 0, "reset"};
+  Bytes target(9);
+  HttpRequest request = request_of("GET");
+  EXPECT_EQ(Given(request, {}, reset).why(), "the connection was lost while waiting for the answer: reset");
+  EXPECT_EQ(Given(request, {}, reset, true).why(),
+            "the connection was lost while waiting for the answer: no send");
+  EXPECT_EQ(Given(request, {"HTTP"}, reset).why(),
+            "the connection was lost while reading the head of the answer: reset");
+  EXPECT_EQ(Given(request, {kHeadOfNine + "1"}, reset).why(),
+            "the connection was lost while reading the answer: reset");
+  EXPECT_EQ(Given(request, {"HTTP/1.1 200 OK\r\n\r\n"}, reset).why(),
+            "the connection was lost while reading the answer: reset")
+      << "which is no end";
+  request.target_memory = target;
+  EXPECT_EQ(Given(request, {kHeadOfNine + "1"}, reset).why(),
+            "the connection was lost while reading the answer: reset");
+}
+
+TEST(HttpExchange, ALongBodyIsWaitedForAndSummedInPieces) {
+  constexpr std::size_t kSize = (256 << 10) + 9;
+  Bytes target(kSize);
+  HttpRequest request = request_of("GET");
+  request.target_memory = target;
+  const std::string head = concat("HTTP/1.1 200 OK\r\nContent-Length: ", kSize, "\r\n\r\n");
+  const IoAttempt nothing{IoAttempt::State::kWantRead};
+  const std::string body = std::string(kSize - 9, 'a') + std::string(9, 'b');
+  Given whole(request, {head}, nothing);
+  EXPECT_EQ(whole.stream->woken_for.back(), 256U << 10);
+  EXPECT_EQ(whole.stream->wanted.back(), kSize);
+  whole.stream->pieces = {body.substr(0, 10)};
+  whole.exchange->advance(true, kNow);
+  EXPECT_EQ(whole.stream->woken_for.back(), (256U << 10) - 1) << "no more than will come";
+  whole.stream->pieces = {body.substr(10)};
+  whole.exchange->advance(true, kNow);
+  ASSERT_TRUE(whole.exchange->is_over());
+  EXPECT_EQ(whole.stream->woken_for.back(), 1U) << "whoever uses the connection next waits for any byte";
+  EXPECT_TRUE(whole.exchange->is_connection_reusable());
+  const auto response = whole.exchange->take_response();
+  EXPECT_EQ(response->tls_version, "TLSv9");
+  EXPECT_EQ(response->body_bytes, kSize);
+  EXPECT_EQ(response->body_crc32c, 0U) << "it was not asked for";
+  request.with_crc32c = true;
+  Given summed(request, {head, body}, nothing);
+  ASSERT_TRUE(summed.exchange->is_over());
+  EXPECT_EQ(summed.stream->wanted[1], 256U << 10);
+  EXPECT_EQ(summed.stream->wanted[2], 9U);
+  EXPECT_EQ(summed.exchange->take_response()->body_crc32c, crc32c(as_bytes(body)));
+  EXPECT_TRUE(as_text(target) == body);
+}
+
+TEST(HttpExchange, AHeadIsWaitedForByteByByte) {
+  const Given given(request_of("GET"), {}, {IoAttempt::State::kWantRead});
+  ASSERT_FALSE(given.stream->woken_for.empty());
+  EXPECT_EQ(given.stream->woken_for.back(), 1U);
+  EXPECT_TRUE(given.exchange->interest().read);
+  EXPECT_FALSE(given.exchange->interest().write);
+}
+
+TEST(HttpTunnel, AProxysAnswerHasLimits) {
+  const HttpProxy proxy{.endpoint = {.tls = false, .host = "proxy", .port = 3128}, .source = "HTTPS_PROXY"};
+  const HttpRequest request = request_of("GET");
+  const auto outcome = [&](std::string_view answer, const HttpLimits& limits) {
+    std::array<int, 2> both{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, both.data()), 0);
+    Wire wire;
+    wire.server = FileDescriptor(both[1]);
+    const auto tunnel = open_http_tunnel(FileDescriptor(both[0]), proxy, request, limits, kNow);
+    tunnel->advance(false, kNow);
+    wire.say(answer);
+    const Tunnel::State state = tunnel->advance(true, kNow);
+    return std::pair(state, tunnel->error());
+  };
+  const auto refusal = [](std::size_t size) {
+    return concat("HTTP/1.1 502 x\r\nContent-Length: ", size, "\r\n\r\n", std::string(size, 'x'));
+  };
+  const auto [refused, why] = outcome(refusal(65'536), {});
+  EXPECT_EQ(refused, Tunnel::State::kRefused);
+  EXPECT_EQ(why.code, Code::kUnavailable);
+  const auto [lost, too_long] = outcome(refusal(65'537), {});
+  EXPECT_EQ(lost, Tunnel::State::kLost);
+  EXPECT_EQ(too_long.message, "the body of the answer is longer than the 65536 bytes expected");
+  const auto [unread, long_head] = outcome("HTTP/1.1 200 x\r\nA: 0123456789\r\n\r\n", {.head_bytes = 20});
+  EXPECT_EQ(unread, Tunnel::State::kLost);
+  EXPECT_THAT(long_head.message, HasSubstr("its head is longer than 20 bytes"));
+  EXPECT_EQ(refused_by_proxy(proxy, 407).code, Code::kUnauthenticated);
 }
 
 }  // namespace

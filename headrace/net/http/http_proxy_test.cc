@@ -229,5 +229,30 @@ TEST(HttpProxies, EmptyNamesInNoProxyAreNone) {
   EXPECT_NE(proxies->of(endpoint_of("http://c.example")), nullptr);
 }
 
+TEST(HttpProxies, AProxyThatCannotBeReachedIsNamed) {
+  HttpEndpoint gone;
+  {
+    HttpTestServer proxy([&](const TestHttpRequest&) { return test_reply(200); });
+    gone = proxy.endpoint();
+  }
+  HttpClient client(through(gone));
+  for (const auto& [store, variable] :
+       {std::pair("http://store.example", "HTTP_PROXY"), {"https://store.example", "HTTPS_PROXY"}}) {
+    const auto refused = client.perform({.endpoint = endpoint_of(store)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kUnavailable);
+    EXPECT_EQ(refused.error().message, concat("GET to ", store, ": cannot connect to ", gone.text(),
+                                              ", the proxy of ", variable, ": Connection refused"));
+  }
+}
+
+TEST(HttpProxies, AnswersOfAServerBehindAProxyAreItsOwn) {
+  HttpTestServer proxy([&](const TestHttpRequest&) { return test_reply(403, "no"); });
+  HttpClient client(through(proxy.endpoint()));
+  const auto answer = client.perform({.endpoint = endpoint_of("http://store.example")});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 403);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -355,5 +355,52 @@ TEST(HttpTransfers, ALoopThatIsGivenUpLeavesTheQueue) {
   EXPECT_TRUE(client.perform(request)) << "nobody is in front of it";
 }
 
+TEST(HttpTransfers, AReadThatMayNotBeRepeatedIsNotSentASecondTime) {
+  LateServer server(1);
+  HttpClient client({});
+  read_usual(client, server.endpoint());
+  Bytes target(8);
+  const auto late = client.perform({.endpoint = server.endpoint(),
+                                    .target = "/late",
+                                    .target_memory = target,
+                                    .repeatable = false,
+                                    .stall_timeout = milliseconds(300)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kDeadlineExceeded);
+}
+
+TEST(HttpTransfers, AnAttemptThatIsRefusedForItsLoadLeavesTheOtherOne) {
+  HttpClient client({});
+  std::atomic<int> late = 0;
+  std::atomic<bool> is_over{false};
+  HttpEndpoint endpoint;
+  std::latch is_known(1);
+  HttpTestServer server([&](const TestHttpRequest& request) {
+    is_known.wait();
+    if (request.target != "/late") return test_reply(206, request.target);
+    if (late++ > 0) return test_reply(503, "busy");
+    while (client.counters(endpoint).overloads == 0 && !is_over) std::this_thread::yield();
+    return test_reply(206, request.target);
+  });
+  endpoint = server.endpoint();
+  is_known.count_down();
+  read_usual(client, endpoint);
+  EXPECT_EQ(read_text(client, endpoint, "/late"), "/late");
+  is_over = true;
+  EXPECT_GE(client.counters(endpoint).overloads, 1U);
+  EXPECT_GE(late, 2);
+}
+
+TEST(HttpTransfers, AWaitForAConnectionMayBeAsLongAsThereIsTime) {
+  HttpTestServer server([&](const TestHttpRequest&) { return test_reply(200, "x"); });
+  HttpClient client({.max_connections = 1});
+  HttpTransfers transfers(client, {});
+  const HttpRequest request{.endpoint = server.endpoint(), .stall_timeout = milliseconds::max()};
+  std::vector<int> statuses;
+  for (int i = 0; i < 3; ++i) transfers.start(request, keep(statuses));
+  transfers.run();
+  EXPECT_THAT(statuses, ElementsAre(200, 200, 200));
+}
+
 }  // namespace
 }  // namespace headrace

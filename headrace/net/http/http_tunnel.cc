@@ -14,8 +14,7 @@ HttpRequest request_for_tunnel(const HttpProxy& proxy, const HttpRequest& reques
   const std::string& host = request.endpoint.host;
   const bool is_ipv6 = host.find(':') != std::string::npos;
   const std::string to = concat(is_ipv6 ? "[" : "", host, is_ipv6 ? "]:" : ":", request.endpoint.port);
-  HttpRequest ask{.endpoint = proxy.endpoint,
-                  .method = "CONNECT",
+  HttpRequest ask{.method = "CONNECT",
                   .target = to,
                   .headers = {{"Host", to}},
                   .max_body_bytes = kMaxRefusalBytes,

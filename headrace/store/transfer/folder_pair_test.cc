@@ -83,11 +83,13 @@ class ManyStore final : public ForwardingStore {
     ++lists;
     const std::size_t begin = options.after.empty() ? 0 : std::stoul(options.after.substr(prefix.size())) + 1;
     for (std::size_t i = begin; i < count_; ++i) {
+      ++visits;
       if (!visit({.key = concat(prefix, zero_padded(i, 6)), .size_bytes = i})) break;
     }
     return {};
   }
   int lists = 0;
+  std::size_t visits = 0;
 
  private:
   const std::size_t count_;
@@ -113,6 +115,37 @@ TEST_F(FolderPairTest, AFolderIsWhatHasSomethingBelow) {
   EXPECT_FALSE(*is_folder(Location{from_.store, "dat", {}}, noted_call()));
   EXPECT_FALSE(*is_folder(from_.at("b"), noted_call()));
   EXPECT_TRUE(*is_folder(Location{from_.store, "", {}}, noted_call()));
+}
+
+TEST(FolderPair, OneObjectIsEnoughForAFolder) {
+  const auto many = std::make_shared<ManyStore>(10);
+  EXPECT_TRUE(*is_folder({many, "data", {"memory", "many", "data"}}, {}));
+  EXPECT_EQ(many->visits, 1U);
+}
+
+TEST_F(FolderPairTest, WhoHasSeenEnoughEndsTheListing) {
+  std::vector<std::string> seen;
+  ASSERT_TRUE(list_folder_pair(from_, to_, {.call = noted_call()}, [&](ObjectPair&& pair) {
+    seen.push_back(pair.name);
+    return seen.size() < 2;
+  }));
+  EXPECT_THAT(seen, ElementsAre("a1", "a2"));
+}
+
+TEST_F(FolderPairTest, AFolderThatCannotBeListedIsAnError) {
+  class Hidden final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Status list(std::string_view, const ListOptions&,
+                const std::function<bool(const ObjectInfo&)>&) override {
+      return Error{Code::kPermissionDenied, "hidden"};
+    }
+  };
+  const Location hidden{std::make_shared<Hidden>(from_.store), "data", {"memory", "h", "data"}};
+  const auto visit = [](ObjectPair&&) { return true; };
+  EXPECT_EQ(list_folder_pair(hidden, to_, {.call = noted_call()}, visit).error().message, "hidden");
+  EXPECT_EQ(list_folder_pair(from_, hidden, {.call = noted_call()}, visit).error().message, "hidden");
+  EXPECT_EQ(is_folder(hidden, noted_call()).error().message, "hidden");
 }
 
 }  // namespace

@@ -249,6 +249,8 @@ TEST_F(TransferOptionsTest, TheJournalForgetsOnlyWhatAWholeRunHasNotSeen) {
   run({.same = SameObjects::kKnown, .name_prefix = "a"});
   run({.same = SameObjects::kKnown, .selects = [](std::string_view) { return true; }});
   EXPECT_EQ(bytes_of_journal(), 5 * 33U) << "parts of the folder were seen";
+  run({.same = SameObjects::kNone});
+  EXPECT_EQ(bytes_of_journal(), 6 * 33U) << "nothing was looked up";
   run({.same = SameObjects::kKnown});
   EXPECT_EQ(bytes_of_journal(), 33U);
 }
@@ -271,6 +273,16 @@ TEST_F(TransferOptionsTest, SaysHowTheFoldersOverlap) {
               HasSubstr("copying memory://a/data to memory://a would replace objects of the source by those "
                         "below memory://a/data/data"));
   EXPECT_EQ(message(from_, {from_.store, "database", {"memory", "a", "database"}}, options), "done");
+}
+
+TEST_F(TransferOptionsTest, WhatIsRemovedAtOnceIsOfOneRank) {
+  for (const char* name : {"k", "l", "m", "n"}) put(to_, name, "");
+  ASSERT_TRUE(transfer({.removes_others = true, .jobs = 1, .rank = [](std::string_view name) {
+                          return name == "l" ? 1 : name == "m" ? 2 : 0;
+                        }}));
+  EXPECT_THAT(to_calls_->calls(), ElementsAre("list copy/", "write copy/a", "write copy/b", "remove copy/m",
+                                              "remove copy/l", "remove copy/k"));
+  EXPECT_THAT(names_below(to_), ElementsAre("a", "b"));
 }
 
 }  // namespace

@@ -393,5 +393,149 @@ TEST_F(FolderTransferTest, WhatIsPublishedIsRemovedBeforeItsPartsOrStaysWhole) {
   EXPECT_EQ(objects_below(to_), (std::map<std::string, std::string>{{"a", "1"}}));
 }
 
+// Does something else before it says that an object is a part; notes what it was asked and told.
+class MeddlingParts final : public Publications {
+ public:
+  bool take(ObjectPair&) override { return false; }
+  Status check() override { return {}; }
+  Result<bool> has_any() override { return false; }
+  Result<bool> is_part(std::string_view name, bool is_there) override {
+    asked.push_back(concat(name, is_there ? " is there" : " is new"));
+    if (meddle) meddle();
+    return true;
+  }
+  void copied(std::string_view, std::optional<std::uint32_t> crc32c) override { checksum = crc32c; }
+  Status publish(const std::function<void(const TransferredObject&)>& report) override {
+    report({TransferStep::kCopied, "list", 4, 0x12345678});
+    return {};
+  }
+  Result<std::vector<TransferredObject>> superfluous() override { return std::vector<TransferredObject>(); }
+  Result<bool> must_stay(std::string_view) override { return false; }
+  Status before_removal() override {
+    ++removals;
+    return {};
+  }
+
+  std::function<void()> meddle;
+  std::vector<std::string> asked;
+  std::optional<std::uint32_t> checksum;
+  int removals = 0;
+};
+
+TEST_F(FolderTransferTest, APartIsComparedAsBothAreNow) {
+  put(from_, {{"part", "old"}});
+  put(to_, {{"part", "other"}});
+  MeddlingParts parts;
+  parts.meddle = [&] {
+    put(from_, {{"part", "now"}});
+    put(to_, {{"part", "now"}});
+  };
+  const auto done = transfer({.publications = &parts});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(parts.asked, ElementsAre("part is there"));
+  EXPECT_THAT(reported_, ElementsAre("same part", "copied list"));
+}
+
+TEST_F(FolderTransferTest, APartThatIsRemovedMeanwhileIsCopied) {
+  put(from_, {{"new", "2"}, {"part", "1"}});
+  put(to_, {{"part", "other"}});
+  MeddlingParts parts;
+  parts.meddle = [&] { EXPECT_TRUE(remove_object(*to_.store, "copy/part")); };
+  std::vector<std::optional<std::uint32_t>> checksums;
+  const auto done = transfer_folder(
+      from_, to_, {.jobs = 1, .publications = &parts, .report = [&](const TransferredObject& object) {
+                     checksums.push_back(object.crc32c);
+                   }});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(parts.asked, ElementsAre("new is new", "part is there"));
+  EXPECT_EQ(objects_below(to_), objects_below(from_));
+  EXPECT_EQ(parts.checksum, 0x90f599e3U) << "of \"1\"";
+  ASSERT_EQ(checksums.size(), 3U);
+  EXPECT_EQ(checksums[1], 0x90f599e3U);
+  EXPECT_EQ(checksums[2], 0x12345678U);
+}
+
+TEST_F(FolderTransferTest, APartThatComesAndGoesIsGivenUp) {
+  class Flickering final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<ObjectInfo> write(std::string_view, BytesView, const WriteOptions& options) override {
+      EXPECT_TRUE(options.only_if_absent);
+      calls += 'w';
+      return Error{Code::kAlreadyExists, "it is there"};
+    }
+    Result<ObjectInfo> stat(std::string_view, const CallOptions&) override {
+      calls += 's';
+      return Error{Code::kNotFound, "it is not there"};
+    }
+    std::string calls;
+  };
+  put(from_, {{"part", "1"}});
+  const auto flickering = std::make_shared<Flickering>(to_.store);
+  to_.store = flickering;
+  MeddlingParts parts;
+  const auto done = transfer({.publications = &parts});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "it is there");
+  EXPECT_EQ(flickering->calls, "wswsw");
+}
+
+TEST_F(FolderTransferTest, WhatWasFoundTheSameIsNotReadAgain) {
+  class Unreadable final : public ForwardingStore {
+   public:
+    using ForwardingStore::ForwardingStore;
+    Result<ReadResult> read_into(std::string_view key, MutableBytesView, const ReadOptions&) override {
+      return Error{Code::kInternal, concat("reading ", key)};
+    }
+  };
+  put(from_, {{"a", "1"}});
+  put(to_, {{"a", "1"}});
+  ASSERT_TRUE(transfer({.same = SameObjects::kByReading}));
+  EXPECT_THAT(reported_, ElementsAre("same a"));
+  from_.store = std::make_shared<Unreadable>(from_.store);
+  const auto totals = transfer({.same = SameObjects::kKnown});
+  ASSERT_TRUE(totals) << totals.error().message;
+  EXPECT_EQ(totals->same.objects, 1U);
+  EXPECT_EQ(totals->same.bytes, 1U);
+  const auto unread = transfer({.same = SameObjects::kByReading});
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().message, "reading data/a");
+}
+
+TEST_F(FolderTransferTest, NobodyIsAskedAboutARemovalThatDoesNotHappen) {
+  put(from_, {{"a", "1"}});
+  MeddlingParts parts;
+  FolderTransferOptions options{.removes_others = true, .publications = &parts};
+  options.confirm_removal = [](const TransferCount&) -> Status { return Error{Code::kCancelled, "asked"}; };
+  EXPECT_TRUE(transfer(options)) << "nothing is superfluous";
+  EXPECT_EQ(parts.removals, 0);
+  put(to_, {{"b", "2"}});
+  options.is_dry_run = true;
+  EXPECT_TRUE(transfer(options));
+  EXPECT_THAT(reported_, testing::Contains("removed b"));
+  EXPECT_EQ(parts.removals, 0);
+  options.is_dry_run = false;
+  EXPECT_EQ(transfer(options).error().message, "asked");
+  EXPECT_EQ(parts.removals, 0);
+  options.confirm_removal = nullptr;
+  EXPECT_TRUE(transfer(options));
+  EXPECT_EQ(parts.removals, 1);
+}
+
+TEST_F(FolderTransferTest, NothingIsRemovedForWantOfWhatLiesBehindALink) {
+  std::filesystem::create_directories(cache_ + "/from");
+  std::filesystem::create_directories(cache_ + "/elsewhere");
+  const Location from = *stores_.open(cache_ + "/from");
+  put(from, {{"a", "1"}});
+  put(*stores_.open(cache_ + "/elsewhere"), {{"b", "2"}});
+  std::filesystem::create_directory_symlink(cache_ + "/elsewhere", cache_ + "/from/sub");
+  put(to_, {{"sub/b", "2"}});
+  const auto done = transfer_folder(from, to_, {.removes_others = true});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(done.error().message, HasSubstr("/from/sub is a symbolic link"));
+  EXPECT_EQ(objects_below(to_).count("sub/b"), 1U);
+}
+
 }  // namespace
 }  // namespace headrace

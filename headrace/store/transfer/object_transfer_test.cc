@@ -474,5 +474,21 @@ TEST(ObjectTransfer, AStopEndsAComparison) {
   EXPECT_EQ(advanced, 0);
 }
 
+TEST(ObjectTransfer, AChecksumThatIsKnownIsNotAskedFor) {
+  auto [from, calls] = noting(in_memory("a", "x"));
+  const Location to = in_memory("b", "y");
+  const Bytes data = numbers(kPieceBytes + 1, 7);
+  ObjectInfo object = *from.store->write(from.key, data, {.call = noted_call()});
+  object.crc32c = crc32c(data);
+  calls->forget();
+  const auto done = transfer_object(from, object, to, {.write = {.call = noted_call()}});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(calls->calls(), ElementsAre("read x 0+8388609"));
+  EXPECT_EQ(done->crc32c, object.crc32c);
+  *object.crc32c ^= 1;
+  EXPECT_EQ(transfer_object(from, object, to, {.write = {.call = noted_call()}}).error().code,
+            Code::kDataLoss);
+}
+
 }  // namespace
 }  // namespace headrace
