@@ -186,18 +186,6 @@ struct Engine {
   }
 };
 
-// Rows that are shown where there are no weights: all but the padding at the end.
-Result<std::uint64_t> rows_without_padding(const Batch& batch) {
-  if (batch.records == batch.rows) return batch.rows;
-  std::uint64_t rows = batch.rows;
-  while (rows > 0 && batch.weights()[rows - 1] == 0) --rows;
-  if (rows == batch.records) return rows;
-  return Error{Code::kFailedPrecondition,
-               concat("batch ", batch.number, " of epoch ", batch.epoch, ": ", rows - batch.records,
-                      " of its rows stand in for records that are lost, and without weights nothing tells "
-                      "which; give the loader the on_corrupt that the dataset was opened with")};
-}
-
 class Loader {
  public:
   Loader(const Arguments& arguments, const std::optional<nb::bytes>& state,
@@ -228,7 +216,9 @@ class Loader {
     position_ = batch->number + 1 < batches_per_epoch_ ? Position{batch->epoch, batch->number + 1}
                                                        : Position{batch->epoch + 1, 0};
     may_have_remarks_ = may_have_remarks_ || batch->records < batch->rows;
-    const std::uint64_t rows = weights_name.is_none() ? value_of(rows_without_padding(*batch)) : batch->rows;
+    left_out_rows_ += batch->rows - batch->records;
+    if (weights_name.is_none()) batch->drop_rows_without_record();
+    const std::uint64_t rows = batch->rows;
     return converter_.convert(*std::move(batch), rows, weights_name);
   }
 
@@ -314,6 +304,8 @@ class Loader {
     return {quality.displacement, quality.spread};
   }
 
+  std::uint64_t left_out_rows() const { return left_out_rows_; }
+
   std::vector<std::string> remarks() const { return engine_.here().batches->remarks(); }
 
   // Those that this has not given before. Cheap unless a batch had rows without a record.
@@ -360,6 +352,7 @@ class Loader {
   std::atomic<bool> busy_{false};
   int waited_intervals_ = 0;  // in the current call
   bool may_have_remarks_ = true;
+  std::uint64_t left_out_rows_ = 0;
   std::size_t told_remarks_ = 0;
 };
 
@@ -406,6 +399,7 @@ void bind_loader(nb::module_& module) {
       .def("activity", &Loader::activity)
       .def("trace_json", &Loader::trace_json)
       .def("new_remarks", &Loader::new_remarks)
+      .def_prop_ro("left_out_rows", &Loader::left_out_rows)
       .def_prop_ro("remarks", &Loader::remarks)
       .def_prop_ro("position", &Loader::position)
       .def_prop_ro("batches_per_epoch", &Loader::batches_per_epoch)

@@ -1,6 +1,7 @@
 #include "headrace/stream/batch.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace headrace {
@@ -17,6 +18,36 @@ std::uint64_t aligned(std::uint64_t bytes) {
 template <typename T>
 std::uint64_t memory_of(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
+}
+
+// A range of numbers, or of strings, of each row that is kept.
+struct RowRange {
+  std::size_t begin = 0, end = 0;
+};
+
+template <typename T>
+void keep_ranges(std::vector<T>& values, std::span<const RowRange> ranges) {
+  std::vector<T> kept;
+  for (const RowRange& range : ranges)
+    kept.insert(kept.end(), values.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                values.begin() + static_cast<std::ptrdiff_t>(range.end));
+  values = std::move(kept);
+}
+
+// Strings lie one after another, so those that are kept only move towards the front.
+void keep_strings(VariableColumn& column, std::span<const RowRange> ranges) {
+  std::vector<std::int64_t> offsets = {0};
+  for (const RowRange& range : ranges) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const std::int64_t from = column.byte_offsets[i], size = column.byte_offsets[i + 1] - from;
+      if (size > 0)
+        std::memmove(column.bytes.data() + offsets.back(), column.bytes.data() + from,
+                     static_cast<std::size_t>(size));
+      offsets.push_back(offsets.back() + size);
+    }
+  }
+  column.bytes.resize(static_cast<std::size_t>(offsets.back()));
+  column.byte_offsets = std::move(offsets);
 }
 
 }  // namespace
@@ -95,6 +126,48 @@ float* Batch::weights() const {
 }
 
 VariableColumn& Batch::variable(std::size_t i) const { return memory_->variable[i]; }
+
+void Batch::keep_rows(std::size_t column, std::span<const std::size_t> kept) const {
+  const BatchColumn& type = memory_->pool->columns()[column];
+  if (is_fixed(type)) {
+    const std::uint64_t bytes = row_bytes(type);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      std::memmove(this->column(column) + i * bytes, this->column(column) + kept[i] * bytes, bytes);
+    return;
+  }
+  VariableColumn& variable = memory_->variable[column];
+  std::vector<RowRange> ranges;
+  std::vector<std::int64_t> row_offsets = {0};
+  for (const std::size_t row : kept) {
+    if (type.length) {
+      ranges.push_back({row * *type.length, (row + 1) * *type.length});
+    } else {
+      ranges.push_back({static_cast<std::size_t>(variable.row_offsets[row]),
+                        static_cast<std::size_t>(variable.row_offsets[row + 1])});
+    }
+    row_offsets.push_back(row_offsets.back() +
+                          static_cast<std::int64_t>(ranges.back().end - ranges.back().begin));
+  }
+  if (!type.length) variable.row_offsets = std::move(row_offsets);
+  if (type.type == DataType::kBytes) {
+    keep_strings(variable, ranges);
+  } else {
+    keep_ranges(variable.floats, type.type == DataType::kFloat32 ? ranges : std::span<const RowRange>());
+    keep_ranges(variable.integers, type.type == DataType::kFloat32 ? std::span<const RowRange>() : ranges);
+  }
+}
+
+void Batch::drop_rows_without_record() {
+  if (records == rows) return;
+  std::vector<std::size_t> kept;
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (weights()[row] != 0) kept.push_back(row);
+  }
+  for (std::size_t i = 0; i < memory_->pool->columns().size(); ++i) keep_rows(i, kept);
+  std::fill_n(weights(), rows, 0.0F);
+  std::fill_n(weights(), kept.size(), 1.0F);
+  rows = kept.size();
+}
 
 BatchPool::BatchPool(std::vector<BatchColumn> columns, std::uint64_t rows)
     : columns_(std::move(columns)), rows_(rows) {

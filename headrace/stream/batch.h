@@ -101,12 +101,18 @@ class Batch {
   /// The values of a fixed column. REQUIRES: it is one
   std::byte* column(std::size_t i) const;
   float* weights() const;
+  /// Drops the rows of weight 0; the others keep their order, and `rows` becomes `records`. For the batch's
+  /// only reader: it moves what the handles share. Cost: a copy of the batch, if there is such a row.
+  void drop_rows_without_record();
+
   /// Where to gather a column that is not fixed. For the batch's maker.
   VariableColumn& variable(std::size_t i) const;
 
  private:
   friend class BatchPool;
   struct Memory;
+  void keep_rows(std::size_t column, std::span<const std::size_t> kept) const;
+
   std::shared_ptr<Memory> memory_;
 };
 

@@ -163,6 +163,10 @@ class Loader:
         """Those that this has not given before."""
 
     @property
+    def left_out_rows(self) -> int:
+        """Rows without a record in all batches so far."""
+
+    @property
     def remarks(self) -> list[str]: ...
     @property
     def position(self) -> tuple[int, int]:

@@ -230,3 +230,30 @@ def test_features_and_labels_are_columns(numbered):
     assert spec(columns, ("vector",)) == ({"vector": vector}, label)
     assert spec(columns, ["vector", "label"]) == {"vector": vector, "label": label}
     assert spec({"label": hr.int64.default(0)}) == {"label": label}
+
+
+def test_metrics_of_damaged_data_are_those_of_the_rows_that_are_there(tmp_path, caplog):
+    """With either way of filling batches: exact without one, and with weighted metrics where rows weigh 0."""
+    examples = [tfrecords.frame(tfrecords.encode(tfrecords.numbered_example(i))) for i in range(100)]
+    lost = {3, 40, 41, 99}
+    damaged = (bytes(frame[:-6]) + bytes([frame[-6] ^ 1]) + frame[-5:] for frame in examples)
+    frames = [bad if i in lost else good for i, (good, bad) in enumerate(zip(examples, damaged, strict=True))]
+    (tmp_path / "a.tfrecord").write_bytes(b"".join(frames))
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile(loss="mse", metrics=["mae"], weighted_metrics=[keras.metrics.MeanAbsoluteError("exact")])
+    errors = [abs(0.75 - number) for number in range(100) if number not in lost]  # the vector's sum is 0.75
+
+    def evaluated(**options) -> dict[str, float]:
+        data = hr.open(tmp_path / "a.tfrecord", on_corrupt="skip-record")
+        columns = {"vector": hr.float32[3], "number": hr.int64}
+        loader = data.loader(batch_size=16, shuffle=False, columns=columns, **options)
+        return model.evaluate(loader.as_tf_dataset("vector", "number"), verbose=0, return_dict=True)
+
+    exact = evaluated()
+    assert exact["mae"] == pytest.approx(np.mean(errors), rel=1e-6)
+    assert exact["loss"] == pytest.approx(np.mean(np.square(errors)), rel=1e-6)
+    assert not any("weighted_metrics" in record.getMessage() for record in caplog.records)
+    padded = evaluated(drop_remainder="pad")
+    assert padded["exact"] == pytest.approx(np.mean(errors), rel=1e-6)
+    assert padded["mae"] != pytest.approx(np.mean(errors), rel=1e-3)
+    assert any("weighted_metrics" in record.getMessage() for record in caplog.records)

@@ -312,13 +312,21 @@ def test_a_bad_image_is_a_bad_record(tmp_path, bad, error, message):
     assert re.search(r'record 2, at byte \d+ .*images.tfrecord: feature "image": ', str(caught.value))
     assert "skip-record" in str(caught.value)
     loader = data.loader(
-        batch_size=4, shuffle=False, columns=COLUMNS, on_corrupt="skip-record", augment=AUGMENT
+        batch_size=4,
+        shuffle=False,
+        columns=COLUMNS,
+        on_corrupt="skip-record",
+        augment=AUGMENT,
+        drop_remainder="pad",
     )
     batch = next(loader)
     assert batch["weight"].tolist() == [1, 1, 0, 1]
     assert batch["label"].tolist() == [0, 1, 0, 3]
     np.testing.assert_array_equal(batch["image"][2], batch["image"][0])
     assert loader.stats().corrupt_records == 1
+    short = first_batch(data, 4, on_corrupt="skip-record", augment=AUGMENT)
+    assert short["label"].tolist() == [0, 1, 3]
+    np.testing.assert_array_equal(short["image"], batch["image"][[0, 1, 3]])
     assert re.search(message, loader.remarks[0])
 
 
@@ -328,7 +336,9 @@ def test_a_record_without_an_image_is_a_bad_record(tmp_path):
     data = hr.open(tmp_path / "a.tfrecord")
     with pytest.raises(hr.errors.InvalidArgumentError, match='record 1.*"image".*does not have it'):
         first_batch(data, 4)
-    assert first_batch(data, 4, on_corrupt="skip-record")["weight"].tolist() == [1, 0, 0, 1]
+    padded = first_batch(data, 4, on_corrupt="skip-record", drop_remainder="pad")
+    assert padded["weight"].tolist() == [1, 0, 0, 1]
+    assert first_batch(data, 4, on_corrupt="skip-record")["label"].tolist() == [0, 3]
 
 
 def test_the_limit_on_pixels_is_the_columns(data):

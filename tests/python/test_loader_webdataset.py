@@ -205,8 +205,7 @@ def test_a_cut_tar_is_an_error_or_read_up_to_the_cut(headrace, folder, expected,
     assert len(data.remarks) == 1
     loader = data.loader(batch_size=len(data), shuffle=False, on_corrupt="skip-record", columns=COLUMNS)
     (batch,) = loader
-    assert batch["weight"].tolist() == [1] * 29 + [0], "sample 29 may have had more files"
-    assert rows([batch])[:29] == expected[:29]
+    assert rows([batch]) == expected[:29], "sample 29 may have had more files"
 
 
 def test_a_damaged_header_fails_or_leaves_holes(folder, tmp_path):
@@ -217,11 +216,11 @@ def test_a_damaged_header_fails_or_leaves_holes(folder, tmp_path):
     with pytest.raises(hr.errors.DataLossError, match=f"a damaged tar header at byte {offset}"):
         hr.open(tmp_path / "a.tar")
     data = hr.open(tmp_path / "a.tar", on_corrupt="skip-record")
-    loader = data.loader(batch_size=50, shuffle=False, on_corrupt="skip-record", columns=COLUMNS)
-    (batch,) = loader
-    whole = [number for number in range(50) if number != 20]
-    good = batch["weight"] == 1
-    assert (batch["cls"][good].tolist(), np.flatnonzero(~good).tolist()) == (whole, [20])
+    options = {"batch_size": 50, "shuffle": False, "on_corrupt": "skip-record", "columns": COLUMNS}
+    (batch,) = data.loader(**options)
+    assert batch["cls"].tolist() == [number for number in range(50) if number != 20]
+    (padded,) = data.loader(drop_remainder="pad", **options)
+    assert np.flatnonzero(padded["weight"] == 0).tolist() == [20]
 
 
 def test_a_tar_in_gzip_is_refused_with_advice(folder, tmp_path, headrace):

@@ -36,12 +36,12 @@ std::uint64_t counted(const Store& store, std::string_view name) {
 
 TEST(S3Client, SendsAgainAfterTheStatusesThatMayPass) {
   for (const int status : {307, 408, 429, 500, 502, 503, 504}) {
-    Script script({test_reply(status), kOk});
+    Script script({test_reply(status), kAccepted});
     EXPECT_TRUE(write_text(*script.store, "key", "text")) << status;
     EXPECT_EQ(script.requests().size(), 2U) << status;
   }
   for (const int status : {400, 401, 403, 404, 405, 409, 410, 412, 416, 499, 501, 505}) {
-    Script script({test_reply(status), kOk});
+    Script script({test_reply(status), kAccepted});
     EXPECT_FALSE(write_text(*script.store, "key", "text")) << status;
     EXPECT_EQ(script.requests().size(), 1U) << status;
   }
@@ -49,18 +49,18 @@ TEST(S3Client, SendsAgainAfterTheStatusesThatMayPass) {
 
 TEST(S3Client, SendsAgainAfterConflictsThatPass) {
   for (const char* code : {"ConditionalRequestConflict", "OperationAborted"}) {
-    Script script({test_reply(409, error_xml(code)), kOk});
+    Script script({test_reply(409, error_xml(code)), kAccepted});
     EXPECT_TRUE(write_text(*script.store, "key", "text")) << code;
     EXPECT_EQ(script.requests().size(), 2U);
-    Script otherwise({test_reply(400, error_xml(code)), kOk});
+    Script otherwise({test_reply(400, error_xml(code)), kAccepted});
     EXPECT_FALSE(write_text(*otherwise.store, "key", "text")) << code;
-    Script once({test_reply(409, error_xml(code)), kOk});
+    Script once({test_reply(409, error_xml(code)), kAccepted});
     S3Client client("bucket", once.options());
     const auto answer = client.perform({.method = "PUT", .key = "key", .repeat_conflicts = false});
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->error_code, code);
   }
-  Script other({test_reply(409, error_xml("BucketAlreadyExists")), kOk});
+  Script other({test_reply(409, error_xml("BucketAlreadyExists")), kAccepted});
   EXPECT_EQ(error_of(write_text(*other.store, "key", "text")).code, Code::kAborted);
 }
 
@@ -68,18 +68,19 @@ TEST(S3Client, AConflictIsNoAttemptThatMayHaveBeenDone) {
   const TestHttpReply refused = test_reply(412, error_xml("PreconditionFailed"));
   for (const auto& [reply, asked] :
        {std::pair{test_reply(409, error_xml("ConditionalRequestConflict")), 2U}, {test_reply(503), 3U}}) {
-    Script script({reply, refused, kOk});
+    Script script({reply, refused, kAccepted});
     EXPECT_EQ(error_of(write_text(*script.store, "key", "text", {.only_if_absent = true})).code,
               Code::kAlreadyExists);
     EXPECT_EQ(script.requests().size(), asked);
   }
-  Script both({test_reply(503), test_reply(409, error_xml("ConditionalRequestConflict")), refused, kOk});
+  Script both(
+      {test_reply(503), test_reply(409, error_xml("ConditionalRequestConflict")), refused, kAccepted});
   EXPECT_FALSE(write_text(*both.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(both.seen().back(), "HEAD /bucket/key");
 }
 
 TEST(S3Client, AsksFirstBeforeItSendsAMebibyte) {
-  Script script({kOk});
+  Script script({kAccepted});
   ASSERT_TRUE(script.store->write("key", Bytes((1 << 20) - 1), {}));
   ASSERT_TRUE(script.store->write("key", Bytes(1 << 20), {}));
   EXPECT_EQ(script.requests()[0].header("Expect"), "");
@@ -126,11 +127,11 @@ TEST(S3Client, SignsTheHeadersOfS3AndTheDigestAndNoOthers) {
 TEST(S3Client, SignsTheBodyWhereItIsToldTo) {
   S3Options options;
   options.sign_payload = true;
-  Script told({kOk}, options);
+  Script told({kAccepted}, options);
   ASSERT_TRUE(write_text(*told.store, "key", "text"));
   EXPECT_EQ(told.requests()[0].header("x-amz-content-sha256"), sha256_hex(as_bytes("text")));
   options.sign_payload = false;
-  Script forbidden({kOk}, options);
+  Script forbidden({kAccepted}, options);
   ASSERT_TRUE(write_text(*forbidden.store, "key", "text"));
   ASSERT_TRUE(write_text(*forbidden.store, "key", ""));
   EXPECT_EQ(forbidden.requests()[0].header("x-amz-content-sha256"), "UNSIGNED-PAYLOAD");
@@ -139,7 +140,7 @@ TEST(S3Client, SignsTheBodyWhereItIsToldTo) {
 
 TEST(S3Client, SignsTheBodyThatTravelsInTheClear) {
   std::vector<TestHttpRequest> seen;
-  HttpTestServer proxy([&](const TestHttpRequest& request) { return seen.push_back(request), kOk; });
+  HttpTestServer proxy([&](const TestHttpRequest& request) { return seen.push_back(request), kAccepted; });
   S3Options options{.endpoint = *parse_http_endpoint("http://store.invalid:9000")};
   options.proxies.for_http = HttpProxy{.endpoint = proxy.endpoint(), .source = "HTTP_PROXY"};
   options.credentials = fixed_credentials({"key-id", std::string(kSecret)});
@@ -168,7 +169,7 @@ class S3Tls : public testing::Test {
   const std::string authority = testing::TempDir() + "headrace-" + hex64(random_name_bits());
   const TestCertificate certificate = make_test_certificate("IP:127.0.0.1");
   std::vector<TestHttpRequest> seen;
-  HttpTestServer server{[this](const TestHttpRequest& request) { return seen.push_back(request), kOk; },
+  HttpTestServer server{[this](const TestHttpRequest& request) { return seen.push_back(request), kAccepted; },
                         {.tls = certificate}};
   S3Options options;
 };
@@ -204,14 +205,14 @@ TEST(S3Client, WhatAnswersWronglyIsAskedFourTimesAndNamedWithItsSource) {
 TEST(S3Client, AStoppedCallNamesNoSetting) {
   std::stop_source stop;
   stop.request_stop();
-  Script script({kOk});
+  Script script({kAccepted});
   EXPECT_THAT(error_of(script.store->stat("key", {.stop = stop.get_token()})).message,
               Not(AnyOf(HasSubstr("endpoint comes from"), HasSubstr("AWS_CA_BUNDLE"))));
 }
 
 TEST(S3Client, SendsAgainOnANewConnectionOnlyWhatMayBeDoneTwice) {
   const auto resent = [](const S3Request& request) {
-    Script script({kOk, kDropped, kOk});
+    Script script({kAccepted, kDropped, kAccepted});
     S3Client client("bucket", script.options());
     EXPECT_TRUE(client.perform({.key = "first"}));
     const auto answer = client.perform(request);
@@ -231,7 +232,8 @@ TEST(S3Client, SendsAgainOnANewConnectionOnlyWhatMayBeDoneTwice) {
 }
 
 TEST(S3Client, CountsWhatBecomesOfRequests) {
-  Script script({kDropped, test_reply(503), test_reply(301, "", "x-amz-bucket-region: eu-west-3\r\n"), kOk});
+  Script script(
+      {kDropped, test_reply(503), test_reply(301, "", "x-amz-bucket-region: eu-west-3\r\n"), kAccepted});
   ASSERT_TRUE(write_text(*script.store, "key", "text"));
   EXPECT_EQ(counted(*script.store, "faults_total"), 3U);
   EXPECT_EQ(counted(*script.store, "overloads_total"), 1U);
@@ -243,7 +245,7 @@ TEST(S3Client, CountsWhatBecomesOfRequests) {
 
 TEST(S3Client, BelievesOnlyRegionsThatCanBeAndOnlyWhereTheBucketIsElsewhere) {
   const auto asked = [](int status, std::string_view region) {
-    Script script({test_reply(status, "", concat("x-amz-bucket-region: ", region, "\r\n")), kOk});
+    Script script({test_reply(status, "", concat("x-amz-bucket-region: ", region, "\r\n")), kAccepted});
     (void)write_text(*script.store, "key", "text");
     return script.requests().size();
   };
@@ -254,7 +256,7 @@ TEST(S3Client, BelievesOnlyRegionsThatCanBeAndOnlyWhereTheBucketIsElsewhere) {
   EXPECT_EQ(asked(301, ""), 1U);
   EXPECT_EQ(asked(301, "eu/west"), 1U);
   EXPECT_EQ(asked(301, "us-east-1"), 1U) << "it was asked there";
-  Script moving({test_reply(307, "", "x-amz-bucket-region: eu-west-3\r\n"), kOk});
+  Script moving({test_reply(307, "", "x-amz-bucket-region: eu-west-3\r\n"), kAccepted});
   ASSERT_TRUE(write_text(*moving.store, "key", "text"));
   EXPECT_THAT(moving.requests()[1].header("Authorization"), HasSubstr("/eu-west-3/"));
 }
@@ -262,7 +264,7 @@ TEST(S3Client, BelievesOnlyRegionsThatCanBeAndOnlyWhereTheBucketIsElsewhere) {
 TEST(S3Client, BelievesTheHeaderMoreThanTheBodyOfARedirection) {
   Script script({test_reply(400, error_xml("AuthorizationHeaderMalformed", "<Region>body-1</Region>"),
                             "x-amz-bucket-region: header-1\r\n"),
-                 kOk});
+                 kAccepted});
   ASSERT_TRUE(write_text(*script.store, "key", "text"));
   EXPECT_THAT(script.requests()[1].header("Authorization"), HasSubstr("/header-1/"));
   ASSERT_TRUE(write_text(*script.store, "key", "text"));
@@ -273,7 +275,7 @@ TEST(S3Client, CorrectsAClockThatIsMoreThanAMinuteWrong) {
   S3Options options;
   options.now = [] { return system_clock::time_point(seconds(1'767'225'600)); };  // 2026-01-01
   const auto asked = [&](std::string_view code, std::string_view date_line) {
-    Script script({test_reply(403, error_xml(code), date_line), kOk}, options);
+    Script script({test_reply(403, error_xml(code), date_line), kAccepted}, options);
     (void)write_text(*script.store, "key", "text");
     EXPECT_EQ(script.requests()[0].header("x-amz-date"), "20260101T000000Z");
     return script.requests().size() == 1 ? "" : script.requests()[1].header("x-amz-date");
@@ -291,7 +293,7 @@ TEST(S3Client, AnswersOfABucketThatWasSeenSayWhatIsMissing) {
   EXPECT_EQ(error_of(script.store->stat("key", {})).code, Code::kNotFound);
   EXPECT_EQ(error_of(script.store->stat("key", {})).code, Code::kNotFound);
   EXPECT_THAT(script.seen(), ElementsAre("HEAD /bucket/key", "GET /bucket/key", "HEAD /bucket/key"));
-  Script written({kOk, test_reply(404)});
+  Script written({kAccepted, test_reply(404)});
   ASSERT_TRUE(write_text(*written.store, "key", "text"));
   EXPECT_EQ(error_of(written.store->stat("key", {})).code, Code::kNotFound);
   EXPECT_EQ(written.requests().size(), 2U);
@@ -329,7 +331,7 @@ TEST(S3Client, SettingsOfNothingAtOnceMeanOne) {
 
 TEST(S3Client, ManyRequestsAreOnTheirWayAtOnceAndNoneBeginsAfterAFailure) {
   std::latch both_sent(2);
-  HttpTestServer server([&](const TestHttpRequest&) { return both_sent.arrive_and_wait(), kOk; });
+  HttpTestServer server([&](const TestHttpRequest&) { return both_sent.arrive_and_wait(), kAccepted; });
   S3Client client("bucket", {.endpoint = server.endpoint(), .requests_at_once = 2});
   int taken = 0;
   client.perform_many(
@@ -337,7 +339,7 @@ TEST(S3Client, ManyRequestsAreOnTheirWayAtOnceAndNoneBeginsAfterAFailure) {
       [&](std::size_t, const Result<S3Answer>& answer) { return ++taken, answer.has_value(); });
   EXPECT_EQ(taken, 2);
 
-  Script script({kOk});
+  Script script({kAccepted});
   S3Options one_by_one = script.options();
   one_by_one.requests_at_once = 1;
   std::vector<std::size_t> order;
@@ -354,7 +356,7 @@ TEST(S3Client, ManyRequestsAreOnTheirWayAtOnceAndNoneBeginsAfterAFailure) {
 std::vector<std::string> encrypted_requests(const S3Encryption& encryption) {
   S3Options options;
   options.encryption = encryption;
-  Script script({kOk}, options);
+  Script script({kAccepted}, options);
   S3Client client("bucket", script.options());
   const HttpHeader source{"x-amz-copy-source", "/bucket/from"};
   const QueryParameters of_part = {{"partNumber", "1"}, {"uploadId", "id"}};
@@ -401,7 +403,7 @@ TEST(S3Client, NamesObjectsForPeopleAndForCopies) {
 TEST(S3Client, AddressesBucketsWhoseNamesFitIntoHosts) {
   const auto target_of = [](const std::string& bucket, S3Addressing addressing) {
     std::string host;
-    HttpTestServer proxy([&](const TestHttpRequest& request) { return host = request.target, kOk; });
+    HttpTestServer proxy([&](const TestHttpRequest& request) { return host = request.target, kAccepted; });
     S3Options options{.endpoint = *parse_http_endpoint("http://s.invalid")};
     options.addressing = addressing;
     options.proxies.for_http = HttpProxy{.endpoint = proxy.endpoint(), .source = "HTTP_PROXY"};

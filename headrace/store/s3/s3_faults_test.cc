@@ -54,7 +54,7 @@ TEST_P(ReadFault, IsReportedWhenItLastsAndTheAttemptsAreBounded) {
 
 TEST(S3Read, AServerThatWasThereIsWaitedForLonger) {
   std::vector<TestHttpReply> replies(15, test_reply(503));
-  replies.insert(replies.begin(), kOk);
+  replies.insert(replies.begin(), kAccepted);
   replies.push_back(range_of(kObject, 0, 5));
   Script away(replies, {}, {.outlasts_outages = true});
   ASSERT_TRUE(write_text(*away.store, "key", "text"));
@@ -402,12 +402,12 @@ TEST(S3Region, ABucketIsFollowedToItsRegionAndOnlyThere) {
   const std::string location = concat("Location: ", elsewhere.endpoint().text(), "/bucket/key\r\n");
   Script moved(
       {test_reply(301, error_xml("PermanentRedirect"), location + "x-amz-bucket-region: eu-west-3\r\n"),
-       kOk});
+       kAccepted});
   ASSERT_TRUE(write_text(*moved.store, "key", "text"));
   EXPECT_THAT(moved.requests()[0].header("Authorization"), HasSubstr("/us-east-1/s3/"));
   EXPECT_THAT(moved.requests()[1].header("Authorization"), HasSubstr("/eu-west-3/s3/"));
   Script wrong(
-      {test_reply(400, error_xml("AuthorizationHeaderMalformed", "<Region>eu-west-3</Region>")), kOk});
+      {test_reply(400, error_xml("AuthorizationHeaderMalformed", "<Region>eu-west-3</Region>")), kAccepted});
   EXPECT_TRUE(write_text(*wrong.store, "key", "text"));
   for (const int status : {301, 302, 307, 308}) {
     Script redirected({test_reply(status, "", location)});
@@ -427,7 +427,7 @@ void expect_both_to_learn(const std::function<bool(const TestHttpRequest&)>& is_
                           const TestHttpReply& refusal) {
   std::latch both_sent(2);
   HttpTestServer server([&](const TestHttpRequest& request) {
-    if (!is_wrong(request)) return kOk;
+    if (!is_wrong(request)) return kAccepted;
     both_sent.arrive_and_wait();
     return refusal;
   });
@@ -499,7 +499,7 @@ TEST(S3Deadline, StartsAnewWithEachAnswer) {
   std::atomic<int> attempts{0};
   HttpTestServer server([&](const TestHttpRequest&) {
     std::this_thread::sleep_for(kDeadline * 2 / 5);  // three of these are longer than the deadline
-    return ++attempts < 4 ? test_reply(503, error_xml("SlowDown")) : kOk;
+    return ++attempts < 4 ? test_reply(503, error_xml("SlowDown")) : kAccepted;
   });
   // The waits between attempts count against the deadline as well: kept out of the sum.
   const auto store =
@@ -533,7 +533,7 @@ TEST(S3Encryption, GoesWithTheRequestsThatNeedItAndIsSigned) {
   S3Options options;
   options.encryption = *customer_key_encryption(Bytes(32, std::byte{7}));
   options.requester_pays = true;
-  Script script({kOk}, options);
+  Script script({kAccepted}, options);
   ASSERT_TRUE(write_text(*script.store, "key", "text"));
   ASSERT_TRUE(remove_object(*script.store, "key"));
   const std::string name = "x-amz-server-side-encryption-customer-key";

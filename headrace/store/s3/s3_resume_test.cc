@@ -57,7 +57,7 @@ class ResumedUpload : public testing::Test {
     return test_reply(200, xml + "</ListPartsResult>");
   }
   std::vector<TestHttpReply> after_a_failure(std::vector<TestHttpReply> replies) const {
-    std::vector<TestHttpReply> all = {begun(), kOk, kDenied};
+    std::vector<TestHttpReply> all = {begun(), kAccepted, kDenied};
     all.insert(all.end(), replies.begin(), replies.end());
     return all;
   }
@@ -82,7 +82,8 @@ class ResumedUpload : public testing::Test {
 };
 
 TEST_F(ResumedUpload, SendsWhatTheServerHasNotOrHasOfOtherBytes) {
-  Script script(after_a_failure({parts({{1, part(0)}, {2, part(2)}}), kOk, kOk, kCompleted}), options());
+  Script script(after_a_failure({parts({{1, part(0)}, {2, part(2)}}), kAccepted, kAccepted, kCompleted}),
+                options());
   fail_once(script);
   const auto written = write(script);
   ASSERT_TRUE(written) << written.error().message;
@@ -112,7 +113,8 @@ TEST_F(ResumedUpload, KnowsThePartsOfAllPages) {
 
 TEST_F(ResumedUpload, ThatBeginsWithOtherBytesIsRemovedAndBegunAnew) {
   for (const TestHttpReply& sent : {parts({{1, part(1)}}), parts({{2, part(1)}}), parts({})}) {
-    Script script(after_a_failure({sent, test_reply(204), kGone, begun("new"), kOk, kOk, kOk, kCompleted}),
+    Script script(after_a_failure({sent, test_reply(204), kGone, begun("new"), kAccepted, kAccepted,
+                                   kAccepted, kCompleted}),
                   options());
     fail_once(script);
     const auto written = write(script);
@@ -127,7 +129,8 @@ TEST_F(ResumedUpload, ThatBeginsWithOtherBytesIsRemovedAndBegunAnew) {
 TEST_F(ResumedUpload, ThatCannotBeLookedAtForTheMomentIsKept) {
   S3Options impatient = options();
   impatient.max_attempts = 1;
-  Script script(after_a_failure({test_reply(503), parts({{1, part(0)}}), kOk, kOk, kCompleted}), impatient);
+  Script script(after_a_failure({test_reply(503), parts({{1, part(0)}}), kAccepted, kAccepted, kCompleted}),
+                impatient);
   fail_once(script);
   EXPECT_EQ(error_of(write(script)).code, Code::kUnavailable);
   EXPECT_TRUE(write(script));
@@ -135,7 +138,8 @@ TEST_F(ResumedUpload, ThatCannotBeLookedAtForTheMomentIsKept) {
 }
 
 TEST_F(ResumedUpload, WhoseCompletionIsRefusedIsRemoved) {
-  Script script({begun(), kOk, kOk, kOk, test_reply(400, error_xml("InvalidPart")), test_reply(204), kGone},
+  Script script({begun(), kAccepted, kAccepted, kAccepted, test_reply(400, error_xml("InvalidPart")),
+                 test_reply(204), kGone},
                 options());
   EXPECT_FALSE(write(script));
   EXPECT_THAT(script.seen(), Contains("DELETE /bucket/key?uploadId=begun"));
@@ -154,7 +158,8 @@ TEST_F(ResumedUpload, IsRecognisedByTheMarkOfTheRunThatBeganIt) {
 }
 
 TEST_F(ResumedUpload, IsLeftToWhoHasBegunItAndIsStillAtIt) {
-  Script script({begun(), kOk, begun("second"), kOk, kOk, kOk, kCompleted, test_reply(204), kGone},
+  Script script({begun(), kAccepted, begun("second"), kAccepted, kAccepted, kAccepted, kCompleted,
+                 test_reply(204), kGone},
                 options());
   const auto first = script.store->start_upload("key", {.resumes = true});
   ASSERT_TRUE((*first)->append(BytesView(data).first(kPartBytes + 1)));
@@ -174,7 +179,7 @@ TEST_F(ResumedUpload, IsNotWhatWasNotAskedForOrCannotBe) {
   for (const auto& [how, where] :
        {std::pair{WriteOptions{}, options()}, std::pair{WriteOptions{.resumes = true}, of_kms},
         std::pair{WriteOptions{.resumes = true}, nowhere}}) {
-    Script script({begun(), kOk, kDenied, test_reply(204), kGone}, where);
+    Script script({begun(), kAccepted, kDenied, test_reply(204), kGone}, where);
     EXPECT_FALSE(write(script, how));
     EXPECT_THAT(script.seen(), Contains("DELETE /bucket/key?uploadId=begun")) << "it leaves nothing";
   }

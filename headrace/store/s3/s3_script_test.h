@@ -102,7 +102,7 @@ Error error_of(const Result<T>& result) {
 
 inline const std::string kObject = "0123456789";
 inline const TestHttpReply kDropped{"", TestHttpReply::Then::kClose};
-inline const TestHttpReply kOk = test_reply(200, "", "ETag: \"v1\"\r\n");
+inline const TestHttpReply kAccepted = test_reply(200, "", "ETag: \"v1\"\r\n");
 inline const TestHttpReply kMarkedObject =
     test_reply(200, "", "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n");
 

@@ -228,13 +228,13 @@ TEST(S3ReadMany, AnswersWithTheFirstErrorAndNamesItsObject) {
 }
 
 TEST(S3ReadMany, OfNothingAsksNobody) {
-  Script script({kOk});
+  Script script({kAccepted});
   EXPECT_TRUE(script.store->read_many({}, {}));
   EXPECT_THAT(script.seen(), IsEmpty());
 }
 
 TEST(S3Store, PromisesWhatS3Does) {
-  Script script({kOk});
+  Script script({kAccepted});
   const Capabilities can = script.store->capabilities();
   EXPECT_TRUE(can.atomic_if_absent && can.atomic_if_version && can.strong_list && can.latest_only);
   EXPECT_TRUE(can.server_side_copy);
@@ -243,7 +243,7 @@ TEST(S3Store, PromisesWhatS3Does) {
 }
 
 TEST(S3Store, RefusesKeysThatAreNoneBeforeItAsks) {
-  Script script({kOk});
+  Script script({kAccepted});
   Store& store = *script.store;
   const std::vector<std::string> keys = {"/key"};
   EXPECT_EQ(error_of(store.stat("/key", {})).code, Code::kInvalidArgument);
@@ -441,7 +441,7 @@ TEST(S3Copying, FailuresNameBothObjects) {
 }
 
 TEST(S3Copying, NothingIsWrittenNotCopied) {
-  Script script({head_of(0), kOk});
+  Script script({head_of(0), kAccepted});
   const auto object = script.store->copy("from", "to", {.only_if_absent = true});
   ASSERT_TRUE(object) << object.error().message;
   EXPECT_EQ(object->size_bytes, 0U);

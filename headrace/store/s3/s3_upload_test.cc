@@ -55,7 +55,7 @@ Result<ObjectInfo> upload(Script& script, BytesView data, const WriteOptions& op
 }
 
 TEST(S3Put, TellsWhatItWrote) {
-  Script script({kOk});
+  Script script({kAccepted});
   const auto written = write_text(*script.store, "key", "123456789");
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->key, "key");
@@ -70,7 +70,7 @@ TEST(S3Put, TellsWhatItWrote) {
 }
 
 TEST(S3Put, UnderAConditionCarriesAMarkOfItsOwn) {
-  Script script({kOk});
+  Script script({kAccepted});
   ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   ASSERT_TRUE(write_text(*script.store, "key", "text", {.if_version = Version{"v1"}}));
   const auto mark = [&](std::size_t i) { return script.requests()[i].header("x-amz-meta-headrace-write"); };
@@ -83,7 +83,7 @@ TEST(S3Put, UnderAConditionCarriesAMarkOfItsOwn) {
 TEST(S3Put, WithoutChecksumsSendsNone) {
   S3Options options;
   options.send_checksums = false;
-  Script script({kOk}, options);
+  Script script({kAccepted}, options);
   const auto written = write_text(*script.store, "key", "text");
   ASSERT_TRUE(written);
   EXPECT_EQ(written->crc32c, std::nullopt);
@@ -132,13 +132,13 @@ TEST(S3Put, RefusalsSayWhatWasWanted) {
 }
 
 TEST(S3Put, AConflictShowsTooThatConditionsAreHonoured) {
-  Script script({kOk, test_reply(409, error_xml("Odd")), kOk}, {}, {.probe_conditions = true});
+  Script script({kAccepted, test_reply(409, error_xml("Odd")), kAccepted}, {}, {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(script.requests().size(), 3U);
-  Script plain({kOk}, {}, {.probe_conditions = true});
+  Script plain({kAccepted}, {}, {.probe_conditions = true});
   ASSERT_TRUE(write_text(*plain.store, "key", "text"));
   EXPECT_EQ(plain.requests().size(), 1U) << "there is no condition to ask about";
-  Script ignoring({kOk}, {}, {.probe_conditions = true});
+  Script ignoring({kAccepted}, {}, {.probe_conditions = true});
   EXPECT_FALSE(write_text(*ignoring.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(ignoring.requests().size(), 3U) << "asked twice";
 }
@@ -147,12 +147,12 @@ TEST(S3UploadInParts, BeginsWithTheByteAfterTheFirstPart) {
   for (const std::size_t part_bytes : {kPart, std::size_t{1}}) {  // S3 demands 5 MiB
     S3Options options = kSmallParts;
     options.part_bytes = part_bytes;
-    Script one({kOk}, options);
+    Script one({kAccepted}, options);
     const auto written = upload(one, counted_bytes(kPart));
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_THAT(one.seen(), ElementsAre("PUT /bucket/key"));
     EXPECT_EQ(written->size_bytes, kPart);
-    Script two({kStartedUpload, kOk, kOk, kCompletedWhole}, options);
+    Script two({kStartedUpload, kAccepted, kAccepted, kCompletedWhole}, options);
     ASSERT_TRUE(upload(two, counted_bytes(kPart + 1)));
     EXPECT_THAT(two.seen(),
                 ElementsAre("POST /bucket/key?uploads=", "PUT /bucket/key?partNumber=1&uploadId=id",
@@ -164,7 +164,7 @@ TEST(S3UploadInParts, BeginsWithTheByteAfterTheFirstPart) {
 
 TEST(S3UploadInParts, SendsChecksumsOfPartsAndWhole) {
   const Bytes data = counted_bytes(2 * kPart + 7);
-  Script script({kStartedUpload, kOk, kOk, kOk, kCompletedWhole}, kSmallParts);
+  Script script({kStartedUpload, kAccepted, kAccepted, kAccepted, kCompletedWhole}, kSmallParts);
   const auto written = upload(script, data, {.only_if_absent = true});
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->crc32c, crc32c(data));
@@ -189,7 +189,7 @@ TEST(S3UploadInParts, SendsChecksumsOfPartsAndWhole) {
 TEST(S3UploadInParts, WithoutChecksumsSendsNone) {
   S3Options options = kSmallParts;
   options.send_checksums = false;
-  Script script({kStartedUpload, kOk, kOk, kCompletedWhole}, options);
+  Script script({kStartedUpload, kAccepted, kAccepted, kCompletedWhole}, options);
   const auto written = upload(script, counted_bytes(kPart + 1));
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->crc32c, std::nullopt);
@@ -214,7 +214,7 @@ TEST(S3UploadInParts, WhatHasFailedStaysFailed) {
 }
 
 TEST(S3UploadInParts, IsCommittedOnce) {
-  Script script({kStartedUpload, kOk, kOk, kCompletedWhole}, kSmallParts);
+  Script script({kStartedUpload, kAccepted, kAccepted, kCompletedWhole}, kSmallParts);
   const auto upload = script.store->start_upload("key", {});
   ASSERT_TRUE((*upload)->append(Bytes(kPart + 1)));
   ASSERT_TRUE((*upload)->commit());
@@ -225,7 +225,7 @@ TEST(S3UploadInParts, IsCommittedOnce) {
 }
 
 TEST(S3UploadInParts, OfNothingIsAnEmptyObject) {
-  Script script({kOk});
+  Script script({kAccepted});
   const auto written = upload(script, {});
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->size_bytes, 0U);
@@ -233,7 +233,7 @@ TEST(S3UploadInParts, OfNothingIsAnEmptyObject) {
 }
 
 TEST(S3UploadInParts, ThatIsDroppedIsAborted) {
-  Script script({kStartedUpload, kOk, kRemoved, kGone}, kSmallParts);
+  Script script({kStartedUpload, kAccepted, kRemoved, kGone}, kSmallParts);
   auto upload = script.store->start_upload("key", {});
   ASSERT_TRUE((*upload)->append(Bytes(kPart + 1)));
   upload->reset();
@@ -248,7 +248,7 @@ TEST(S3UploadInParts, AnAnswerWithoutIdOrETagIsAnError) {
   EXPECT_EQ(unknown.code, Code::kDataLoss);
   EXPECT_THAT(unknown.message, StartsWith("s3://bucket/key: "));
   EXPECT_EQ(no_id.requests().size(), 1U) << "there is nothing to abort";
-  Script no_etag({kStartedUpload, kOk, kOk, test_reply(200, "<CompleteMultipartUploadResult/>")},
+  Script no_etag({kStartedUpload, kAccepted, kAccepted, test_reply(200, "<CompleteMultipartUploadResult/>")},
                  kSmallParts);
   const Error nameless = error_of(upload(no_etag, Bytes(kPart + 1)));
   EXPECT_EQ(nameless.code, Code::kDataLoss);
@@ -263,13 +263,13 @@ TEST(S3UploadInParts, AnAnswerWithoutIdOrETagIsAnError) {
 }
 
 TEST(S3UploadInParts, OnlyACompletionThatMayHaveBeenDoneIsLookedFor) {
-  Script gone({kStartedUpload, kOk, kOk, kGone, kRemoved, kGone}, kSmallParts);
+  Script gone({kStartedUpload, kAccepted, kAccepted, kGone, kRemoved, kGone}, kSmallParts);
   EXPECT_EQ(error_of(upload(gone, Bytes(kPart + 1))).code, Code::kAborted);
   EXPECT_THAT(gone.seen(), Not(Contains("HEAD /bucket/key")));
-  Script refused({kStartedUpload, kOk, kOk, kRefused, kRemoved, kGone}, kSmallParts);
+  Script refused({kStartedUpload, kAccepted, kAccepted, kRefused, kRemoved, kGone}, kSmallParts);
   EXPECT_EQ(error_of(upload(refused, Bytes(kPart + 1), {.only_if_absent = true})).code, Code::kAlreadyExists);
   EXPECT_THAT(refused.seen(), Not(Contains("HEAD /bucket/key")));
-  Script twice({kStartedUpload, kOk, kOk, kDropped, kRefused,
+  Script twice({kStartedUpload, kAccepted, kAccepted, kDropped, kRefused,
                 head_of(kPart + 1, "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n")},
                kSmallParts);
   const auto written = upload(twice, Bytes(kPart + 1), {.only_if_absent = true});
@@ -281,7 +281,7 @@ TEST(S3UploadInParts, OnlyACompletionThatMayHaveBeenDoneIsLookedFor) {
 
 TEST(S3UploadInParts, OfAConflictTheObjectTellsWhoWasFaster) {
   const auto refusal = [](const WriteOptions& options, const TestHttpReply& now) {
-    Script script({kStartedUpload, kOk, kOk, kConflict, now, now, kRemoved, kGone}, kSmallParts);
+    Script script({kStartedUpload, kAccepted, kAccepted, kConflict, now, now, kRemoved, kGone}, kSmallParts);
     const Error error = error_of(upload(script, Bytes(kPart + 1), options));
     EXPECT_EQ(script.seen()[4], "HEAD /bucket/key");
     return error;
@@ -299,7 +299,7 @@ TEST(S3UploadInParts, OfAConflictTheObjectTellsWhoWasFaster) {
 
 TEST(S3PutInParts, SendsThePartsOfWhatIsInMemory) {
   const Bytes data = counted_bytes(2 * kPart + 7);
-  Script script({kStartedUpload, kOk, kOk, kOk, kCompletedWhole},
+  Script script({kStartedUpload, kAccepted, kAccepted, kAccepted, kCompletedWhole},
                 {.part_bytes = kPart, .requests_at_once = 1});
   S3Client client("bucket", script.options());
   const auto written = put_object_in_parts(client, "key", data, {.if_version = Version{"v0"}});
@@ -369,7 +369,7 @@ TEST(S3CopyInParts, APartWithoutETagIsAnError) {
   EXPECT_THAT(error.message, StartsWith("s3://bucket/to: "));
 }
 
-// Whoever sends a request passes on how long the caller waits: at an answer that asks for a longer pause, the
+// Every request is sent with how long the caller waits: at an answer that asks for a longer pause, the
 // call ends, whichever of its requests was answered so.
 void expect_to_keep_the_deadline(const std::vector<TestHttpReply>& replies, const S3Options& options,
                                  Initiative initiative,
@@ -399,21 +399,22 @@ TEST(S3Deadlines, BoundEachRequestOfACall) {
   const auto text = [](const CallOptions& call, bool is_conditional) {
     return WriteOptions{.only_if_absent = is_conditional, .call = call};
   };
-  expect({test_reply(404), kOk},
+  expect({test_reply(404), kAccepted},
          [](Script& script, const CallOptions& call) { return script.store->stat("key", call).has_value(); });
-  expect({test_reply(416), kOk},
+  expect({test_reply(416), kAccepted},
          [](Script& script, const CallOptions& call) { return script.read(5, {.call = call}).has_value(); });
-  expect({kOk}, [](Script& script, const CallOptions& call) {
+  expect({kAccepted}, [](Script& script, const CallOptions& call) {
     Bytes target(5);
     const std::vector<ReadRequest> requests = {{"key", 0, target}};
     return script.store->read_many(requests, call).has_value();
   });
-  expect({kDropped, kRefused, kOk}, [&](Script& script, const CallOptions& call) {
+  expect({kDropped, kRefused, kAccepted}, [&](Script& script, const CallOptions& call) {
     return write_text(*script.store, "key", "text", text(call, true)).has_value();
   });
-  expect({kStartedUpload, kOk, kOk, kConflict, kOk, kOk}, [&](Script& script, const CallOptions& call) {
-    return upload(script, Bytes(kPart + 1), text(call, true)).has_value();
-  });
+  expect({kStartedUpload, kAccepted, kAccepted, kConflict, kAccepted, kAccepted},
+         [&](Script& script, const CallOptions& call) {
+           return upload(script, Bytes(kPart + 1), text(call, true)).has_value();
+         });
   expect({head_of(7), kStartedUpload, kCopiedPart, kCompletedWhole},
          [&](Script& script, const CallOptions& call) {
            return script.store->copy("from", "to", text(call, true)).has_value();
@@ -421,31 +422,31 @@ TEST(S3Deadlines, BoundEachRequestOfACall) {
   expect({head_of(7), kCompletedWhole}, [&](Script& script, const CallOptions& call) {
     return script.store->copy("from", "to", text(call, false)).has_value();
   });
-  expect({kOk}, [](Script& script, const CallOptions& call) {
+  expect({kAccepted}, [](Script& script, const CallOptions& call) {
     const std::vector<std::string> keys = {"a"};
     return script.store->remove_many(keys, call).has_value();
   });
   const TestHttpReply busy =
       test_reply(200, "<DeleteResult><Error><Key>a</Key><Code>SlowDown</Code></Error></DeleteResult>");
-  expect({busy, kOk}, [](Script& script, const CallOptions& call) {
+  expect({busy, kAccepted}, [](Script& script, const CallOptions& call) {
     const std::vector<std::string> keys = {"a", "b"};
     return script.store->remove_many(keys, call).has_value();
   });
-  expect({kOk}, [](Script& script, const CallOptions& call) {
+  expect({kAccepted}, [](Script& script, const CallOptions& call) {
     return list_all(*script.store, "", {.call = call}).has_value();
   });
   const TestHttpReply one_upload =
       test_reply(200,
                  "<ListMultipartUploadsResult><Upload><Key>a</Key><UploadId>1</UploadId></Upload>"
                  "</ListMultipartUploadsResult>");
-  expect({one_upload, kOk}, [](Script& script, const CallOptions& call) {
+  expect({one_upload, kAccepted}, [](Script& script, const CallOptions& call) {
     return script.store->list_unfinished("a", call, [](const UnfinishedWrite&) { return true; }).has_value();
   });
-  expect({kOk, kGone}, [](Script& script, const CallOptions& call) {
+  expect({kAccepted, kGone}, [](Script& script, const CallOptions& call) {
     return script.store->remove_unfinished({.key = "key", .id = "1"}, call).has_value();
   });
   // The probe of a completion: start, part, object, completion, removal.
-  expect({kStartedUpload, kOk, kOk, kRefused, kRemoved},
+  expect({kStartedUpload, kAccepted, kAccepted, kRefused, kRemoved},
          [&](Script& script, const CallOptions& call) {
            return upload(script, Bytes(kPart + 1), text(call, true)).has_value();
          },
@@ -455,7 +456,7 @@ TEST(S3Deadlines, BoundEachRequestOfACall) {
 TEST(S3Stops, ReachReadsAndPartsThatAreOnTheirWayTogether) {
   std::stop_source stop;
   stop.request_stop();
-  Script script({kOk}, kSmallParts);
+  Script script({kAccepted}, kSmallParts);
   const CallOptions stopped{.stop = stop.get_token()};
   Bytes target(5);
   const std::vector<ReadRequest> requests = {{"key", 0, target}};
@@ -582,7 +583,7 @@ TEST(S3UnfinishedWrites, WhoHasNoMoreTimeAbortsOnce) {
 TEST(S3Resumes, GoOnOnlyWithAnUploadThatWasBegunTheSameWay) {
   S3Options options = kSmallParts;
   options.uploads_folder = folder_of_notes->new_root() + "/uploads";
-  Script script({kStartedUpload, kOk, kDenied, kStartedUpload, kDenied, kStartedUpload, kDenied,
+  Script script({kStartedUpload, kAccepted, kDenied, kStartedUpload, kDenied, kStartedUpload, kDenied,
                  kStartedUpload, kDenied, kGone},
                 options);
   const Bytes data = counted_bytes(2 * kPart);

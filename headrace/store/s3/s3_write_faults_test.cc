@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(S3Write, SendsAChecksumAndTheSessionToken) {
-  Script script({kOk});
+  Script script({kAccepted});
   ASSERT_TRUE(write_text(*script.store, "a b/é", "123456789"));
   const TestHttpRequest request = script.requests()[0];
   EXPECT_EQ(request.target, "/bucket/a%20b/%C3%A9");
@@ -36,12 +36,12 @@ TEST(S3Write, SendsAChecksumAndTheSessionToken) {
 }
 
 TEST(S3Write, AnUnconditionalWriteIsRepeated) {
-  Script script({kDropped, test_reply(503), kOk});
+  Script script({kDropped, test_reply(503), kAccepted});
   EXPECT_TRUE(write_text(*script.store, "key", "text"));
 }
 
 TEST(S3Write, AConflictIsTriedAgain) {
-  Script script({test_reply(409, error_xml("ConditionalRequestConflict")), kOk});
+  Script script({test_reply(409, error_xml("ConditionalRequestConflict")), kAccepted});
   EXPECT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(script.requests()[1].header("If-None-Match"), "*");
 }
@@ -59,7 +59,7 @@ TEST(S3Write, OfALostAnswerTheObjectItselfTellsWhoWon) {
       {kDropped, refused, test_reply(200, "", "ETag: \"v1\"\r\nx-amz-meta-headrace-write: another\r\n")});
   EXPECT_EQ(error_of(write_text(*lost.store, "key", "text", {.only_if_absent = true})).code,
             Code::kAlreadyExists);
-  Script changed({kDropped, refused, kOk});
+  Script changed({kDropped, refused, kAccepted});
   EXPECT_EQ(error_of(write_text(*changed.store, "key", "text", {.if_version = Version{"v0"}})).code,
             Code::kFailedPrecondition);
 }
@@ -77,7 +77,8 @@ TEST(S3Write, WhoWonIsNotGuessedWhereNobodyTells) {
 }
 
 TEST(S3Write, WhetherTheServerHonoursConditionsIsFoundOutOnce) {
-  Script script({kOk, kRefused, kOk, kOk, kRefused, kOk}, {}, {.probe_conditions = true});
+  Script script({kAccepted, kRefused, kAccepted, kAccepted, kRefused, kAccepted}, {},
+                {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   for (int i = 0; i < 2; ++i)
     ASSERT_TRUE(write_text(*script.store, "key", "text", {.if_version = Version{"v1"}}));
@@ -93,13 +94,13 @@ TEST(S3Write, WhetherTheServerHonoursConditionsIsFoundOutOnce) {
 TEST(S3Write, AServerThatIgnoresConditionsIsNotPublishedTo) {
   for (const WriteOptions& options :
        {WriteOptions{.only_if_absent = true}, WriteOptions{.if_version = Version{"v1"}}}) {
-    Script script({kOk}, {}, {.probe_conditions = true});
+    Script script({kAccepted}, {}, {.probe_conditions = true});
     const Error error = error_of(write_text(*script.store, "key", "text", options));
     EXPECT_EQ(error.code, Code::kUnimplemented);
     EXPECT_THAT(error.message,
                 AllOf(HasSubstr(options.only_if_absent ? "ignores If-None" : "ignores If-Match"),
                       HasSubstr("HEADRACE_S3_PROBE_CONDITIONS=0")));
-    Script trusting({kOk});
+    Script trusting({kAccepted});
     EXPECT_TRUE(write_text(*trusting.store, "key", "text", options));
     EXPECT_EQ(trusting.requests().size(), 1U);
   }
@@ -107,10 +108,10 @@ TEST(S3Write, AServerThatIgnoresConditionsIsNotPublishedTo) {
 
 TEST(S3Write, WhereItCannotBeFoundOutTheNextWriteAsks) {
   // Somebody removes the object between two questions; then the role may no longer write.
-  Script script({kOk, kOk, kRefused, kOk, kOk}, {}, {.probe_conditions = true});
+  Script script({kAccepted, kAccepted, kRefused, kAccepted, kAccepted}, {}, {.probe_conditions = true});
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(write_text(*script.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(script.requests().size(), 4U);
-  Script refused({kOk, test_reply(403, error_xml("AccessDenied")), kOk, kRefused, kOk}, {},
+  Script refused({kAccepted, test_reply(403, error_xml("AccessDenied")), kAccepted, kRefused, kAccepted}, {},
                  {.probe_conditions = true});
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE(write_text(*refused.store, "key", "text", {.only_if_absent = true}));
@@ -118,7 +119,7 @@ TEST(S3Write, WhereItCannotBeFoundOutTheNextWriteAsks) {
 }
 
 TEST(S3Write, ALostAnswerOnAKeptConnectionIsNoticedToo) {
-  Script script({kOk, kDropped, test_reply(412, error_xml("PreconditionFailed")), kMarkedObject});
+  Script script({kAccepted, kDropped, test_reply(412, error_xml("PreconditionFailed")), kMarkedObject});
   ASSERT_TRUE(write_text(*script.store, "another", "text"));
   const auto written = write_text(*script.store, "key", "text", {.only_if_absent = true});
   EXPECT_TRUE(written) << written.error().message;
@@ -153,8 +154,8 @@ const S3Options kOneByOne{.part_bytes = 5 << 20, .parallel_parts = 1};
 
 TEST(S3Upload, OvercomesAFailureOfEveryStep) {
   const TestHttpReply busy = test_reply(503, error_xml("SlowDown"));
-  Script script({busy, kUploadStarted, busy, kOk, kDropped, kOk, test_reply(200, error_xml("InternalError")),
-                 kCompletedUpload},
+  Script script({busy, kUploadStarted, busy, kAccepted, kDropped, kAccepted,
+                 test_reply(200, error_xml("InternalError")), kCompletedUpload},
                 kOneByOne);
   const auto committed = upload_two_parts(script);
   ASSERT_TRUE(committed) << committed.error().message;
@@ -169,7 +170,7 @@ TEST(S3Upload, OvercomesAFailureOfEveryStep) {
 
 TEST(S3Upload, ALostCompletionIsFoundByItsMark) {
   Script script(
-      {kUploadStarted, kOk, kOk, kDropped, test_reply(404, error_xml("NoSuchUpload")),
+      {kUploadStarted, kAccepted, kAccepted, kDropped, test_reply(404, error_xml("NoSuchUpload")),
        test_reply(200, std::string(10 << 20, 'x'), "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n")},
       kOneByOne);
   const auto committed = upload_two_parts(script);
@@ -180,7 +181,7 @@ TEST(S3Upload, ALostCompletionIsFoundByItsMark) {
 TEST(S3Upload, AnObjectOfItsMarkAndAnotherSizeIsNotItsOwn) {
   for (const std::size_t size : {(std::size_t{10} << 20) - 1, (std::size_t{10} << 20) + 1}) {
     Script script(
-        {kUploadStarted, kOk, kOk, kDropped, test_reply(404, error_xml("NoSuchUpload")),
+        {kUploadStarted, kAccepted, kAccepted, kDropped, test_reply(404, error_xml("NoSuchUpload")),
          test_reply(200, std::string(size, 'x'), "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n"),
          test_reply(404, error_xml("NoSuchUpload"))},
         kOneByOne);
@@ -190,7 +191,8 @@ TEST(S3Upload, AnObjectOfItsMarkAndAnotherSizeIsNotItsOwn) {
 
 TEST(S3Upload, AConflictWithItsOwnLostCompletionIsASuccess) {
   Script script(
-      {kUploadStarted, kOk, kOk, kDropped, test_reply(409, error_xml("ConditionalRequestConflict")),
+      {kUploadStarted, kAccepted, kAccepted, kDropped,
+       test_reply(409, error_xml("ConditionalRequestConflict")),
        test_reply(200, std::string(10 << 20, 'x'), "ETag: \"v1\"\r\nx-amz-meta-headrace-write: MARK\r\n")},
       kOneByOne);
   const auto committed = upload_two_parts(script, {.only_if_absent = true});
@@ -200,7 +202,7 @@ TEST(S3Upload, AConflictWithItsOwnLostCompletionIsASuccess) {
 
 TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
   const auto error_after = [](std::vector<TestHttpReply> ends, const WriteOptions& options) {
-    std::vector<TestHttpReply> replies = {kUploadStarted, kOk, kOk};
+    std::vector<TestHttpReply> replies = {kUploadStarted, kAccepted, kAccepted};
     replies.insert(replies.end(), ends.begin(), ends.end());
     Script script(replies, kOneByOne);
     const Error error = error_of(upload_two_parts(script, options));
@@ -212,8 +214,9 @@ TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
   const TestHttpReply missing = test_reply(404);
   EXPECT_EQ(error_after({refused}, {.only_if_absent = true}).code, Code::kAlreadyExists);
   EXPECT_EQ(error_after({refused}, {.if_version = Version{"v"}}).code, Code::kFailedPrecondition);
-  EXPECT_EQ(error_after({conflict, kOk}, {.only_if_absent = true}).code, Code::kAlreadyExists);
-  EXPECT_EQ(error_after({conflict, kOk}, {.if_version = Version{"v0"}}).code, Code::kFailedPrecondition);
+  EXPECT_EQ(error_after({conflict, kAccepted}, {.only_if_absent = true}).code, Code::kAlreadyExists);
+  EXPECT_EQ(error_after({conflict, kAccepted}, {.if_version = Version{"v0"}}).code,
+            Code::kFailedPrecondition);
   EXPECT_EQ(error_after({conflict, missing}, {.only_if_absent = true}).code, Code::kAborted);
   EXPECT_EQ(error_after({test_reply(200, error_xml("AccessDenied"))}, {}).code, Code::kPermissionDenied);
 }
@@ -221,14 +224,14 @@ TEST(S3Upload, ARefusedCompletionIsAnErrorAndTheUploadIsDropped) {
 // The answers to the probe of a completion: start, part, object, completion, removal, abort.
 std::vector<TestHttpReply> after_probe(std::vector<TestHttpReply> replies) {
   const TestHttpReply done = test_reply(204);
-  std::vector<TestHttpReply> all = {kUploadStarted, kOk, kOk, kRefused, done, done, kGone};
+  std::vector<TestHttpReply> all = {kUploadStarted, kAccepted, kAccepted, kRefused, done, done, kGone};
   all.insert(all.end(), replies.begin(), replies.end());
   return all;
 }
 
 TEST(S3Upload, WhetherCompletionsHonourConditionsIsFoundOutOnceBeforeTheFirst) {
-  const std::vector<TestHttpReply> two_uploads = {kUploadStarted, kOk, kOk, kCompletedUpload,
-                                                  kUploadStarted, kOk, kOk, kCompletedUpload};
+  const std::vector<TestHttpReply> two_uploads = {kUploadStarted, kAccepted, kAccepted, kCompletedUpload,
+                                                  kUploadStarted, kAccepted, kAccepted, kCompletedUpload};
   for (const auto& [options, header, value] :
        {std::tuple{WriteOptions{.only_if_absent = true}, "If-None-Match", "*"},
         std::tuple{WriteOptions{.if_version = Version{"v1"}}, "If-Match", "\"headrace-no-such-version\""}}) {
@@ -249,7 +252,7 @@ TEST(S3Upload, WhetherCompletionsHonourConditionsIsFoundOutOnceBeforeTheFirst) {
 TEST(S3Upload, AServerThatIgnoresConditionsOfCompletionsIsNotPublishedTo) {
   for (const WriteOptions& options :
        {WriteOptions{.only_if_absent = true}, WriteOptions{.if_version = Version{"v1"}}}) {
-    Script script({kUploadStarted, kOk, kOk, kCompletedUpload, test_reply(204)}, kOneByOne,
+    Script script({kUploadStarted, kAccepted, kAccepted, kCompletedUpload, test_reply(204)}, kOneByOne,
                   {.probe_conditions = true});
     for (int i = 0; i < 2; ++i) {
       const Error error = error_of(upload_two_parts(script, options));
@@ -259,14 +262,15 @@ TEST(S3Upload, AServerThatIgnoresConditionsOfCompletionsIsNotPublishedTo) {
                         HasSubstr("HEADRACE_S3_PROBE_CONDITIONS=0")));
     }
     EXPECT_EQ(script.requests().size(), 5U) << "nothing but the probe was sent";
-    Script trusting({kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne);
+    Script trusting({kUploadStarted, kAccepted, kAccepted, kCompletedUpload}, kOneByOne);
     EXPECT_TRUE(upload_two_parts(trusting, options));
   }
 }
 
 TEST(S3Upload, WhatIsInMemoryIsOneRequestWhereCompletionsIgnoreConditions) {
-  Script script({kUploadStarted, kOk, kOk, kCompletedUpload, test_reply(204), kOk, kRefused}, kOneByOne,
-                {.probe_conditions = true});
+  Script script(
+      {kUploadStarted, kAccepted, kAccepted, kCompletedUpload, test_reply(204), kAccepted, kRefused},
+      kOneByOne, {.probe_conditions = true});
   S3Client client("bucket", [&] {
     S3Options options = script.options();
     options.probe_conditions = true;
@@ -284,7 +288,8 @@ TEST(S3Upload, WhatIsInMemoryIsOneRequestWhereCompletionsIgnoreConditions) {
 
 TEST(S3Upload, AServerThatCannotBeAskedAboutCompletionsIsTrusted) {
   const TestHttpReply denied = test_reply(403, error_xml("AccessDenied"));
-  Script script({denied, kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne, {.probe_conditions = true});
+  Script script({denied, kUploadStarted, kAccepted, kAccepted, kCompletedUpload}, kOneByOne,
+                {.probe_conditions = true});
   EXPECT_TRUE(upload_two_parts(script, {.only_if_absent = true}));
 }
 
@@ -312,7 +317,7 @@ TEST(S3Upload, APartThatFailsFailsTheUpload) {
 }
 
 TEST(S3Upload, WithoutFurtherThreadsTheCallersOwnSendsTheParts) {
-  Script script({kOk, kUploadStarted, kOk, kOk, kCompletedUpload}, kOneByOne);
+  Script script({kAccepted, kUploadStarted, kAccepted, kAccepted, kCompletedUpload}, kOneByOne);
   ASSERT_TRUE(write_text(*script.store, "first", "so that the server has its thread for the connection"));
   const ThreadRefusal refusal;
   const auto committed = upload_two_parts(script);
@@ -361,11 +366,11 @@ TEST(S3Unfinished, WhosePartsCannotBeListedForTheMomentIsAnError) {
                   test_reply(503, error_xml("SlowDown"))},
                  {.max_attempts = 1});
   EXPECT_EQ(error_of(list_all_unfinished(*listing.store, "a")).code, Code::kUnavailable);
-  Script aborting({kOk, test_reply(503, error_xml("SlowDown"))}, {.max_attempts = 1});
+  Script aborting({kAccepted, test_reply(503, error_xml("SlowDown"))}, {.max_attempts = 1});
   const Status removed = aborting.store->remove_unfinished({.key = "key", .id = "1"}, {});
   ASSERT_FALSE(removed) << "nobody knows whether parts are left";
   EXPECT_EQ(removed.error().code, Code::kUnavailable);
-  Script unseen({kOk, test_reply(403, error_xml("AccessDenied"))});
+  Script unseen({kAccepted, test_reply(403, error_xml("AccessDenied"))});
   EXPECT_TRUE(unseen.store->remove_unfinished({.key = "key", .id = "1"}, {}));
 }
 
@@ -394,7 +399,7 @@ TEST(S3Unfinished, AListingThatRepeatsItselfIsAnError) {
 }
 
 TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
-  Script script({kOk, kTwoParts, kGone, kGone});
+  Script script({kAccepted, kTwoParts, kGone, kGone});
   const Status removed = script.store->remove_unfinished({.key = "key", .id = "id&1"}, {});
   ASSERT_TRUE(removed) << removed.error().message;
   const std::string abort = "DELETE /bucket/key?uploadId=id%261", look = "GET /bucket/key?uploadId=id%261";
@@ -403,8 +408,8 @@ TEST(S3Unfinished, IsAbortedUntilNoPartIsLeft) {
 
 TEST(S3Unfinished, WhosePartsKeepComingIsAnErrorInTheEnd) {
   std::vector<TestHttpReply> replies;
-  for (int abort = 0; abort < 6; ++abort) replies.insert(replies.end(), {kOk, kTwoParts});
-  replies.insert(replies.end(), {kOk, kGone});  // which is not asked for
+  for (int abort = 0; abort < 6; ++abort) replies.insert(replies.end(), {kAccepted, kTwoParts});
+  replies.insert(replies.end(), {kAccepted, kGone});  // which is not asked for
   Script script(replies);
   const Status removed = script.store->remove_unfinished({.key = "key", .id = "1"}, {});
   EXPECT_EQ(script.seen().size(), 12U);
@@ -414,11 +419,11 @@ TEST(S3Unfinished, WhosePartsKeepComingIsAnErrorInTheEnd) {
 }
 
 TEST(S3Unfinished, AStopEndsItsAborts) {
-  Script script({kOk, kTwoParts});
+  Script script({kAccepted, kTwoParts});
   std::stop_source stop;
   HttpTestServer server([&](const TestHttpRequest& request) {
     if (request.method == "GET") stop.request_stop();
-    return request.method == "GET" ? kTwoParts : kOk;
+    return request.method == "GET" ? kTwoParts : kAccepted;
   });
   S3Options options = script.options();
   options.endpoint = server.endpoint();
@@ -436,7 +441,7 @@ TEST(S3Unfinished, WhatMayNotBeAbortedIsAnError) {
 }
 
 TEST(S3Upload, SmallObjectsAreOneRequest) {
-  Script script({kOk});
+  Script script({kAccepted});
   const auto upload = script.store->start_upload("key", {.only_if_absent = true});
   ASSERT_TRUE((*upload)->append(as_bytes("text")));
   ASSERT_TRUE((*upload)->commit());

@@ -294,14 +294,17 @@ class Dataset:
                 twice its size in memory. It is part of the order: a state of another window is refused.
             epochs: number of passes over the data; None: no end.
             drop_remainder: says what happens to records that do not fill the last batch of an epoch. False:
-                that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch.
+                that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch, so that
+                all batches have one shape.
             rank, world_size: number of this process, and of processes, that share the global batches.
             micro_shards: number of equal parts of a batch, M. Rank r gets the parts r·M/W to (r+1)·M/W, so a
                 sum over a part is the same at any world size. None: each row is a part.
             memory_budget: bytes ("1GiB") for reading ahead and for batches. It is checked at once.
-            on_corrupt: "fail"; "skip-record": a row of weight 0 replaces a damaged record; "skip-shard": such
-                rows replace the rest of its block; None: as the dataset was opened.
-            weights: key of the rows' weights, float32 [rows], 1 or 0. A batch has them if a row may weigh 0.
+            on_corrupt: "fail"; "skip-record": a damaged record is left out of its batch, which is short then;
+                "skip-shard": the rest of its block is, too; None: as the dataset was opened. With one
+                rank, a batch that has lost all its records is passed over.
+            weights: key of the rows' weights, float32 [rows], 1 or 0. Batches have them with
+                `drop_remainder="pad"`, where rows of weight 0 stand for lost records, too.
             threads: number of threads that read and decode; 0: as many as are useful.
             headspace: return the first batch again and again, to measure training as if reading were free.
             trace: record what `Loader.trace` returns.

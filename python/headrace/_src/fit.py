@@ -76,6 +76,8 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
         seed=request["seed"],
         order=request["order"],
         on_corrupt=request["on_corrupt"],
+        # So that a batch that has lost all its records is a step, too, as in the native loop.
+        drop_remainder=False if request["on_corrupt"] == "fail" else "pad",
         weights=_WEIGHTS,
         threads=request["loader_threads"],
     )

@@ -107,7 +107,7 @@ def make_loader(
         raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
     _check_columns(columns)
     augment = checked_augmentations(augment)
-    may_weigh_nothing = drop_remainder == "pad" or on_corrupt != "fail"
+    may_weigh_nothing = drop_remainder == "pad"
     if may_weigh_nothing and weights in columns:
         raise InvalidArgumentError(
             f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
@@ -181,6 +181,7 @@ class Loader:
         self._arguments = arguments
         self._epochs = epochs
         self._weights = weights
+        self._may_skip = arguments["on_corrupt"] != "fail"
         self._logged_remarks: set[str] = set()
         self._engine_epochs = epochs
         # As one, for other threads that look: the engine, and what those before it counted.
@@ -211,13 +212,19 @@ class Loader:
         return self._epochs is not None and self.step >= self._epochs * self.batches_per_epoch
 
     def __next__(self) -> Batch:
-        if self._is_over():
-            raise StopIteration  # passes may go on beyond that
-        return self._next()
+        while not self._is_over():  # passes may go on beyond that
+            batch = self._next()
+            if not self._is_passed_over(batch):
+                return batch
+        raise StopIteration
+
+    def _is_passed_over(self, batch: Batch) -> bool:
+        """Whether all its records are lost: a mean over no row is no number. Ranks stay in step, though."""
+        return self.world_size == 1 and len(next(iter(batch.values()))) == 0
 
     def _next(self, engine: _headrace.Loader | None = None) -> Batch:
         batch = (engine or self._engine).next(self._weights)
-        if self._weights is not None:  # else no record is skipped
+        if self._may_skip:
             self._log_remarks()
         if batch is None:
             raise StopIteration
@@ -263,8 +270,8 @@ class Loader:
 
     @property
     def weights(self) -> str | None:
-        """Key of the rows' weights in a batch; None if every row is a record, so that there are no
-        weights."""
+        """Key of the rows' weights in a batch; None without `drop_remainder="pad"`: then every row is a
+        record."""
         return self._weights
 
     @property
@@ -289,8 +296,9 @@ class Loader:
 
     @property
     def has_equal_batches(self) -> bool:
-        """Whether every batch has `rows` rows. Otherwise the last batch of an epoch may be short."""
-        return self._weights is not None or self._arguments["drop_remainder"]
+        """Whether every batch has `rows` rows. Otherwise the last batch of an epoch may be short, and so are
+        those that have lost records."""
+        return self._weights is not None or (self._arguments["drop_remainder"] and not self._may_skip)
 
     @property
     def epochs(self) -> int | None:
@@ -398,7 +406,9 @@ class Loader:
 
     @property
     def left_out_rows(self) -> int:
-        """Number of rows of weight 0 in the last whole pass of `pass_batches` or `as_tf_dataset`."""
+        """Number of rows in the last whole pass of `pass_batches` or `as_tf_dataset` that were no record:
+        lost ones, and those that would have filled up the last batch. With `drop_remainder="pad"` they have
+        weight 0, else they are left out."""
         return self._left_out_rows
 
     @property
@@ -420,9 +430,10 @@ class Loader:
     ) -> tf.data.Dataset:
         """Returns a tf.data.Dataset for `model.fit`. Each pass over it is the next epoch.
 
-        An element is (features, labels), or (features, labels, weights) if rows may have weight 0. Without
-        labels, an element is the features alone: a dict of all columns, with the weights under their name, or
-        the columns that `features` names. Tensors share the engine's memory. A pass that is abandoned begins
+        An element is (features, labels); with `drop_remainder="pad"` it is (features, labels, weights), and
+        metrics have to be compiled as `weighted_metrics=`, since `metrics=` ignores weights. Without labels,
+        an element is the features alone: a dict of all columns, with the weights under their name, or the
+        columns that `features` names. Tensors share the engine's memory. A pass that is abandoned begins
         again the next time. `epochs` does not bound the passes, because `fit` counts them. Only one pass at a
         time may run.
 
@@ -474,17 +485,16 @@ class Loader:
             # Another pass that waits for a batch will get that of the engine which it waits for.
             if is_past_the_end or start != self.step or self._is_taking:
                 self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
-        left_out_rows = 0
+            left_out_before = self._engine.left_out_rows
         for step in range(start, end):
             batch = self._next_of_pass(number)
             with self._pass_lock:
                 self._check_pass(number)
-                if self._weights is not None:
-                    left_out_rows += int((batch[self._weights] == 0).sum())
                 if step + 1 == end:
                     self._pass_start, self._pass_end = end, None
-                    self._left_out_rows = left_out_rows
-            yield batch
+                    self._left_out_rows = self._engine.left_out_rows - left_out_before
+            if not self._is_passed_over(batch):
+                yield batch
 
     def _next_of_pass(self, number: int) -> Batch:
         with self._pass_lock:
