@@ -398,7 +398,7 @@ def test_a_mixture_of_data_sets_that_were_opened_differently_must_say_what_is_sk
         hr.mix({few: 1, many: 1}, **options)
     assert len(next(hr.mix({few: 1, many: 1}, on_corrupt="skip-shard", **options))["id"]) > 0
     assert hr.mix({many: 1}, **options).weights is None
-    assert hr.mix([(few, 1), (few, 2)], **options).weights == "weight"
+    assert hr.mix([(few, 1), (few, 2)], drop_remainder="pad", **options).weights == "weight"
 
 
 WRONG = {

@@ -38,19 +38,22 @@ COLUMNS = {
 RECORDS = {"plain": 333, "gzip": 250, "damaged": 301}
 DAMAGED = {0, 17, 18, 19, 20, 150, 151, 300}
 
+# Lost records keep their rows, so that places in a batch can be compared.
+HOLES = {"drop_remainder": "pad", "on_corrupt": "skip-record"}
+
 # Sources and options of each kind of reading. A shard is one block here, of some 5 kB.
 KINDS = {
     "window": (["plain"], {"window": "12kB", "drop_remainder": True}),
     "compressed window": (["gzip"], {"window": "12kB", "drop_remainder": "pad"}),
     "exact": (["plain"], {"shuffle": "exact", "window": "4kB"}),
-    "damaged window": (["damaged"], {"window": "12kB", "on_corrupt": "skip-record"}),
+    "damaged window": (["damaged"], {"window": "12kB", **HOLES}),
     "damaged exact": (
         ["damaged"],
-        {"shuffle": "exact", "window": "4kB", "drop_remainder": "pad", "on_corrupt": "skip-record"},
+        {"shuffle": "exact", "window": "4kB", **HOLES},
     ),
-    "damaged as stored": (["damaged"], {"shuffle": False, "window": 1, "on_corrupt": "skip-record"}),
+    "damaged as stored": (["damaged"], {"shuffle": False, "window": 1, **HOLES}),
     "mixture": (["plain", "gzip"], {"window": "20kB"}),
-    "damaged mixture": (["damaged", "plain"], {"window": 1, "on_corrupt": "skip-record"}),
+    "damaged mixture": (["damaged", "plain"], {"window": 1, **HOLES}),
 }
 
 # Arguments: data, kind, folder of the logs, ranks, threads, state. Each rank's log is a file of its own, with
