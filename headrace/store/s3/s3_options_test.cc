@@ -118,6 +118,19 @@ TEST(S3Options, AStoreThatIsNotVerifiedLeavesWhoGivesKeysVerified) {
   EXPECT_THAT(keys.error().message, HasSubstr("certificate"));
 }
 
+TEST(S3Options, HoldTheEncryptionAndTheClockOfTheirEnvironment) {
+  Environment environment;
+  environment.variables = kKeys;
+  environment.variables["HEADRACE_S3_SSE"] = "aws:kms";
+  const std::chrono::system_clock::time_point then(std::chrono::hours(7));
+  environment.now = [then] { return then; };
+  const auto options = s3_options_from(environment);
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_TRUE(std::holds_alternative<ServerKeyEncryption>(options->encryption));
+  EXPECT_EQ(std::get<ServerKeyEncryption>(options->encryption).algorithm, "aws:kms");
+  EXPECT_EQ(options->now(), then);
+}
+
 TEST(S3Options, NameTheVariableThatCannotBeUnderstood) {
   for (const auto& [name, value] : Variables{{"AWS_ENDPOINT_URL_S3", "ftp://x"},
                                              {"S3_ENDPOINT", "http://"},
