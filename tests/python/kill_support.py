@@ -52,11 +52,12 @@ def objects_below(folder: pathlib.Path, part: str = "") -> dict[str, bytes]:
 
 
 def s3_names(url: str) -> list[str]:
-    """Keys of the objects in a folder of the S3 server that the environment names."""
+    """Keys of the objects in a folder of the S3 server that the environment names. A process that is killed
+    while it finds out whether the server keeps conditions leaves what it tried that with."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     pages = boto3.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix + "/")
     keys = [entry["Key"] for page in pages for entry in page.get("Contents", [])]
-    return [key.removeprefix(prefix + "/") for key in keys]
+    return [key.removeprefix(prefix + "/") for key in keys if "/.headrace-probe-" not in key]
 
 
 def s3_objects(url: str, part: str = "") -> dict[str, bytes]:
