@@ -99,7 +99,7 @@ TEST_F(TransferOptionsTest, WhetherAnUploadIsContinuedFollowsFromSame) {
   to_.store = starting;
   for (const SameObjects same : {SameObjects::kKnown, SameObjects::kNone, SameObjects::kByReading}) {
     put(to_, "a", "longer");
-    ASSERT_TRUE(transfer({.same = same}));
+    ASSERT_TRUE(transfer({.same = same, .jobs = 1}));
     EXPECT_EQ(starting->resumes, same != SameObjects::kNone);
   }
 }
