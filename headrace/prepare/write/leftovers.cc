@@ -64,6 +64,19 @@ Result<std::optional<Needed>> find_needed(const Location& output, const CallOpti
   return std::optional(std::move(needed));
 }
 
+// Whether a plan was begun there, or left work: other folders need not be listed whole.
+Result<bool> may_have_leftovers(const Location& output, const CallOptions& call) {
+  bool found = false;
+  for (const std::string_view name : {kManifestPrefix, kWorkFolder}) {
+    if (found) break;
+    HEADRACE_CHECK(output.store->list(output.at(name).key, {.call = call}, [&](const ObjectInfo&) {
+      found = true;
+      return false;
+    }));
+  }
+  return found;
+}
+
 }  // namespace
 
 // Parts are written once their plan has claimed the output. So all that is listed before the chain is read
@@ -72,6 +85,8 @@ Result<std::vector<ObjectInfo>> find_leftovers(const Location& output, const Cal
   Patterns names = prepare_output().names;
   names.emplace_back(kWorkFolder);
   std::vector<ObjectInfo> found;
+  HEADRACE_TRY(const bool may_have, may_have_leftovers(output, call));
+  if (!may_have) return found;
   HEADRACE_CHECK(output.store->list(folder_prefix(output.key), {.call = call}, [&](const ObjectInfo& object) {
     if (matches_any(names, name_of(output, object))) found.push_back(object);
     return true;

@@ -95,6 +95,7 @@ def _dataset(loader: Loader, request: dict[str, Any], model: keras.Model) -> tf.
     import tensorflow as tf
 
     from headrace._src import signatures
+    from headrace._src.tensorflow import dataset_of
 
     def element(features, labels, weights=None):
         if signatures.takes_class_index(model):
@@ -106,7 +107,7 @@ def _dataset(loader: Loader, request: dict[str, Any], model: keras.Model) -> tf.
         kept = (weights > 0) | tf.reduce_all(weights <= 0)
         return tuple(tf.boolean_mask(tensor, kept) for tensor in (features, labels, weights))
 
-    return loader.as_tf_dataset(request["features"], request["labels"]).map(element)
+    return dataset_of(loader, request["features"], request["labels"]).map(element)
 
 
 def _set_learning_rate(model: keras.Model, name: str, rate: float) -> None:

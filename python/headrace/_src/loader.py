@@ -447,7 +447,13 @@ class Loader:
         """
         from headrace._src.tensorflow import dataset_of
 
-        return dataset_of(self, features, labels)
+        dataset = dataset_of(self, features, labels)
+        if isinstance(dataset.element_spec, tuple) and len(dataset.element_spec) == 3:
+            logger.warning(
+                "rows that fill up a batch have weight 0: compile the model with weighted_metrics=, because "
+                "metrics= counts them; without drop_remainder='pad' there are none"
+            )
+        return dataset
 
     def as_jax(self) -> Converted[jax.Array]:
         """Returns the same batches with arrays as jax.Array, by DLPack; on the CPU without a copy.

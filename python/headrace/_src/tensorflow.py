@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from headrace._src.columns import Column
-from headrace._src.log import logger
 from headrace._src.variable import Ragged, Strings
 from headrace.errors import InvalidArgumentError
 
@@ -95,12 +94,6 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
     specs = {name: _spec(loader, column, shapes[name]) for name, column in columns.items()}
     if loader.weights is not None:
         specs[loader.weights] = tf.TensorSpec(specs[next(iter(specs))].shape[:1], tf.float32)
-
-    if choice.weights is not None:
-        logger.warning(
-            "rows that fill up a batch have weight 0: compile the model with weighted_metrics=, because "
-            "metrics= counts them; without drop_remainder='pad' there are none"
-        )
 
     length = loader.batches_per_epoch
     ended_early = False
