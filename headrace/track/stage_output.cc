@@ -242,26 +242,6 @@ Result<std::vector<std::string>> names_of_earlier(const Location& output, const 
   return names;
 }
 
-// The keys of all parts that manifests of the stage's folders name, sorted. The chains of folders in the
-// output hold no manifests of generations before `generation` any more; that of the output itself may, and
-// they do not count.
-Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage,
-                                                 std::uint64_t generation) {
-  std::vector<std::string> parts;
-  for (const StageOutput::Folder& folder : stage.folders) {
-    const Location place = folder_of(output, folder);
-    HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
-                 present_numbers(*place.store, place.at(kManifestPrefix).key));
-    for (const std::uint64_t number : numbers) {
-      if (folder.key.empty() && number < generation) continue;
-      HEADRACE_TRY(const auto published, find_manifest(place, number));
-      if (published) add_parts(place, published->manifest, parts);
-    }
-  }
-  std::ranges::sort(parts);
-  return parts;
-}
-
 // Removes objects with one of the names that no manifest names. Nothing while a manifest is damaged: nobody
 // knows what it names. False: that is so.
 Result<bool> remove_unpublished(const Location& output, const StageOutput& stage, std::uint64_t generation,
@@ -293,6 +273,23 @@ Status remove_former(const Location& output, const StageOutput& stage) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage,
+                                                 std::uint64_t generation, const CallOptions& call) {
+  std::vector<std::string> parts;
+  for (const StageOutput::Folder& folder : stage.folders) {
+    const Location place = folder_of(output, folder);
+    HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
+                 present_numbers(*place.store, place.at(kManifestPrefix).key, call));
+    for (const std::uint64_t number : numbers) {
+      if (folder.key.empty() && number < generation) continue;
+      HEADRACE_TRY(const auto published, find_manifest(place, number, call));
+      if (published) add_parts(place, published->manifest, parts);
+    }
+  }
+  std::ranges::sort(parts);
+  return parts;
+}
 
 bool matches_name(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with('/')) return name.size() > pattern.size() && name.starts_with(pattern);

@@ -143,6 +143,13 @@ class OwnedOutput {
   std::map<std::string, OwnedFolder, std::less<>> folders_;
 };
 
+/// The keys of all parts that manifests of the stage's folders name, sorted. Those in the output's own chain
+/// before `generation` do not count: they are superseded. Cost: a list of each chain, a read of each object
+/// in it.
+/// \error kDataLoss  a manifest is damaged: nobody knows what it names
+Result<std::vector<std::string>> published_parts(const Location& output, const StageOutput& stage,
+                                                 std::uint64_t generation, const CallOptions& call = {});
+
 /// Removes what is not needed any more once the owner with entry `entry` has published: of generations before
 /// `generation` the parts that their manifests name, their manifests and entries, and a former claim; of all
 /// earlier owners the parts that no manifest names. After an interruption at any place, the same call goes

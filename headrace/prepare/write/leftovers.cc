@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "headrace/prepare/plan/plan.h"
 #include "headrace/prepare/write/plan_claim.h"
-#include "headrace/track/published_folder.h"
 
 namespace headrace {
 namespace {
@@ -26,26 +24,10 @@ std::string_view name_of(const Location& output, const ObjectInfo& object) {
 
 // Objects that are needed at an output.
 struct Needed {
-  bool only_work_may_go = false;  // nothing was begun there, so who knows whose the rest is
-  Patterns names{};               // of the plan in force
-  std::set<std::string> parts{};  // of all manifests
+  bool only_work_may_go = false;     // nothing was begun there, so who knows whose the rest is
+  Patterns names{};                  // of the plan in force
+  std::vector<std::string> parts{};  // keys of those that manifests name, sorted
 };
-
-// None if something is damaged, so that nobody knows what it names.
-Result<std::optional<std::set<std::string>>> named_parts(const Location& output, const CallOptions& call) {
-  HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
-               present_numbers(*output.store, output.at(kManifestPrefix).key, call));
-  std::set<std::string> parts;
-  for (const std::uint64_t number : numbers) {
-    const auto published = find_manifest(output, number, call);
-    const bool is_damaged = !published && published.error().code == Code::kDataLoss;
-    if (is_damaged) return std::optional<std::set<std::string>>();
-    if (!published) return published.error();
-    if (!*published) continue;
-    for (const ManifestPart& part : (*published)->manifest.parts) parts.insert(part.key);
-  }
-  return std::optional(std::move(parts));
-}
 
 // None if nobody knows, or another stage owns the output.
 Result<std::optional<Needed>> find_needed(const Location& output, const CallOptions& call) {
@@ -57,8 +39,9 @@ Result<std::optional<Needed>> find_needed(const Location& output, const CallOpti
   const StageOutput stage = prepare_output();
   HEADRACE_TRY(const auto configuration, begun_configuration(output, stage));
   if (chain.damage || chain.entry == 0 || !configuration) return std::optional<Needed>();
-  HEADRACE_TRY(auto parts, named_parts(output, call));
-  if (!parts) return std::optional<Needed>();
+  auto parts = published_parts(output, stage, 0, call);
+  if (!parts && parts.error().code == Code::kDataLoss) return std::optional<Needed>();
+  if (!parts) return std::move(parts).error();
   Needed needed{.parts = *std::move(parts)};
   if (chain.last == chain.entry) needed.names = stage.names_of(chain.entry, chain.owner);
   return std::optional(std::move(needed));
@@ -97,7 +80,8 @@ Result<std::vector<ObjectInfo>> find_leftovers(const Location& output, const Cal
   std::erase_if(found, [&](const ObjectInfo& object) {
     const std::string_view name = name_of(output, object);
     const bool may_go = !needed->only_work_may_go || name.starts_with(kWorkFolder);
-    return !may_go || matches_any(needed->names, name) || needed->parts.contains(std::string(name));
+    return !may_go || matches_any(needed->names, name) ||
+           std::ranges::binary_search(needed->parts, object.key);
   });
   std::ranges::sort(found, {}, &ObjectInfo::key);
   return found;
