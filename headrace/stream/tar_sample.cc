@@ -95,11 +95,13 @@ Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t beg
   if (at + Writer::kHeaderBytes > files_.front().begin) return no_room;
   std::erase_if(files_, [this](const File& file) { return !is_wanted(file.field); });
   for (File& file : files_) file.number = number_of(file.field, part.subspan(file.begin, file.bytes));
-  // No field takes one byte alone.
-  if (!files_.empty() && end - files_.back().begin - files_.back().bytes == 1) {
+  if (!files_.empty()) {
+    // No field takes the one byte that may be left behind the last value. A number's value is in front.
     File& last = files_.back();
-    std::memmove(&part[last.begin - 1], &part[last.begin], last.bytes);
-    --last.begin;
+    if (end - last.begin - (last.number ? 0 : last.bytes) == 1) {
+      std::memmove(&part[last.begin - 1], &part[last.begin], last.bytes);
+      --last.begin;
+    }
   }
   Writer writer(&part[begin]);
   writer.header(1, end - begin - Writer::kHeaderBytes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/codec/tar.h"
 #include "headrace/codec/tar_builder_test.h"
 #include "headrace/record/example.h"
 #include "headrace/record/tfrecord.h"
@@ -128,6 +129,17 @@ TEST(TarSampleConverter, FilesOfAnySizeEndWhereTheyEnd) {
     EXPECT_EQ(convert(TarBuilder().file("a.cls", "1").file("a.f", data).bytes,
                       {{.name = "cls", .type = DataType::kInt64}}, false),
               (Lines{"cls:1 "}));
+  }
+}
+
+TEST(TarSampleConverter, APartMayEndAnywhereBehindItsLastFile) {
+  for (std::size_t padding = 0; padding < kTarBlockBytes; ++padding) {
+    Bytes number = TarBuilder().file("a.x", "A").file("a.cls", "7").bytes;
+    number.resize(3 * kTarBlockBytes + 1 + padding);
+    EXPECT_EQ(convert(number, {}, false), (Lines{"__key__=a cls:7 x=A "})) << padding;
+    Bytes text = TarBuilder().file("a.cls", "7").file("a.x", "A").bytes;
+    text.resize(3 * kTarBlockBytes + 1 + padding);
+    EXPECT_EQ(convert(text, {}, false), (Lines{"__key__=a cls:7 x=A "})) << padding;
   }
 }
 
