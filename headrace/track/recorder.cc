@@ -155,6 +155,21 @@ Result<Location> tracking_root(const Location& output, const CallOptions& call) 
   return parent.empty() ? output : with_key(output, parent);
 }
 
+Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call) {
+  std::vector<Location> roots;
+  const std::string prefix = folder_prefix(folder.key);
+  const std::string mark = concat("/", kRunsPrefix);
+  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string path = concat("/", std::string_view(object.key).substr(prefix.size()));
+    const std::size_t end = path.find(mark);
+    if (end == std::string::npos) return true;
+    Location root = folder.at(end == 0 ? "" : path.substr(1, end - 1));
+    if (roots.empty() || roots.back().key != root.key) roots.push_back(std::move(root));
+    return true;
+  }));
+  return roots;
+}
+
 Status RunRecorder::create(std::string_view object, const std::string& text, const CallOptions& call) const {
   const Location at = root_.at(part_key(entry_.run, entry_.part, object));
   const auto written = write_text(*at.store, at.key, text, {.only_if_absent = true, .call = call});

@@ -38,6 +38,10 @@ Result<Artifact> describe_artifact(const Location& location, const ManifestChoic
 /// Folders that may not be read are passed over.
 Result<Location> tracking_root(const Location& output, const CallOptions& call = {});
 
+/// The folders at and below `folder` that hold _headrace/runs/, in the order of their records. One listing of
+/// all objects below `folder`.
+Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call = {});
+
 struct RecorderOptions {
   /// Tracking root to use instead (--track); empty: `tracking_root` of the output.
   std::string root_url{};

@@ -123,6 +123,27 @@ TEST_F(Recorder, TheTrackingRootIsTheNearestFolderWithRunsElseTheStoresRoot) {
   EXPECT_EQ(tracking_root(at("memory://b/projects2/x"))->url.text(), "memory://b");
 }
 
+TEST_F(Recorder, TrackingRootsAreFoundAtAndBelowAFolder) {
+  for (const char* root : {"", "/projects", "/projects/a/b", "/projects2"}) {
+    for (const char* object : {"catalog/output/-/x", "v2/mine/part/end", "v2/mine/part/start"})
+      write(concat("memory://b", root, "/_headrace/runs/", object), "{}");
+  }
+  write("memory://b/projects/c_headrace/runs/v2/mine/part/start", "{}");
+  write("memory://b/projects/d/_headrace/manifest-00000001", "{}");
+  const auto roots_below = [&](std::string_view url) {
+    std::vector<std::string> urls;
+    for (const Location& root : *tracking_roots_below(at(url))) urls.push_back(root.url.text());
+    return urls;
+  };
+  EXPECT_THAT(roots_below("memory://b"),
+              testing::ElementsAre("memory://b", "memory://b/projects", "memory://b/projects/a/b",
+                                   "memory://b/projects2"));
+  EXPECT_THAT(roots_below("memory://b/projects"),
+              testing::ElementsAre("memory://b/projects", "memory://b/projects/a/b"));
+  EXPECT_THAT(roots_below("memory://b/projects/a"), testing::ElementsAre("memory://b/projects/a/b"));
+  EXPECT_THAT(roots_below("memory://b/projects/d"), testing::IsEmpty());
+}
+
 TEST_F(Recorder, TheTrackingRootOfAFileIsItsParentFolderAndNeverTheMachinesRoot) {
   EXPECT_EQ(tracking_root(at("file:///nonexistent/a/b"))->url.text(), "file:///nonexistent/a");
   EXPECT_EQ(tracking_root(at("file:///nonexistent"))->url.text(), "file:///nonexistent");

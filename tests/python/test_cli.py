@@ -533,6 +533,41 @@ def test_runs_ls_lists_all_runs_of_a_root_and_those_of_one_output(headrace, proj
     assert len(below) == 2 and "accuracy 0.75" in below[0] and "running or killed" in below[1]
 
 
+def test_runs_ls_and_show_find_the_records_in_folders_below(headrace, tmp_path):
+    record_run(tmp_path / "elsewhere", 4, "train", [], f"file://{tmp_path}/far/model", status="finished")
+    record_run(tmp_path / "projects/a", 2, "prepare", [], f"file://{tmp_path}/projects/a/data")
+    record_run(tmp_path / "projects/b", 2, "prepare", [], f"file://{tmp_path}/projects/b/data")
+    record_run(tmp_path / "projects/b", 3, "train", [], f"file://{tmp_path}/projects/b/run")
+
+    def outputs(place, *words):
+        listed = json.loads(headrace("runs", "ls", tmp_path / place, "--json", *words).stdout)["runs"]
+        return [run["start"]["output"].removeprefix(f"file://{tmp_path}/") for run in listed]
+
+    assert outputs("projects") == ["projects/a/data", "projects/b/data", "projects/b/run"]
+    assert outputs(".") == ["projects/a/data", "projects/b/data", "projects/b/run", "far/model"]
+    assert outputs(".", "--limit", "2") == ["projects/b/run", "far/model"]
+    # The records above are shown together with those below.
+    record_run(tmp_path, 1, "prepare", [], f"file://{tmp_path}/projects/old")
+    record_run(tmp_path, 5, "prepare", [], f"file://{tmp_path}/other")
+    assert outputs("projects") == ["projects/old", "projects/a/data", "projects/b/data", "projects/b/run"]
+    assert len(outputs(".")) == 6
+    assert "20261121-032604" in headrace("runs", "show", tmp_path / "elsewhere").stdout
+    assert "20261121-032603" in headrace("runs", "show", tmp_path / "projects").stdout
+    two = headrace("runs", "show", tmp_path, "20261121-032602-1f2e3d4c", check=False)
+    assert two.returncode == 1 and f"file://{tmp_path}/projects/b/data" in two.stderr
+    none = headrace("runs", "ls", tmp_path / "far/nothing", check=False)
+    assert none.returncode == 1 and "wrote to" in none.stderr
+
+
+def test_a_folder_whose_records_are_all_damaged_says_so(headrace, tmp_path):
+    record_run(tmp_path, 1, "prepare", [], f"file://{tmp_path}/data")
+    (start,) = (tmp_path / "_headrace/runs").glob("*/start")
+    start.write_bytes(b"{}")
+    for command in ("ls", "show"):
+        done = headrace("runs", command, tmp_path, check=False)
+        assert done.returncode == 1 and "can be read; see the warnings" in done.stderr
+
+
 def test_runs_show_takes_the_newest_run_or_the_one_named(headrace, project):
     text = headrace("runs", "show", project["runs/1"]).stdout
     assert "20261121-032602-1f2e3d4c" in text and "accuracy = 0.75" in text and "seed = 44" in text
