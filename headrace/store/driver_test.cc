@@ -200,15 +200,22 @@ TEST(StoreRegistry, OpensAStoreOnceAndWarnsOnce) {
   EXPECT_THAT(warnings[0], testing::StartsWith("s3://bucket"));
 }
 
-TEST(FileDriver, ExaminesTheDiskOfTheNearestFolderThatIsThere) {
+TEST(FileDriver, ExaminesTheDiskOfAFolderAndRefusesOneThatIsNotThere) {
   std::vector<Finding> found;
   const StoreDriver& file = **StoreRegistry::driver("file");
-  const Url url = *StoreRegistry::parse("file:///proc/self/none/below");
-  EXPECT_TRUE(file.examine(url, {}, {}, [&](const Finding& finding) { found.push_back(finding); }));
-  ASSERT_EQ(found.size(), 1U);
+  const auto examine = [&](std::string_view url) {
+    return file.examine(*StoreRegistry::parse(url), {}, {},
+                        [&](const Finding& finding) { found.push_back(finding); });
+  };
+  EXPECT_TRUE(examine("file:///proc/self"));
+  EXPECT_FALSE(examine("file:///proc/self/none/below"));
+  ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].name, "disk");
   EXPECT_EQ(found[0].outcome, Finding::Outcome::kOk);
   EXPECT_THAT(found[0].text, testing::EndsWith(" at /proc/self"));
+  EXPECT_EQ(found[1].outcome, Finding::Outcome::kFailure);
+  EXPECT_EQ(found[1].text, "/proc/self/none/below does not exist");
+  EXPECT_EQ(found[1].advice, "create it, or correct the URL");
 }
 
 TEST(StoreRegistry, ANameWithoutSchemeIsOfTheWorkingFolder) {

@@ -56,9 +56,19 @@ def test_folders_of_this_machine_are_examined_too(headrace, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_fails(headrace):
-    code, checks = examine(headrace, "/proc/headrace")
+    code, checks = examine(headrace, "/proc")
     assert code == 1
     assert failures(checks) == ["write"]
+
+
+@pytest.mark.parametrize("options", [(), ("--no-write",)])
+def test_a_folder_that_does_not_exist_fails_and_is_not_created(headrace, tmp_path, options):
+    code, checks = examine(headrace, tmp_path / "mistyped", *options)
+    assert code == 1
+    assert failures(checks) == ["folder"] == list(checks)
+    assert checks["folder"]["text"] == f"{tmp_path}/mistyped does not exist"
+    assert "create it" in checks["folder"]["advice"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def closed_port() -> int:

@@ -12,17 +12,21 @@ namespace {
 Result<OpenedStore> open_files(const Url&, const Environment&) { return OpenedStore{make_file_store("/")}; }
 
 bool examine_disk(const Url& url, const Environment&, const CallOptions&, const Report& report) {
-  std::filesystem::path folder = "/" + url.path;
+  const std::filesystem::path path = "/" + url.path;
   std::error_code failed;
-  while (!std::filesystem::exists(folder, failed) && folder.has_relative_path())
-    folder = folder.parent_path();
-  const auto space = std::filesystem::space(folder, failed);
+  if (!std::filesystem::exists(path, failed)) {
+    report({"folder", Finding::Outcome::kFailure,
+            concat(path.string(), failed ? concat(": ", failed.message()) : " does not exist"),
+            "create it, or correct the URL"});
+    return false;
+  }
+  const auto space = std::filesystem::space(path, failed);
   if (failed) {
-    report({"disk", Finding::Outcome::kFailure, concat(folder.string(), ": ", failed.message())});
+    report({"disk", Finding::Outcome::kFailure, concat(path.string(), ": ", failed.message())});
   } else {
     report({"disk", Finding::Outcome::kOk,
             concat(format_size(space.available), " free of ", format_size(space.capacity), " at ",
-                   folder.string())});
+                   path.string())});
   }
   return true;
 }
