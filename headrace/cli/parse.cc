@@ -24,21 +24,32 @@ constexpr Option kCommonOptions[] = {
 
 Error refuse(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-const Option* find_option(std::span<const Option> table, std::string_view word) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Option& option) {
-    return word.size() == 1 ? option.letter == word[0] : option.name == word;
-  });
-  return found == table.end() ? nullptr : &*found;
+struct FoundOption {
+  const Option& declaration;
+  OptionValues& values;
+};
+
+// The option of the command, or of all commands, for which `fits` holds.
+template <typename Fits>
+std::optional<FoundOption> find_option(ParsedCommandLine& line, Fits fits) {
+  for (OptionValues* values : {&line.common, &line.options}) {
+    const std::span<const Option> table = values->table();
+    const auto found = std::find_if(table.begin(), table.end(), fits);
+    if (found != table.end()) return FoundOption{*found, *values};
+  }
+  return std::nullopt;
 }
 
+// `word` as it was typed: "--batchsize", "-x", "-json".
 Error unknown_option(const Command& command, std::string_view word) {
   std::vector<std::string> names;
   for (const auto table : {command.options, common_options()}) {
     for (const Option& option : table) names.emplace_back(option.name);
   }
-  const auto nearest = nearest_name(word, names);
-  return refuse(concat("there is no option ", word.size() == 1 ? "-" : "--", word,
-                       nearest && word.size() > 1 ? concat("; did you mean --", *nearest, "?") : "",
+  const std::string_view name = word.substr(word.find_first_not_of('-'));
+  const auto nearest = nearest_name(name, names);
+  return refuse(concat("there is no option ", word,
+                       nearest && name.size() > 1 ? concat("; did you mean --", *nearest, "?") : "",
                        "\nheadrace ", command.name, " --help lists all of them"));
 }
 
@@ -73,27 +84,54 @@ bool is_group(std::span<const Command* const> commands, std::string_view name) {
                      [&](const Command* command) { return command->name.starts_with(concat(name, " ")); });
 }
 
-// Takes the option at the front of `words`, and its value.
-Status take_option(ParsedCommandLine& line, std::span<const std::string>& words) {
+// Takes the flags of a word such as "-ry": all of them, or none if one is unknown.
+Status take_letters(ParsedCommandLine& line, std::string_view word) {
+  std::vector<FoundOption> flags;
+  for (const char letter : word.substr(1)) {
+    const auto flag = find_option(line, [&](const Option& option) { return option.letter == letter; });
+    if (!flag) return unknown_option(*line.command, word);
+    flags.push_back(*flag);
+  }
+  for (const FoundOption& flag : flags) HEADRACE_CHECK(flag.values.set(flag.declaration.name, "true"));
+  return {};
+}
+
+Status set_value(const FoundOption& option, std::string_view value) {
+  const auto& [declaration, values] = option;
+  const bool may_be_repeated =
+      declaration.type == OptionType::kTextList || declaration.type == OptionType::kFlag;
+  if (!may_be_repeated && values.given(declaration.name))
+    return refuse(concat("--", declaration.name, " is given more than once, and takes one value"));
+  return values.set(declaration.name, value);
+}
+
+// Takes "--name" or "--name=value" at the front of `words`, and its value.
+Status take_named(ParsedCommandLine& line, std::span<const std::string>& words) {
   const std::string_view whole = words.front();
   words = words.subspan(1);
-  const std::size_t equals = whole.starts_with("--") ? whole.find('=') : std::string_view::npos;
-  const std::string_view name = whole.substr(0, equals).substr(whole.starts_with("--") ? 2 : 1);
-  const bool is_common = find_option(kCommonOptions, name) != nullptr;
-  const Option* option = find_option(is_common ? kCommonOptions : line.command->options, name);
-  if (option == nullptr || (name.size() == 1) == whole.starts_with("--")) {
-    return unknown_option(*line.command, name);
-  }
-  OptionValues& values = is_common ? line.common : line.options;
-  if (equals != std::string_view::npos) return values.set(option->name, whole.substr(equals + 1));
-  if (option->type == OptionType::kFlag) return values.set(option->name, "true");
+  const std::size_t equals = whole.find('=');
+  const std::string_view name = whole.substr(0, equals).substr(2);
+  const auto option = find_option(line, [&](const Option& other) { return other.name == name; });
+  if (!option) return unknown_option(*line.command, whole.substr(0, equals));
+  const Option& declaration = option->declaration;
+  if (equals != std::string_view::npos) return set_value(*option, whole.substr(equals + 1));
+  if (declaration.type == OptionType::kFlag) return set_value(*option, "true");
   if (words.empty()) {
-    return refuse(concat("--", option->name, " takes a value",
-                         option->unit.empty() ? "" : concat(" (", option->unit, ")"), ", and none follows"));
+    return refuse(concat("--", name, " takes a value",
+                         declaration.unit.empty() ? "" : concat(" (", declaration.unit, ")"),
+                         ", and none follows"));
   }
   const std::string& value = words.front();
   words = words.subspan(1);
-  return values.set(option->name, value);
+  return set_value(*option, value);
+}
+
+// Takes the options at the front of `words`.
+Status take_options(ParsedCommandLine& line, std::span<const std::string>& words) {
+  if (words.front().starts_with("--")) return take_named(line, words);
+  const std::string& word = words.front();
+  words = words.subspan(1);
+  return take_letters(line, word);
 }
 
 Status check_arguments(const ParsedCommandLine& line) {
@@ -124,7 +162,7 @@ Result<ParsedCommandLine> parse_words(const Command& command, std::span<const st
       options_over = true;
       words = words.subspan(1);
     } else if (!options_over && is_option(words.front())) {
-      HEADRACE_CHECK(take_option(line, words));
+      HEADRACE_CHECK(take_options(line, words));
     } else {
       line.arguments.push_back(words.front());
       words = words.subspan(1);

@@ -23,8 +23,9 @@ struct ParsedCommandLine {
 };
 
 /// `words` without the program's name. A command's name is one word or two ("runs ls"); the longest that fits
-/// is taken. `--name value`, `--name=value`, `-r`; what follows "--" is not an option; "-" is an argument. A
-/// value may begin with '-'. "headrace help X" is "headrace X --help"; no word at all asks for help.
+/// is taken. `--name value`, `--name=value`, `-r`, `-ry` for `-r -y`; what follows "--" is not an option; "-"
+/// is an argument. A value may begin with '-'. "headrace help X" is "headrace X --help"; no word at all asks
+/// for help.
 /// \error kInvalidArgument  an unknown command or option (the nearest name is suggested), a value that is
 ///                          missing, not allowed or one too many, an argument missing or one too many
 Result<ParsedCommandLine> parse_command_line(std::span<const Command* const> commands,

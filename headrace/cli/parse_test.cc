@@ -19,6 +19,7 @@ constexpr Option kOptions[] = {
      .minimum = 1},
     {.name = "text", .type = OptionType::kTextList},
     {.name = "recursive", .type = OptionType::kFlag, .letter = 'r'},
+    {.name = "yes", .type = OptionType::kFlag, .letter = 'y'},
 };
 const Command kCopy = {.name = "copy", .summary = "Copy", .positionals = kFromTo, .options = kOptions};
 const Command kRunsLs = {.name = "runs ls", .summary = "List", .positionals = std::span(kFromTo).first(1)};
@@ -46,6 +47,25 @@ TEST(CommandLine, MixesArgumentsAndOptionsInAnyOrder) {
   EXPECT_EQ(line->options.list("text"), (std::vector<std::string>{"x", "-y"}));
   EXPECT_TRUE(line->common.flag("json"));
   EXPECT_FALSE(line->common.flag("quiet"));
+}
+
+TEST(CommandLine, TakesLettersTogether) {
+  const auto line = parse({"copy", "a", "-ryq"});
+  ASSERT_TRUE(line);
+  EXPECT_TRUE(line->options.flag("recursive"));
+  EXPECT_TRUE(line->options.flag("yes"));
+  EXPECT_TRUE(line->common.flag("quiet"));
+  EXPECT_FALSE(line->common.flag("json"));
+  EXPECT_THAT(error_of({"copy", "a", "-rx"}), testing::HasSubstr("there is no option -rx"));
+}
+
+TEST(CommandLine, TakesAnOptionTwiceOnlyIfItIsAFlagOrAList) {
+  EXPECT_TRUE(parse({"copy", "a", "-r", "--recursive", "--text", "x", "--text", "x"}));
+  for (const std::string& second : {"--batch-size=7", "--batch-size=8"})
+    EXPECT_EQ(error_of({"copy", "a", "--batch-size", "7", second}),
+              "--batch-size is given more than once, and takes one value");
+  EXPECT_THAT(error_of({"copy", "a", "--metrics", "m", "--metrics", "m"}),
+              testing::HasSubstr("--metrics is given more than once"));
 }
 
 TEST(CommandLine, TakesADashAndWhatFollowsTwoDashesAsArguments) {
@@ -89,7 +109,9 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error_of({"copy", "a", "--batch-size", "0"}), testing::HasSubstr("at least 1"));
   EXPECT_THAT(error_of({"copy", "a", "--recursive=no"}), testing::HasSubstr("takes no value"));
   EXPECT_THAT(error_of({"copy", "a", "-x"}), testing::HasSubstr("there is no option -x"));
-  EXPECT_THAT(error_of({"copy", "a", "-json"}), testing::HasSubstr("there is no option"));
+  EXPECT_THAT(error_of({"copy", "a", "-json"}),
+              testing::HasSubstr("there is no option -json; did you mean --json?"));
+  EXPECT_THAT(error_of({"copy", "a", "--r"}), testing::HasSubstr("there is no option --r"));
   EXPECT_THAT(error_of({"--json", "copy"}), testing::HasSubstr("a command comes before"));
 }
 
