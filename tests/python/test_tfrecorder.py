@@ -329,12 +329,35 @@ def test_errors_are_of_the_classes_of_old(frame, tmp_path):
 
 
 def test_schemas_that_make_no_record_are_refused():
-    with pytest.raises(ValueError, match="one column is a types.SplitKey; there are none"):
+    with pytest.raises(AttributeError, match="no column is a split; add one"):
         input_schema.Schema({"image_uri": types.ImageUri})
+    with pytest.raises(ValueError, match="one column is a types.SplitKey; there are"):
+        input_schema.Schema({"split": types.SplitKey, "part": types.SplitKey})
     with pytest.raises(ValueError, match="it is a class of headrace.tfrecorder.types"):
         input_schema.Schema({"split": "SplitKey"})
     with pytest.raises(ValueError, match="makes a feature image_name; rename"):
         input_schema.Schema({"split": types.SplitKey, "uri": types.ImageUri, "image_name": types.StringInput})
+
+
+def test_a_schema_has_the_attributes_of_old():
+    import tensorflow as tf
+
+    schema = input_schema.Schema(schema_map=input_schema.image_csv_schema_map)
+    assert schema.get_input_keys() == schema.input_schema_map.keys() == {"split", "image_uri", "label"}
+    assert (schema.split_key, schema.image_uri_key, schema.label_key) == ("split", "image_uri", "label")
+    assert input_schema.Schema({"part": types.SplitKey}).label_key is None
+    dtypes = {
+        types.ImageUri: tf.string,
+        types.SplitKey: tf.string,
+        types.StringLabel: tf.string,
+        types.IntegerLabel: tf.int64,
+        types.FloatInput: tf.float32,
+    }
+    for of, dtype in dtypes.items():
+        assert issubclass(of, types.SupportedType)
+        assert of.feature_spec == tf.io.FixedLenFeature([], dtype)
+    assert types.SplitKey.allowed_values == ["TRAIN", "VALIDATION", "TEST", "DISCARD"]
+    assert types.FloatInput.allowed_values == []
 
 
 def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ _RESOLVED = " as URL"  # ends the name of the column with URLs of images
 def convert(
     source: pandas.DataFrame | str | os.PathLike[str],
     output_dir: str | os.PathLike[str] = "./tfrecords",
-    schema: Schema | Mapping[str, type[types.ColumnType]] = IMAGE_CSV_SCHEMA,
+    schema: Schema | Mapping[str, type[types.SupportedType]] = IMAGE_CSV_SCHEMA,
     header: str | int | Sequence[int] | None = "infer",
     names: Sequence[str] | None = None,
     runner: str = _DIRECT,
