@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import datetime
 import io
 import json
 import pathlib
@@ -111,7 +112,7 @@ def test_a_frame_becomes_records_of_the_old_layout(frame, tmp_path):
     assert result["job_id"] == "DirectRunner"
     assert result["metrics"] == {"rows": 9, "good_images": 8, "bad_images": 0}
     name = pathlib.Path(result["tfrecord_dir"]).relative_to(tmp_path / "out")
-    assert re.fullmatch(r"tfrecorder-\d{8}-\d{6}-to-tfr", str(name))
+    assert re.fullmatch(r"tfrecorder-\d{8}-\d{6}-\d{6}-to-tfr", str(name))
     check_folder(result["tfrecord_dir"], frame)
     assert hr.open(result["tfrecord_dir"]).labels == list(IDS)
 
@@ -178,7 +179,7 @@ def test_the_same_rows_give_the_same_records_in_the_same_order(frame, tmp_path):
 
 def check_written(folder: str, frame: pd.DataFrame, count: int) -> None:
     folder = pathlib.Path(folder)
-    assert re.fullmatch(r"check-tfrecords-\d{8}-\d{6}", folder.name)
+    assert re.fullmatch(r"check-tfrecords-\d{8}-\d{6}-\d{6}", folder.name)
     with (folder / "data.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == count
@@ -252,6 +253,24 @@ def test_other_columns_are_stored_as_their_types_say(tmp_path):
         assert (row["part"], row["note"]) == (expected.part.encode(), expected.note.encode())
         assert row["size"] == np.float32(expected.size) and row["class"] == expected[5]
     assert read["train"].element_spec["class"] == tf.TensorSpec([], tf.int64)
+
+
+def test_conversions_of_one_second_have_folders_of_their_own(frame, tmp_path, monkeypatch):
+    class Clock(datetime.datetime):
+        calls = 0
+
+        @classmethod
+        def now(cls, tz=None):
+            cls.calls += 1
+            return cls(2026, 1, 2, 3, 4, 5, cls.calls, tz)
+
+    monkeypatch.setattr(datetime, "datetime", Clock)
+    made = [tfrecorder.convert(part, str(tmp_path / "out")) for part in (frame, frame[:6])]
+    assert [result["metrics"]["rows"] for result in made] == [9, 6]
+    folders = [result["tfrecord_dir"] for result in made]
+    assert len({*folders}) == 2
+    looked = {tfrecorder.inspect(folder, output_dir=str(tmp_path / "looked")) for folder in folders}
+    assert len(looked) == 2
 
 
 def test_schema_map_may_be_a_dict(frame, tmp_path):
