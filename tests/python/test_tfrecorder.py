@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import datetime
 import io
 import json
 import pathlib
@@ -111,7 +112,7 @@ def test_a_frame_becomes_records_of_the_old_layout(frame, tmp_path):
     assert result["job_id"] == "DirectRunner"
     assert result["metrics"] == {"rows": 9, "good_images": 8, "bad_images": 0}
     name = pathlib.Path(result["tfrecord_dir"]).relative_to(tmp_path / "out")
-    assert re.fullmatch(r"tfrecorder-\d{8}-\d{6}-to-tfr", str(name))
+    assert re.fullmatch(r"tfrecorder-\d{8}-\d{6}-\d{6}-to-tfr", str(name))
     check_folder(result["tfrecord_dir"], frame)
     assert hr.open(result["tfrecord_dir"]).labels == list(IDS)
 
@@ -178,7 +179,7 @@ def test_the_same_rows_give_the_same_records_in_the_same_order(frame, tmp_path):
 
 def check_written(folder: str, frame: pd.DataFrame, count: int) -> None:
     folder = pathlib.Path(folder)
-    assert re.fullmatch(r"check-tfrecords-\d{8}-\d{6}", folder.name)
+    assert re.fullmatch(r"check-tfrecords-\d{8}-\d{6}-\d{6}", folder.name)
     with (folder / "data.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == count
@@ -252,6 +253,24 @@ def test_other_columns_are_stored_as_their_types_say(tmp_path):
         assert (row["part"], row["note"]) == (expected.part.encode(), expected.note.encode())
         assert row["size"] == np.float32(expected.size) and row["class"] == expected[5]
     assert read["train"].element_spec["class"] == tf.TensorSpec([], tf.int64)
+
+
+def test_conversions_of_one_second_have_folders_of_their_own(frame, tmp_path, monkeypatch):
+    class Clock(datetime.datetime):
+        calls = 0
+
+        @classmethod
+        def now(cls, tz=None):
+            cls.calls += 1
+            return cls(2026, 1, 2, 3, 4, 5, cls.calls, tz)
+
+    monkeypatch.setattr(datetime, "datetime", Clock)
+    made = [tfrecorder.convert(part, str(tmp_path / "out")) for part in (frame, frame[:6])]
+    assert [result["metrics"]["rows"] for result in made] == [9, 6]
+    folders = [result["tfrecord_dir"] for result in made]
+    assert len({*folders}) == 2
+    looked = {tfrecorder.inspect(folder, output_dir=str(tmp_path / "looked")) for folder in folders}
+    assert len(looked) == 2
 
 
 def test_schema_map_may_be_a_dict(frame, tmp_path):
@@ -329,12 +348,35 @@ def test_errors_are_of_the_classes_of_old(frame, tmp_path):
 
 
 def test_schemas_that_make_no_record_are_refused():
-    with pytest.raises(ValueError, match="one column is a types.SplitKey; there are none"):
+    with pytest.raises(AttributeError, match="no column is a split; add one"):
         input_schema.Schema({"image_uri": types.ImageUri})
+    with pytest.raises(ValueError, match="one column is a types.SplitKey; there are"):
+        input_schema.Schema({"split": types.SplitKey, "part": types.SplitKey})
     with pytest.raises(ValueError, match="it is a class of headrace.tfrecorder.types"):
         input_schema.Schema({"split": "SplitKey"})
     with pytest.raises(ValueError, match="makes a feature image_name; rename"):
         input_schema.Schema({"split": types.SplitKey, "uri": types.ImageUri, "image_name": types.StringInput})
+
+
+def test_a_schema_has_the_attributes_of_old():
+    import tensorflow as tf
+
+    schema = input_schema.Schema(schema_map=input_schema.image_csv_schema_map)
+    assert schema.get_input_keys() == schema.input_schema_map.keys() == {"split", "image_uri", "label"}
+    assert (schema.split_key, schema.image_uri_key, schema.label_key) == ("split", "image_uri", "label")
+    assert input_schema.Schema({"part": types.SplitKey}).label_key is None
+    dtypes = {
+        types.ImageUri: tf.string,
+        types.SplitKey: tf.string,
+        types.StringLabel: tf.string,
+        types.IntegerLabel: tf.int64,
+        types.FloatInput: tf.float32,
+    }
+    for of, dtype in dtypes.items():
+        assert issubclass(of, types.SupportedType)
+        assert of.feature_spec == tf.io.FixedLenFeature([], dtype)
+    assert types.SplitKey.allowed_values == ["TRAIN", "VALIDATION", "TEST", "DISCARD"]
+    assert types.FloatInput.allowed_values == []
 
 
 def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ class TensorflowAccessor:
     def to_tfr(
         self,
         output_dir: str | os.PathLike[str] = "./tfrecords",
-        schema: Schema | Mapping[str, type[types.ColumnType]] = IMAGE_CSV_SCHEMA,
+        schema: Schema | Mapping[str, type[types.SupportedType]] = IMAGE_CSV_SCHEMA,
         runner: str = "DirectRunner",
         project: str | None = None,
         region: str | None = None,
@@ -33,7 +33,7 @@ class TensorflowAccessor:
         compression: str | None = "gzip",
         num_shards: int = 0,
         *,
-        schema_map: Schema | Mapping[str, type[types.ColumnType]] | None = None,
+        schema_map: Schema | Mapping[str, type[types.SupportedType]] | None = None,
     ) -> dict[str, Any]:
         """`convert` for the frame, with its arguments. Before 2.0, `schema` was called `schema_map`."""
         return convert(

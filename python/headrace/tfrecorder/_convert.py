@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import tempfile
 import warnings
@@ -17,6 +16,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.tfrecorder import types
 from headrace.tfrecorder._load import load
 from headrace.tfrecorder._sources import Source, read_source
+from headrace.tfrecorder._timestamp import timestamp
 from headrace.tfrecorder.input_schema import IMAGE_CSV_SCHEMA, Schema
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _RESOLVED = " as URL"  # ends the name of the column with URLs of images
 def convert(
     source: pandas.DataFrame | str | os.PathLike[str],
     output_dir: str | os.PathLike[str] = "./tfrecords",
-    schema: Schema | Mapping[str, type[types.ColumnType]] = IMAGE_CSV_SCHEMA,
+    schema: Schema | Mapping[str, type[types.SupportedType]] = IMAGE_CSV_SCHEMA,
     header: str | int | Sequence[int] | None = "infer",
     names: Sequence[str] | None = None,
     runner: str = _DIRECT,
@@ -131,8 +131,7 @@ def _checked_runner(runner: str, project: str | None, region: str | None, wheel:
 
 
 def _job_name(label: str | None) -> str:
-    now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    return f"tfrecorder-{now}" + (f"-{label.replace('_', '-')}" if label else "")
+    return f"tfrecorder-{timestamp()}" + (f"-{label.replace('_', '-')}" if label else "")
 
 
 def _shard_records(splits: pandas.Series, num_shards: int) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import datetime
 import fnmatch
 import os
 from pathlib import Path
@@ -16,6 +15,7 @@ from headrace._src.dataset import open as open_dataset
 from headrace._src.store import store as open_store
 from headrace.errors import InvalidArgumentError, NotFoundError
 from headrace.tfrecorder._load import load, parsed
+from headrace.tfrecorder._timestamp import timestamp
 
 if TYPE_CHECKING:
     import tensorflow
@@ -66,8 +66,7 @@ def check_tfrecords(
 def _write_records(
     records: tensorflow.data.Dataset, num_records: int, output_dir: str | os.PathLike[str]
 ) -> str:
-    time = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder = Path(output_dir) / f"check-tfrecords-{time}"
+    folder = Path(output_dir) / f"check-tfrecords-{timestamp()}"
     folder.mkdir(parents=True)
     with (folder / "data.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)

@@ -45,14 +45,15 @@ def read_source(source: Any, schema: Schema, header: Any, names: Sequence[str] |
         AttributeError: a column is missing.
     """
     read = _read(source, header, names)
-    missing = [column for column in schema.get_input_keys() if column not in read.frame.columns]
+    keys = list(schema.get_input_keys())
+    missing = [column for column in keys if column not in read.frame.columns]
     if missing:
         raise AttributeError(
             f"the input has no column {missing[0]!r}; it has {list(map(str, read.frame.columns))}, and the "
-            f"schema has {schema.get_input_keys()}. Name the columns with names=[…], with header=None if the "
+            f"schema has {keys}. Name the columns with names=[…], with header=None if the "
             "file has no header"
         )
-    return Source(read.frame[schema.get_input_keys()], read.base)
+    return Source(read.frame[keys], read.base)
 
 
 def _read(source: Any, header: Any, names: Sequence[str] | None) -> Source:
@@ -73,7 +74,7 @@ def _read(source: Any, header: Any, names: Sequence[str] | None) -> Source:
 def _read_table(url: str, header: Any, names: Sequence[str] | None) -> Source:
     """Cells are taken as they are written: "007" and "NA" are labels too."""
     if header is None and not names:
-        names = IMAGE_CSV_SCHEMA.get_input_keys()
+        names = list(IMAGE_CSV_SCHEMA.get_input_keys())
     data = io.BytesIO(open_store(url).read())
     frame = pandas.read_csv(
         data, header=header, names=None if names is None else list(names), dtype=str, keep_default_na=False
@@ -97,4 +98,4 @@ def _read_folder(url: str) -> Source:
             passed_over,
             ", ".join(types.SPLITS),
         )
-    return Source(pandas.DataFrame(rows, columns=IMAGE_CSV_SCHEMA.get_input_keys(), dtype=str))
+    return Source(pandas.DataFrame(rows, columns=list(IMAGE_CSV_SCHEMA.get_input_keys()), dtype=str))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import KeysView, Mapping
 from typing import Any
 
 from headrace.errors import InvalidArgumentError
@@ -15,39 +15,50 @@ class Schema:
     """Types of the input's columns, by their names; one of them is a `types.SplitKey`.
 
     Args:
-        input_schema_map: name → class of `headrace.tfrecorder.types`.
+        schema_map: name → class of `headrace.tfrecorder.types`.
+
+    Attributes:
+        input_schema_map: a copy of `schema_map`.
+        split_key: name of the split's column.
+        image_uri_key: name of the image's column; None: there is none.
+        label_key: name of the label's column, the last of several; None: there is none.
 
     Raises:
-        InvalidArgumentError (a ValueError): no or several columns are splits, several are images,
-            or one is called as a feature of the image.
+        AttributeError: no column is a split.
+        InvalidArgumentError (a ValueError): several columns are splits or images, or one is called as a
+            feature of the image.
     """
 
-    def __init__(self, input_schema_map: Mapping[str, type[types.ColumnType]]):
-        self.input_schema_map = dict(input_schema_map)
+    def __init__(self, schema_map: Mapping[str, type[types.SupportedType]]):
+        self.input_schema_map = dict(schema_map)
         for column, of in self.input_schema_map.items():
-            if not (isinstance(of, type) and issubclass(of, types.ColumnType)):
+            if not (isinstance(of, type) and issubclass(of, types.SupportedType)):
                 raise InvalidArgumentError(
                     f"column {column!r} is of {of!r}; it is a class of headrace.tfrecorder.types"
                 )
         splits, images = self.columns_of(types.SplitKey), self.columns_of(types.ImageUri)
-        if len(splits) != 1:
-            raise InvalidArgumentError(f"one column is a types.SplitKey; there are {splits or 'none'}")
+        if not splits:
+            raise AttributeError('no column is a split; add one to the schema: {"split": types.SplitKey, …}')
+        if len(splits) > 1:
+            raise InvalidArgumentError(f"one column is a types.SplitKey; there are {splits}")
         if len(images) > 1:
             raise InvalidArgumentError(f"a record has one image; there are the columns {images}")
         self.split_key = splits[0]
         self.image_uri_key = images[0] if images else None
+        labels = self.columns_of((types.IntegerLabel, types.StringLabel))
+        self.label_key = labels[-1] if labels else None
         taken = _IMAGE_FEATURES.intersection(set(self.input_schema_map) - set(images)) if images else set()
         if taken:
             raise InvalidArgumentError(
                 f"the image makes a feature {min(taken)}; rename the column of that name"
             )
 
-    def get_input_keys(self) -> list[str]:
+    def get_input_keys(self) -> KeysView[str]:
         """Names of the columns, in their order."""
-        return list(self.input_schema_map)
+        return self.input_schema_map.keys()
 
-    def columns_of(self, of: type[types.ColumnType]) -> list[str]:
-        """Names of the columns of a type."""
+    def columns_of(self, of: type[types.SupportedType] | tuple[type[types.SupportedType], ...]) -> list[str]:
+        """Names of the columns of a type, or of several types."""
         return [column for column, its in self.input_schema_map.items() if issubclass(its, of)]
 
     def to_headrace(self, image_column: str | None, vocabularies: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -77,4 +88,5 @@ class Schema:
         return {"split": self.split_key, "features": features}
 
 
-IMAGE_CSV_SCHEMA = Schema({"split": types.SplitKey, "image_uri": types.ImageUri, "label": types.StringLabel})
+image_csv_schema_map = {"split": types.SplitKey, "image_uri": types.ImageUri, "label": types.StringLabel}
+IMAGE_CSV_SCHEMA = Schema(image_csv_schema_map)

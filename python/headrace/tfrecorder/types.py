@@ -5,12 +5,30 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 SPLITS = ("TRAIN", "VALIDATION", "TEST", "DISCARD")
+_NUMBERS = ("int64", "float32")  # types of features; a table has text for all others
 
 
-class ColumnType:
-    """A column whose feature has the same name."""
+class _FeatureSpec:
+    """Imports TensorFlow only where somebody asks for a specification."""
+
+    def __get__(self, instance: object, owner: type[SupportedType]) -> Any:
+        import tensorflow as tf
+
+        dtype = owner.feature_type if owner.feature_type in _NUMBERS else "string"
+        return tf.io.FixedLenFeature([], tf.dtypes.as_dtype(dtype))
+
+
+class SupportedType:
+    """A column whose feature has the same name.
+
+    Attributes:
+        feature_spec: the `tf.io.FixedLenFeature` of a value of the column.
+        allowed_values: the values that the column may have; empty: any.
+    """
 
     feature_type: ClassVar[str] = "string"
+    feature_spec = _FeatureSpec()
+    allowed_values: ClassVar[list[str]] = []
 
     @classmethod
     def feature(cls, column: str) -> dict[str, Any]:
@@ -18,31 +36,31 @@ class ColumnType:
         return {"type": cls.feature_type, "column": column}
 
 
-class SplitKey(ColumnType):
+class SplitKey(SupportedType):
     """TRAIN, VALIDATION, TEST, or DISCARD for a row that is left out."""
 
     allowed_values: ClassVar[list[str]] = list(SPLITS)
 
 
-class ImageUri(ColumnType):
+class ImageUri(SupportedType):
     """The URL or path of a JPEG or PNG: `image` in the record, with its name and size beside it."""
 
     feature_type = "image"
 
 
-class IntegerInput(ColumnType):
+class IntegerInput(SupportedType):
     """A whole number."""
 
     feature_type = "int64"
 
 
-class FloatInput(ColumnType):
+class FloatInput(SupportedType):
     """A number."""
 
     feature_type = "float32"
 
 
-class StringInput(ColumnType):
+class StringInput(SupportedType):
     """A text."""
 
 
@@ -50,7 +68,7 @@ class IntegerLabel(IntegerInput):
     """A class that is a number already."""
 
 
-class StringLabel(ColumnType):
+class StringLabel(SupportedType):
     """A class by its name; in the record its place among those of TRAIN, the most frequent first."""
 
     feature_type = "label"
