@@ -11,7 +11,8 @@ using Outcome = Finding::Outcome;
 
 constexpr std::chrono::milliseconds kPatience{10'000};
 
-constexpr Positional kDoctorPositionals[] = {{.name = "URL", .sentence = "The bucket or folder to test. It must exist."}};
+constexpr Positional kDoctorPositionals[] = {
+    {.name = "URL", .sentence = "The bucket or folder to test. It must exist."}};
 
 constexpr Option kDoctorOptions[] = {
     {.name = "no-write",

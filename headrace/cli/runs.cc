@@ -129,7 +129,8 @@ Result<const RunRecord*> run_named(const std::vector<RunRecord>& runs, const std
     return Error{Code::kNotFound,
                  concat("no run ", id, " is recorded at ", url, "; headrace runs ls ", url, " lists them")};
   if (!is_whole_id)
-    return Error{Code::kInvalidArgument, concat(matching.size(), " runs begin with ", id, ": give more of the id")};
+    return Error{Code::kInvalidArgument,
+                 concat(matching.size(), " runs begin with ", id, ": give more of the id")};
   std::vector<std::string> outputs;
   for (const RunRecord* run : matching) outputs.push_back(run->start.output);
   return Error{Code::kInvalidArgument, concat(matching.size(), " runs have the id ", id,
