@@ -169,6 +169,10 @@ Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input,
   if (planned.has_inferred_schema && !values.flag("print-schema"))
     context.console.note(concat("the schema inferred from the first rows (--schema names another):\n\n",
                                 schema_to_toml(planned.plan.schema)));
+  if (!planned.replaced_splits.empty()) {
+    context.console.warn(concat("--split decides the splits, not the ", planned.replaced_splits, " of ",
+                                input.describe(), "; leave --split out to keep what the input says"));
+  }
   return planned;
 }
 

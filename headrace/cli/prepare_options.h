@@ -65,7 +65,8 @@ inline constexpr Option kPrepareOptions[] = {
     kMapTimeoutOption,
     {.name = "split",
      .unit = "shares",
-     .sentence = "Split by hash of the ids: train=0.8,validation=0.1,test=0.1."},
+     .sentence = "Split by hash of the ids: train=0.8,validation=0.1,test=0.1. Replaces a column or folders "
+                 "of splits."},
     {.name = "splits-as-they-are",
      .type = OptionType::kFlag,
      .sentence = "Keep the names of splits as written (otherwise val becomes validation, TRAIN becomes "
@@ -180,7 +181,8 @@ EncoderSources encoder_sources_from(const CommandContext& context, const OptionV
 /// The context in which this process makes plans. `values` have `encoder-weights` and `map-timeout`.
 PlanningContext planning_context(const CommandContext& context, const OptionValues& values);
 
-/// Plans as `values` say, and shows the schema if it had to be inferred.
+/// Plans as `values` say, shows the schema if it had to be inferred, and warns if --split replaces splits of
+/// the input.
 /// \error as plan_prepare
 Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
                                  const OptionValues& values);

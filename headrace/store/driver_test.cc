@@ -224,6 +224,9 @@ TEST(StoreRegistry, ANameWithoutSchemeIsOfTheWorkingFolder) {
   EXPECT_EQ(stores.parse("some/folder")->text(), concat("file://", here, "/some/folder"));
   EXPECT_EQ(stores.parse("/some/folder")->text(), "file:///some/folder");
   EXPECT_EQ(stores.parse("memory://a/b")->text(), "memory://a/b");
+  EXPECT_EQ(stores.parse("./s3:/b/o")->text(), concat("file://", here, "/s3:/b/o"));
+  for (const char* misspelt : {"s3:/b/o", "s3//b/o", "memory:/a", "file:/a"})
+    EXPECT_EQ(stores.parse(misspelt).error().code, Code::kInvalidArgument) << misspelt;
 }
 
 }  // namespace

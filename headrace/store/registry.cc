@@ -67,6 +67,7 @@ Result<const StoreDriver*> StoreRegistry::driver(std::string_view scheme) {
 Result<Url> StoreRegistry::parse(std::string_view text) {
   std::error_code ignored;
   const std::string scheme = scheme_of(text);
+  if (scheme.empty()) HEADRACE_CHECK(check_not_misspelt_url(text, schemes()));
   const Result<const StoreDriver*> of_scheme = driver(scheme);
   return parse_url(text, scheme.empty() ? std::filesystem::current_path(ignored).string() : std::string(),
                    of_scheme ? (*of_scheme)->url_form : UrlForm());

@@ -26,7 +26,7 @@ class StoreRegistry {
   ~StoreRegistry();
 
   /// Parses and opens; no request is made yet.
-  /// \error kInvalidArgument  no URL, or an unknown scheme (the message lists the known ones)
+  /// \error kInvalidArgument  no URL, a misspelt one, or an unknown scheme (the message lists the known ones)
   Result<Location> open(std::string_view url);
 
   /// From now on, URLs of this scheme, authority and query lie in `store`: a test shares one among
@@ -42,7 +42,7 @@ class StoreRegistry {
   /// \error kInvalidArgument  no driver has that scheme (the message lists the known ones)
   static Result<const StoreDriver*> driver(std::string_view scheme);
   /// Parses as `open` does, without opening; the scheme need not be known.
-  /// \error kInvalidArgument  no URL
+  /// \error kInvalidArgument  no URL, or a misspelt one
   static Result<Url> parse(std::string_view url);
 
  private:

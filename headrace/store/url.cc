@@ -1,5 +1,6 @@
 #include "headrace/store/url.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "headrace/base/text.h"
@@ -24,6 +25,14 @@ Url file_url(const std::filesystem::path& path) {
   return {"file", "", std::string(without_slashes(path.lexically_normal().generic_string()))};
 }
 
+// Where a misspelt "://" ends in a text that begins with the scheme; 0 if there is none.
+std::size_t end_of_misspelt_separator(std::string_view text, std::string_view scheme) {
+  if (to_lower(text.substr(0, scheme.size())) != scheme) return 0;
+  const std::string_view rest = text.substr(scheme.size());
+  if (!rest.starts_with(':') && !rest.starts_with("//")) return 0;
+  return scheme.size() + std::min(rest.find_first_not_of(":/"), rest.size());
+}
+
 }  // namespace
 
 std::string Url::text() const {
@@ -34,6 +43,20 @@ std::string Url::text() const {
 std::string scheme_of(std::string_view text) {
   const std::size_t colon = text.find("://");
   return colon == std::string_view::npos ? "" : to_lower(text.substr(0, colon));
+}
+
+Status check_not_misspelt_url(std::string_view path, std::span<const std::string> schemes) {
+  for (const std::string& scheme : schemes) {
+    const std::size_t end = end_of_misspelt_separator(path, scheme);
+    if (end == 0) continue;
+    const std::string_view rest = path.substr(end);
+    const bool may_hold_secret = rest.find_first_of("@?") != rest.npos;
+    return Error{Code::kInvalidArgument,
+                 concat("\"", quotable(path), "\" is a path of this machine, but looks like a ", scheme,
+                        ":// URL: write ", scheme, scheme == "file" ? ":///" : "://",
+                        may_hold_secret ? "…" : rest, ", or put ./ before it if a path is meant")};
+  }
+  return {};
 }
 
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form) {

@@ -3,6 +3,7 @@
 /// \file Store URLs: "s3://bucket/a/b", "file:///data/a", "memory://name/a", or a plain path of this machine.
 /// Each driver may allow further forms for its own URLs (driver.h).
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,11 @@ struct Url {
 /// the scheme; "file" has its own.
 /// \error kInvalidArgument  not of the forms above, or user-info in it (a secret has no place in a URL)
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form = {});
+
+/// Refuses a path that begins as a misspelt URL of one of these schemes: "s3:/bucket/a", "s3:bucket/a",
+/// "s3//bucket/a". It would name a folder of this machine. Nothing after the first segment matters.
+/// \error kInvalidArgument  names the URL that was probably meant, and how to write such a path
+Status check_not_misspelt_url(std::string_view path, std::span<const std::string> schemes);
 
 /// "s3" of "S3://bucket/a"; empty for a path.
 std::string scheme_of(std::string_view text);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace headrace {
 namespace {
@@ -39,6 +40,28 @@ TEST(Url, AKeyMayHoldAQuestionMarkWhereNoQueryIsTaken) {
   EXPECT_EQ(*parse_url("s3://bucket/a?b", "/"), (Url{"s3", "bucket", "a?b"}));
   EXPECT_EQ(*parse_url("/data/a?b", "/", {.takes_query = true}), (Url{"file", "", "data/a?b"}));
   EXPECT_EQ(*parse_url("file:///a?b", "/", {.takes_query = true}), (Url{"file", "", "a?b"}));
+}
+
+TEST(Url, AMisspeltOneIsNoPath) {
+  const std::vector<std::string> schemes = {"file", "memory", "s3"};
+  const auto told = [&](std::string_view path) {
+    const Status status = check_not_misspelt_url(path, schemes);
+    return status ? std::string("a path") : status.error().message;
+  };
+  EXPECT_EQ(told("s3:/b/o"),
+            "\"s3:/b/o\" is a path of this machine, but looks like a s3:// URL: write s3://b/o, or put ./ "
+            "before it if a path is meant");
+  for (const char* text : {"s3//b/o", "s3:b/o", "S3:/b/o", "s3:///b/o", "s3:"})
+    EXPECT_NE(told(text).find(std::string_view(text) == "s3:" ? "write s3://," : "write s3://b/o,"),
+              std::string::npos)
+        << told(text);
+  for (const char* text : {"file:/a/b", "file//a/b"})
+    EXPECT_NE(told(text).find("write file:///a/b,"), std::string::npos) << told(text);
+  for (const char* text : {"s3:/user:topsecret@b/o", "s3:/b/o?topsecret"})
+    EXPECT_EQ(told(text).find("topsecret"), std::string::npos) << told(text);
+  for (const char* path : {"s3", "s3/b/o", "s3a:/b", "s34", "./s3:/b/o", "/s3:/b", "a/s3:/b", "a/s3//b",
+                           "data 12:30/x", "x:y", "files//a", ""})
+    EXPECT_EQ(told(path), "a path") << path;
 }
 
 TEST(Url, NeverRepeatsASecret) {

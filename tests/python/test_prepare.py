@@ -376,6 +376,12 @@ def test_with_json_an_error_is_told_to_programs_too(headrace, tmp_path):
     assert headrace("prepare", tmp_path / "none.csv", tmp_path / "out", check=False).stdout == ""
 
 
+def test_shares_that_replace_a_column_of_splits_are_told(headrace, people, tmp_path):
+    done = headrace("prepare", people, tmp_path / "out", "--split", "train=0.5,test=0.5", "--dry-run")
+    assert "--split decides the splits, not the column split of" in done.stderr
+    assert "--split decides" not in headrace("prepare", people, tmp_path / "out", "--dry-run").stderr
+
+
 @pytest.mark.parametrize(
     ("options", "word"),
     [

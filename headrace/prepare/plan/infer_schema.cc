@@ -53,6 +53,7 @@ struct Column {
   bool are_image_names = true;
   bool are_distinct = true;
   bool names_train = false;
+  bool are_split_names = true;  // each a usual one, or DISCARD
   std::set<std::uint64_t> hashes{};  // of ids
 };
 
@@ -111,11 +112,17 @@ void add_numbers(Column& column, const Numbers& numbers) {
   column.numbers.add(numbers.count, numbers.is_list);
 }
 
+void add_split_name(Column& column, std::string_view text) {
+  const std::string name = text.size() <= kLongestSplitName ? usual_split_name(text) : std::string();
+  column.names_train = column.names_train || name == "train";
+  const bool is_usual = is_one_of(name, {"train", "validation", "test"}) || to_lower(name) == "discard";
+  column.are_split_names = column.are_split_names && is_usual;
+}
+
 void add_text(Column& column, std::string_view text) {
   column.are_images = column.are_images && (column.is_image_field || begins_as_image(text));
   column.are_image_names = column.are_image_names && ends_as_image(text);
-  if (column.is_split_name && text.size() <= kLongestSplitName)
-    column.names_train = column.names_train || usual_split_name(text) == "train";
+  if (column.is_split_name) add_split_name(column, text);
   column.texts.add(1, false);
   if (column.content == Content::kBytes) return;
   const auto numbers = column.content == Content::kText ? std::nullopt : numbers_in(text);
@@ -256,7 +263,12 @@ class Inference {
     return &column;
   }
 
-  // The first rows of a folder may all be of its split "test".
+  // The first rows, or all, may be of the split "test".
+  static bool is_split_by_values(const Column& column) {
+    const bool are_texts = column.content == Content::kText && column.are_words;
+    return column.names_train || (column.is_split_name && are_texts && column.are_split_names);
+  }
+
   bool is_split_of_layout(const Column& column) const {
     const bool is_layout = input_.format == InputFormat::kAclImdb ||
                            input_.format == InputFormat::kTextFolder ||
@@ -267,7 +279,7 @@ class Inference {
   void find_roles() {
     const bool has_keys = by_name_.contains(kSampleKeyFeature);
     for (const Column& column : columns_) {
-      if (split_ == nullptr && (column.names_train || is_split_of_layout(column))) split_ = &column;
+      if (split_ == nullptr && (is_split_by_values(column) || is_split_of_layout(column))) split_ = &column;
       const bool is_id = column.is_id_name && column.values == rows_ && column.are_distinct &&
                          column.are_words && column.content <= Content::kText;
       if (id_ == nullptr && is_id && !has_keys) id_ = &column;

@@ -99,6 +99,15 @@ TEST_F(InferSchema, ATableAsTfRecorderTakesItHasAnImageByUriALabelAndASplit) {
             "label: \"label\"");
 }
 
+TEST_F(InferSchema, ASplitMayHaveTestRowsAlone) {
+  EXPECT_EQ(csv("split,n\ntest,1\nTEST,2\n"), "split = \"split\"\nn: \"int64\"");
+  EXPECT_EQ(csv("split,n\nval,1\ntest,2\nDISCARD,3\n"), "split = \"split\"\nn: \"int64\"");
+  EXPECT_EQ(csv("split,n\ntest,1\nleft,2\n"), "n: \"int64\"\nsplit: \"string\"");
+  EXPECT_EQ(csv("part,n\ntest,1\n"), "n: \"int64\"\npart: \"string\"");
+  EXPECT_EQ(json_lines("{\"split\": [\"left\", \"right\"]}\n{\"split\": \"test\"}\n"),
+            "split: \"string\" shape = \"ragged\"");
+}
+
 TEST_F(InferSchema, ASplitIsOneWithTrainAmongItsValuesInAnySpelling) {
   EXPECT_EQ(csv("Split,n\ntest,1\ntraining,2\n"), "split = \"Split\"\nn: \"int64\"");
   EXPECT_EQ(csv("split,n\nleft,1\nright,2\n"), "n: \"int64\"\nsplit: \"string\"");

@@ -6,6 +6,7 @@
 #include "headrace/prepare/plan/infer_schema.h"
 #include "headrace/prepare/schema/text_encoding.h"
 #include "headrace/prepare/schema/tfrecorder_layout.h"
+#include "headrace/prepare/source/input_names.h"
 
 namespace headrace {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::uint64_t kSchemaLimitBytes = 64 << 20;
 // The most objects of a folder in a slice with a map. Few, since one process maps a whole slice.
 constexpr std::uint64_t kMappedObjects = 1000;
+constexpr std::uint64_t kFilesLookedAt = 1000;
 
 Result<Schema> schema_of_file(const PlanningContext& context, const std::string& url) {
   HEADRACE_TRY(const Location location, context.stores.open(url));
@@ -73,6 +75,37 @@ Status check_encoding(const Schema& schema) {
              " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
 }
 
+// Whether one of the first files of a layout lies in a split's folder.
+Result<bool> has_split_folders(const PreparePlan& plan, StoreRegistry& stores) {
+  const Input& input = plan.input;
+  if (input.slices.empty()) return false;
+  HEADRACE_TRY(const std::unique_ptr<RowSource> source,
+               open_slice(input, input.slices.front(), stores, plan.cell_limit_bytes));
+  for (std::uint64_t seen = 0; seen < kFilesLookedAt; ++seen) {
+    HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
+    if (!row) break;
+    for (const NamedCell& cell : row->cells) {
+      if (cell.name == "split" && cell.cell.kind != CellKind::kMissing) return true;
+    }
+  }
+  return false;
+}
+
+// Gives the schema the shares of the request, and finds out which splits of the input they replace.
+Status replace_splits(const PlanRequest& request, const PlanningContext& context, PlannedPrepare& planned) {
+  PreparePlan& plan = planned.plan;
+  plan.schema.splits = request.splits;
+  const std::optional<std::string> column = std::exchange(plan.schema.split, std::nullopt);
+  if (!column) return {};
+  if (!layout_of(plan.input.format)) {
+    planned.replaced_splits = concat("column ", *column);
+    return {};
+  }
+  HEADRACE_TRY(const bool has_folders, has_split_folders(plan, context.stores));
+  if (has_folders) planned.replaced_splits = "folders of splits";
+  return {};
+}
+
 Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& input,
                                  const PlanningContext& context) {
   PlannedPrepare planned{.plan = request.options};
@@ -82,9 +115,7 @@ Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& inp
   HEADRACE_CHECK(find_schema(request, context, planned));
   if (planned.map != nullptr) HEADRACE_CHECK(check_encoding(plan.schema));
   HEADRACE_CHECK(read_vocabularies(context, plan.schema));
-  if (request.splits.empty()) return planned;
-  plan.schema.splits = request.splits;
-  plan.schema.split.reset();
+  if (!request.splits.empty()) HEADRACE_CHECK(replace_splits(request, context, planned));
   return planned;
 }
 

@@ -106,6 +106,19 @@ TEST_F(PlanRequests, SplitsReplaceThoseOfTheSchema) {
   const auto replaced = plan_with(kColumn, {.splits = shares});
   EXPECT_EQ(replaced->plan.schema.splits, shares);
   EXPECT_EQ(replaced->plan.schema.split, std::nullopt);
+  EXPECT_EQ(replaced->replaced_splits, "column label");
+  EXPECT_EQ(plan_with(kColumn)->replaced_splits, "");
+  EXPECT_EQ(plan_with(kShares, {.splits = shares})->replaced_splits, "");
+}
+
+TEST_F(PlanRequests, SplitsReplaceFoldersOfSplitsOnlyIfThereAreAny) {
+  const PlanRequest request{.format = InputFormat::kImageFolder, .splits = {{"test", 0.25}, {"train", 0.75}}};
+  put("plain/cat/1.jpg", std::string_view("x"));
+  EXPECT_EQ(plan(request, "plain")->replaced_splits, "");
+  put("split/readme.txt", std::string_view("x"));
+  put("split/test/cat/1.jpg", std::string_view("x"));
+  EXPECT_EQ(plan(request, "split")->replaced_splits, "folders of splits");
+  EXPECT_EQ(plan({.format = InputFormat::kImageFolder}, "split")->replaced_splits, "");
 }
 
 TEST_F(PlanRequests, AnInferredImageIsConvertedAsAsked) {

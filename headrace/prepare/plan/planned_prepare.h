@@ -21,6 +21,9 @@ struct PlannedPrepare {
   std::unique_ptr<MapPool> map{};  // set if the plan has a map
   /// The schema was inferred from the first rows, since the request named none.
   bool has_inferred_schema = false;
+  /// What names splits in the input, but does not count, since the request has shares: "column split",
+  /// "folders of splits". Empty: nothing.
+  std::string replaced_splits{};
 };
 
 /// The environment of planning. Borrows the stores and the environment, and owns the rest.

@@ -84,7 +84,8 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         map_timeout: whole seconds that the function may take for one row.
         runner: executes the tasks: "local", "local:8", "ray", …
         runner_options: the runner's options, by name.
-        splits: shares by hash of the rows' ids, {"train": 0.9, "test": 0.1}; they sum to 1.
+        splits: shares by hash of the rows' ids, {"train": 0.9, "test": 0.1}; they sum to 1. They replace a
+            column or folders of splits.
         resize: height and width of images.
         max_rejects: how many rows may be rejected: an int is a number, "0.1%" or 0.001 a share.
         overwrite: remove what was prepared there before, and start over.
