@@ -18,6 +18,20 @@ TEST(BufferPool, GivesTheSameMemoryAgain) {
   EXPECT_EQ(pool->take(101'000).data(), first) << "nearly the same size is the same";
 }
 
+TEST(BufferPool, ABufferThatWasMovedAwayIsEmpty) {
+  const auto pool = BufferPool::create();
+  PooledBuffer from = pool->take(1000);
+  const std::byte* const memory = from.data();
+  PooledBuffer to = std::move(from);
+  EXPECT_EQ(to.data(), memory);
+  EXPECT_EQ(to.size(), 1000U);
+  EXPECT_EQ(from.data(), nullptr);
+  EXPECT_EQ(from.size(), 0U);
+  to = pool->take(2000);
+  EXPECT_EQ(to.size(), 2000U);
+  EXPECT_EQ(pool->take(1000).data(), memory) << "assigning gave it back";
+}
+
 TEST(BufferPool, BuffersInUseDoNotOverlap) {
   const auto pool = BufferPool::create();
   const PooledBuffer one = pool->take(5000), two = pool->take(5000);

@@ -1,11 +1,13 @@
 #include "headrace/os/child_process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -112,6 +114,27 @@ TEST(RunChild, TheProgramHasNoInputAndAGroupOfItsOwn) {
       {}, {});
   ASSERT_TRUE(child);
   EXPECT_EQ(child->output, "/dev/null own");
+}
+
+TEST(Spawn, TheInputMayBeAnyDescriptorEvenTheFirst) {
+  const FileDescriptor before(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  const auto input = open_pipe(), output = open_pipe();
+  ASSERT_TRUE(input && output);
+  ASSERT_EQ(write(input->theirs.get(), "text", 4), 4);
+  ASSERT_EQ(dup2(input->ours.get(), STDIN_FILENO), STDIN_FILENO);
+  const auto child =
+      spawn({"/usr/bin/head", "-c", "4"}, {}, {.input = STDIN_FILENO, .output = output->theirs.get()});
+  if (before.is_open()) {
+    dup2(before.get(), STDIN_FILENO);
+  } else {
+    close(STDIN_FILENO);
+  }
+  ASSERT_TRUE(child) << child.error().message;
+  EXPECT_EQ(reap(*child), 0);
+  std::array<char, 8> text{};
+  EXPECT_EQ(fcntl(output->ours.get(), F_SETFL, O_NONBLOCK), 0);
+  EXPECT_EQ(read(output->ours.get(), text.data(), text.size()), 4);
+  EXPECT_STREQ(text.data(), "text");
 }
 
 TEST(Spawn, AProcessThatIsNoChildIsNotWaitedFor) {

@@ -233,6 +233,20 @@ TEST(RecordMaker, AVectorIsTheSameWhateverElseIsInTheCall) {
   EXPECT_TRUE(many[2].is_rejected);
 }
 
+TEST(RecordMaker, AVectorIsWhatTheEncoderMakesOfTheTextOrOfTheDefault) {
+  const auto encoded = [](std::string_view text) {
+    std::vector<float> out(8);
+    EXPECT_TRUE((*make_hash_encoder(8))->encode({&text, 1}, out));
+    return out;
+  };
+  const char* const schema =
+      "[features.v]\ntype='vector'\ncolumn='t'\nencoder='hash:8'\ndefault='none given'";
+  const auto made = make(schema, {{text_cell("one text")}, {Cell{}}});
+  EXPECT_EQ(made[0].of<std::vector<float>>("v"), encoded("one text"));
+  EXPECT_EQ(made[1].of<std::vector<float>>("v"), encoded("none given"));
+  EXPECT_NE(encoded("one text"), encoded("none given"));
+}
+
 TEST(RecordMaker, EachVectorIsOfItsOwnColumn) {
   const auto both = make(
       "[features.a]\ntype='vector'\ncolumn='s'\nencoder='hash:8'\n"

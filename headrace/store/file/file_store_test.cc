@@ -146,6 +146,20 @@ class FileStoreTest : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
+TEST_F(FileStoreTest, CopiesObjectsOfAnySizeToTheLastByte) {
+  for (const std::size_t size : {0UL, 1UL, 2UL, 1000UL, (4UL << 20) - 1, 4UL << 20, (4UL << 20) + 1}) {
+    Bytes data(size, std::byte{7});
+    if (size > 0) data.back() = std::byte{9};
+    ASSERT_TRUE(store_->write("from", data, {}));
+    const auto copied = store_->copy("from", "to", {});
+    ASSERT_TRUE(copied) << copied.error().message;
+    EXPECT_EQ(copied->size_bytes, size);
+    const auto read = read_object(*store_, "to", 16 << 20);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->data == data) << size;
+  }
+}
+
 TEST_F(FileStoreTest, SaysWhatToDoAboutEachErrorOfTheSystem) {
   ASSERT_TRUE(write_text(*store_, "a", "x"));
   const std::string permissions = "; check the permissions of the file and of the folders above it",
