@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -30,6 +31,20 @@ TEST(BufferPool, ABufferThatWasMovedAwayIsEmpty) {
   to = pool->take(2000);
   EXPECT_EQ(to.size(), 2000U);
   EXPECT_EQ(pool->take(1000).data(), memory) << "assigning gave it back";
+}
+
+TEST(BufferPool, ABufferOfNothingIsMemoryToo) {
+  const auto pool = BufferPool::create();
+  const PooledBuffer none = pool->take(0);
+  EXPECT_EQ(none.size(), 0U);
+  EXPECT_GE(pool->memory_bytes(), 64U);
+}
+
+TEST(BufferPool, MoreThanThereCanBeIsNotThere) {
+  const auto pool = BufferPool::create();
+  for (const std::size_t size : {~std::size_t{0}, ~std::size_t{0} - 63, (std::size_t{1} << 60) + 1})
+    EXPECT_THROW(pool->take(size), std::bad_alloc);
+  EXPECT_EQ(pool->memory_bytes(), 0U);
 }
 
 TEST(BufferPool, BuffersInUseDoNotOverlap) {

@@ -13,7 +13,7 @@ namespace headrace {
 /// rules, in this order:
 ///
 /// * `split` (in any case) names the split, and is not a feature, if one of its texts is a spelling of
-///   "train", or if each is a spelling of "train", "validation" or "test", or DISCARD; the `split` of a layout
+///   "train", or each is a spelling of "train", "validation" or "test", or DISCARD; the `split` of a layout
 ///   that passes through a map always does.
 /// * `__key__`, WebDataset's, is the string feature `id`.
 /// * `id` (in any case) names rows, if every row has one, all differ, and there is no `__key__`.

@@ -21,8 +21,7 @@ struct PlannedPrepare {
   std::unique_ptr<MapPool> map{};  // set if the plan has a map
   /// The schema was inferred from the first rows, since the request named none.
   bool has_inferred_schema = false;
-  /// What names splits in the input, but does not count, since the request has shares: "column split",
-  /// "folders of splits". Empty: nothing.
+  /// If the request's shares replace what names splits in the input: "column split", "folders of splits".
   std::string replaced_splits{};
 };
 

@@ -79,5 +79,51 @@ TEST(StsError, IsOnePrintableLine) {
   EXPECT_EQ(parse_sts_error("<html/>"), "");
 }
 
+TEST(CredentialsJson, MustHoldBothKeysInPrintableAscii) {
+  const auto read = [](std::string_view id, std::string_view secret, std::string_view token) {
+    return parse_credentials_json(concat(R"({"AccessKeyId": ")", id, R"(", "SecretAccessKey": ")", secret,
+                                         R"(", "Token": ")", token, "\"}"),
+                                  CredentialsForm::kService);
+  };
+  EXPECT_TRUE(read("!~", "!~", "!~"));
+  for (const auto& keys : {read("", "s", "t"), read("i", "", "t")}) {
+    ASSERT_FALSE(keys);
+    EXPECT_EQ(keys.error().code, Code::kUnauthenticated);
+    EXPECT_THAT(keys.error().message, HasSubstr("no AccessKeyId or no SecretAccessKey"));
+  }
+  for (const char* bad : {"a b", "a\x7f", "é"}) {
+    for (const auto& keys : {read(bad, "s", "t"), read("i", bad, "t"), read("i", "s", bad)}) {
+      ASSERT_FALSE(keys) << bad;
+      EXPECT_THAT(keys.error().message, HasSubstr("spaces or other than ASCII")) << bad;
+    }
+  }
+}
+
+TEST(CredentialsJson, OfAServiceNeedsNoCode) {
+  EXPECT_TRUE(
+      parse_credentials_json(R"({"AccessKeyId": "i", "SecretAccessKey": "s"})", CredentialsForm::kService));
+}
+
+TEST(CredentialsJson, SaysWhatIsWrong) {
+  const auto why = [](std::string_view text) {
+    return parse_credentials_json(text, CredentialsForm::kProcess).error().message;
+  };
+  EXPECT_THAT(why("[1]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(why(R"({"AccessKeyId": "i", "SecretAccessKey": "s"})"), HasSubstr("lacks \"Version\": 1"));
+  EXPECT_THAT(why(R"({"Version": 1, "AccessKeyId": "i", "SecretAccessKey": "s", "Expiration": "soon"})"),
+              HasSubstr("not a time"));
+}
+
+TEST(StsAnswer, ThatIsCutIsNoXml) {
+  EXPECT_THAT(parse_sts_credentials("<AssumeRoleResponse>", "AssumeRole").error().message,
+              HasSubstr("not XML"));
+}
+
+TEST(StsError, MayBeACodeOrAMessageAlone) {
+  EXPECT_EQ(parse_sts_error("<ErrorResponse><Error><Code>A</Code></Error></ErrorResponse>"), "A");
+  EXPECT_EQ(parse_sts_error("<ErrorResponse><Error><Message>b</Message></Error></ErrorResponse>"), "b");
+  EXPECT_EQ(parse_sts_error("<ErrorResponse><Error><Code>A</Code></Error>"), "") << "it is cut";
+}
+
 }  // namespace
 }  // namespace headrace

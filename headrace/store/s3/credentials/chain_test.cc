@@ -14,6 +14,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/net/http/http_test_server.h"
+#include "headrace/store/s3/credentials/profile_source.h"
+#include "headrace/store/s3/credentials/sources.h"
 
 namespace headrace {
 namespace {
@@ -354,6 +356,238 @@ TEST_F(Chain, AProfilesFileIsReadAgainWhenItsKeysAreRefused) {
   write("credentials", "[default]\naws_access_key_id = new\naws_secret_access_key = canary\n");
   EXPECT_TRUE(provider->refuse(old));
   EXPECT_EQ((*provider->get({}))->access_key_id, "new");
+}
+
+constexpr std::string_view kRoleWithItsOwnKeys =
+    "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
+    "aws_secret_access_key = canary\n";
+
+TEST_F(Chain, ErrorsHaveTheCodeOfTheirKind) {
+  const auto code = [&] { return find().error().code; };
+  const auto with = [&](std::string_view text) {
+    write("config", concat("[default]\n", text));
+    return code();
+  };
+  EXPECT_EQ(code(), Code::kUnauthenticated);
+  EXPECT_EQ(with("region = x\n"), Code::kUnauthenticated);
+  EXPECT_THAT(id(), AllOf(HasSubstr("profile \"default\""), HasSubstr("holds no keys")));
+  EXPECT_EQ(with("aws_access_key_id = a\n"), Code::kUnauthenticated);
+  EXPECT_EQ(with("sso_session = x\n"), Code::kInvalidArgument);
+  EXPECT_EQ(with("role_arn = arn:x\nsource_profile = a\ncredential_source = Environment\n"),
+            Code::kInvalidArgument);
+  write("config", "");
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", "/token");
+  EXPECT_EQ(code(), Code::kUnauthenticated);
+  set("AWS_ROLE_ARN", "arn:x");
+  set("AWS_ENDPOINT_URL_STS", "ftp://x");
+  EXPECT_EQ(code(), Code::kInvalidArgument);
+  EXPECT_THAT(id(), HasSubstr("s3: AWS_ENDPOINT_URL_STS"));
+  environment.variables.erase("AWS_WEB_IDENTITY_TOKEN_FILE");
+  for (const char* uri : {"nonsense", "http://10.0.0.1/keys"}) {
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", uri);
+    EXPECT_EQ(code(), Code::kInvalidArgument) << uri;
+    EXPECT_THAT(id(), HasSubstr("s3: AWS_CONTAINER_CREDENTIALS_FULL_URI"));
+  }
+  environment.variables.erase("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "nonsense");
+  EXPECT_EQ(code(), Code::kInvalidArgument);
+  EXPECT_THAT(id(), HasSubstr("s3: AWS_EC2_METADATA_SERVICE_ENDPOINT"));
+}
+
+TEST_F(Chain, HalfAPairOfKeysInTheEnvironmentIsRefused) {
+  set("AWS_ACCESS_KEY_ID", "a");
+  EXPECT_EQ(find().error().code, Code::kUnauthenticated);
+  EXPECT_EQ(id(), "s3: AWS_ACCESS_KEY_ID is set, but not AWS_SECRET_ACCESS_KEY");
+  environment.variables.erase("AWS_ACCESS_KEY_ID");
+  set("AWS_SECRET_ACCESS_KEY", "canary");
+  EXPECT_EQ(id(), "s3: AWS_SECRET_ACCESS_KEY is set, but not AWS_ACCESS_KEY_ID");
+}
+
+TEST_F(Chain, KeysInTheEnvironmentAreTheSameForEver) {
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "canary");
+  set("AWS_SESSION_TOKEN", "canary-token");
+  const auto provider = *find();
+  EXPECT_FALSE(provider->is_renewable());
+  EXPECT_EQ(provider->source(), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+  EXPECT_EQ((*provider->get({}))->session_token, "canary-token");
+}
+
+TEST_F(Chain, SourcesAreNamedByWhereTheyAre) {
+  write("config", "[default]\ncredential_process = true\n");
+  EXPECT_EQ((*find())->source(), concat("profile \"default\" in ", home, "/.aws/config"));
+  EXPECT_TRUE((*find())->is_renewable());
+  write("config", kRoleWithItsOwnKeys);
+  const std::string where = concat("profile \"default\" in ", home, "/.aws/config");
+  EXPECT_EQ((*find())->source(), concat("the role arn:x of ", where, ", assumed with keys of ", where));
+  write("config", "");
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/x");
+  EXPECT_EQ((*find())->source(), "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+}
+
+TEST_F(Chain, EightRolesMayFollowEachOther) {
+  const auto roles = [](int count) {
+    std::string text = "[default]\nrole_arn = arn:x\nsource_profile = p1\n";
+    for (int i = 1; i < count; ++i)
+      text += concat("[profile p", i, "]\nrole_arn = arn:x\nsource_profile = p", i + 1, '\n');
+    return concat(text, "[profile p", count, "]\naws_access_key_id = a\naws_secret_access_key = canary\n");
+  };
+  write("config", roles(8));
+  EXPECT_TRUE(find());
+  write("config", roles(9));
+  EXPECT_THAT(id(), HasSubstr("never comes to keys: default → p1"));
+}
+
+TEST_F(Chain, AnotherProfileGivesKeysAlsoIfItHasARole) {
+  write("config", concat("[profile y]\nrole_arn = arn:y\nsource_profile = default\n", kRoleWithItsOwnKeys));
+  set("AWS_PROFILE", "y");
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_EQ(requests.size(), 1U);
+}
+
+TEST_F(Chain, AProfilesWebIdentityIsExchanged) {
+  write("config",
+        concat("[default]\nrole_arn = arn:x\nweb_identity_token_file = ", write("token", "canary\n"), '\n'));
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_THAT(requests.at(0).body, AllOf(HasSubstr("RoleSessionName=headrace-"), HasSubstr("=canary")));
+  EXPECT_THAT(requests.at(0).body, AllOf(Not(HasSubstr("ExternalId")), Not(HasSubstr("DurationSeconds"))));
+}
+
+TEST_F(Chain, RolesAreAssumedWithKeysOfTheEnvironmentOrTheInstance) {
+  write("config", "[profile x]\nrole_arn = arn:x\ncredential_source = Ec2InstanceMetadata\n");
+  set("AWS_PROFILE", "x");
+  EXPECT_THAT((*find())->source(), HasSubstr("instance"));
+  write("config", "[profile x]\nrole_arn = arn:x\ncredential_source = Environment\n");
+  set("AWS_ACCESS_KEY_ID", "in-environment");
+  set("AWS_SECRET_ACCESS_KEY", "canary");
+  const auto role = *profile_source({.environment = environment, .region = "x"}, "x");
+  EXPECT_EQ(role->fetch({})->access_key_id, "role-id");
+  EXPECT_THAT(requests.at(0).header("Authorization"), HasSubstr("Credential=in-environment/"));
+}
+
+TEST_F(Chain, AProfileThatIsGoneHoldsNoKeys) {
+  write("config", "[default]\naws_access_key_id = a\naws_secret_access_key = canary\n");
+  const auto provider = *find();
+  write("config", "");
+  const auto keys = provider->get({});
+  ASSERT_FALSE(keys);
+  EXPECT_EQ(keys.error().code, Code::kUnauthenticated);
+  EXPECT_THAT(keys.error().message, HasSubstr("no longer holds any"));
+}
+
+TEST_F(Chain, StsIsAskedBelowItsBasePathAtTheTimeOfTheClock) {
+  write("config", kRoleWithItsOwnKeys);
+  set("AWS_ENDPOINT_URL", "https://sts.example.invalid");
+  set("AWS_ENDPOINT_URL_STS", concat(server.endpoint().text(), "/base"));
+  environment.now = [] { return std::chrono::system_clock::from_time_t(1369353600); };
+  EXPECT_EQ(id(), "role-id");
+  EXPECT_EQ(requests.at(0).target, "/base/");
+  EXPECT_EQ(requests.at(0).header("X-Amz-Date"), "20130524T000000Z");
+  EXPECT_EQ(requests.at(0).header("Content-Type"), "application/x-www-form-urlencoded; charset=utf-8");
+  EXPECT_FALSE(find_header(requests.at(0).headers, "X-Amz-Security-Token"));
+}
+
+TEST_F(Chain, StsIsThatOfTheRegionReachedThroughTheProxy) {
+  write("config", kRoleWithItsOwnKeys);
+  environment.variables.erase("AWS_ENDPOINT_URL_STS");
+  reply = [](const TestHttpRequest&) { return test_reply(407); };
+  const HttpProxies proxies{.for_https = HttpProxy{.endpoint = server.endpoint(), .source = "HTTPS_PROXY"}};
+  for (const auto& [region, host] : {std::pair("eu-west-3", "sts.eu-west-3.amazonaws.com"),
+                                     std::pair("cn-north-1", "sts.cn-north-1.amazonaws.com.cn")}) {
+    const auto provider =
+        *find_credentials({.environment = environment, .region = region, .proxies = proxies});
+    EXPECT_THAT(provider->get({}).error().message, HasSubstr(concat("https://", host)));
+    ASSERT_FALSE(requests.empty());
+    EXPECT_EQ(requests.back().target, concat(host, ":443"));
+  }
+}
+
+TEST_F(Chain, StsIsAcceptedWithACertificateOfTheGivenAuthorities) {
+  const TestCertificate certificate = make_test_certificate("IP:127.0.0.1");
+  HttpTestServer sts([this](const TestHttpRequest& request) { return answer(request); },
+                     {.tls = certificate});
+  write("config", kRoleWithItsOwnKeys);
+  set("AWS_ENDPOINT_URL_STS", sts.endpoint().text());
+  const auto provider = *find_credentials(
+      {.environment = environment, .region = "x", .ca_file = write("ca", certificate.certificate)});
+  EXPECT_TRUE(provider->get({}));
+}
+
+TEST_F(Chain, RefusalsOfServicesAreUnauthenticated) {
+  const auto code = [&] { return (*find())->get({}).error().code; };
+  reply = [](const TestHttpRequest&) { return test_reply(403); };
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  EXPECT_EQ(code(), Code::kUnauthenticated);
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.endpoint().text());
+  EXPECT_EQ(code(), Code::kUnauthenticated);
+  EXPECT_FALSE(find_header(requests.back().headers, "Authorization")) << "it has no token";
+  requests.clear();
+  EXPECT_THAT(id(), HasSubstr("answers with status 403"));
+  write("credentials", kRoleWithItsOwnKeys);
+  EXPECT_EQ(code(), Code::kUnauthenticated);
+  reply = [](const TestHttpRequest&) { return test_reply(200, "nonsense"); };
+  requests.clear();
+  EXPECT_THAT(id(), HasSubstr("assuming the role arn:x"));
+  set("AWS_ENDPOINT_URL_STS", "http://sts.example.invalid");
+  EXPECT_EQ(code(), Code::kInvalidArgument);
+}
+
+TEST_F(Chain, AnInstanceIsAskedBelowItsBasePathForItsFirstRole) {
+  reply = [](const TestHttpRequest& request) {
+    return test_reply(200, request.method == "PUT"         ? "t"
+                           : request.target.ends_with('/') ? "first\nsecond\n"
+                                                           : kServiceAnswer);
+  };
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  for (const char* base : {"/base", "/base/"}) {
+    set("AWS_EC2_METADATA_SERVICE_ENDPOINT", concat(server.endpoint().text(), base));
+    requests.clear();
+    EXPECT_EQ(id(), "service-id");
+    EXPECT_EQ(requests.at(0).target, "/base/latest/api/token");
+    EXPECT_EQ(requests.at(0).header("X-aws-ec2-metadata-token-ttl-seconds"), "300");
+    EXPECT_EQ(requests.at(2).target, "/base/latest/meta-data/iam/security-credentials/first");
+  }
+}
+
+TEST_F(Chain, AnInstancesServiceHasTwoAddresses) {
+  environment.variables.erase("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  set("HEADRACE_S3_INSTANCE_CREDENTIALS", "1");
+  EXPECT_THAT((*find())->source(), HasSubstr("http://169.254.169.254"));
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "IPv6");
+  EXPECT_THAT((*find())->source(), HasSubstr("http://[fd00:ec2::254]"));
+}
+
+TEST_F(Chain, AnInstanceIsWaitedForAsLongAsTheCallerWants) {
+  reply = [&](const TestHttpRequest& request) {
+    if (requests.size() == 1) return TestHttpReply{};  // silence
+    return test_reply(200, request.target.ends_with("/x") ? kServiceAnswer : "x");
+  };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(instance_source(environment)->fetch({.patience = std::chrono::milliseconds(50)}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(1'900));
+}
+
+TEST_F(Chain, AProgramsReasonIsItsLastLineWithoutLongWords) {
+  const auto reason = [&](std::string_view command) {
+    const auto keys = process_source(std::string(command), environment, "x").fetch({});
+    EXPECT_EQ(keys.error().code, Code::kUnauthenticated) << command;
+    return shown(keys.error());
+  };
+  EXPECT_EQ(reason("exit 1"), "credential_process: it ended with status 1");
+  EXPECT_EQ(reason("echo no way >&2; exit 3"), "credential_process: it ended with status 3: no way");
+  EXPECT_EQ(reason("echo first >&2; echo no way >&2; exit 3"),
+            "credential_process: it ended with status 3: no way");
+  EXPECT_EQ(reason(concat("echo ", std::string(31, 'a'), ' ', std::string(32, 'b'), " >&2; exit 3")),
+            concat("credential_process: it ended with status 3: ", std::string(31, 'a'), " …"));
+}
+
+TEST_F(Chain, AProgramMayTakeAndSaySoMuch) {
+  const auto code = [&](std::string command, std::chrono::milliseconds patience) {
+    return process_source(std::move(command), environment, "x").fetch({.patience = patience}).error().code;
+  };
+  EXPECT_EQ(code("sleep 20", std::chrono::milliseconds(50)), Code::kDeadlineExceeded);
+  EXPECT_EQ(code("printf '%300000s' x", std::chrono::seconds(20)), Code::kResourceExhausted);
 }
 
 }  // namespace

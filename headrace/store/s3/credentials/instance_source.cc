@@ -48,7 +48,7 @@ Result<CredentialsSource> instance_source(const Environment& environment) {
                                .value_or(is_ipv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254");
   Result<ServiceUrl> url = parse_service_url(text);
   if (!url) return std::move(url).error().in("s3: AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  return CredentialsSource{.name = "the instance's role",
+  return CredentialsSource{.name = concat("the instance's role at ", url->endpoint.text()),
                            .fetch = [url = *url](const FetchLimits& limits) { return fetch(url, limits); }};
 }
 

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <latch>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
@@ -20,6 +22,7 @@ using std::chrono::seconds;
 using std::chrono::system_clock;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Pair;
 
 // A source whose keys are numbered and live for `lifetime`, under a clock of the test's.
 class Credentials : public testing::Test {
@@ -28,11 +31,28 @@ class Credentials : public testing::Test {
     const auto keys = provider.get({});
     return keys ? (*keys)->access_key_id : keys.error().message;
   }
+  // The ids for a thread that fetches, and for another that waits for it meanwhile.
+  std::pair<std::string, std::string> ids_of_two() {
+    std::pair<std::string, std::string> ids;
+    std::atomic<bool> is_fetching = false;
+    during_fetch = [&] {
+      const int before = clock_reads;
+      if (is_fetching.exchange(true)) return;
+      is_fetching.notify_all();
+      clock_reads.wait(before);  // the other one holds the mutex now, until it waits
+    };
+    std::jthread first([&] { ids.first = id(); });
+    is_fetching.wait(false);
+    ids.second = id();
+    first.join();
+    return ids;
+  }
 
   system_clock::time_point now = system_clock::time_point(seconds(1'800'000'000));
   std::optional<seconds> lifetime = seconds(3'600);
   std::optional<Error> failure;
   std::atomic<int> fetches = 0;
+  std::atomic<int> clock_reads = 0;
   std::function<void()> during_fetch = [] {};
   std::chrono::milliseconds last_patience{0};
   CredentialsProvider provider{{.name = "the test",
@@ -45,7 +65,11 @@ class Credentials : public testing::Test {
                                   if (lifetime) keys.expires = now + *lifetime;
                                   return keys;
                                 }},
-                               [this] { return now; }};
+                               [this] {
+                                 ++clock_reads;
+                                 clock_reads.notify_all();
+                                 return now;
+                               }};
 };
 
 TEST_F(Credentials, AreFetchedAtFirstUseAndKept) {
@@ -162,6 +186,116 @@ TEST_F(Credentials, WaitNoLongerThanTheirCallerWants) {
   stop.request_stop();
   EXPECT_EQ(provider.get(stop.get_token()).error().code, Code::kCancelled);
   stopped.count_down();
+}
+
+TEST_F(Credentials, AreRenewedFiveToSixMinutesBeforeTheyExpire) {
+  for (int i = 0; i < 32; ++i) {
+    now += std::chrono::hours(2);
+    const std::string first = id();
+    now += minutes(54);
+    EXPECT_FALSE(provider.may_wait());
+    EXPECT_EQ(id(), first);
+    now += minutes(1);
+    EXPECT_TRUE(provider.may_wait());
+    EXPECT_NE(id(), first);
+  }
+}
+
+TEST_F(Credentials, MayHaveToBeWaitedForBeforeTheFirstFetchAndFromTheMomentOfRenewal) {
+  lifetime = minutes(4);  // renewed after half of it, without jitter
+  EXPECT_TRUE(provider.may_wait());
+  EXPECT_EQ(id(), "id-1");
+  now += seconds(119);
+  EXPECT_FALSE(provider.may_wait());
+  now += seconds(1);
+  EXPECT_TRUE(provider.may_wait());
+  during_fetch = [&] { EXPECT_FALSE(provider.may_wait()) << "another thread renews them"; };
+  EXPECT_EQ(id(), "id-2");
+  EXPECT_FALSE(provider.may_wait());
+  now += minutes(4);
+  during_fetch = [&] { EXPECT_TRUE(provider.may_wait()) << "they have expired"; };
+  EXPECT_EQ(id(), "id-3");
+}
+
+TEST_F(Credentials, AtHandAreThoseThatAreValid) {
+  const auto none = provider.at_hand();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kUnauthenticated);
+  EXPECT_THAT(none.error().message, HasSubstr("the test"));
+  EXPECT_EQ(fetches, 0);
+  EXPECT_EQ(id(), "id-1");
+  now += minutes(60) - seconds(1);
+  ASSERT_TRUE(provider.at_hand());
+  EXPECT_EQ((*provider.at_hand())->access_key_id, "id-1");
+  now += seconds(1);
+  EXPECT_FALSE(provider.at_hand());
+  EXPECT_EQ(fetches, 1);
+}
+
+TEST_F(Credentials, ThatComeExpiredAreFetchedAgainAfterAMinute) {
+  lifetime = -minutes(90);
+  EXPECT_EQ(id(), "id-1");
+  now += seconds(29);
+  EXPECT_EQ(id(), "id-1");
+  now += seconds(31);
+  EXPECT_FALSE(provider.at_hand());
+  EXPECT_EQ(id(), "id-2");
+}
+
+TEST_F(Credentials, OfASourceThatThrowsAreAnErrorLikeAnyOther) {
+  during_fetch = [] { throw std::runtime_error("broken"); };
+  const auto keys = provider.get({});
+  ASSERT_FALSE(keys);
+  EXPECT_EQ(keys.error().code, Code::kInternal);
+  EXPECT_THAT(keys.error().message, AllOf(HasSubstr("the test"), HasSubstr("broken")));
+}
+
+TEST_F(Credentials, AreFetchedWithTheCallersLimits) {
+  std::stop_source stop;
+  std::stop_token passed;
+  CredentialsProvider asked({.name = "limits",
+                             .fetch = [&](const FetchLimits& limits) -> Result<S3Credentials> {
+                               passed = limits.stop;
+                               last_patience = limits.patience;
+                               return S3Credentials{"id", "secret"};
+                             }},
+                            [this] { return now; });
+  ASSERT_TRUE(asked.get(stop.get_token()));
+  EXPECT_EQ(passed, stop.get_token());
+  EXPECT_EQ(last_patience, FetchLimits().patience);
+}
+
+TEST_F(Credentials, ThatCannotBeFetchedAreTheSameErrorForAllWhoWait) {
+  failure = Error{Code::kUnavailable, "no answer"};
+  const auto [fetching, waiting] = ids_of_two();
+  EXPECT_THAT(fetching, HasSubstr("no answer"));
+  EXPECT_EQ(waiting, fetching);
+  EXPECT_EQ(fetches, 1);
+  failure.reset();
+  EXPECT_THAT(ids_of_two(), Pair("id-2", "id-2")) << "the failure before is forgotten";
+}
+
+TEST_F(Credentials, ThatACallerStoppedFetchingAreFetchedByTheNext) {
+  failure = Error{Code::kCancelled, "stopped"};
+  const auto [fetching, waiting] = ids_of_two();
+  EXPECT_THAT(fetching, HasSubstr("stopped"));
+  EXPECT_EQ(fetches, 2) << "that caller's stop is not the other's";
+}
+
+TEST_F(Credentials, AreFetchedAnewFromThirtySecondsOn) {
+  const auto first = *provider.get({});
+  EXPECT_FALSE(provider.refuse(first));
+  now += seconds(30);
+  EXPECT_TRUE(provider.refuse(first));
+  now -= seconds(10);
+  EXPECT_TRUE(provider.refuse(first)) << "once refused, they stay so";
+  EXPECT_FALSE(provider.at_hand());
+}
+
+TEST_F(Credentials, OfAClockThatWentBackAreNotNew) {
+  const auto first = *provider.get({});
+  now -= seconds(1);
+  EXPECT_TRUE(provider.refuse(first));
 }
 
 }  // namespace

@@ -83,6 +83,16 @@ TEST_F(SigV4S3Examples, PresignedGet) {
             "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
 }
 
+TEST(SigV4, PresignedQueriesHoldTheToken) {
+  const HttpHeaders headers = {{"Host", "h"}};
+  SigV4Signer signer;
+  const std::string query =
+      signer.presigned_query({"id", "secret", "to/ken"}, "GET", "/", {{"a", "b"}}, headers,
+                             std::chrono::seconds(1), "us-east-1", "20130524T000000Z");
+  EXPECT_NE(query.find("&X-Amz-Security-Token=to%2Fken&"), std::string::npos);
+  EXPECT_NE(query.find("&a=b&X-Amz-Signature="), std::string::npos);
+}
+
 TEST(SigV4, KeepsItsKeyApartBySecretDayAndRegion) {
   SigV4Signer signer;
   S3Credentials keys{"id", "secret"};
