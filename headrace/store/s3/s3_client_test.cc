@@ -47,6 +47,19 @@ TEST(S3Client, SendsAgainAfterTheStatusesThatMayPass) {
   }
 }
 
+TEST(S3Client, WaitsLongerAndLongerBeforeItSendsAgain) {
+  using std::chrono::milliseconds;
+  HttpTestServer server([](const TestHttpRequest&) { return test_reply(500); });
+  S3Options options{.endpoint = server.endpoint(), .max_attempts = 3};
+  options.credentials = fixed_credentials({"key-id", "secret"});
+  options.now = Environment{}.now;
+  options.backoff = {.shortest = milliseconds(40), .longest = milliseconds(40)};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(open_s3_store("bucket", options)->stat("key", {}));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(80))
+      << "two pauses between three attempts";
+}
+
 TEST(S3Client, SendsAgainAfterConflictsThatPass) {
   for (const char* code : {"ConditionalRequestConflict", "OperationAborted"}) {
     Script script({test_reply(409, error_xml(code)), kAccepted});

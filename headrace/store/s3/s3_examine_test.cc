@@ -116,6 +116,8 @@ TEST(S3Examine, WhatSpeaksNoHttpIsToldFromAServerThatIsDown) {
   EXPECT_FALSE(examined.is_usable);
   EXPECT_EQ(examined.findings.at("connection").outcome, Outcome::kFailure);
   EXPECT_THAT(examined.findings.at("connection").advice, HasSubstr("speaks no HTTP"));
+  for (const char* later : {"TLS", "clock", "access", "region of the bucket"})
+    EXPECT_FALSE(examined.findings.contains(later)) << "nothing is asked where nobody answers";
 }
 
 Finding checksums(const HttpTestServer& server) {

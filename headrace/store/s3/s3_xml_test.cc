@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "headrace/base/text.h"
 
@@ -36,6 +37,22 @@ TEST(S3Xml, ReadsAListingInOrder) {
   EXPECT_EQ(std::chrono::system_clock::to_time_t(*page->entries[0].modified), 1255369830);
   EXPECT_TRUE(page->truncated);
   EXPECT_EQ(page->continuation, "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=");
+}
+
+TEST(S3Xml, KeysAreDecodedOnlyWhereTheServerSaysThatTheyAreEncoded) {
+  const auto keys = [](std::string_view encoding) {
+    const std::string body =
+        concat("<ListBucketResult>", encoding, "<Contents><Key>50%25+x</Key><Size>1</Size>",
+               "</Contents><CommonPrefixes><Prefix>a%2Fb/</Prefix></CommonPrefixes>", "</ListBucketResult>");
+    const auto page = parse_list_page(as_bytes(body));
+    EXPECT_TRUE(page) << page.error().message;
+    std::vector<std::string> out;
+    for (const ObjectInfo& entry : page->entries) out.push_back(entry.key);
+    return out;
+  };
+  EXPECT_THAT(keys(""), ElementsAre("50%25+x", "a%2Fb/"));
+  EXPECT_THAT(keys("<EncodingType>other</EncodingType>"), ElementsAre("50%25+x", "a%2Fb/"));
+  EXPECT_THAT(keys("<EncodingType>url</EncodingType>"), ElementsAre("50% x", "a/b/"));
 }
 
 TEST(S3Xml, AnObjectWithoutKeyOrSizeIsRefused) {
