@@ -47,7 +47,7 @@ TEST(S3Client, SendsAgainAfterTheStatusesThatMayPass) {
   }
 }
 
-TEST(S3Client, WaitsLongerAndLongerBeforeItSendsAgain) {
+TEST(S3Client, PausesBeforeItSendsAgain) {
   using std::chrono::milliseconds;
   HttpTestServer server([](const TestHttpRequest&) { return test_reply(500); });
   S3Options options{.endpoint = server.endpoint(), .max_attempts = 3};
