@@ -49,6 +49,27 @@ class AwsFiles : public testing::Test {
   std::string home;
 };
 
+TEST(S3Options, TlsIsAsTheEnvironmentSays) {
+  const auto plain = options_with({});
+  ASSERT_TRUE(plain);
+  EXPECT_TRUE(plain->tls.verify);
+  for (const std::string& unset :
+       {plain->tls.ca_file, plain->tls.certificate_file, plain->tls.key_file, plain->tls.key_password})
+    EXPECT_EQ(unset, "");
+  const auto options = options_with({{"AWS_CA_BUNDLE", "/authorities.pem"},
+                                     {"S3_VERIFY_SSL", "0"},
+                                     {"HEADRACE_S3_CLIENT_CERTIFICATE", "/certificate.pem"},
+                                     {"HEADRACE_S3_CLIENT_KEY", "/key.pem"},
+                                     {"HEADRACE_S3_CLIENT_KEY_PASSWORD", "canary-password"}});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_FALSE(options->tls.verify);
+  EXPECT_EQ(options->tls.ca_file, "/authorities.pem");
+  EXPECT_EQ(options->tls.certificate_file, "/certificate.pem");
+  EXPECT_EQ(options->tls.key_file, "/key.pem");
+  EXPECT_EQ(options->tls.key_password, "canary-password");
+  EXPECT_EQ(options_with({{"S3_CA_FILE", "/older.pem"}})->tls.ca_file, "/older.pem");
+}
+
 TEST(S3Options, WithoutCredentialsSaysWhichVariablesToSet) {
   const auto options = options_with({}, false);
   ASSERT_FALSE(options);
