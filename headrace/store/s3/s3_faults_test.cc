@@ -298,7 +298,7 @@ TEST(S3Read, AServerThatIgnoresTheVersionIsNotBelieved) {
 
 TEST(S3Read, GivesUpWhenTheDeadlineHasPassed) {
   Script script({test_reply(503, error_xml("SlowDown"), "Retry-After: 20\r\n")});
-  const Error error = error_of(script.read(5, {.call = {.deadline = seconds(10)}}));
+  const Error error = error_of(script.read(5, {.call = {.deadline = std::chrono::seconds(10)}}));
   EXPECT_EQ(error.code, Code::kUnavailable);
   EXPECT_EQ(script.requests().size(), 1U) << "the pause asked for is longer than the deadline";
 }
