@@ -131,8 +131,10 @@ TEST_F(Recorder, TrackingRootsAreFoundAtAndBelowAFolder) {
   write("memory://b/projects/c_headrace/runs/v2/mine/part/start", "{}");
   write("memory://b/projects/d/_headrace/manifest-00000001", "{}");
   const auto roots_below = [&](std::string_view url) {
+    const auto roots = tracking_roots_below(at(url));
+    EXPECT_TRUE(roots);
     std::vector<std::string> urls;
-    for (const Location& root : *tracking_roots_below(at(url))) urls.push_back(root.url.text());
+    for (const Location& root : *roots) urls.push_back(root.url.text());
     return urls;
   };
   EXPECT_THAT(roots_below("memory://b"),

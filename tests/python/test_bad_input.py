@@ -210,7 +210,9 @@ def record_count(path: pathlib.Path) -> int:
 
 
 def train(dataset: pathlib.Path, run: pathlib.Path, *options: str) -> tuple[str, ...]:
-    return ("train", dataset, run, "--epochs", "1", "--batch-size", "32", *options)
+    usual = {"--epochs": "1", "--batch-size": "32"}
+    missing = [word for name, value in usual.items() if name not in options for word in (name, value)]
+    return ("train", dataset, run, *missing, *options)
 
 
 @pytest.mark.slow

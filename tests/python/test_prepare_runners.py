@@ -280,15 +280,15 @@ def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_pa
 @pytest.mark.exhaustive
 def test_engines_pass_on_why_a_task_failed(headrace, engines, tables, tmp_path, runner):
     env = {"HEADRACE_PYTHON": str(engines)}
-    command = ("prepare", tables, tmp_path / "data", *OPTIONS, "--runner", runner)
-    rejected = headrace(*command, "--max-rejects", "0", env=env, check=False)
+    command = ("prepare", tables, tmp_path / "data", *PLAN, "--runner", runner, "--max-rejects")
+    rejected = headrace(*command, "0", env=env, check=False)
     assert rejected.returncode == 1
     assert rejected.stderr.splitlines()[-1].startswith(f"headrace: {runner}: on ")
     assert (
         "row 202 is rejected: wrong number of cells" in rejected.stderr and "Traceback" not in rejected.stderr
     )
     nowhere = {**env, "HEADRACE_BUILD": str(tmp_path / "none")}
-    missing = headrace(*command, env=nowhere, check=False)
+    missing = headrace(*command, "1%", env=nowhere, check=False)
     assert missing.returncode == 1 and "the program is neither in" in missing.stderr
 
 
