@@ -498,6 +498,7 @@ TEST_F(Chain, StsIsThatOfTheRegionReachedThroughTheProxy) {
     const auto provider =
         *find_credentials({.environment = environment, .region = region, .proxies = proxies});
     EXPECT_THAT(provider->get({}).error().message, HasSubstr(concat("https://", host)));
+    const std::scoped_lock lock(mutex);
     ASSERT_FALSE(requests.empty());
     EXPECT_EQ(requests.back().target, concat(host, ":443"));
   }
