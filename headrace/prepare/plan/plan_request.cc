@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t kSchemaLimitBytes = 64 << 20;
 // The most objects of a folder in a slice with a map. Few, since one process maps a whole slice.
 constexpr std::uint64_t kMappedObjects = 1000;
-constexpr std::uint64_t kFilesLookedAt = 1000;
+// The files of a folder that tell whether it has splits. Few, since each is read.
+constexpr std::uint64_t kFilesLookedAt = 20;
 
 Result<Schema> schema_of_file(const PlanningContext& context, const std::string& url) {
   HEADRACE_TRY(const Location location, context.stores.open(url));

@@ -21,7 +21,8 @@ struct PlannedPrepare {
   std::unique_ptr<MapPool> map{};  // set if the plan has a map
   /// The schema was inferred from the first rows, since the request named none.
   bool has_inferred_schema = false;
-  /// If the request's shares replace what names splits in the input: "column split", "folders of splits".
+  /// The part of the input that names splits and that the request's shares replace: "column split", "folders
+  /// of splits". Empty: there is none.
   std::string replaced_splits{};
 };
 
