@@ -34,7 +34,13 @@ class Checkout:
 
     def __init__(self, root: pathlib.Path, work: pathlib.Path):
         self.root, self.work = root, work
+        self.folders = 0  # that were written to the store
         work.mkdir()
+
+    @property
+    def stored(self) -> str:
+        """The folder of the store that was written last."""
+        return f"s3://{object_store.BUCKET}/{self.work.name}-{self.folders}"
 
     @contextlib.contextmanager
     def environment(self) -> Iterator[None]:
@@ -84,6 +90,16 @@ def copy(source: str, target: str) -> Callable:
     return lambda checkout: checkout.run("cp", source, target)
 
 
+def write_small(small: pathlib.Path, is_new: bool) -> Callable:
+    """Into a folder of its own, or over the one that was written last, which is listed first."""
+
+    def job(checkout: Checkout) -> measuring.Done:
+        checkout.folders += is_new
+        return checkout.run("cp", "--recursive", small, checkout.stored)
+
+    return job
+
+
 def write_files(folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     large, small = folder / "large", folder / "small"
     with large.open("wb") as file:
@@ -117,11 +133,10 @@ def store_jobs(large: pathlib.Path, small: pathlib.Path) -> dict[str, Callable]:
         "s3: read a large object": lambda checkout: checkout.run(
             "cp", f"{bucket}/large", checkout.work / "large"
         ),
-        "s3: write small objects": lambda checkout: checkout.run(
-            "cp", "--recursive", small, f"{bucket}/{checkout.work.name}"
-        ),
+        "s3: write small objects": write_small(small, is_new=True),
+        "s3: write small objects over others": write_small(small, is_new=False),
         "s3: read small objects": lambda checkout: checkout.run(
-            "cp", "--recursive", f"{bucket}/{checkout.work.name}", checkout.work / "small"
+            "cp", "--recursive", checkout.stored, checkout.work / "small"
         ),
     }
 

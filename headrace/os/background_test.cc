@@ -131,6 +131,13 @@ TEST(Background, ATaskForLaterIsNotDoneBeforeItsTime) {
   EXPECT_GE(done.get_future().get(), time);
 }
 
+TEST(Background, ATaskForLaterNeedsNoOtherTask) {
+  Background background(1);
+  const auto done = std::make_shared<std::promise<void>>();
+  background.add_at(Clock::now(), [done] { done->set_value(); });
+  EXPECT_EQ(done->get_future().wait_for(kLong), std::future_status::ready);
+}
+
 TEST(Background, AThreadThatWaitsForALaterTimeTakesAnEarlierTask) {
   Background background(1);
   background.add_at(Clock::now() + hours(1), [] {});

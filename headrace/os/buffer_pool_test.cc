@@ -47,6 +47,30 @@ TEST(BufferPool, MoreThanThereCanBeIsNotThere) {
   EXPECT_EQ(pool->memory_bytes(), 0U);
 }
 
+TEST(BufferPool, SizesAreRoundedUpToASixteenthOfTheirPowerOfTwo) {
+  struct Case {
+    std::size_t size, taken;
+  };
+  for (const auto& [size, taken] :
+       {Case{0, 64}, Case{1, 64}, Case{64, 64}, Case{65, 128}, Case{1024, 1024}, Case{1025, 1088},
+        Case{2048, 2048}, Case{2049, 2176}, Case{100'000, 102'400}, Case{1 << 20, 1 << 20}}) {
+    const auto pool = BufferPool::create();
+    const PooledBuffer buffer = pool->take(size);
+    EXPECT_EQ(pool->memory_bytes(), taken) << size;
+  }
+}
+
+TEST(BufferPool, AKeptBufferServesForWhatIsAtMostAQuarterSmaller) {
+  const auto taken_after_81920 = [](std::size_t size) {
+    const auto pool = BufferPool::create();
+    pool->take(81'920);
+    const PooledBuffer buffer = pool->take(size);
+    return pool->memory_bytes();
+  };
+  EXPECT_EQ(taken_after_81920(65'536), 81'920U);
+  EXPECT_EQ(taken_after_81920(65'535), 65'536U) << "another one took its place";
+}
+
 TEST(BufferPool, BuffersInUseDoNotOverlap) {
   const auto pool = BufferPool::create();
   const PooledBuffer one = pool->take(5000), two = pool->take(5000);

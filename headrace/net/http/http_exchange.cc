@@ -111,14 +111,15 @@ HttpExchange::GoOn HttpExchange::next_stage(Stage stage) {
   return true;
 }
 
-void HttpExchange::finish(Result<HttpResponse> outcome) {
+HttpExchange::GoOn HttpExchange::finish(Result<HttpResponse> outcome) {
   connection_.stream->wake_for(1);
   outcome_ = std::move(outcome);
+  return false;
 }
 
-void HttpExchange::lose(std::string_view doing) {
-  finish(Error{Code::kUnavailable, concat("the connection was lost while ", doing, ": ",
-                                          why_lost_.empty() ? "closed by the server" : why_lost_)});
+HttpExchange::GoOn HttpExchange::lose(std::string_view doing) {
+  return finish(Error{Code::kUnavailable, concat("the connection was lost while ", doing, ": ",
+                                                 why_lost_.empty() ? "closed by the server" : why_lost_)});
 }
 
 HttpExchange::Early HttpExchange::parse_early() {
@@ -215,20 +216,13 @@ HttpExchange::GoOn HttpExchange::fill() {
     if (const Status complete = parser_.at_end_of_input(); !complete) lose(complete.error().message);
     return !is_over();
   }
-  if (stage_ == Stage::kBody) {
-    lose("reading the answer");
-  } else {
-    lose(answered_ ? "reading the head of the answer" : "waiting for the answer");
-  }
-  return false;
+  if (stage_ == Stage::kBody) return lose("reading the answer");
+  return lose(answered_ ? "reading the head of the answer" : "waiting for the answer");
 }
 
 HttpExchange::GoOn HttpExchange::read_head() {
   Result<HttpResponseParser::Step> step = parser_.next(unparsed());
-  if (!step) {
-    finish(std::move(step).error());
-    return false;
-  }
+  if (!step) return finish(std::move(step).error());
   begin_ += step->consumed;
   if (step->event == HttpResponseParser::Event::kNeedMore) return fill();
   if (step->event == HttpResponseParser::Event::kHead) return next_stage(Stage::kBody);
@@ -248,10 +242,7 @@ HttpExchange::GoOn HttpExchange::read_body() {
   if (begin_ == end_ && takes_body_directly() && parser_.direct_bytes() > 0)
     return read_directly(parser_.direct_bytes());
   Result<HttpResponseParser::Step> step = parser_.next(unparsed());
-  if (!step) {
-    finish(std::move(step).error());
-    return false;
-  }
+  if (!step) return finish(std::move(step).error());
   begin_ += step->consumed;
   switch (step->event) {
     case HttpResponseParser::Event::kBody:
@@ -271,8 +262,7 @@ HttpExchange::GoOn HttpExchange::end_answered() {
   response_.status = parser_.status();
   response_.headers = std::move(parser_.headers());
   response_.tls_version = connection_.stream->tls_version();
-  finish(std::move(response_));
-  return false;
+  return finish(std::move(response_));
 }
 
 HttpExchange::GoOn HttpExchange::end_too_long() {
@@ -282,9 +272,8 @@ HttpExchange::GoOn HttpExchange::end_too_long() {
     response_.body_crc32c = 0;
     return end_answered();
   }
-  finish(Error{Code::kDataLoss,
-               concat("the body of the answer is longer than the ", room(), " bytes expected")});
-  return false;
+  return finish(Error{Code::kDataLoss,
+                      concat("the body of the answer is longer than the ", room(), " bytes expected")});
 }
 
 // So many further bytes of the body have come to where they go.
@@ -324,12 +313,10 @@ HttpExchange::GoOn HttpExchange::read_directly(std::uint64_t most) {
     case IoAttempt::State::kWantWrite:
       return wait_for(attempt.state);
     case IoAttempt::State::kEnd:
-      lose(concat("reading the body of the answer, ", most, " bytes before its end"));
-      return false;
+      return lose(concat("reading the body of the answer, ", most, " bytes before its end"));
     case IoAttempt::State::kFailed:
       why_lost_ = attempt.why;
-      lose("reading the answer");
-      return false;
+      return lose("reading the answer");
   }
   return false;
 }

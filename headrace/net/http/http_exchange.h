@@ -98,8 +98,9 @@ class HttpExchange {
   GoOn fill();
   GoOn wait_for(IoAttempt::State state);
   GoOn next_stage(Stage stage);
-  void finish(Result<HttpResponse> outcome);
-  void lose(std::string_view doing);
+  // These two end it: there is nothing more to do.
+  GoOn finish(Result<HttpResponse> outcome);
+  GoOn lose(std::string_view doing);
 
   bool takes_body_directly() const;
   std::uint64_t room() const;
