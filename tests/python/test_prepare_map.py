@@ -291,7 +291,7 @@ def hanging_options(number_schema) -> tuple:
     return ("--schema", number_schema, "--map-timeout", "2", "--max-rejects", "2")
 
 
-@pytest.mark.parametrize("function", ["hang", "hang_in_another_group"])
+@pytest.mark.parametrize("function", ["hang", pytest.param("hang_in_another_group", marks=pytest.mark.slow)])
 def test_a_function_that_hangs_costs_its_rows_alone(prepare, numbers, hanging_options, function):
     data, made = prepare(numbers, function, *hanging_options)
     assert made["counts"]["written"] == 38
@@ -457,6 +457,7 @@ def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):
         assert done.returncode != 0 and message in done.stderr
 
 
+@pytest.mark.slow
 def test_processes_that_execute_a_plan_make_the_same_bytes(run, prepare, numbers, hanging_options, tmp_path):
     expected, _ = prepare(numbers, "hang", *hanging_options, name="expected")
     run(

@@ -152,6 +152,7 @@ def test_a_stalled_prepare_loses_to_one_that_overwrites(headrace, archive, place
     assert_is_whole(headrace, place, 50, archive)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_stalled_prepare_and_the_same_command_make_the_same_dataset(headrace, archive, place, stall, ends):
     with Moment(place, "train-") as at:

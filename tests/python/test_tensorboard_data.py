@@ -243,6 +243,7 @@ def test_a_blob_of_another_server_is_not_found(serve, logs):
 # ---- following ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_flushed_appears(serve, tmp_path):
     server = serve(tmp_path)
     for run in ("first", "second"):

@@ -302,6 +302,7 @@ def test_a_train_step_of_ones_own_is_honoured(headrace, store):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.slow
 def test_early_stop_exports_the_best_epoch(headrace, store):
     words = words_of(store, "early", "overfits", "", "--epochs", "40", "--early-stop", "3", "--json")
     answer = json.loads(headrace(*words).stdout)
@@ -445,6 +446,7 @@ def test_a_model_and_callbacks_in_two_files_of_one_name_are_refused(store, tmp_p
     assert re.search("cannot be imported beside .*, which has the same name", said["error"]["message"])
 
 
+@pytest.mark.slow
 def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
     text = (root / "docs" / "how-to" / "keras-loop.md").read_text()
     (store / "page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))

@@ -64,8 +64,9 @@ TEST(Presign, RefusesWhatNoUrlCanDo) {
   options.encryption = *customer_key_encryption(Bytes(32));
   EXPECT_EQ(presign("bucket", "key", options, {}).error().code, Code::kFailedPrecondition);
   options.encryption = ServerKeyEncryption{"aws:kms"};
-  EXPECT_THAT(presign("bucket", "key", options, {.method = "PUT"}).error().message,
-              HasSubstr("bucket's default encryption"));
+  const Error put = presign("bucket", "key", options, {.method = "PUT"}).error();
+  EXPECT_EQ(put.code, Code::kFailedPrecondition);
+  EXPECT_THAT(put.message, HasSubstr("bucket's default encryption"));
   EXPECT_TRUE(presign("bucket", "key", options, {.method = "GET"}));
   options = options_of_2013();
   options.credentials.reset();

@@ -73,6 +73,14 @@ TEST(S3Examine, NamesTheSourceOfKeysAndOnlyTheBeginningOfTheirId) {
   EXPECT_EQ(examined.findings.at("credentials").text, "key AKIA…, from the test");
 }
 
+TEST(S3Examine, NamesTheRegionAndWhereItComesFrom) {
+  HttpTestServer server([](const TestHttpRequest&) { return test_reply(200, kEmptyList); });
+  S3Options options = options_for(server);
+  options.region = "eu-test-1";
+  options.region_source = "a file";
+  EXPECT_EQ(examine(options).findings.at("region").text, "eu-test-1, from a file");
+}
+
 TEST(S3Examine, WarnsOfKeysThatExpireSoonAndCannotBeRenewed) {
   HttpTestServer server([](const TestHttpRequest&) { return test_reply(200, kEmptyList); });
   S3Options options = options_for(server);
