@@ -25,6 +25,8 @@ std::string tls_message() {
   const unsigned long code = ERR_peek_last_error();
   if (ERR_GET_REASON(code) == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
     return "the server wants a client's certificate";
+  if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
+    return "the server speaks no TLS at this port; its address should begin with http://";
   const char* reason = ERR_reason_error_string(code);
   return reason != nullptr ? reason : "connection closed";
 }

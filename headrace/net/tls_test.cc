@@ -2,12 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <string>
+#include <thread>
 
 #include "headrace/net/http/http_client.h"
 #include "headrace/net/http/http_test_server.h"
 #include "headrace/net/temporary_file_test.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 namespace {
@@ -80,6 +86,29 @@ TEST(Tls, RefusesVersionsBefore12) {
   const auto response = ask(server, {.verify = false});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Code::kUnavailable);
+}
+
+TEST(Tls, AServerWithoutTlsIsTold) {
+  // It answers to what it cannot read, as servers do.
+  const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::jthread server([&] {
+    const FileDescriptor client(::accept(listener.get(), nullptr, nullptr));
+    EXPECT_TRUE(write_all(client, as_bytes("HTTP/1.1 400 Bad Request\r\n\r\n")));
+    std::array<char, 4096> hello;
+    while (::read(client.get(), hello.data(), hello.size()) > 0) continue;
+  });
+  HttpClient client({.tls = {.verify = false}});
+  const HttpEndpoint endpoint{.tls = true, .host = "127.0.0.1", .port = ntohs(address.sin_port)};
+  const auto response = client.perform({.endpoint = endpoint});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+  EXPECT_THAT(response.error().message, HasSubstr("should begin with http://"));
 }
 
 TEST(Tls, ByDefaultTrustsTheSystemOnly) {
