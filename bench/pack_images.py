@@ -29,7 +29,9 @@ def measure(images: int, repeats: int) -> tuple[dict, dict]:
             return peers.run_own(program, *every, on=measuring.cores(), environment=environment)
 
         programs = {
-            "headrace": lambda: preparing.prepare(source, out / "ours", images, "--compression", "none"),
+            "headrace": lambda: preparing.prepare(
+                source, out / "ours", images, "--compression", "none", "--trust-images"
+            ),
             "tar": lambda: preparing.time_command(
                 ["tar", "cf", out / "images.tar", source], out / "images.tar", images
             ),

@@ -51,16 +51,9 @@ Result<SplitShares> parse_splits(std::string_view text) {
   return splits;
 }
 
-Result<std::optional<ImageSize>> parse_image_size(std::string_view text) {
-  constexpr std::uint32_t kLongestSide = 65'500;
-  if (text.empty()) return std::optional<ImageSize>();
-  const std::size_t by = std::min(text.find('x'), text.size());
-  const std::uint32_t height = parse_number<std::uint32_t>(text.substr(0, by)).value_or(0);
-  const std::uint32_t width =
-      parse_number<std::uint32_t>(text.substr(std::min(by + 1, text.size()))).value_or(0);
-  if (height < 1 || height > kLongestSide || width < 1 || width > kLongestSide)
-    return wrong("resize", concat("must be height x width in pixels, such as 150x150, not ", text));
-  return std::optional(ImageSize{.width = width, .height = height});
+Status check_resize(std::string_view text) {
+  if (text.empty() || parse_image_size(text)) return {};
+  return wrong("resize", concat("must be height x width in pixels, such as 150x150, not ", text));
 }
 
 ImageOutput image_output(const std::string& name) {
@@ -109,7 +102,8 @@ Status check_continuation(const OptionValues& values) {
 
 Status check_prepare_options(const OptionValues& values) {
   if (values.has("split")) HEADRACE_CHECK(parse_splits(values.text("split")));
-  if (values.has("resize")) HEADRACE_CHECK(parse_image_size(values.text("resize")));
+  HEADRACE_CHECK(delimiter_from(values));
+  if (values.has("resize")) HEADRACE_CHECK(check_resize(values.text("resize")));
   if (values.has("prices")) HEADRACE_CHECK(parse_prices(values.text("prices")));
   HEADRACE_CHECK(check_continuation(values));
   return continuation_of(values) == Continuation::kNone ? check_map_options(values) : Status{};
@@ -121,15 +115,19 @@ PlanRequest plan_request_from(const OptionValues& values) {
                       .schema_url = values.has("schema") ? values.text("schema") : "",
                       .layout = {.encoder = values.text("encoder"), .keeps_text = !values.flag("no-text")},
                       .in_tfrecorder_layout = values.text("compat") == "tfrecorder"};
+  // Whatever else becomes of an image, it is decoded for that.
+  request.layout.image.verify =
+      !values.flag("trust-images") && !values.has("resize") && !request.in_tfrecorder_layout;
   if (const auto format = parse_input_format(values.text("layout"))) request.format = *format;
   if (values.has("resize")) {
-    request.layout.image = {.resize = parse_image_size(values.text("resize")).value_or(std::nullopt),
+    request.layout.image = {.resize = parse_image_size(values.text("resize")),
                             .output = image_output(values.text("image-format"))};
   }
   if (values.has("split")) request.splits = parse_splits(values.text("split")).value_or(SplitShares{});
   PreparePlan& plan = request.options;
   plan.slice_bytes = values.size_bytes("slice-size");
   plan.cell_limit_bytes = values.size_bytes("max-cell");
+  plan.delimiter = delimiter_from(values).value_or('\0');
   if (values.has("map")) {
     plan.map = values.text("map");
     plan.map_version = values.text("map-version");

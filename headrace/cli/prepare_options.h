@@ -5,6 +5,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/cli/record_run.h"
+#include "headrace/cli/table_options.h"
 #include "headrace/prepare/execute/prepare.h"
 #include "headrace/prepare/plan/plan_request.h"
 
@@ -49,6 +50,7 @@ inline constexpr Option kPrepareOptions[] = {
      .default_value = "auto",
      .sentence = "Format of FROM; auto: recognised by file names. Folders are <split>/<label>/ or <label>/.",
      .choices = "auto|aclimdb|text-folder|image-folder|csv|tsv|jsonl|webdataset|tfrecord"},
+    kDelimiterOption,
     {.name = "schema",
      .unit = "URL",
      .sentence = "TOML file that defines the features of the records. Default: inferred, and shown."},
@@ -76,6 +78,11 @@ inline constexpr Option kPrepareOptions[] = {
      .default_value = "jpeg",
      .sentence = "With --resize: format of the stored images.",
      .choices = "jpeg|png|raw"},
+    {.name = "trust-images",
+     .type = OptionType::kFlag,
+     .sentence =
+         "Do not decode images that are stored as they are: faster, but damage in their pixels shows only "
+         "when they are read. Of a schema of your own, the key verify decides."},
     {.name = "compat",
      .default_value = "none",
      .sentence = "Lay out records as another program does. tfrecorder: images as raw pixels in base64, with "

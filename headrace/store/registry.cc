@@ -60,8 +60,13 @@ Result<const StoreDriver*> StoreRegistry::driver(std::string_view scheme) {
   const std::vector<const StoreDriver*> all = drivers();
   const auto found = std::ranges::find(all, scheme, &StoreDriver::scheme);
   if (found != all.end()) return *found;
-  return Error{Code::kInvalidArgument, concat("no store driver for \"", scheme,
-                                              "://\"; the schemes built in are ", join(schemes(), ", "))};
+  const bool is_address = scheme == "http" || scheme == "https";
+  return Error{
+      Code::kInvalidArgument,
+      concat("no store driver for \"", scheme, "://\"; the schemes built in are ", join(schemes(), ", "),
+             is_address ? ". The address of a server is no part of a URL but a setting of its driver: "
+                          "headrace stores names the variable"
+                        : "")};
 }
 
 Result<Url> StoreRegistry::parse(std::string_view text) {

@@ -8,6 +8,15 @@
 
 namespace headrace {
 
+std::optional<ImageSize> parse_image_size(std::string_view text) {
+  constexpr std::uint32_t kLongestSide = 65'500;
+  const std::size_t by = std::min(text.find('x'), text.size());
+  const auto height = parse_number<std::uint32_t>(text.substr(0, by)).value_or(0);
+  const auto width = parse_number<std::uint32_t>(text.substr(std::min(by + 1, text.size()))).value_or(0);
+  if (height < 1 || height > kLongestSide || width < 1 || width > kLongestSide) return std::nullopt;
+  return ImageSize{.width = width, .height = height};
+}
+
 template <typename Sample>
 void flip_horizontally(const Pixels<Sample>& pixels) {
   const std::size_t channels = pixels.channels;

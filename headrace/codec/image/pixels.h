@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "headrace/base/result.h"
@@ -17,6 +19,10 @@ struct ImageSize {
   std::uint32_t height = 0;
   bool operator==(const ImageSize&) const = default;
 };
+
+/// Reads "150x200": height × width in pixels. None: it is not that, or a side is 0 or above 65,500, the
+/// longest of a JPEG.
+std::optional<ImageSize> parse_image_size(std::string_view text);
 
 struct Rectangle {
   std::uint32_t left = 0;

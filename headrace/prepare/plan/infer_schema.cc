@@ -53,7 +53,7 @@ struct Column {
   bool are_image_names = true;
   bool are_distinct = true;
   bool names_train = false;
-  bool are_split_names = true;  // each a usual one, or DISCARD
+  bool are_split_names = true;       // each a usual one, or DISCARD
   std::set<std::uint64_t> hashes{};  // of ids
 };
 

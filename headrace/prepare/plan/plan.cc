@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kStage = "prepare 6";
 constexpr std::string_view kEncoderKey = "encoder ";
+constexpr const char* kDelimiterKey = "delimiter";
 
 std::string_view duplicates_name(Duplicates duplicates) {
   if (duplicates == Duplicates::kKeep) return "keep";
@@ -90,6 +91,7 @@ Configuration plan_configuration(const PreparePlan& plan) {
                        {kContinuesKey, plan.base ? concat(continuation_name(plan.continuation), " ",
                                                           plan.base->number, " ", plan.base->digest)
                                                  : ""}};
+  if (plan.delimiter != 0) out[kDelimiterKey] = plan.delimiter;
   for (const auto& [name, digest] : plan.encoder_digests) out[concat(kEncoderKey, name)] = digest;
   return out;
 }
@@ -127,6 +129,10 @@ Result<PreparePlan> read_plan(const Configuration& configuration) {
   plan.splits_as_they_are = reader.text("splits-as-they-are") == "true";
   plan.reports_all = reader.text("report") == "all";
   plan.cell_limit_bytes = reader.number<std::uint64_t>("max-cell");
+  const auto delimiter = configuration.find(kDelimiterKey);
+  if (delimiter != configuration.end() && delimiter->second.size() != 1)
+    return damaged_plan("its delimiter is not one character");
+  if (delimiter != configuration.end()) plan.input.delimiter = plan.delimiter = delimiter->second.front();
   plan.map = reader.text("map");
   plan.map_version = reader.text("map-version");
   for (const auto& [key, value] : configuration) {

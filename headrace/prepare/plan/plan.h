@@ -44,6 +44,7 @@ struct PreparePlan {
   bool splits_as_they_are = false;  // keep names of splits as spelled, and accept a dataset without "train"
   bool reports_all = false;         // also report rows that were simply written, with the sizes of images
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
+  char delimiter = 0;  // of tables' columns, as Input has it
   /// A function that maps each row, "module:function", and the version of its content; empty: none.
   std::string map{};
   std::string map_version{};

@@ -140,7 +140,9 @@ Result<Input> look_at_input(const Location& location, std::optional<InputFormat>
   }
   SliceLimits limits{.size_bytes = plan.slice_bytes};
   if (!plan.map.empty()) limits.objects = kMappedObjects;
-  return find_input(location, *format, limits, only);
+  HEADRACE_TRY(Input input, find_input(location, *format, limits, only));
+  input.delimiter = plan.delimiter;
+  return input;
 }
 
 Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,

@@ -284,8 +284,10 @@ Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& s
     case InputFormat::kTfrecord:
       return open_records(std::move(files), cell_limit_bytes);
     default: {
-      const char delimiter = input.format == InputFormat::kTsv ? '\t' : ',';
-      return open_table(std::move(files), {.delimiter = delimiter, .cell_limit_bytes = cell_limit_bytes});
+      const char usual = input.format == InputFormat::kTsv ? '\t' : ',';
+      return open_table(std::move(files), {.delimiter = input.delimiter != 0 ? input.delimiter : usual,
+                                           .is_certain = input.delimiter != 0,
+                                           .cell_limit_bytes = cell_limit_bytes});
     }
   }
 }

@@ -59,6 +59,8 @@ struct Input {
   /// Changes if the input changes: the store's version of one object; otherwise a digest over all objects.
   std::string version;
   std::vector<Slice> slices;
+  /// Separates a table's columns; 0: the format's own, and a header that seems to have another is an error.
+  char delimiter = 0;
 };
 
 struct SliceLimits {

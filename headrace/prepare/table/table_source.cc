@@ -38,6 +38,7 @@ class TableParser final : public RowParser {
       : csv_options_{.delimiter = options.delimiter,
                      .max_row_bytes = row_limit_bytes(options.cell_limit_bytes),
                      .max_cells = kMaxColumns},
+        is_certain_(options.is_certain),
         cell_limit_bytes_(options.cell_limit_bytes) {}
 
   void begin_file(std::string_view where, std::string_view name, std::uint32_t number) override {
@@ -94,9 +95,25 @@ class TableParser final : public RowParser {
     if (row.problem != CsvProblem::kNone)
       return invalid(concat("has a malformed header: ", describe_problem(row).reason, ": ",
                             describe_problem(row).detail));
+    HEADRACE_CHECK(check_delimiter(names));
     HEADRACE_TRY(const std::vector<std::size_t> order, sort_names(names));
     if (names_.empty()) return begin_table(std::move(names), order);
     return go_on_with(names, order);
+  }
+
+  Status check_delimiter(const std::vector<std::string>& names) const {
+    if (is_certain_ || names.size() != 1) return {};
+    for (const char other : {';', ',', '\t', '|'}) {
+      if (names.front().find(other) == std::string::npos) continue;
+      const std::string_view shown = other == '\t' ? std::string_view("tab") : std::string_view(&other, 1);
+      return invalid(concat("has a header of one column, ", quoted(names.front()),
+                            ": if its columns are separated by ", shown == "tab" ? "tabs" : quoted(shown),
+                            ", give --delimiter '", shown, "'; if it has only this one, give --delimiter '",
+                            csv_options_.delimiter == '\t' ? std::string_view("tab")
+                                                           : std::string_view(&csv_options_.delimiter, 1),
+                            "'"));
+    }
+    return {};
   }
 
   // Rejects a file whose header shows that it cannot be read as text.
@@ -203,6 +220,7 @@ class TableParser final : public RowParser {
   }
 
   const CsvOptions csv_options_;
+  const bool is_certain_;
   const std::uint64_t cell_limit_bytes_;
 
   // State of the table.

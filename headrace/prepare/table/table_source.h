@@ -11,6 +11,7 @@ namespace headrace {
 
 struct TableOptions {
   char delimiter = ',';
+  bool is_certain = false;  // else a header of one column with another delimiter in it is an error
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
 };
 
@@ -21,7 +22,7 @@ struct TableOptions {
 /// misplaced quote, or if a cell or the row is larger than allowed.
 ///
 /// Errors of the source, besides those of BytePieces: kInvalidArgument if a file has no header, or its
-/// header has an empty name, a name twice, or a name that the first file lacks.
+/// header has an empty name, a name twice, a name that the first file lacks, or seemingly another delimiter.
 ///
 /// Memory: a row, of at most row_limit_bytes.
 std::unique_ptr<RowSource> open_table(std::vector<SourceFile> files, const TableOptions& options);

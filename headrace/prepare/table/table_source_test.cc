@@ -29,6 +29,21 @@ TEST(TableSource, CellsAreNamedByTheHeading) {
   EXPECT_THAT(read_table("a\tb\n1\t2,3\n", {.delimiter = '\t'}), ElementsAre("0:2 a.csv@4 a='1' b='2,3'"));
 }
 
+TEST(TableSource, AnotherDelimiterIsNoticedInTheHeader) {
+  const auto error_of = [](std::string_view content, const TableOptions& options) {
+    const FilesInMemory input = std::move(FilesInMemory().add("a.csv", content));
+    const auto row = open_table(input.files, options)->next();
+    return row ? std::string() : row.error().message;
+  };
+  EXPECT_THAT(error_of("a;b\n1;2\n", {}), HasSubstr("\"a;b\": if its columns are separated by \";\""));
+  EXPECT_THAT(error_of("a;b\n1;2\n", {}), HasSubstr("--delimiter ';'"));
+  EXPECT_THAT(error_of("a\tb\n1\t2\n", {}), HasSubstr("--delimiter 'tab'"));
+  EXPECT_THAT(error_of("a,b\n1,2\n", {.delimiter = '\t'}), HasSubstr("give --delimiter 'tab'"));
+  EXPECT_EQ(error_of("a;b\n1\n", {.delimiter = ',', .is_certain = true}), "") << "one column of that name";
+  EXPECT_THAT(read_table("a;b\n1;2,3\n", {.delimiter = ';', .is_certain = true}),
+              ElementsAre("0:2 a.csv@4 a='1' b='2,3'"));
+}
+
 TEST(TableSource, ACellWithoutACharacterIsMissingQuotedOrNot) {
   EXPECT_THAT(read_table("a,b,c\n,\"\",\" \"\n"), ElementsAre("0:2 a.csv@6 a=- b=- c=' '"));
 }

@@ -78,6 +78,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         to: folder that becomes the dataset.
         schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
         layout: format of the source, if its names do not show it.
+        delimiter: separator of a table's columns, such as ";" or "tab".
         map: a function of a module, or "module:function". It takes a row and returns a dict of features, or
             None to drop the row.
         version: version of that function's content; change it whenever the function changes.
@@ -87,6 +88,8 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         splits: shares by hash of the rows' ids, {"train": 0.9, "test": 0.1}; they sum to 1. They replace a
             column or folders of splits.
         resize: height and width of images.
+        trust_images: do not decode images that are stored as they are: faster, but damage in their pixels
+            shows only when they are read.
         max_rejects: how many rows may be rejected: an int is a number, "0.1%" or 0.001 a share.
         overwrite: remove what was prepared there before, and start over.
         append: add the part of the source that is not in the published dataset; with rows of Python, add all

@@ -16,6 +16,7 @@ class PrepareOptions(TypedDict, total=False):
 
     schema: str | os.PathLike[str] | Mapping[str, Any] | None
     layout: str | None
+    delimiter: str | None
     map: str | Callable[..., Any] | None
     version: str | None
     map_timeout: int | None
@@ -25,6 +26,7 @@ class PrepareOptions(TypedDict, total=False):
     splits_as_they_are: bool
     resize: tuple[int, int] | None
     image_format: str | None
+    trust_images: bool
     encoder: str | None
     sample: float | None
     duplicates: str | None
