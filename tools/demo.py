@@ -194,6 +194,7 @@ def machine() -> str:
 
 
 def results_of(job: Job, stages: list[Stage], trained: dict, evaluated: dict, answers: list[dict]) -> dict:
+    (target,) = evaluated["targets"]
     return {
         "title": "Movie reviews: praise or not?",
         "summary": f"{stages[0].records:,} texts, embedded with Universal Sentence Encoder (multilingual, "
@@ -204,8 +205,8 @@ def results_of(job: Job, stages: list[Stage], trained: dict, evaluated: dict, an
         "stages": [stage.row() for stage in stages],
         "epochs": trained["history"],
         "layers": [layer_of_report(layer) for layer in trained["layers"]],
-        "confusion": evaluated["confusion"],
-        "test": {"accuracy": evaluated["accuracy"], "classes": evaluated["classes"]},
+        "confusion": target["confusion"],
+        "test": {"accuracy": target["accuracy"], "classes": target["classes"]},
         "predictions": answers,
         "commands": job.commands,
         "versions": trained.get("versions", {}),

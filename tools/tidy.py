@@ -24,9 +24,10 @@ LAYERS = [
     {"store"},
     {"log"},
     {"record", "codec", "engine", "filesystem"},
-    {"coordinate"},
+    {"coordinate", "model"},
     {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "statistics"},
+    {"predict"},
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

@@ -41,34 +41,101 @@ std::string pad_left(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-void show_table(Console& console, const Evaluation& evaluation) {
-  std::size_t width = 9;
-  for (const std::string& label : evaluation.labels) width = std::max(width, label.size());
-  for (const auto& [name, value] : evaluation.metrics) console.result(concat("  ", name, " ", shown(value)));
-  if (!evaluation.metrics.contains("accuracy"))
-    console.result(concat("  accuracy ", shown(evaluation.confusion.accuracy())));
-
-  const auto line = [&](const std::vector<std::string>& cells) {
+// Lines of cells of one width.
+class Table {
+ public:
+  Table(Console& console, const std::vector<std::string>& names) : console_(console) {
+    for (const std::string& name : names) width_ = std::max(width_, name.size());
+  }
+  void line(const std::vector<std::string>& cells) const {
     std::string out = "  ";
-    for (const std::string& cell : cells) out += pad_left(cell, width) + "  ";
-    console.result(out.substr(0, out.size() - 2));
-  };
-  console.result("");
-  line({"", "precision", "recall", "f1", "records"});
-  for (std::size_t label = 0; label < evaluation.labels.size(); ++label) {
-    const ClassScores scores = evaluation.confusion.scores(label);
-    line({evaluation.labels[label], shown(scores.precision), shown(scores.recall), shown(scores.f1),
-          concat(scores.support)});
+    for (const std::string& cell : cells) out += pad_left(cell, width_) + "  ";
+    console_.result(out.substr(0, out.size() - 2));
+  }
+
+ private:
+  Console& console_;
+  std::size_t width_ = 9;
+};
+
+void show_classes(Console& console, const TargetEvaluation& target) {
+  const ConfusionMatrix& confusion = target.confusion.front();
+  const Table table(console, target.classes);
+  table.line({"", "precision", "recall", "f1", "records"});
+  for (std::size_t label = 0; label < target.classes.size(); ++label) {
+    const ClassScores scores = confusion.scores(label);
+    table.line({target.classes[label], shown(scores.precision), shown(scores.recall), shown(scores.f1),
+                concat(scores.support)});
   }
   console.result("\n  true class by row, predicted class by column:");
   std::vector<std::string> head = {""};
-  head.insert(head.end(), evaluation.labels.begin(), evaluation.labels.end());
-  line(head);
-  for (std::size_t truth = 0; truth < evaluation.labels.size(); ++truth) {
-    std::vector<std::string> cells = {evaluation.labels[truth]};
-    for (std::size_t predicted = 0; predicted < evaluation.labels.size(); ++predicted)
-      cells.push_back(concat(evaluation.confusion.count(truth, predicted)));
-    line(cells);
+  head.insert(head.end(), target.classes.begin(), target.classes.end());
+  table.line(head);
+  for (std::size_t truth = 0; truth < target.classes.size(); ++truth) {
+    std::vector<std::string> cells = {target.classes[truth]};
+    for (std::size_t predicted = 0; predicted < target.classes.size(); ++predicted)
+      cells.push_back(concat(confusion.count(truth, predicted)));
+    table.line(cells);
+  }
+}
+
+void show_calibration(Console& console, const BinaryScores& scores) {
+  console.result("\n  scores, and the share of them that is a yes:");
+  const Table table(console, {});
+  table.line({"score", "records", "mean", "yes"});
+  for (std::size_t i = 0; i < BinaryScores::kBins; ++i) {
+    const CalibrationBin& bin = scores.calibration()[i];
+    if (bin.records == 0) continue;
+    const auto records = static_cast<double>(bin.records);
+    table.line({concat("0.", i, " …"), concat(bin.records), shown(bin.score_sum / records),
+                shown(static_cast<double>(bin.positives) / records)});
+  }
+}
+
+void show_labels(Console& console, const TargetEvaluation& target) {
+  const Table table(console, target.classes);
+  table.line({"", "precision", "recall", "f1", "ROC area", "records"});
+  for (std::size_t i = 0; i < target.classes.size(); ++i) {
+    const ClassScores scores = target.confusion[i].scores(1);
+    table.line({target.classes[i], shown(scores.precision), shown(scores.recall), shown(scores.f1),
+                shown(target.scores[i].area_under_roc()), concat(scores.support)});
+  }
+}
+
+void show_numbers(Console& console, const TargetEvaluation& target) {
+  const Table table(console, {"mean residual"});
+  table.line({"", "MAE", "RMSE", "R²", "mean residual"});
+  for (std::size_t i = 0; i < target.numbers.size(); ++i) {
+    const RegressionScores& numbers = target.numbers[i];
+    table.line({target.numbers.size() == 1 ? target.label : concat(target.label, "[", i, "]"),
+                shown(numbers.mean_absolute_error()), shown(numbers.root_mean_squared_error()),
+                shown(numbers.r_squared()), shown(numbers.mean_residual())});
+  }
+}
+
+void show_target(Console& console, const TargetEvaluation& target) {
+  switch (target.kind) {
+    case TargetKind::kClasses:
+      return show_classes(console, target);
+    case TargetKind::kBinary:
+      console.result(
+          concat("  area under the ROC curve ", shown(target.scores.front().area_under_roc()), "\n"));
+      show_classes(console, target);
+      return show_calibration(console, target.scores.front());
+    case TargetKind::kMultiLabel:
+      return show_labels(console, target);
+    case TargetKind::kRegression:
+      return show_numbers(console, target);
+  }
+}
+
+void show_table(Console& console, const Evaluation& evaluation) {
+  for (const auto& [name, value] : evaluation.metrics) console.result(concat("  ", name, " ", shown(value)));
+  for (const TargetEvaluation& target : evaluation.targets) {
+    if (target.kind != TargetKind::kRegression && !evaluation.metrics.contains("accuracy"))
+      console.result(concat("  accuracy ", shown(target.accuracy())));
+    console.result(evaluation.targets.size() == 1 ? "" : concat("\n  ", target.output, ": ", target.label));
+    show_target(console, target);
   }
 }
 
@@ -87,7 +154,7 @@ void show_evaluation(Console& console, const Location& run, const Evaluation& ev
     return;
   }
   console.result(concat(evaluation.model.url, " on split ", evaluation.split, " of ", evaluation.data.url,
-                        ": ", evaluation.confusion.records(), " records, ", shown(seconds), " s"));
+                        ": ", evaluation.records, " records, ", shown(seconds), " s"));
   show_table(console, evaluation);
   console.result(concat("\n  written to ", written.describe()));
 }
@@ -126,8 +193,11 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
 
   end.versions = {{"engine", engine.engine->version()}};
   end.metrics = evaluation.metrics;
-  end.metrics["accuracy"] = evaluation.confusion.accuracy();
-  end.counts = {{"records", evaluation.confusion.records()}, {"corrupt_records", evaluation.corrupt_records}};
+  for (const TargetEvaluation& target : evaluation.targets) {
+    const std::string prefix = evaluation.targets.size() == 1 ? "" : concat(target.output, "_");
+    if (target.kind != TargetKind::kRegression) end.metrics[prefix + "accuracy"] = target.accuracy();
+  }
+  end.counts = {{"records", evaluation.records}, {"corrupt_records", evaluation.corrupt_records}};
   const std::string object = evaluation_to_json(evaluation, recorder.run_id());
   const Location written = run.at(concat("evaluations/", recorder.run_id(), ".json"));
   HEADRACE_CHECK(write_evaluation(written, object + "\n", context.call()));
@@ -162,8 +232,9 @@ const Command kEvaluateCommand = {
     .name = "evaluate",
     .summary = "Evaluate a trained model on a split of a dataset",
     .details =
-        "Prints loss, accuracy, precision, recall and F1 of each class, and the confusion matrix, and writes "
-        "them to RUN/evaluations/.\n"
+        "Prints loss and metrics. For classes: precision, recall and F1 of each, and the confusion matrix; "
+        "for a yes or no also the area under the ROC curve and the calibration; for numbers the mean errors "
+        "and R². Writes them to RUN/evaluations/.\n"
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",

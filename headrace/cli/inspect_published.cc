@@ -26,7 +26,7 @@ Status read_attributes(const PublishedFolder& published, Inspection& inspection)
   for (const auto& [name, schema] : attributes->features) inspection.features[name] = describe_schema(schema);
   inspection.splits = std::move(attributes->splits);
   inspection.labels = std::move(attributes->labels);
-  inspection.encoder = std::move(attributes->encoder.name);
+  for (const auto& [feature, encoder] : attributes->encoders) inspection.encoders[feature] = encoder.name;
   inspection.counts = std::move(attributes->counts);
   inspection.reasons = std::move(attributes->reasons);
   return {};

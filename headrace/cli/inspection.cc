@@ -72,7 +72,7 @@ void add_content(Page& page, const Inspection& inspection) {
   }
   for (const auto& [name, shape] : inspection.features) page.add("features", concat(name, ": ", shape));
   if (!inspection.labels.empty()) page.add("labels", join(inspection.labels, ", "));
-  if (!inspection.encoder.empty()) page.add("encoder", inspection.encoder);
+  for (const auto& [feature, name] : inspection.encoders) page.add("encoders", concat(feature, ": ", name));
   if (!inspection.counts.empty()) page.add("counts", show_counts(inspection.counts));
   if (!inspection.reasons.empty()) page.add("noted", show_counts(inspection.reasons));
   if (!inspection.attributes_json.empty()) {
@@ -124,7 +124,7 @@ Json inspection_to_json(const Inspection& inspection) {
               {"created_by", inspection.created_by},
               {"features", inspection.features},
               {"labels", inspection.labels},
-              {"encoder", inspection.encoder},
+              {"encoders", inspection.encoders},
               {"counts", inspection.counts},
               {"reasons", inspection.reasons},
               {"objects", inspection.objects},

@@ -28,7 +28,7 @@ struct Inspection {
   std::map<std::string, SplitCounts> splits;
   std::map<std::string, std::string> features;  // name → "float32[512]"
   std::vector<std::string> labels;
-  std::string encoder;
+  std::map<std::string, std::string> encoders;  // feature → name
   std::map<std::string, std::uint64_t> counts;
   std::map<std::string, std::uint64_t> reasons;
 

@@ -80,8 +80,22 @@ constexpr Option kTrainOptions[] = {
     {.name = "name", .sentence = "Publish the result as the next version of the named model with this name."},
     kDataVersionOption,
     {.name = "split", .default_value = "train", .sentence = "Split of the dataset to train on."},
-    {.name = "features", .default_value = "sentence", .sentence = "Feature that the model takes."},
-    {.name = "labels", .default_value = "label", .sentence = "Feature with the one-hot labels."},
+    {.name = "features",
+     .unit = "[INPUT=]NAME,…",
+     .sentence =
+         "Features that the model takes: names alone leave out all others, INPUT=NAME says where one goes. "
+         "Default: each input takes the feature of its name, or the only one that fits."},
+    {.name = "labels",
+     .unit = "[OUTPUT=]NAME,…",
+     .sentence = "Features that the model learns. Default: label, or the only feature with a vocabulary."},
+    {.name = "augment",
+     .unit = "NAME[=VALUE],…",
+     .sentence = "Random changes of images while training: flip, crop=HEIGHTxWIDTH, brightness=DELTA, "
+                 "contrast=LOWER:UPPER. A function of the seed, the epoch and the record's position."},
+    {.name = "image-size",
+     .unit = "HEIGHTxWIDTH",
+     .sentence = "Resize images to this size. Default: the size that the model takes. With a crop: the size "
+                 "before it."},
     kOnCorruptOption,
     {.name = "log-every",
      .type = OptionType::kInteger,
@@ -127,8 +141,15 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   if (values.has("cache")) options.cache_url = values.text("cache");
   options.data_version = data_version(values);
   options.split = values.text("split");
-  options.features = values.text("features");
-  options.labels = values.text("labels");
+  if (values.has("features")) options.features = values.text("features");
+  if (values.has("labels")) options.labels = values.text("labels");
+  if (values.has("augment")) options.augment = values.text("augment");
+  if (values.has("image-size")) {
+    options.image_size = parse_image_size(values.text("image-size"));
+    if (!options.image_size)
+      return Error{Code::kInvalidArgument, concat("--image-size must be height x width in pixels, such as ",
+                                                  "150x150, not ", values.text("image-size"))};
+  }
   options.epochs = static_cast<std::uint64_t>(values.integer("epochs"));
   options.batch_size = static_cast<std::uint64_t>(values.integer("batch-size"));
   options.validation = values.number("validation");
@@ -238,9 +259,15 @@ Status train_recorded(CommandContext& context, const Location& data, const Locat
   }
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
-  const TrainEnvironment environment{*engine.engine, trace, context.environment,
+  const TrainEnvironment environment{*engine.engine,
+                                     trace,
+                                     context.environment,
                                      temporary_folder(context.environment),
-                                     [&](std::string_view line) { context.console.note(line); }};
+                                     [&](std::string_view line) { context.console.note(line); },
+                                     [&](const ModelBinding& binding) {
+                                       for (const std::string& line : describe(binding))
+                                         context.console.note(concat("the model ", line));
+                                     }};
   const auto on_step = [&](const TrainProgress& at) {
     context.console.progress("training", at.step, at.total_steps, "steps");
   };

@@ -40,12 +40,4 @@ std::optional<std::size_t> highest(std::span<const float> scores) {
   return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-std::optional<std::size_t> one_hot_class(std::span<const std::int64_t> row) {
-  const auto one = std::find(row.begin(), row.end(), 1);
-  if (one == row.end() ||
-      std::count(row.begin(), row.end(), 0) + 1 != static_cast<std::ptrdiff_t>(row.size()))
-    return std::nullopt;
-  return static_cast<std::size_t>(one - row.begin());
-}
-
 }  // namespace headrace

@@ -43,7 +43,4 @@ class ConfusionMatrix {
 /// Index of the highest score, in a tie the first; none if there is no score or one is not finite.
 std::optional<std::size_t> highest(std::span<const float> scores);
 
-/// The class of a one-hot row: one value is 1, the others are 0; none if it is not so.
-std::optional<std::size_t> one_hot_class(std::span<const std::int64_t> row);
-
 }  // namespace headrace

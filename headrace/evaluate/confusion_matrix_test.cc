@@ -53,13 +53,5 @@ TEST(Highest, IsTheFirstOfEqualScoresAndNoneWhereOneIsNotFinite) {
   EXPECT_EQ(highest({}), std::nullopt);
 }
 
-TEST(OneHotClass, TakesNothingButASingleOne) {
-  using Row = std::array<std::int64_t, 3>;
-  EXPECT_EQ(one_hot_class(Row{0, 0, 1}), 2);
-  EXPECT_EQ(one_hot_class(Row{0, 0, 0}), std::nullopt);
-  EXPECT_EQ(one_hot_class(Row{1, 0, 1}), std::nullopt);
-  EXPECT_EQ(one_hot_class(Row{1, 2, 0}), std::nullopt);
-}
-
 }  // namespace
 }  // namespace headrace

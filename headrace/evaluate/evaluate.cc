@@ -1,64 +1,180 @@
 #include "headrace/evaluate/evaluate.h"
 
-#include <array>
+#include <cmath>
 
 #include "headrace/base/text.h"
 #include "headrace/evaluate/predictor.h"
+#include "headrace/stream/batch_tensors.h"
 
 namespace headrace {
 namespace {
 
-LoaderOptions loader_options(const ExportAttributes& attributes, const EvaluateOptions& options,
+LoaderOptions loader_options(const ModelBinding& binding, const EvaluateOptions& options,
                              const std::stop_token& stop) {
-  LoaderOptions out;
-  out.columns = {{.name = attributes.features,
-                  .type = DataType::kFloat32,
-                  .length = static_cast<std::uint32_t>(attributes.features_width)},
-                 {.name = attributes.label_feature,
-                  .type = DataType::kInt64,
-                  .length = static_cast<std::uint32_t>(attributes.labels.size())}};
+  LoaderOptions out = BatchTensors(binding.step_features()).options_in_order();
   out.batch_size = options.batch_size;
-  out.shuffle = ShuffleMode::kNone;
   out.on_corrupt = options.on_corrupt;
-  out.threads = 1;
   out.memory_budget_bytes = options.memory_budget_bytes;
   out.stop = stop;
   return out;
 }
 
+// Reads the numbers of a row of a label.
+void read_row(const TensorView& labels, std::size_t row, std::span<double> out) {
+  const std::size_t size = out.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = labels.type == DataType::kInt64
+                 ? static_cast<double>(static_cast<const std::int64_t*>(labels.data)[row * size + i])
+                 : static_cast<double>(static_cast<const float*>(labels.data)[row * size + i]);
+  }
+}
+
+// The place of the only 1 among zeros.
+std::optional<std::size_t> place_of_one(std::span<const double> row) {
+  std::optional<std::size_t> place;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == 0) continue;
+    if (row[i] != 1 || place) return std::nullopt;
+    place = i;
+  }
+  return place;
+}
+
+// The class that a row of a label names.
+std::optional<std::size_t> class_of(std::span<const double> row, std::size_t classes) {
+  if (row.size() > 1) return place_of_one(row);
+  const bool is_class = row[0] >= 0 && row[0] < static_cast<double>(classes) && row[0] == std::floor(row[0]);
+  return is_class ? std::optional(static_cast<std::size_t>(row[0])) : std::nullopt;
+}
+
+// Compares one output with its label.
+class TargetEvaluator {
+ public:
+  TargetEvaluator(const ModelContract& contract, const ModelTarget& target)
+      : target_(target), evaluation_(TargetEvaluation::of(target, class_names(contract, target))) {}
+
+  // False: the label is not what such a target has. REQUIRES: predictions are finite
+  bool add(std::span<const double> truth, std::span<const float> predictions) {
+    switch (target_.kind) {
+      case TargetKind::kClasses:
+        return add_class(truth, *highest(predictions));
+      case TargetKind::kBinary:
+        return add_binary(truth, predictions.front());
+      case TargetKind::kMultiLabel:
+        return add_labels(truth, predictions);
+      case TargetKind::kRegression:
+        return add_numbers(truth, predictions);
+    }
+    return false;
+  }
+
+  const ModelTarget& target() const { return target_; }
+  TargetEvaluation& evaluation() { return evaluation_; }
+
+  std::string wanted() const {
+    switch (target_.kind) {
+      case TargetKind::kClasses:
+      case TargetKind::kBinary:
+        return concat("one of ", evaluation_.classes.size(), " classes");
+      case TargetKind::kMultiLabel:
+        return concat(evaluation_.classes.size(), " values, each 0 or 1");
+      case TargetKind::kRegression:
+        break;
+    }
+    return "finite numbers";
+  }
+
+ private:
+  bool add_class(std::span<const double> truth, std::size_t predicted) {
+    ConfusionMatrix& confusion = evaluation_.confusion.front();
+    const std::optional<std::size_t> of = class_of(truth, confusion.classes());
+    if (of) confusion.add(*of, predicted);
+    return of.has_value();
+  }
+
+  bool add_binary(std::span<const double> truth, float score) {
+    const std::optional<std::size_t> of = class_of(truth, 2);
+    if (!of) return false;
+    evaluation_.scores.front().add(score, *of == 1);
+    return add_class(truth, score > kYesThreshold ? 1 : 0);
+  }
+
+  bool add_labels(std::span<const double> truth, std::span<const float> scores) {
+    for (const double value : truth) {
+      if (value != 0 && value != 1) return false;
+    }
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      evaluation_.scores[i].add(scores[i], truth[i] == 1);
+      evaluation_.confusion[i].add(truth[i] == 1 ? 1 : 0, scores[i] > kYesThreshold ? 1 : 0);
+    }
+    return true;
+  }
+
+  bool add_numbers(std::span<const double> truth, std::span<const float> predicted) {
+    for (const double value : truth) {
+      if (!std::isfinite(value)) return false;
+    }
+    for (std::size_t i = 0; i < truth.size(); ++i) evaluation_.numbers[i].add(predicted[i], truth[i]);
+    return true;
+  }
+
+  const ModelTarget& target_;
+  TargetEvaluation evaluation_;
+};
+
 class Evaluator {
  public:
-  Evaluator(const ExportedModel& model, std::unique_ptr<Call> call)
-      : attributes_(model.attributes),
-        call_(std::move(call)),
-        confusion_(attributes_.labels.size()),
-        sums_(attributes_.metrics.size()) {}
+  static Result<Evaluator> create(const ExportedModel& model) {
+    const ModelContract& contract = model.contract;
+    std::vector<std::string> inputs, outputs = {"loss", "metrics"};
+    for (const ModelInput& input : contract.binding.inputs) inputs.push_back(input.tensor);
+    for (const ModelTarget& target : contract.binding.targets) {
+      inputs.push_back(target.tensor);
+      outputs.push_back(contract.binding.find_output(target.output)->tensor);
+    }
+    inputs.emplace_back("weights");
+    HEADRACE_TRY(std::unique_ptr<Call> call,
+                 model.model->prepare("eval_step", std::move(inputs), std::move(outputs)));
+    return Evaluator(contract, std::move(call));
+  }
 
   Status add(const Batch& batch, const BatchLoader& loader) {
     if (batch.records == 0) return {};
-    const auto rows = static_cast<std::int64_t>(batch.rows);
-    const auto width = static_cast<std::int64_t>(attributes_.features_width);
-    const auto classes = static_cast<std::int64_t>(confusion_.classes());
-    const auto* labels = reinterpret_cast<const std::int64_t*>(batch.column(1));
-    const std::array inputs = {TensorView::of(reinterpret_cast<const float*>(batch.column(0)), {rows, width}),
-                               TensorView::of(labels, {rows, classes}),
-                               TensorView::of(batch.weights(), {rows})};
-    std::array<Tensor, 3> outputs;
+    const std::span<const TensorView> columns = tensors_.view(batch, batch.rows);
+    std::vector<TensorView> inputs(columns.begin(), columns.end());
+    inputs.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
+    std::vector<Tensor> outputs(2 + targets_.size());
     HEADRACE_CHECK(call_->run(inputs, outputs));
     HEADRACE_CHECK(add_sums(outputs[0], outputs[1], batch.records));
-    HEADRACE_CHECK(check_predictions(outputs[2], batch.records, confusion_.classes()));
-    return add_answers(batch, labels, outputs[2].values<float>(), loader);
+    for (std::size_t i = 0; i < targets_.size(); ++i)
+      HEADRACE_CHECK(add_answers(batch, columns[inputs_ + i], outputs[2 + i], targets_[i], loader));
+    records_ += batch.records;
+    return {};
   }
 
-  const ConfusionMatrix& confusion() const { return confusion_; }
+  std::uint64_t records() const { return records_; }
+  std::vector<TargetEvaluation> take_targets() {
+    std::vector<TargetEvaluation> out;
+    for (TargetEvaluator& target : targets_) out.push_back(std::move(target.evaluation()));
+    return out;
+  }
   std::map<std::string, double> metrics() const {
     const double records = sums_.front() > 0 ? sums_.front() : 1;
     std::map<std::string, double> out = {{"loss", loss_sum_ / records}};
-    for (std::size_t i = 1; i < sums_.size(); ++i) out[attributes_.metrics[i]] = sums_[i] / records;
+    for (std::size_t i = 1; i < sums_.size(); ++i) out[contract_.metrics[i]] = sums_[i] / records;
     return out;
   }
 
  private:
+  Evaluator(const ModelContract& contract, std::unique_ptr<Call> call)
+      : contract_(contract),
+        call_(std::move(call)),
+        tensors_(contract.binding.step_features()),
+        inputs_(contract.binding.inputs.size()),
+        sums_(contract.metrics.size()) {
+    for (const ModelTarget& target : contract.binding.targets) targets_.emplace_back(contract, target);
+  }
+
   Status add_sums(const Tensor& loss, const Tensor& metrics, std::uint64_t records) {
     const std::span<const float> sums = metrics.values<float>();
     if (loss.values<float>().size() != 1 || sums.size() != sums_.size())
@@ -71,31 +187,38 @@ class Evaluator {
   }
 
   // Predictions hold only the rows that are records.
-  Status add_answers(const Batch& batch, const std::int64_t* labels, std::span<const float> predictions,
-                     const BatchLoader& loader) {
-    const std::size_t classes = confusion_.classes();
+  Status add_answers(const Batch& batch, const TensorView& labels, const Tensor& predictions,
+                     TargetEvaluator& target, const BatchLoader& loader) const {
+    const ModelOutput& output = *contract_.binding.find_output(target.target().output);
+    HEADRACE_CHECK(check_predictions(predictions, output, batch.records));
+    const std::span<const float> values = predictions.values<float>();
+    const std::size_t size = values.size() / batch.records;
+    std::vector<double> truth(target.target().label.size());
     std::size_t answer = 0;
     for (std::size_t row = 0; row < batch.rows; ++row) {
       if (batch.weights()[row] == 0) continue;
-      const auto truth = one_hot_class({labels + row * classes, classes});
-      if (!truth) return not_one_hot(batch, row, loader);
-      confusion_.add(*truth, *highest(predictions.subspan(classes * answer++, classes)));
+      read_row(labels, row, truth);
+      if (!target.add(truth, values.subspan(size * answer++, size)))
+        return wrong_label(batch, row, target, loader);
     }
     return {};
   }
 
-  Error not_one_hot(const Batch& batch, std::size_t row, const BatchLoader& loader) const {
+  static Error wrong_label(const Batch& batch, std::size_t row, const TargetEvaluator& target,
+                           const BatchLoader& loader) {
     const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
     const std::string where =
         row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
-    return {Code::kInvalidArgument,
-            concat("the feature ", attributes_.label_feature, " of ", where, " is not one-hot: of its ",
-                   confusion_.classes(), " values one must be 1 and the others 0")};
+    return {Code::kInvalidArgument, concat("the feature ", describe(target.target().label), " of ", where,
+                                           " is not ", target.wanted())};
   }
 
-  const ExportAttributes& attributes_;
+  const ModelContract& contract_;
   std::unique_ptr<Call> call_;
-  ConfusionMatrix confusion_;
+  BatchTensors tensors_;
+  std::size_t inputs_;  // how many
+  std::vector<TargetEvaluator> targets_;
+  std::uint64_t records_ = 0;
   double loss_sum_ = 0;
   std::vector<double> sums_;  // as eval_step's metrics
 };
@@ -109,13 +232,11 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                                     .version = options.data_version,
                                     .on_corrupt = options.on_corrupt,
                                     .call = {.stop = stop}}));
-  HEADRACE_CHECK(check_dataset(model, *dataset));
-  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-               BatchLoader::create({{.dataset = dataset}}, loader_options(model.attributes, options, stop)));
-  HEADRACE_TRY(std::unique_ptr<Call> call,
-               model.model->prepare("eval_step", {"features", "labels", "weights"},
-                                    {"loss", "metrics", "predictions"}));
-  Evaluator evaluator(model, std::move(call));
+  HEADRACE_CHECK(check_dataset(model, *dataset, true));
+  HEADRACE_TRY(
+      const std::unique_ptr<BatchLoader> loader,
+      BatchLoader::create({{.dataset = dataset}}, loader_options(model.contract.binding, options, stop)));
+  HEADRACE_TRY(Evaluator evaluator, Evaluator::create(model));
   for (std::uint64_t done = 0;;) {
     HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
     if (!batch) break;
@@ -123,15 +244,15 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
     done += batch->records;
     on_records(done, dataset->record_count());
   }
-  if (evaluator.confusion().records() == 0) {
+  if (evaluator.records() == 0) {
     return Error{Code::kDataLoss, concat("no record of split ", options.split, " of ", data.describe(),
                                          " could be read; headrace verify says what is damaged")};
   }
   Evaluation out{.model = {model.folder.url.text(), model.digest},
                  .data = {data.url.text(), dataset->digest()},
                  .split = options.split,
-                 .labels = model.attributes.labels,
-                 .confusion = evaluator.confusion(),
+                 .targets = evaluator.take_targets(),
+                 .records = evaluator.records(),
                  .metrics = evaluator.metrics(),
                  .corrupt_records = loader->stats().corrupt_records,
                  .fetched_bytes = loader->stats().fetched_bytes,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The evaluate stage: takes an exported model and a split of a dataset; returns loss, accuracy and the
-/// confusion matrix.
+/// \file The evaluate stage: takes an exported model and a split of a dataset; returns loss and metrics, and
+/// for each target the scores of its kind.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,8 @@ using OnRecords = std::function<void(std::uint64_t, std::uint64_t)>;
 
 /// Runs the model's eval_step over every record of the split once, in dataset order, on the batches' own
 /// buffers. The loss is the mean of the batches' means, weighted by their records.
-/// \error kInvalidArgument  a label that is not one-hot, or a model that does not return one score per class
+/// \error kInvalidArgument  a label that is not what its target has (the record is named), or an output of
+///                          another shape, or of numbers that are not finite
 /// \error kCancelled        stopped
 /// \error those of `check_dataset`, Dataset::open and BatchLoader
 Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,

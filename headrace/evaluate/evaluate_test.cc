@@ -38,13 +38,15 @@ TEST_F(Evaluate, CountsAnswersAndWeighsLossesByRecords) {
                attributes());
   const auto result = run({.batch_size = 2});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->confusion.count(0, 0), 1);
-  EXPECT_EQ(result->confusion.count(0, 1), 1);
-  EXPECT_EQ(result->confusion.count(1, 0), 1);
-  EXPECT_EQ(result->confusion.count(1, 1), 2);
+  ASSERT_EQ(result->targets.size(), 1);
+  const ConfusionMatrix& confusion = result->targets[0].confusion.front();
+  EXPECT_EQ(confusion.count(0, 0), 1);
+  EXPECT_EQ(confusion.count(0, 1), 1);
+  EXPECT_EQ(confusion.count(1, 0), 1);
+  EXPECT_EQ(confusion.count(1, 1), 2);
   EXPECT_DOUBLE_EQ(result->metrics.at("loss"), (1 + 3 + 3 + 3 + 10) / 5.0);
   EXPECT_DOUBLE_EQ(result->metrics.at("accuracy"), 0.6);
-  EXPECT_DOUBLE_EQ(result->confusion.accuracy(), 0.6);
+  EXPECT_DOUBLE_EQ(result->targets[0].accuracy(), 0.6);
 }
 
 TEST_F(Evaluate, DoesNotDependOnTheBatchSize) {
@@ -74,8 +76,8 @@ TEST_F(Evaluate, LeavesCorruptRecordsOutWhenAsked) {
   const auto result = run({.on_corrupt = CorruptionPolicy::kSkipRecord});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->corrupt_records, 2);
-  EXPECT_EQ(result->confusion.records(), 1);
-  EXPECT_EQ(result->confusion.count(0, 1), 1);
+  EXPECT_EQ(result->targets[0].confusion.front().records(), 1);
+  EXPECT_EQ(result->targets[0].confusion.front().count(0, 1), 1);
   EXPECT_EQ(result->remarks.size(), 1) << "the same remark for both records";
 }
 
@@ -85,37 +87,39 @@ TEST_F(Evaluate, FailsWhereNoRecordIsLeft) {
   EXPECT_THAT(error_of({.on_corrupt = CorruptionPolicy::kSkipShard}), HasSubstr("no record of split test"));
 }
 
-TEST_F(Evaluate, NamesTheRecordWhoseLabelIsNotOneHot) {
+TEST_F(Evaluate, NamesTheRecordWhoseLabelIsNoClass) {
   TinyRecord odd = tiny_record(0, 0);
   odd.label = {1, 1};
   publish_data({{tiny_record(0, 0)}, {tiny_record(0, 0), odd}}, attributes());
-  EXPECT_THAT(error_of(), HasSubstr("y of record 1 of memory://test/data/test-00001 is not one-hot"));
+  EXPECT_THAT(error_of(),
+              HasSubstr("y int64[2] of record 1 of memory://test/data/test-00001 is not one of 2 classes"));
 }
 
 TEST_F(Evaluate, RefusesPredictionsThatAreNotFinite) {
   TinyRecord odd = tiny_record(0, 0);
   odd.features[1] = std::numeric_limits<float>::quiet_NaN();
   publish_data({{odd}}, attributes());
-  EXPECT_THAT(error_of(), HasSubstr("not finite"));
+  EXPECT_THAT(error_of(), HasSubstr("not a finite number"));
 }
 
 TEST_F(Evaluate, RefusesDataOfAnotherShapeEncoderOrClasses) {
   DatasetAttributes wide = attributes();
   wide.features["x"].shape = {5};
   publish_data({{tiny_record(0, 0)}}, wide);
-  EXPECT_THAT(error_of(), HasSubstr("takes x as float32[3], but memory://test/data has it as float32[5]"));
+  EXPECT_THAT(error_of(),
+              HasSubstr("takes x float32[3], but memory://test/data: the data have x float32[5]"));
 
   DatasetAttributes other_encoder = attributes();
-  other_encoder.encoder.weights_digest = "v";
+  other_encoder.encoders["x"].weights_digest = "v";
   publish_data({{tiny_record(0, 0)}}, other_encoder);
-  EXPECT_THAT(error_of(), HasSubstr("hash:3 (weights w), but memory://test/data was prepared with hash:3 "
-                                    "(weights v)"));
+  EXPECT_THAT(error_of(), HasSubstr("hash:3 (weights w) in x, but memory://test/data was prepared with "
+                                    "hash:3 (weights v)"));
 
   DatasetAttributes swapped = attributes();
-  swapped.labels = {"neg", "pos"};
+  swapped.vocabularies["y"] = {"neg", "pos"};
   publish_data({{tiny_record(0, 0)}}, swapped);
   EXPECT_THAT(error_of(),
-              HasSubstr("has the classes pos, neg, but the classes of memory://test/data are neg"));
+              HasSubstr("the classes pos, neg of y, but those of memory://test/data are neg, pos"));
 }
 
 TEST_F(Evaluate, IsStoppedByItsToken) {
@@ -143,7 +147,7 @@ TEST_F(OpenExportedModel, TakesARunOrAVersionOfANamedModel) {
   publish_export("models/imdb/3");
   EXPECT_EQ(open_model("run").folder.url.text(), "memory://test/run/export");
   EXPECT_EQ(open_model("models/imdb/3").folder.url.text(), "memory://test/models/imdb/3");
-  EXPECT_EQ(open_model("run").attributes.labels, (std::vector<std::string>{"pos", "neg"}));
+  EXPECT_EQ(open_model("run").contract.vocabularies.at("y"), (std::vector<std::string>{"pos", "neg"}));
 }
 
 TEST_F(OpenExportedModel, TellsARunThatIsNotFinishedFromNone) {
@@ -164,12 +168,6 @@ TEST_F(OpenExportedModel, RefusesADataSetAndAnAlteredFile) {
 TEST_F(OpenExportedModel, RefusesAManifestWithoutWhatItNeeds) {
   publish("run/export", {.kind = "saved_model", .created_by = "r", .plan = "p", .attributes_json = "{}"});
   EXPECT_EQ(error_of("run").code, Code::kDataLoss);
-  for (const char* features : {R"([1])", R"({})", R"({"x": {"shape": []}})", R"({"x": {"shape": [0]}})"}) {
-    const std::string json =
-        concat(R"({"labels": ["a", "b"], "metrics": ["examples"], "label_feature": "y", "features": )",
-               features, R"(, "encoder": {"name": "", "weights_digest": "", "dimension": 0}})");
-    EXPECT_FALSE(parse_export_attributes(json)) << features;
-  }
 }
 
 }  // namespace

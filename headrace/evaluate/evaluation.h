@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/engine/model_binding.h"
+#include "headrace/evaluate/binary_scores.h"
 #include "headrace/evaluate/confusion_matrix.h"
+#include "headrace/evaluate/regression_scores.h"
 
 namespace headrace {
 
@@ -18,18 +21,37 @@ struct EvaluatedInput {
   std::string digest;  // SHA-256 (hex) of its manifest
 };
 
+/// How well an output agrees with a label. The kind decides which members are used.
+struct TargetEvaluation {
+  std::string output;
+  std::string label;
+  TargetKind kind = TargetKind::kClasses;
+  std::vector<std::string> classes;        // names; a binary target has two; none for regression
+  std::vector<ConfusionMatrix> confusion;  // classes, binary: one; multi-label: of no and yes, for each label
+  std::vector<BinaryScores> scores;        // binary: one; multi-label: one for each label
+  std::vector<RegressionScores> numbers;   // regression: one for each number of the output
+
+  /// Without records.
+  static TargetEvaluation of(const ModelTarget& target, std::vector<std::string> classes);
+  /// Right answers of all; of a multi-label target, over all of its labels. REQUIRES: not of regression
+  double accuracy() const;
+};
+
 struct Evaluation {
   EvaluatedInput model;
   EvaluatedInput data;
   std::string split;
-  std::vector<std::string> labels;
-  ConfusionMatrix confusion{0};
+  std::vector<TargetEvaluation> targets;
+  std::uint64_t records = 0;
   /// "loss", and the metrics that the model was compiled with, over all records.
   std::map<std::string, double> metrics;
   std::uint64_t corrupt_records = 0;  // left out
   std::uint64_t fetched_bytes = 0;    // from the store
   std::vector<std::string> remarks;   // for people
 };
+
+/// The scores above this mean yes.
+inline constexpr float kYesThreshold = 0.5F;
 
 /// Appends a remark, unless there are a hundred or the last one says the same.
 void add_remark(std::vector<std::string>& remarks, std::string remark);

@@ -1,11 +1,9 @@
 #include "headrace/evaluate/predictor.h"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
+#include <cmath>
 
-#include "headrace/base/json.h"
 #include "headrace/base/text.h"
-#include "headrace/evaluate/confusion_matrix.h"
 #include "headrace/os/parallel.h"
 
 namespace headrace {
@@ -13,50 +11,72 @@ namespace {
 
 constexpr std::size_t kTextsPerTask = 8;  // texts differ in length by far: small tasks even that out
 
-// The double whose shortest text is that of the float.
-double shortest(float value) {
-  std::array<char, 32> digits{};
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  double out = 0;
-  std::from_chars(digits.data(), end, out);
-  return out;
+std::string describe_encoder(const std::string& name, const std::string& weights_digest) {
+  return concat(name, " (weights ", weights_digest.empty() ? "none" : weights_digest.substr(0, 16), ")");
 }
 
 }  // namespace
 
-Status check_predictions(const Tensor& predictions, std::uint64_t rows, std::size_t classes) {
-  const Shape wanted = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(classes)};
-  if (predictions.type() != DataType::kFloat32 || !(predictions.shape() == wanted)) {
+Status check_predictions(const Tensor& predictions, const ModelOutput& output, std::uint64_t rows) {
+  std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows)};
+  sizes.insert(sizes.end(), output.shape.begin(), output.shape.end());
+  if (predictions.type() != DataType::kFloat32 || !Shape(sizes).accepts(predictions.shape())) {
     return Error{Code::kInvalidArgument,
-                 concat("the model gives predictions of ", data_type_name(predictions.type()),
-                        predictions.shape().text(), "; wanted is one score a class, float32", wanted.text())};
+                 concat("the model's output ", output.name, " is ", data_type_name(predictions.type()),
+                        predictions.shape().text(), ", not float32", Shape(sizes).text())};
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (!highest(predictions.values<float>().subspan(row * classes, classes)))
-      return Error{Code::kInvalidArgument,
-                   "the model's predictions are not finite numbers: nor are its weights or "
-                   "the features"};
-  }
-  return {};
+  if (std::ranges::all_of(predictions.values<float>(), [](float value) { return std::isfinite(value); }))
+    return {};
+  return Error{Code::kInvalidArgument,
+               concat("the model's output ", output.name,
+                      " holds what is not a finite number: so do its weights or the features")};
 }
 
 Result<Predictor> Predictor::create(const ExportedModel& model) {
-  HEADRACE_TRY(std::unique_ptr<Call> call, model.model->prepare("predict", {"features"}, {"predictions"}));
-  return Predictor(std::move(call), model.attributes.features_width, model.attributes.labels.size());
+  std::vector<std::string> inputs, outputs;
+  for (const ModelInput& input : model.contract.binding.inputs) inputs.push_back(input.tensor);
+  for (const ModelOutput& output : model.contract.binding.outputs) outputs.push_back(output.tensor);
+  HEADRACE_TRY(std::unique_ptr<Call> call,
+               model.model->prepare("predict", std::move(inputs), std::move(outputs)));
+  return Predictor(std::move(call), model.contract);
 }
 
-Result<Tensor> Predictor::run(const float* features, std::uint64_t rows) {
-  const TensorView input =
-      TensorView::of(features, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(width_)});
-  Tensor output;
-  HEADRACE_CHECK(call_->run({&input, 1}, {&output, 1}));
-  HEADRACE_CHECK(check_predictions(output, rows, classes_));
-  return output;
+Predictor::Predictor(std::unique_ptr<Call> call, const ModelContract& contract)
+    : call_(std::move(call)),
+      outputs_(contract.binding.outputs),
+      format_(std::make_shared<const AnswerFormat>(contract)) {}
+
+Result<Answers> Predictor::run(std::span<const TensorView> inputs, std::uint64_t rows) {
+  std::vector<Tensor> out(outputs_.size());
+  HEADRACE_CHECK(call_->run(inputs, out));
+  for (std::size_t i = 0; i < out.size(); ++i) HEADRACE_CHECK(check_predictions(out[i], outputs_[i], rows));
+  return Answers(format_, std::move(out), rows);
 }
 
-Result<std::vector<std::vector<float>>> predict_texts(const ExportedModel& model, const TextEncoder& encoder,
-                                                      std::span<const std::string> texts, int threads) {
-  if (texts.empty()) return std::vector<std::vector<float>>();
+Result<EncoderDescription> text_encoder_of(const ExportedModel& model) {
+  const std::vector<ModelInput>& inputs = model.contract.binding.inputs;
+  const auto found = model.contract.encoders.find(inputs.front().feature.name);
+  if (inputs.size() == 1 && found != model.contract.encoders.end()) return found->second;
+  std::vector<std::string> takes;
+  for (const ModelInput& input : inputs) takes.push_back(describe(input.feature));
+  return Error{Code::kInvalidArgument,
+               concat("the model in ", model.folder.describe(), " takes ", join(takes, ", "),
+                      ", not the vector of a text; give --data instead of --text")};
+}
+
+Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encoder) {
+  if (encoder.name() == wanted.name && encoder.weights_digest() == wanted.weights_digest &&
+      encoder.dimension() == wanted.dimension)
+    return {};
+  return Error{
+      Code::kFailedPrecondition,
+      concat("the model was trained on vectors of ", describe_encoder(wanted.name, wanted.weights_digest),
+             ", but the encoder here is ", describe_encoder(encoder.name(), encoder.weights_digest()),
+             "; give the folder with the right weights by --encoder-weights")};
+}
+
+Result<Answers> predict_texts(const ExportedModel& model, const TextEncoder& encoder,
+                              std::span<const std::string> texts, int threads) {
   const auto width = static_cast<std::size_t>(encoder.dimension());
   std::vector<float> features(texts.size() * width);
   const std::size_t tasks = (texts.size() + kTextsPerTask - 1) / kTextsPerTask;
@@ -67,26 +87,10 @@ Result<std::vector<std::vector<float>>> predict_texts(const ExportedModel& model
                                               texts.begin() + static_cast<std::ptrdiff_t>(first + count));
     return encoder.encode(views, std::span(features).subspan(first * width, count * width));
   }));
+  const TensorView input = TensorView::of(
+      features.data(), {static_cast<std::int64_t>(texts.size()), static_cast<std::int64_t>(width)});
   HEADRACE_TRY(Predictor predictor, Predictor::create(model));
-  HEADRACE_TRY(const Tensor predictions, predictor.run(features.data(), texts.size()));
-  std::vector<std::vector<float>> out;
-  const std::size_t classes = model.attributes.labels.size();
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::span<const float> row = predictions.values<float>().subspan(i * classes, classes);
-    out.emplace_back(row.begin(), row.end());
-  }
-  return out;
-}
-
-std::string prediction_to_json(const std::vector<std::string>& labels, std::span<const float> scores,
-                               const std::optional<std::pair<std::string, std::string_view>>& about) {
-  // In the order of the format, not of the names.
-  std::string out = "{";
-  if (about) out += concat(Json(about->first).dump(), ":", Json(about->second).dump(), ",");
-  out += concat("\"label\":", Json(labels[highest(scores).value_or(0)]).dump(), ",\"probabilities\":{");
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    out += concat(i > 0 ? "," : "", Json(labels[i]).dump(), ":", Json(shortest(scores[i])).dump());
-  return out + "}}";
+  return predictor.run({&input, 1}, texts.size());
 }
 
 }  // namespace headrace

@@ -113,11 +113,20 @@ class TinyRun : public testing::Test {
                        .size_bytes = graph.size(),
                        .crc32c = crc32c(as_bytes(graph)),
                        .role = "model"}};
-    manifest.attributes_json =
-        concat(R"({"labels": ["pos", "neg"], "label_feature": "y", "metrics": ["examples", "accuracy"],)",
-               R"("encoder": {"name": ")", encoder, R"(", "weights_digest": "w", "dimension": 3},)",
-               R"("features": {"x": {"dtype": "float32", "shape": [3]}}})");
+    ModelContract made = contract();
+    made.encoders["x"].name = encoder;
+    manifest.attributes_json = to_json(made).dump();
     publish(folder, manifest);
+  }
+
+  /// The contract of TinyModel.
+  ModelContract contract() const {
+    const DatasetAttributes data = attributes();
+    const ModelBinding binding{
+        .inputs = {{"features", "x", *model_feature(data, "x")}},
+        .targets = {{"labels", "predictions", *model_feature(data, "y"), TargetKind::kClasses}},
+        .outputs = {{"predictions", "predictions", {static_cast<std::int64_t>(kTinyClasses)}}}};
+    return make_contract(binding, {"examples", "accuracy"}, data);
   }
 
   ExportedModel open_model(const std::string& run = "run") {
@@ -127,7 +136,9 @@ class TinyRun : public testing::Test {
   }
 
   DatasetAttributes attributes() const {
-    DatasetAttributes out{.compression = "gzip", .labels = {"pos", "neg"}, .encoder = {"hash:3", "w", 3}};
+    DatasetAttributes out{.compression = "gzip", .labels = {"pos", "neg"}};
+    out.vocabularies = {{"y", {"pos", "neg"}}};
+    out.encoders = {{"x", {"hash:3", "w", 3}}};
     out.features = {{"x", {"float32", std::vector<std::int64_t>{kTinyWidth}}},
                     {"y", {"int64", std::vector<std::int64_t>{kTinyClasses}}},
                     {"id", {"bytes", std::vector<std::int64_t>{}}}};

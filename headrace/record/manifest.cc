@@ -137,11 +137,12 @@ Json split_to_json(const SplitCounts& split) {
 Json feature_to_json(const FeatureSchema& feature) {
   Json out = {{"dtype", feature.dtype}};
   if (feature.shape) out["shape"] = *feature.shape;
+  if (feature.is_image) out["image"] = true;
   return out;
 }
 
 FeatureSchema feature_from_json(const Json& from, const std::string& name) {
-  FeatureSchema feature{.dtype = from.get<std::string>("dtype")};
+  FeatureSchema feature{.dtype = from.get<std::string>("dtype"), .is_image = from.get_or("image", false)};
   if (!from.contains("shape")) return feature;
   feature.shape = from.at("shape").as<std::vector<std::int64_t>>(concat("shape of ", name));
   return feature;
@@ -212,16 +213,45 @@ ManifestPart manifest_part_from_json(const Json& from) {
   return part_from_json(from, sums);
 }
 
+Json encoders_to_json(const std::map<std::string, EncoderDescription>& encoders) {
+  Json out = Json::object();
+  for (const auto& [feature, encoder] : encoders) {
+    out[feature] = {
+        {"name", encoder.name}, {"weights_digest", encoder.weights_digest}, {"dimension", encoder.dimension}};
+  }
+  return out;
+}
+
+std::map<std::string, EncoderDescription> encoders_from_json(const Json& from) {
+  std::map<std::string, EncoderDescription> out;
+  for (const auto& [feature, encoder] : from.members()) {
+    out[feature] = {encoder.get<std::string>("name"), encoder.get<std::string>("weights_digest"),
+                    encoder.get<int>("dimension")};
+  }
+  return out;
+}
+
+// Datasets of the older layout name one encoder for all their vectors.
+std::map<std::string, EncoderDescription> only_encoder(const Json& encoder,
+                                                       const std::map<std::string, FeatureSchema>& features) {
+  std::map<std::string, EncoderDescription> out;
+  const auto name = encoder.get<std::string>("name");
+  const auto dimension = encoder.get<int>("dimension");
+  if (name.empty()) return out;
+  for (const auto& [feature, schema] : features) {
+    if (schema.dtype == "float32" && schema.shape == std::vector<std::int64_t>{dimension})
+      out[feature] = {name, encoder.get<std::string>("weights_digest"), dimension};
+  }
+  return out;
+}
+
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {
   Json out = {{"compression", attributes.compression},
               {"compression_level", attributes.compression_level},
               {"labels", attributes.labels},
               {"vocabularies", attributes.vocabularies},
               {"schema", attributes.schema},
-              {"encoder",
-               {{"name", attributes.encoder.name},
-                {"weights_digest", attributes.encoder.weights_digest},
-                {"dimension", attributes.encoder.dimension}}},
+              {"encoders", encoders_to_json(attributes.encoders)},
               {"counts", attributes.counts},
               {"reasons", attributes.reasons},
               {"seed", attributes.seed},
@@ -245,15 +275,14 @@ Result<DatasetAttributes> parse_dataset_attributes(std::string_view text) {
     out.labels = from.get<std::vector<std::string>>("labels");
     out.vocabularies = from.get_or("vocabularies", out.vocabularies);
     out.schema = from.get_or("schema", "");
-    const Json& encoder = from.at("encoder");
-    out.encoder = {encoder.get<std::string>("name"), encoder.get<std::string>("weights_digest"),
-                   encoder.get<int>("dimension")};
     for (const auto& [name, feature] : from.at("features").members())
       out.features[name] = feature_from_json(feature, name);
     for (const auto& [name, split] : from.at("splits").members()) {
       out.splits[name] = {split.at("records").as<std::uint64_t>(concat("records of ", name)),
                           split.get<Counts>("labels")};
     }
+    out.encoders = from.contains("encoders") ? encoders_from_json(from.at("encoders"))
+                                             : only_encoder(from.at("encoder"), out.features);
     out.counts = from.get<Counts>("counts");
     out.reasons = from.get<Counts>("reasons");
     for (const Json& input : from.at("inputs").values()) {

@@ -77,6 +77,7 @@ ManifestPart manifest_part_from_json(const Json& from);
 struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
+  bool is_image = false;                             // "bytes" that are an encoded image
 };
 
 struct SplitCounts {
@@ -85,10 +86,16 @@ struct SplitCounts {
 };
 
 struct EncoderDescription {
-  std::string name;  // as `--encoder` takes it; empty: no encoder
+  std::string name;  // as `--encoder` takes it
   std::string weights_digest;
   int dimension = 0;
+
+  bool operator==(const EncoderDescription&) const = default;
 };
+
+Json encoders_to_json(const std::map<std::string, EncoderDescription>& encoders);
+/// \throws JsonError
+std::map<std::string, EncoderDescription> encoders_from_json(const Json& from);
 
 struct InputDescription {
   std::string url;
@@ -104,8 +111,8 @@ struct DatasetAttributes {
   std::vector<std::string> labels;  // class names in the order of the one-hot positions
   /// Label feature → its values in the order of their ids.
   std::map<std::string, std::vector<std::string>> vocabularies;
-  std::string schema;  // TOML: docs/prepare.md, "Schema"
-  EncoderDescription encoder;
+  std::string schema;                                  // TOML: docs/prepare.md, "Schema"
+  std::map<std::string, EncoderDescription> encoders;  // of the features that are vectors of texts
   std::map<std::string, SplitCounts> splits;
   std::map<std::string, std::uint64_t> counts;
   std::map<std::string, std::uint64_t> reasons;

@@ -28,7 +28,7 @@ Manifest example() {
   DatasetAttributes attributes{.compression = "gzip",
                                .compression_level = 1,
                                .labels = {"pos", "neg"},
-                               .encoder = {"hash:8", "d", 8},
+                               .encoders = {{"v", {"hash:8", "d", 8}}},
                                .seed = 44};
   attributes.features = {{"sentence", {"float32", std::vector<std::int64_t>{8}}},
                          {"text", {"bytes", std::vector<std::int64_t>{}}},
@@ -283,7 +283,7 @@ TEST(Manifest, AttributesComeBackAsTheyWere) {
                                .labels = {"pos", "neg"},
                                .vocabularies = {{"genre", {"a", "b"}}},
                                .schema = "[text]",
-                               .encoder = {"hash:8", "digest", 8},
+                               .encoders = {{"v", {"hash:8", "digest", 8}}},
                                .counts = {{"in", 4}},
                                .reasons = {{"empty", 1}},
                                .inputs = {{"file:///a", 100, "v"}},
@@ -297,9 +297,7 @@ TEST(Manifest, AttributesComeBackAsTheyWere) {
   EXPECT_EQ(parsed->labels, attributes.labels);
   EXPECT_EQ(parsed->vocabularies, attributes.vocabularies);
   EXPECT_EQ(parsed->schema, "[text]");
-  EXPECT_EQ(parsed->encoder.name, "hash:8");
-  EXPECT_EQ(parsed->encoder.weights_digest, "digest");
-  EXPECT_EQ(parsed->encoder.dimension, 8);
+  EXPECT_EQ(parsed->encoders, attributes.encoders);
   EXPECT_EQ(parsed->counts, attributes.counts);
   EXPECT_EQ(parsed->reasons, attributes.reasons);
   ASSERT_EQ(parsed->inputs.size(), 1U);
@@ -379,6 +377,27 @@ TEST(Manifest, AnErrorSaysWhatTheObjectIs) {
   EXPECT_THAT(error(altered_text).message, testing::HasSubstr("the manifest's checksum does not match"));
   EXPECT_THAT(parse_dataset_attributes("{}").error().message,
               testing::HasSubstr("the dataset's attributes is not as docs/formats/manifest.md says"));
+}
+
+TEST(Manifest, TheOnlyEncoderOfAnOlderDatasetIsThatOfItsVectors) {
+  DatasetAttributes attributes{.compression = "none"};
+  attributes.features = {{"sentence", {"float32", std::vector<std::int64_t>{8}}},
+                         {"other", {"float32", std::vector<std::int64_t>{9}}},
+                         {"label", {"int64", std::vector<std::int64_t>{8}}},
+                         {"list", {"float32", std::nullopt}}};
+  Json older = *parse_json(dataset_attributes_to_json(attributes));
+  const auto read = [&](const Json& encoder) {
+    Json::Object members = older.members();
+    members.erase("encoders");
+    members["encoder"] = encoder;
+    const auto parsed = parse_dataset_attributes(Json(std::move(members)).dump());
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    return parsed->encoders;
+  };
+  using Encoders = std::map<std::string, EncoderDescription>;
+  EXPECT_EQ(read({{"name", "hash:8"}, {"weights_digest", "d"}, {"dimension", 8}}),
+            (Encoders{{"sentence", {"hash:8", "d", 8}}}));
+  EXPECT_EQ(read({{"name", ""}, {"weights_digest", ""}, {"dimension", 0}}), Encoders{});
 }
 
 }  // namespace

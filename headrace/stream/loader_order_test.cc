@@ -59,7 +59,7 @@ const std::vector<Recorded> kRecorded = {
 
 std::string recorded_state(ShuffleMode mode) {
   return concat(R"({"batch":3,"batch_size":16,"data":"120 records of memory://test/data",)",
-                R"("dataset":"b48e7c505287d3b0cf4fd8c2fccc953e068f2113ebb6064597c461d6fbac3255",)",
+                R"("dataset":"f3aec037884dd5ed866c69c76ec4e0387483c3bafa3100171ef4043204cce804",)",
                 R"("drop_remainder":false,"epoch":0,"mode":")", shuffle_mode_name(mode),
                 R"(","order":1,"seed":44,"window_bytes":4000})");
 }

@@ -21,21 +21,12 @@ constexpr std::uint64_t kEntryLimitBytes = 1 << 20;
 constexpr int kVersionAttempts = 100;
 
 std::string export_attributes(const TracedModel& traced, const ExportDescription& description) {
-  return Json{{"labels", description.labels},
-              {"encoder",
-               {{"name", description.encoder.name},
-                {"weights_digest", description.encoder.weights_digest},
-                {"dimension", description.encoder.dimension}}},
-              {"features",
-               {{description.features,
-                 {{"dtype", "float32"}, {"shape", Json::array({description.features_width})}}}}},
-              {"label_feature", description.label_feature},
-              {"metrics", traced.metric_names},
-              {"model", traced.model},
-              {"versions", traced.versions},
-              {"epoch", description.epoch},
-              {"step", description.step}}
-      .dump();
+  Json out = to_json(description.contract);
+  out["model"] = traced.model;
+  out["versions"] = traced.versions;
+  out["epoch"] = description.epoch;
+  out["step"] = description.step;
+  return out.dump();
 }
 
 // saved_model.pb comes last: whoever sees it finds all others.

@@ -8,6 +8,7 @@
 
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/trace.h"
+#include "headrace/model/contract.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
 #include "headrace/track/stage_output.h"
@@ -15,11 +16,7 @@
 namespace headrace {
 
 struct ExportDescription {
-  std::vector<std::string> labels;  // class names in the order of the outputs
-  EncoderDescription encoder;
-  std::string features;  // name of the feature that the model takes
-  std::uint64_t features_width = 0;
-  std::string label_feature;
+  ModelContract contract;
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
 };

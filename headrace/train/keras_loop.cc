@@ -40,6 +40,25 @@ Code code_named(std::string_view name) {
 }
 
 /// Runs python/headrace/_src/fit.py, whose head describes the messages, and follows it.
+// As headrace.Augmentation has them: kind, numbers.
+Json augmentations_to_json(const std::vector<Augmentation>& augmentations) {
+  struct ToJson {
+    Json operator()(const Flip&) const { return Json::array({"flip", Json::array()}); }
+    Json operator()(const Crop& crop) const {
+      return Json::array({"crop", Json::array({crop.size.height, crop.size.width})});
+    }
+    Json operator()(const Brightness& change) const {
+      return Json::array({"brightness", Json::array({change.delta})});
+    }
+    Json operator()(const Contrast& change) const {
+      return Json::array({"contrast", Json::array({change.lower, change.upper})});
+    }
+  };
+  Json out = Json::array();
+  for (const Augmentation& augmentation : augmentations) out.push_back(std::visit(ToJson(), augmentation));
+  return out;
+}
+
 class KerasLoop {
  public:
   explicit KerasLoop(const TrainRun& run) : run_(run), options_(run.options), result_(begin_result(run)) {}
@@ -92,11 +111,7 @@ class KerasLoop {
             {"tensorflow_version", run_.environment.trace.tensorflow_version},
             {"model", options.model},
             {"model_seed", options.seed & kModelSeedMask},
-            {"spec",
-             {{"features", Json::array({run_.features_width})},
-              {"classes", run_.labels_width},
-              {"label_dtype", data_type_name(DataType::kInt64)},
-              {"arguments", Json::object()}}},
+            {"spec", trace_spec(run_.request).value_or(Json())},  // there are no arguments to fail
             {"callbacks", options.callbacks},
             {"data", run_.data.url.text()},
             {"version", run_.dataset->version()},
@@ -105,8 +120,10 @@ class KerasLoop {
             {"on_corrupt", policy_name(options.on_corrupt)},
             {"order", run_.order_version},
             {"train_records", run_.train_range.count},
-            {"features", options.features},
-            {"labels", options.labels},
+            {"augment", augmentations_to_json(run_.augmentations)},
+            {"image_size", options.image_size
+                               ? Json(Json::array({options.image_size->height, options.image_size->width}))
+                               : Json()},
             {"batch_size", options.batch_size},
             {"seed", options.seed},
             {"epochs", options.epochs},
@@ -201,6 +218,8 @@ class KerasLoop {
   // checkpoints.
   Result<std::string> begin() {
     if (owned_) return not_understood("model, for the second time");
+    if (const auto described = read_traced_model((folder_ / "model").string()))
+      run_.environment.on_binding(described->binding);
     HEADRACE_TRY(owned_, claim_run(run_));
     HEADRACE_TRY(const auto description, owned_->published(kModelFolder));
     if (!description) HEADRACE_CHECK(keep_model(run_, *owned_, folder_ / "model"));

@@ -27,6 +27,7 @@ class NativeLoop {
     HEADRACE_TRY(const bool was_exported, is_exported(run_, result_));
     if (was_exported) return finished_before();
     HEADRACE_CHECK(open_model());
+    environment_.on_binding(result_.model.binding);
     // Nothing is begun for data, a model or options that do not fit.
     if (!run_.seen.is_own) HEADRACE_CHECK(initialize());
     HEADRACE_TRY(owned_, claim_run(run_));
@@ -36,6 +37,7 @@ class NativeLoop {
     HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
     if (state) {
       state_ = *std::move(state);
+      state_.finished = is_finished();  // there may be more epochs now
     } else if (run_.seen.is_own) {
       HEADRACE_CHECK(initialize());
     }
@@ -48,13 +50,8 @@ class NativeLoop {
 
  private:
   Result<TracedModel> trace() const {
-    const TraceRequest request{.model = options_.model,
-                               .features_shape = {static_cast<std::int64_t>(run_.features_width)},
-                               .classes = static_cast<int>(run_.labels_width),
-                               .label_type = DataType::kInt64,
-                               .seed = options_.seed};
-    if (environment_.tracer) return environment_.tracer(request);
-    return trace_model(request, environment_.trace, environment_.environment);
+    if (environment_.tracer) return environment_.tracer(run_.request);
+    return trace_model(run_.request, environment_.trace, environment_.environment);
   }
 
   Result<TrainResult> finished_before() {
@@ -139,13 +136,7 @@ class NativeLoop {
   }
 
   LoaderOptions loader_options(ShuffleMode shuffle) const {
-    LoaderOptions out;
-    out.columns = {{.name = options_.features,
-                    .type = DataType::kFloat32,
-                    .length = static_cast<std::uint32_t>(run_.features_width)},
-                   {.name = options_.labels,
-                    .type = DataType::kInt64,
-                    .length = static_cast<std::uint32_t>(run_.labels_width)}};
+    LoaderOptions out = columns_for(run_, result_.model.binding, shuffle != ShuffleMode::kNone);
     out.batch_size = options_.batch_size;
     out.shuffle = shuffle;
     out.order_version = run_.order_version;
@@ -169,8 +160,7 @@ class NativeLoop {
       with.first_batch = position.batch;
     }
     HEADRACE_TRY(loader_, BatchLoader::create(sources, with));
-    HEADRACE_TRY(StepCall step,
-                 StepCall::prepare(*model_, "train_step", run_.features_width, run_.labels_width));
+    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", result_.model.binding));
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
     add_remarks(*loader_);
@@ -231,7 +221,7 @@ class NativeLoop {
     state_.epoch = epoch;
     state_.loader_state = loader_->state(epoch - 1, batches);
     state_.history.push_back(metrics);
-    state_.finished = epoch >= options_.epochs || state_.step >= total_steps() || stops_early();
+    state_.finished = is_finished();
     HEADRACE_CHECK(checkpoints_->save(*model_, state_));
     run_.on_epoch(metrics);
     return {};
@@ -239,8 +229,7 @@ class NativeLoop {
 
   Status validate(EpochMetrics& metrics, std::uint64_t& corrupt_records) {
     if (run_.validation_range.count == 0) return {};
-    HEADRACE_TRY(StepCall step,
-                 StepCall::prepare(*model_, "eval_step", run_.features_width, run_.labels_width));
+    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "eval_step", result_.model.binding));
     HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
                  BatchLoader::create({{.dataset = run_.dataset, .range = run_.validation_range}},
                                      loader_options(ShuffleMode::kNone)));
@@ -289,6 +278,11 @@ class NativeLoop {
       events_->training().graph(stamp, as_bytes(bytes));
     }
     return events_->end(metrics);
+  }
+
+  bool is_finished() {
+    const bool has_steps_left = options_.steps == 0 || state_.step < options_.steps;
+    return state_.epoch >= options_.epochs || !has_steps_left || stops_early();
   }
 
   bool stops_early() {

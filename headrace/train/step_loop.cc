@@ -19,22 +19,21 @@ std::map<std::string, double> MetricSums::values(std::string_view prefix) const 
   return out;
 }
 
-Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, std::uint64_t features_width,
-                                   std::uint64_t labels_width) {
-  HEADRACE_TRY(std::unique_ptr<Call> call,
-               model.prepare(signature, {"features", "labels", "weights"}, {"loss", "metrics"}));
-  return StepCall(std::move(call), features_width, labels_width);
+Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, const ModelBinding& binding) {
+  std::vector<std::string> names;
+  for (const ModelInput& input : binding.inputs) names.push_back(input.tensor);
+  for (const ModelTarget& target : binding.targets) names.push_back(target.tensor);
+  names.emplace_back("weights");
+  HEADRACE_TRY(std::unique_ptr<Call> call, model.prepare(signature, std::move(names), {"loss", "metrics"}));
+  return StepCall(std::move(call), BatchTensors(binding.step_features()));
 }
 
 Result<float> StepCall::run(const Batch& batch, MetricSums& sums) {
-  const auto rows = static_cast<std::int64_t>(batch.rows);
-  const std::array inputs = {TensorView::of(reinterpret_cast<const float*>(batch.column(0)),
-                                            {rows, static_cast<std::int64_t>(features_width_)}),
-                             TensorView::of(reinterpret_cast<const std::int64_t*>(batch.column(1)),
-                                            {rows, static_cast<std::int64_t>(labels_width_)}),
-                             TensorView::of(batch.weights(), {rows})};
+  const std::span<const TensorView> columns = tensors_.view(batch, batch.rows);
+  inputs_.assign(columns.begin(), columns.end());
+  inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
   std::array<Tensor, 2> outputs;
-  HEADRACE_CHECK(call_->run(inputs, outputs));
+  HEADRACE_CHECK(call_->run(inputs_, outputs));
   const std::span<const float> loss = outputs[0].values<float>();
   if (loss.empty()) return Error{Code::kInternal, "the model's loss is not a float32"};
   sums.add(loss[0], outputs[1].values<float>());

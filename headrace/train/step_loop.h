@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/engine/engine.h"
+#include "headrace/stream/batch_tensors.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace {
@@ -31,20 +32,19 @@ class MetricSums {
   double loss_sum_ = 0;
 };
 
-/// A signature that takes features, labels and weights and returns loss and metrics. Not thread-safe.
+/// A signature that takes the columns of a batch and weights, and returns loss and metrics. Not thread-safe.
 class StepCall {
  public:
-  static Result<StepCall> prepare(Model& model, std::string_view signature, std::uint64_t features_width,
-                                  std::uint64_t labels_width);
-  /// Feeds the batch's own buffers. Returns the loss; adds to `sums`.
+  static Result<StepCall> prepare(Model& model, std::string_view signature, const ModelBinding& binding);
+  /// Feeds the batch's own buffers. Returns the loss; adds to `sums`. REQUIRES: the batch has `columns_for`
   Result<float> run(const Batch& batch, MetricSums& sums);
 
  private:
-  StepCall(std::unique_ptr<Call> call, std::uint64_t features_width, std::uint64_t labels_width)
-      : call_(std::move(call)), features_width_(features_width), labels_width_(labels_width) {}
+  StepCall(std::unique_ptr<Call> call, BatchTensors tensors)
+      : call_(std::move(call)), tensors_(std::move(tensors)) {}
   std::unique_ptr<Call> call_;
-  std::uint64_t features_width_;
-  std::uint64_t labels_width_;
+  BatchTensors tensors_;
+  std::vector<TensorView> inputs_;
 };
 
 }  // namespace headrace

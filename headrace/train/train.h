@@ -36,8 +36,15 @@ struct TrainOptions {
   /// Version of the dataset: number of its manifest. None: the latest; see choose_data_version.
   std::optional<std::uint64_t> data_version{};
   std::string split = "train";
-  std::string features = "sentence";
-  std::string labels = "label";
+  /// Features for the model's inputs, and labels for its outputs, as `parse_assignments` reads them. Empty:
+  /// all features that can be inputs; the label "label", or the only feature with a vocabulary.
+  std::string features{};
+  std::string labels{};
+  /// Random changes of images while training, as `parse_augmentations` reads them. Empty: none.
+  std::string augment{};
+  /// The size to which images are resized before they are augmented; the size that the model takes follows
+  /// from it where the model leaves it open. None: what the model takes. Must be there with a crop.
+  std::optional<ImageSize> image_size{};
   std::uint64_t epochs = 10;
   std::uint64_t batch_size = 128;
   /// Share of the records held out for validation, in [0, 1).
@@ -71,6 +78,8 @@ struct TrainEnvironment {
   std::string temporary_folder;  // for files that TensorFlow reads and writes
   /// A line that the model's own Python printed while it trained.
   std::function<void(std::string_view)> on_print = [](std::string_view) {};
+  /// The model is made and fits the data: what goes where. Called before the first step.
+  std::function<void(const ModelBinding&)> on_binding = [](const ModelBinding&) {};
   /// Traces a model for the native loop; empty: trace_model, with `trace`. Tests without Python pass
   /// their own.
   std::function<Result<TracedModel>(const TraceRequest&)> tracer{};
@@ -122,9 +131,10 @@ struct DataVersion {
 Result<DataVersion> choose_data_version(const Location& data, const Location& run,
                                         const TrainOptions& options);
 
-/// Trains, or continues an interrupted run, to the same bytes as if it had never been interrupted. Takes the
-/// run over from any process that trains it still: that one stops when it wants to publish. With kKeras, the
-/// process that runs `fit` ends when this one does, however that ends.
+/// Trains; or continues an interrupted run, or one that is to have more epochs than it was begun with, to
+/// the same bytes as if it had been trained at once. Takes the run over from any process that trains it
+/// still: that one stops when it wants to publish. With kKeras, the process that runs `fit` ends when this
+/// one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
 ///                             with `overwrite`, the folder does not hold a run
 /// \error kInvalidArgument     the model and the data do not fit each other

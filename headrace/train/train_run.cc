@@ -8,6 +8,9 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/coordinate/versions.h"
+#include "headrace/model/assignments.h"
+#include "headrace/model/contract.h"
+#include "headrace/stream/batch_tensors.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
@@ -29,7 +32,8 @@ std::vector<std::string> variables_in(std::string_view folder) {
 // Patterns for the SavedModel in the folder `folder`.
 std::vector<std::string> saved_model_in(std::string_view folder) {
   std::vector<std::string> names = variables_in(concat(folder, "variables/"));
-  for (const char* name : {"saved_model.pb", "fingerprint.pb"}) names.push_back(concat(folder, name));
+  for (const char* name : {"saved_model.pb", "fingerprint.pb", "assets/*"})
+    names.push_back(concat(folder, name));
   return names;
 }
 
@@ -74,18 +78,95 @@ std::string shown(const FeatureSchema& schema) {
   return text;
 }
 
-// Length of the vectors of a feature. `needs` says what `option` is for.
-Result<std::uint64_t> vector_width(const DatasetAttributes& attributes, std::string_view option,
-                                   const std::string& feature, std::string_view dtype,
-                                   std::string_view needs) {
-  const auto found = attributes.features.find(feature);
-  if (found != attributes.features.end() && found->second.dtype == dtype && found->second.shape &&
-      found->second.shape->size() == 1 && found->second.shape->front() > 0)
-    return static_cast<std::uint64_t>(found->second.shape->front());
+// For people: the features of a dataset.
+std::string features_of(const DatasetAttributes& attributes) {
   std::vector<std::string> names;
   for (const auto& [name, schema] : attributes.features) names.push_back(concat(name, " ", shown(schema)));
+  return join(names, ", ");
+}
+
+Result<ModelFeature> named_feature(const DatasetAttributes& attributes, std::string_view option,
+                                   const std::string& name) {
+  std::optional<ModelFeature> found = model_feature(attributes, name);
+  if (found) return *std::move(found);
+  const bool is_ragged = attributes.features.contains(name);
   return Error{Code::kInvalidArgument,
-               concat(option, " ", feature, ": it needs ", needs, "; the dataset has ", join(names, ", "))};
+               concat(option, " ", name,
+                      is_ragged ? ": it has a different number of values in each record; "
+                                : ": there is no such feature; ",
+                      "the dataset has ", features_of(attributes))};
+}
+
+// All that a model may take if nothing is named: neither a label nor the name of a record.
+std::vector<ModelFeature> possible_inputs(const DatasetAttributes& attributes,
+                                          const std::vector<ModelFeature>& labels) {
+  std::vector<ModelFeature> out;
+  for (const auto& [name, schema] : attributes.features) {
+    std::optional<ModelFeature> feature = model_feature(attributes, name);
+    if (feature && name != "id" && std::ranges::find(labels, name, &ModelFeature::name) == labels.end())
+      out.push_back(*std::move(feature));
+  }
+  return out;
+}
+
+// The label that is meant if none is named.
+Result<std::string> usual_label(const DatasetAttributes& attributes) {
+  if (attributes.features.contains("label")) return std::string("label");
+  if (attributes.vocabularies.size() == 1) return attributes.vocabularies.begin()->first;
+  return Error{Code::kInvalidArgument, concat("--labels is missing: which of the features ",
+                                              features_of(attributes), " is the model to learn?")};
+}
+
+// Images have the size that options give them, as far as they do.
+Status find_images(TrainRun& run) {
+  const std::optional<ImageSize>& size = run.options.image_size;
+  HEADRACE_TRY(run.augmentations, parse_augmentations("--augment", run.options.augment));
+  const std::optional<ImageSize> crop = crop_size(run.augmentations);
+  if (crop && !size)
+    return Error{Code::kInvalidArgument,
+                 "--augment crop needs --image-size: the size to which images are resized before the crop"};
+  bool has_images = false;
+  for (ModelFeature& feature : run.request.features) {
+    if (feature.type != DataType::kUint8) continue;
+    has_images = true;
+    const std::optional<ImageSize>& taken = crop ? crop : size;
+    if (taken) feature.shape = {taken->height, taken->width, -1};
+  }
+  if (has_images || (!size && run.augmentations.empty())) return {};
+  return Error{Code::kInvalidArgument, concat(size ? "--image-size" : "--augment",
+                                              " is for images, and the model may take none; the ",
+                                              "features that it may take are given by --features")};
+}
+
+Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
+  HEADRACE_TRY(Assignments labels, parse_assignments("--labels", run.options.labels));
+  if (labels.values.empty()) {
+    HEADRACE_TRY(const std::string label, usual_label(attributes));
+    labels.values.push_back(label);
+  }
+  HEADRACE_TRY(Assignments features, parse_assignments("--features", run.options.features));
+  run.request = {.model = run.options.model,
+                 .features = {},
+                 .labels = {},
+                 .inputs = std::move(features.by_name),
+                 .outputs = std::move(labels.by_name),
+                 .seed = run.options.seed};
+  for (const std::string& name : labels.values) {
+    HEADRACE_TRY(ModelFeature label, named_feature(attributes, "--labels", name));
+    run.request.labels.push_back(std::move(label));
+  }
+  for (const std::string& name : features.values) {
+    HEADRACE_TRY(ModelFeature feature, named_feature(attributes, "--features", name));
+    run.request.features.push_back(std::move(feature));
+  }
+  if (!features.is_selection) {
+    for (ModelFeature& feature : possible_inputs(attributes, run.request.labels)) {
+      if (std::ranges::find(run.request.features, feature.name, &ModelFeature::name) ==
+          run.request.features.end())
+        run.request.features.push_back(std::move(feature));
+    }
+  }
+  return find_images(run);
 }
 
 // The number is the order's version.
@@ -99,6 +180,7 @@ std::string value_of(const Configuration& configuration, const std::string& key)
 // How a configuration names the data.
 constexpr const char* kDataUrl = "data";
 constexpr const char* kDataDigest = "data manifest";
+constexpr const char* kEpochs = "epochs";
 
 Status open_data(TrainRun& run) {
   const Location& data = run.data;
@@ -109,14 +191,8 @@ Status open_data(TrainRun& run) {
                                                  .on_corrupt = options.on_corrupt,
                                                  .call = {.stop = run.stop}}));
   const DatasetAttributes& attributes = *run.dataset->attributes();
-  auto features = vector_width(attributes, "--features", options.features, "float32",
-                               "a feature of float32 vectors of one length");
-  auto labels = vector_width(attributes, "--labels", options.labels, "int64",
-                             "a feature of one-hot int64 vectors, one value for each class");
-  if (!features) return std::move(features).error().in(data.describe());
-  if (!labels) return std::move(labels).error().in(data.describe());
-  run.features_width = *features;
-  run.labels_width = *labels;
+  if (Status found = find_features(run, attributes); !found)
+    return std::move(found).error().in(data.describe());
   run.validation_range = run.dataset->order(run.order_version).validation_range(options.validation);
   run.train_range = {0, run.validation_range.first};
   const std::uint64_t records = run.dataset->record_count();
@@ -165,7 +241,7 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
                     {"model", options.model},
                     {"features", options.features},
                     {"labels", options.labels},
-                    {"epochs", concat(options.epochs)},
+                    {kEpochs, concat(options.epochs)},
                     {"batch-size", concat(options.batch_size)},
                     {"validation", concat(options.validation)},
                     {"seed", concat(options.seed)},
@@ -180,7 +256,20 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
     out["loop"] = "keras";
     out["callbacks"] = options.callbacks;
   }
+  if (!options.augment.empty()) out["augment"] = options.augment;
+  if (options.image_size)
+    out["image-size"] = concat(options.image_size->height, 'x', options.image_size->width);
   return out;
+}
+
+// A run may go on with more epochs than it was begun with: the configuration that it has then.
+Configuration former_configuration(const Configuration& wanted, const std::optional<Configuration>& begun) {
+  if (!begun) return wanted;
+  Configuration former = wanted;
+  former[kEpochs] = value_of(*begun, kEpochs);
+  const auto before = parse_number<std::uint64_t>(former[kEpochs]);
+  const auto now = parse_number<std::uint64_t>(value_of(wanted, kEpochs));
+  return before && now && *before < *now ? former : wanted;
 }
 
 }  // namespace
@@ -219,20 +308,36 @@ TrainResult begin_result(const TrainRun& run) {
   return result;
 }
 
+LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool trains) {
+  LoaderOptions out;
+  const BatchTensors tensors(binding.step_features());
+  out.columns = tensors.columns();
+  out.images.columns = tensors.images();
+  if (!trains || out.images.columns.empty()) return out;
+  out.images.augmentations = run.augmentations;
+  if (crop_size(run.augmentations)) {
+    for (auto& [name, image] : out.images.columns) image.size = *run.options.image_size;
+  }
+  return out;
+}
+
 void add_remark(TrainResult& result, const std::string& remark) {
   if (std::ranges::find(result.remarks, remark) == result.remarks.end()) result.remarks.push_back(remark);
 }
 
 Status open_run(TrainRun& run) {
+  std::optional<Configuration> begun;
   if (!run.options.overwrite) {
-    HEADRACE_TRY(const std::optional<Configuration> begun, begun_configuration(run.run, train_output()));
+    HEADRACE_TRY(begun, begun_configuration(run.run, train_output()));
     run.order_version = order_version_of(begun);
   }
   HEADRACE_CHECK(open_data(run));
   HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
   run.configuration = describe(run, init_digest);
   run.plan = configuration_digest(run.configuration);
-  HEADRACE_TRY(run.seen, examine_output(run.run, train_output(), run.configuration, run.options.overwrite));
+  HEADRACE_TRY(run.seen,
+               examine_output(run.run, train_output(), former_configuration(run.configuration, begun),
+                              run.options.overwrite));
   return {};
 }
 
@@ -245,7 +350,10 @@ Result<OwnedOutput> claim_run(const TrainRun& run) {
 
 LoaderBudgets loader_budgets(const TrainRun& run) {
   const std::uint64_t all = run.options.memory_budget_bytes;
-  const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / 4;  // it is read in order
+  const bool has_images = std::ranges::find(run.request.features, DataType::kUint8, &ModelFeature::type) !=
+                          run.request.features.end();
+  // It is read in order, which takes less; but decoding takes as much.
+  const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / (has_images ? 2 : 4);
   return {all - validation, validation};
 }
 
@@ -278,7 +386,7 @@ Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& fo
 
 Result<bool> is_exported(const TrainRun& run, TrainResult& result) {
   HEADRACE_TRY(const std::optional<PublishedFolder> exported, find_begun(run, kExportFolder));
-  if (!exported) return false;
+  if (!exported || exported->manifest.plan != run.plan) return false;  // of a run of fewer epochs
   result.export_digest = exported->digest;
   HEADRACE_CHECK(
       remove_superseded(run.run, train_output(), run.seen.chain.generation(), run.seen.chain.entry));
@@ -287,14 +395,10 @@ Result<bool> is_exported(const TrainRun& run, TrainResult& result) {
 }
 
 Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainResult& result) {
-  const DatasetAttributes& attributes = *run.dataset->attributes();
-  const ExportDescription description{.labels = attributes.labels,
-                                      .encoder = attributes.encoder,
-                                      .features = run.options.features,
-                                      .features_width = run.features_width,
-                                      .label_feature = run.options.labels,
-                                      .epoch = result.exported_epoch,
-                                      .step = result.steps};
+  const ExportDescription description{
+      .contract = make_contract(result.model.binding, result.model.metric_names, *run.dataset->attributes()),
+      .epoch = result.exported_epoch,
+      .step = result.steps};
   HEADRACE_TRY(result.export_digest, export_model(model, result.model, owned, description,
                                                   run.environment.temporary_folder, run.plan, run.actor.run));
   HEADRACE_CHECK(remove_superseded(run.run, train_output(), owned.generation(), owned.entry()));

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/engine/tensorflow/trace.h"
 #include "headrace/store/staging.h"
+#include "headrace/stream/augmentation_names.h"
 #include "headrace/stream/dataset.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/event_log.h"
@@ -29,8 +31,8 @@ struct TrainRun {
   const std::stop_token& stop;
 
   std::shared_ptr<const Dataset> dataset{};
-  std::uint64_t features_width = 0;
-  std::uint64_t labels_width = 0;
+  TraceRequest request{};  // the model, and the features that it may take
+  std::vector<Augmentation> augmentations{};
   int order_version = kOrderVersion;  // of a run that is continued: the version that it began with
   RecordRange train_range{};
   RecordRange validation_range{};
@@ -44,6 +46,9 @@ struct TrainRun {
 
 /// The result with everything that is known before training.
 TrainResult begin_result(const TrainRun& run);
+
+/// The columns that a loader has to read for the steps of this model; `trains`: with the augmentations.
+LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool trains);
 
 /// Adds the remark, unless it is there: every epoch meets the same damage.
 void add_remark(TrainResult& result, const std::string& remark);

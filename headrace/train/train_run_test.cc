@@ -92,7 +92,10 @@ TEST_F(ChooseDataVersion, WhereNothingIsPublishedThereIsNone) {
 
 class IsExported : public testing::Test {
  protected:
-  IsExported() : output(*stores.open("memory://test/run")) { run.configuration = {{"stage", "train 2"}}; }
+  IsExported() : output(*stores.open("memory://test/run")) {
+    run.configuration = {{"stage", "train 2"}};
+    run.plan = "p";
+  }
 
   // Takes the run, as the same command does.
   OwnedOutput take() {

@@ -13,7 +13,8 @@
 #include "headrace/cli/record_run.h"
 #include "headrace/coordinate/task_claims.h"
 #include "headrace/evaluate/evaluate.h"
-#include "headrace/evaluate/predict.h"
+#include "headrace/predict/dataset_input.h"
+#include "headrace/predict/predict.h"
 #include "headrace/prepare/execute/shared_job.h"
 #include "headrace/prepare/execute/task_runner.h"
 #include "headrace/store/layers/stoppable.h"
@@ -220,12 +221,15 @@ Status predict_records(const Surroundings& in, bool overwrite) {
         context, "predict", output, parsed.options, [&](RunRecorder& recorder, RunEnd&) -> Status {
           HEADRACE_TRY(const ExportedModel model, open_model(context.stores));
           HEADRACE_CHECK(recorder.add_input("model", model.folder));
-          const PredictOptions options{.split = "train",
-                                       .batch_size = overwrite ? std::uint64_t{2} : std::uint64_t{4},
-                                       .workers = 1,
-                                       .overwrite = overwrite,
-                                       .memory_budget_bytes = 1 << 20};
-          HEADRACE_CHECK(predict(model, data, output, options, actor_of(context, "predict", recorder),
+          const PredictOptions options{
+              .batch_size = overwrite ? std::uint64_t{2} : std::uint64_t{4},
+              .workers = 1,
+              .overwrite = overwrite,
+              .format = overwrite ? PredictionFormat::kCsv : PredictionFormat::kJsonLines};
+          HEADRACE_TRY(
+              const std::unique_ptr<PredictInput> input,
+              open_dataset_input(model, data, {.split = "train", .memory_budget_bytes = 1 << 20}, {}));
+          HEADRACE_CHECK(predict(model, *input, output, options, actor_of(context, "predict", recorder),
                                  [](std::uint64_t, std::uint64_t) {}, {}));
           return recorder.add_output("predictions", output);
         });

@@ -1,5 +1,6 @@
 #include "tests/interleave/tiny_engine.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -114,18 +115,26 @@ void write_trace(const fs::path& folder, const TraceRequest& request) {
                          {"dtype", "float32"},
                          {"shape", Json::array({kWidth})},
                          {"checkpoint_key", "w"}};
-  const Json description = {{"model", request.model},
-                            {"seed", request.seed},
-                            {"versions", {{"tiny", "1"}}},
-                            {"metrics", Json::array({"examples", "accuracy"})},
-                            {"ignored_metrics", Json::array()},
-                            {"gradients", Json::array()},
-                            {"learning_rate", nullptr},
-                            {"optimizer", "tiny"},
-                            {"loss", "tiny"},
-                            {"parameters", kWidth},
-                            {"variables", Json::array({variable})},
-                            {"layers", Json::array()}};
+  const auto vector = std::ranges::find(request.features, DataType::kFloat32, &ModelFeature::type);
+  const ModelBinding binding{
+      .inputs = {{"features", "features", *vector}},
+      .targets = {{"labels", "predictions", request.labels.front(), TargetKind::kClasses}},
+      .outputs = {{"predictions", "predictions", {2}}}};
+  Json description = to_json(binding);
+  const Json::Object others = {{"format", 2},
+                               {"model", request.model},
+                               {"seed", request.seed},
+                               {"versions", {{"tiny", "1"}}},
+                               {"metrics", Json::array({"examples", "accuracy"})},
+                               {"ignored_metrics", Json::array()},
+                               {"gradients", Json::array()},
+                               {"learning_rate", nullptr},
+                               {"optimizer", "tiny"},
+                               {"loss", "tiny"},
+                               {"parameters", kWidth},
+                               {"variables", Json::array({variable})},
+                               {"layers", Json::array()}};
+  for (const auto& [name, value] : others) description[name] = value;
   std::ofstream(folder / "model.json") << description.dump();
 }
 

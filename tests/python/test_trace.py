@@ -86,10 +86,10 @@ class _ModelsTest(unittest.TestCase):
         keras.utils.clear_session()
 
     def answer(self, model, classes=_CLASSES, features=_FEATURES, arguments=None):
+        one_hot = {"name": "y", "dtype": "int64", "shape": [classes], "classes": classes, "one_hot": True}
         spec = {
-            "features": [features],
-            "classes": classes,
-            "label_dtype": "int64",
+            "features": [{"name": "x", "dtype": "float32", "shape": [features]}],
+            "labels": [one_hot],
             "arguments": arguments or {},
         }
         (self.folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -254,7 +254,7 @@ class ErrorsTest(_ModelsTest):
         (self.folder / "fixed.py").write_text(
             "import mine\ndef build():\n    return mine.compiled(5, 4)\n", encoding="utf-8"
         )
-        self.assert_error("features", r"shape \(6,\) \(it wants \(5,\)\)", "fixed:build")
+        self.assert_error("features", r"nothing fits \w+ float32\[5\](.|\n)*x float32\[6\]", "fixed:build")
         self.assert_error("classes", "must have 3 units", "fixed:build", features=5)
 
 

@@ -238,7 +238,8 @@ def test_evaluate_measures_what_keras_measures(job):
     evaluated = answer(job, "evaluate")
     assert evaluated["records"] == len(records["label"])
     assert evaluated["loss"] == pytest.approx(loss, rel=1e-5)
-    assert evaluated["accuracy"] == evaluated["metrics"]["accuracy"] == pytest.approx(accuracy)
+    (target,) = evaluated["targets"]
+    assert target["accuracy"] == evaluated["metrics"]["accuracy"] == pytest.approx(accuracy)
     assert accuracy > 0.6, "nothing was learnt, so little was tested"
 
 
@@ -247,9 +248,10 @@ def test_evaluate_counts_what_predict_answers(job):
     predicted = probabilities(saved_predictions(job)).argmax(1)
     counts = np.zeros((2, 2), int)
     np.add.at(counts, (truth, predicted), 1)
-    evaluated = answer(job, "evaluate")
-    assert evaluated["confusion"] == {"labels": LABELS, "counts": counts.tolist()}
-    for i, row in enumerate(evaluated["classes"]):
+    (target,) = answer(job, "evaluate")["targets"]
+    assert target["kind"] == "classes"
+    assert target["confusion"] == {"labels": LABELS, "counts": counts.tolist()}
+    for i, row in enumerate(target["classes"]):
         assert row["label"] == LABELS[i]
         assert row["support"] == counts[i].sum()
         assert row["precision"] == pytest.approx(counts[i, i] / counts[:, i].sum())
@@ -339,8 +341,8 @@ def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):
     published = published_support.manifest(tmp_path / "other" / "export")
     document = json.loads(published.read_text())
     del document["zz_crc32c"]
-    real = document["attributes"]["encoder"]["weights_digest"]
-    document["attributes"]["encoder"]["weights_digest"] = "f" * 64
+    real = document["attributes"]["encoders"]["sentence"]["weights_digest"]
+    document["attributes"]["encoders"]["sentence"]["weights_digest"] = "f" * 64
     published.write_bytes(sealed(document))
     done = headrace("predict", tmp_path / "other", "--text", "x", check=False)
     assert done.returncode == 1

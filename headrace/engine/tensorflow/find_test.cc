@@ -118,8 +118,7 @@ class TraceModel : public FindTensorFlow {
                                .package_folder = root_,
                                .cache_folder = root_ + "/cache",
                                .tensorflow_version = "2.21.0"};
-    const auto model =
-        trace_model({.model = "m:f", .features_shape = {4}, .classes = 2}, options, environment_);
+    const auto model = trace_model({.model = "m:f", .features = {}, .labels = {}}, options, environment_);
     return model ? Error{Code::kUnknown, "no error"} : model.error();
   }
 };
@@ -146,18 +145,17 @@ TEST_F(TraceModel, AnAnswerThatIsNoJsonIsTheInterpretersFault) {
 }
 
 TEST_F(TraceModel, AnArgumentMustBeJson) {
-  const auto model =
-      trace_model({.model = "m:f", .features_shape = {4}, .classes = 2, .arguments = {{"a", "x"}}},
-                  {.interpreter = "/bin/true"}, environment_);
+  const auto model = trace_model({.model = "m:f", .features = {}, .labels = {}, .arguments = {{"a", "x"}}},
+                                 {.interpreter = "/bin/true"}, environment_);
   ASSERT_FALSE(model);
   EXPECT_THAT(model.error().message, testing::HasSubstr("a=x is not a JSON value"));
 }
 
 TEST_F(TraceModel, ADescriptionThatIsNotWholeIsAnError) {
   EXPECT_EQ(read_traced_model(root_ + "/nothing").error().code, Code::kNotFound);
-  std::ofstream(root_ + "/model.json") << R"({"model": "m:f", "seed": 1})";
+  std::ofstream(root_ + "/model.json") << R"({"format": 2, "model": "m:f", "seed": 1})";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);
-  std::ofstream(root_ + "/model.json") << R"({"format": 2, "model": "m:f"})";
+  std::ofstream(root_ + "/model.json") << R"({"format": 3, "model": "m:f"})";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kUnimplemented);
   std::ofstream(root_ + "/model.json") << R"({"model": )";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);

@@ -64,7 +64,10 @@ class Shared final : public testing::Environment {
   }
 
   const TraceRequest request{
-      .model = "headrace.models:dense_classifier", .features_shape = {512}, .classes = 2, .seed = 44};
+      .model = "headrace.models:dense_classifier",
+      .features = {{.name = "sentence", .type = DataType::kFloat32, .shape = {512}}},
+      .labels = {{.name = "label", .type = DataType::kInt64, .shape = {2}, .classes = 2, .is_one_hot = true}},
+      .seed = 44};
   headrace::Environment environment;
   TraceOptions options;
   std::string folder;
@@ -292,7 +295,10 @@ TEST(TracedModel, IsTakenFromTheCacheUntilItsSourceChanges) {
       "def build(features, classes):\n"
       "    model = dense_classifier(features, classes)\n";
   std::ofstream(file) << source << "    return model\n";
-  const TraceRequest request{.model = file + ":build", .features_shape = {8}, .classes = 3};
+  const TraceRequest request{
+      .model = file + ":build",
+      .features = {{.name = "x", .type = DataType::kFloat32, .shape = {8}}},
+      .labels = {{.name = "y", .type = DataType::kInt64, .shape = {3}, .classes = 3, .is_one_hot = true}}};
   const auto traced = [&] { return trace_model(request, shared->options, shared->environment); };
   const auto first = traced();
   ASSERT_TRUE(first) << first.error().message;

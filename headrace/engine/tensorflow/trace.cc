@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;                        // docs/formats/traced-model
+constexpr int kFormat = 2;                        // docs/formats/traced-model
 constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
 
 std::string text_of(const Json& from, const char* name, const char* otherwise) {
@@ -43,20 +43,10 @@ Result<Json> run_tracer(const TraceRequest& request, std::vector<std::string> ar
   return answer;
 }
 
-Result<Json> spec_of(const TraceRequest& request) {
-  Json arguments = Json::object();
-  for (const auto& [name, text] : request.arguments) {
-    auto value = parse_json(text);
-    if (!value) {
-      return Error{Code::kInvalidArgument,
-                   concat("model argument ", name, "=", text, " is not a JSON value; a text needs quotes")};
-    }
-    arguments[name] = *std::move(value);
-  }
-  return Json{{"features", request.features_shape},
-              {"classes", request.classes},
-              {"label_dtype", data_type_name(request.label_type)},
-              {"arguments", std::move(arguments)}};
+Json features_to_json(const std::vector<ModelFeature>& features) {
+  Json out = Json::array();
+  for (const ModelFeature& feature : features) out.push_back(to_json(feature));
+  return out;
 }
 
 Status check_versions(const Json& probe, const TraceOptions& options) {
@@ -112,6 +102,7 @@ void read_description(const Json& json, TracedModel& model) {
   json.get_to("model", model.model);
   json.get_to("seed", model.seed);
   json.get_to("versions", model.versions);
+  model.binding = binding_from_json(json);
   json.get_to("metrics", model.metric_names);
   json.get_to("ignored_metrics", model.ignored_metrics);
   json.get_to("gradients", model.gradients);
@@ -133,6 +124,23 @@ void read_description(const Json& json, TracedModel& model) {
 
 }  // namespace
 
+Result<Json> trace_spec(const TraceRequest& request) {
+  Json arguments = Json::object();
+  for (const auto& [name, text] : request.arguments) {
+    auto value = parse_json(text);
+    if (!value) {
+      return Error{Code::kInvalidArgument,
+                   concat("model argument ", name, "=", text, " is not a JSON value; a text needs quotes")};
+    }
+    arguments[name] = *std::move(value);
+  }
+  return Json{{"features", features_to_json(request.features)},
+              {"labels", features_to_json(request.labels)},
+              {"inputs", request.inputs},
+              {"outputs", request.outputs},
+              {"arguments", std::move(arguments)}};
+}
+
 Result<TracedModel> read_traced_model(const std::string& folder) {
   TracedModel model;
   model.folder = folder;
@@ -143,9 +151,11 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
   if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
   const std::string text(std::istreambuf_iterator<char>(file), {});
   HEADRACE_CHECK(read_json(text, model.description_file, [&](const Json& json) -> Status {
-    if (json.contains("format") && json["format"] != kFormat) {
+    if (json["format"] != kFormat) {
       return Error{Code::kUnimplemented,
-                   concat(model.description_file, " is of another format: a newer Headrace wrote it")};
+                   concat(model.description_file, " has format ", json["format"].dump(), ", not ", kFormat,
+                          ": another version of Headrace wrote it. Train the model again with "
+                          "this version")};
     }
     read_description(json, model);
     return {};
@@ -155,7 +165,7 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
 
 Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
                                 const Environment& environment) {
-  HEADRACE_TRY(const Json spec, spec_of(request));
+  HEADRACE_TRY(const Json spec, trace_spec(request));
   HEADRACE_TRY(const Json probe, run_tracer(request, {"--probe"}, options, environment));
   HEADRACE_CHECK(check_versions(probe, options));
   const Json depends{

@@ -13,20 +13,23 @@
 #include <vector>
 
 #include "headrace/base/environment.h"
+#include "headrace/base/json.h"
 #include "headrace/base/result.h"
+#include "headrace/engine/model_binding.h"
 #include "headrace/engine/tensor.h"
 
 namespace headrace {
 
-/// The model to trace. The function is called with those of `features`, `classes` and `seed` that it
-/// declares, and all of `arguments`.
+/// The model to trace, and the data that it is to be bound to (python/headrace/_src/binding.py says how). The
+/// function is called with those of `features`, `classes` and `seed` that it declares, and with all of
+/// `arguments`.
 struct TraceRequest {
   /// "package.module:function", or "folder/file.py:function".
   std::string model;
-  std::vector<std::int64_t> features_shape;
-  int classes = 0;
-  /// Type of the one-hot labels in the data; they are cast in the graph.
-  DataType label_type = DataType::kInt64;
+  std::vector<ModelFeature> features;
+  std::vector<ModelFeature> labels;
+  std::map<std::string, std::string> inputs{};   // input → feature, where the user says so
+  std::map<std::string, std::string> outputs{};  // output → label, likewise
   /// Initial weights and dropout masks are a function of its low 32 bits.
   std::uint64_t seed = 0;
   /// Keyword arguments as JSON values: {"units", "128"}.
@@ -59,9 +62,9 @@ struct TracedLayer {
 };
 
 /// model.json, and where the rest of a trace lies. The SavedModel's signatures:
-///   train_step     features, labels, weights → loss, metrics; changes the variables
-///   eval_step      features, labels, weights → loss, metrics, predictions
-///   predict        features → predictions (also as serving_default)
+///   train_step     inputs, targets, weights → loss, metrics; changes the variables
+///   eval_step      inputs, targets, weights → loss, metrics, outputs
+///   predict        inputs → outputs (also as serving_default)
 ///   gradients      as train_step, and gradient_0 … in the order of `gradients`; changes no weight
 ///   apply_gradients  gradient_0 … → iteration
 ///   variables      → each variable by its name
@@ -78,10 +81,11 @@ struct TracedModel {
   std::string model;
   std::uint64_t seed = 0;
   std::map<std::string, std::string> versions;  // tensorflow, keras, python
-  std::vector<std::string> metric_names;        // the first is "examples", the number of rows
-  std::vector<std::string> ignored_metrics;     // compiled, but not a mean over examples
-  std::vector<std::string> gradients;           // names of variables
-  std::string learning_rate;                    // name of its variable; empty where a schedule computes it
+  ModelBinding binding;
+  std::vector<std::string> metric_names;     // the first is "examples", the number of rows
+  std::vector<std::string> ignored_metrics;  // compiled, but not a mean over examples
+  std::vector<std::string> gradients;        // names of variables
+  std::string learning_rate;                 // name of its variable; empty where a schedule computes it
   std::string optimizer;
   std::string loss;
   std::vector<TracedVariable> variables;
@@ -98,6 +102,10 @@ struct TracedModel {
 /// \error kDeadlineExceeded, kCancelled
 Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions& options,
                                 const Environment& environment);
+
+/// How the tracer is told of the data (docs/formats/traced-model.md, `spec`).
+/// \error kInvalidArgument  an argument is not a JSON value
+Result<Json> trace_spec(const TraceRequest& request);
 
 /// Reads a trace's description.
 /// \error kNotFound, kDataLoss

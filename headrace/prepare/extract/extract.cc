@@ -5,6 +5,7 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/prepare/extract/column_finder.h"
 #include "headrace/prepare/extract/order_keys.h"
 #include "headrace/prepare/extract/report.h"
 #include "headrace/prepare/extract/row_batch.h"
@@ -31,26 +32,6 @@ constexpr int kPastWriters = 16;
 constexpr std::uint64_t kProgressBytes = 1 << 20;
 constexpr std::size_t kMostLabelValues = 100'000;
 constexpr std::size_t kMostIdBytes = 0xffff;
-
-// Which cell of a source's row has a column's name; remembers where it was the last time.
-class ColumnFinder {
- public:
-  explicit ColumnFinder(std::string name) : name_(std::move(name)) {}
-  const std::string& name() const { return name_; }
-
-  const Cell* find(std::span<const NamedCell> cells) {
-    if (place_ < cells.size() && cells[place_].name == name_) return &cells[place_].cell;
-    const auto found =
-        std::find_if(cells.begin(), cells.end(), [&](const NamedCell& cell) { return cell.name == name_; });
-    if (found == cells.end()) return nullptr;
-    place_ = static_cast<std::size_t>(found - cells.begin());
-    return &found->cell;
-  }
-
- private:
-  std::string name_;
-  std::size_t place_ = 0;
-};
 
 std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column) {
   return column ? std::optional<ColumnFinder>(*column) : std::nullopt;
@@ -152,18 +133,7 @@ class Extraction {
     for (const auto& column : {plan_.schema.id, plan_.schema.split, plan_.schema.group}) {
       if (column) wanted.push_back(*column);
     }
-    std::vector<std::string> names;
-    for (const NamedCell& cell : row.cells) names.emplace_back(cell.name);
-    for (const std::string& column : wanted) {
-      if (std::find(names.begin(), names.end(), column) != names.end()) continue;
-      const auto nearest = nearest_name(column, names);
-      return Error{Code::kInvalidArgument,
-                   concat("the schema names a column ", column, ", which the header of ",
-                          source_of(slice(), row.place), " lacks; ",
-                          nearest ? concat("did you mean ", *nearest, "?")
-                                  : concat("there are ", printable_line(join(names, ", "), 500)))};
-    }
-    return {};
+    return headrace::check_header(wanted, row.cells, source_of(slice(), row.place));
   }
 
   void count_retried(const SourceRow& row) {

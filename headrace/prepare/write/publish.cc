@@ -30,6 +30,12 @@ FeatureSchema describe_values(const char* type, const FeatureShape& shape) {
   return out;
 }
 
+// Pixels without a format are no image to those who decode.
+bool is_encoded_image(const FeatureDefinition& feature) {
+  return feature.type == SchemaType::kImage && feature.image.output != ImageOutput::kRaw &&
+         feature.image.output != ImageOutput::kRawBase64;
+}
+
 FeatureSchema describe_feature(const TaskContext& context, const FeatureDefinition& feature,
                                const Arrangement& arrangement) {
   using Shape = std::vector<std::int64_t>;
@@ -49,8 +55,11 @@ FeatureSchema describe_feature(const TaskContext& context, const FeatureDefiniti
     case SchemaType::kImageChannels:
       return {"int64", Shape{}};
     default:
-      return describe_values("bytes", feature.shape);
+      break;
   }
+  FeatureSchema out = describe_values("bytes", feature.shape);
+  out.is_image = is_encoded_image(feature);
+  return out;
 }
 
 DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement& arrangement,
@@ -65,9 +74,9 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
                         .seed = plan.seed};
   for (const FeatureDefinition& feature : plan.schema.features) {
     out.features[feature.name] = describe_feature(context, feature, arrangement);
-    if (feature.type != SchemaType::kVector || !out.encoder.name.empty()) continue;
+    if (feature.type != SchemaType::kVector) continue;
     const TextEncoder& encoder = *context.encoders.at(feature.encoder);
-    out.encoder = {encoder.name(), encoder.weights_digest(), encoder.dimension()};
+    out.encoders[feature.name] = {encoder.name(), encoder.weights_digest(), encoder.dimension()};
   }
   const FeatureDefinition* const classes = class_feature(plan.schema);
   if (classes != nullptr) out.labels = arrangement.vocabularies.at(classes->name);

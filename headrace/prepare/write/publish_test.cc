@@ -180,8 +180,9 @@ TEST_F(PublishTest, TheManifestSaysWhatEveryFeatureIs) {
     EXPECT_EQ(feature.dtype, expected.at(name).first) << name;
     EXPECT_EQ(feature.shape, expected.at(name).second) << name;
   }
-  EXPECT_EQ(made->attributes.encoder.name, "hash:16");
-  EXPECT_EQ(made->attributes.encoder.dimension, 16);
+  ASSERT_EQ(made->attributes.encoders.size(), 1U);
+  EXPECT_EQ(made->attributes.encoders.at("hash").name, "hash:16");
+  EXPECT_EQ(made->attributes.encoders.at("hash").dimension, 16);
   EXPECT_TRUE(made->attributes.labels.empty()) << "two labels, and none is called label";
 }
 

@@ -11,8 +11,9 @@ import keras
 import tensorflow as tf
 
 from headrace._src import signatures
+from headrace._src.binding import Binding
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def _shape(shape) -> list[int]:
@@ -32,21 +33,29 @@ def _layer(layer: keras.layers.Layer) -> dict:
     }
 
 
+def _loss_text(loss) -> str:
+    if isinstance(loss, dict):
+        return ", ".join(f"{output}: {_loss_text(its)}" for output, its in loss.items())
+    if isinstance(loss, list | tuple):
+        return ", ".join(map(_loss_text, loss))
+    return loss if isinstance(loss, str) else getattr(loss, "name", type(loss).__name__)
+
+
 def save(
-    model: keras.Model, spec: signatures.Spec, header: dict, folder: Path, with_training: bool = True
+    model: keras.Model, binding: Binding, header: dict, folder: Path, with_training: bool = True
 ) -> dict:
     """Writes all files, model.json last, and returns that one's content. `header`: `write_description`."""
-    traced = signatures.TracedModel(model, spec, with_training)
+    traced = signatures.TracedModel(model, binding, with_training)
     functions = traced.concrete_functions
     tf.saved_model.save(traced, str(folder / "saved_model"), signatures=functions)
     graph = functions["train_step" if with_training else "eval_step"].graph.as_graph_def(add_shapes=True)
     (folder / "graph.pb").write_bytes(graph.SerializeToString(deterministic=True))
-    return write_description(model, header, folder)
+    return write_description(model, binding, header, folder)
 
 
-def write_description(model: keras.Model, header: dict, folder: Path) -> dict:
+def write_description(model: keras.Model, binding: Binding, header: dict, folder: Path) -> dict:
     """Writes model.json alone. `header`: what was asked for: model, seed, spec."""
-    content = {"format": FORMAT_VERSION, **header, **_description(model)}
+    content = {"format": FORMAT_VERSION, **header, **binding.describe(), **_description(model)}
     (folder / "model.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content
 
@@ -63,9 +72,7 @@ def _description(model: keras.Model) -> dict:
         "ignored_metrics": ignored,
         "learning_rate": signatures.learning_rate_name(model),
         "optimizer": model.optimizer.name,
-        "loss": model.loss
-        if isinstance(model.loss, str)
-        else getattr(model.loss, "name", type(model.loss).__name__),
+        "loss": _loss_text(model.loss),
         "gradients": [v.path.replace("/", "__") for v in model.trainable_variables],
         "variables": [
             {

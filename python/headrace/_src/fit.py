@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import keras
     import tensorflow as tf
 
+    from headrace._src.binding import Binding, Feature
+    from headrace._src.columns import Column
     from headrace._src.fit_callback import FollowedResume
     from headrace._src.loader import Loader
 
@@ -55,9 +57,20 @@ def _check_versions(wanted: str) -> None:
         )
 
 
-def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
+def _column(feature: Feature, image_size: list[int] | None = None) -> Column:
+    """`image_size`: height and width of images before they are cropped."""
+    import headrace as hr
+
+    if feature.dtype == "uint8":
+        return hr.image(*(image_size or feature.shape[:2]), feature.shape[2])
+    of_type = {"float32": hr.float32, "int64": hr.int64, "bytes": hr.bytes_}[feature.dtype]
+    return of_type[feature.shape[0]] if feature.shape else of_type
+
+
+def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader | None]:
     """For training, and for validation if there is a part for it."""
     import headrace as hr
+    from headrace._src.images import Augmentation
 
     data = hr.open(
         request["data"],
@@ -68,10 +81,6 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
     )
     make = functools.partial(
         hr.Dataset.loader,
-        columns={
-            request["features"]: hr.float32[request["spec"]["features"][0]],
-            request["labels"]: hr.int64[request["spec"]["classes"]],
-        },
         batch_size=request["batch_size"],
         seed=request["seed"],
         order=request["order"],
@@ -85,29 +94,39 @@ def _loaders(request: dict[str, Any]) -> tuple[Loader, Loader | None]:
     validation = None
     if train < len(data):
         budget = request["validation_budget_bytes"]
-        validation = make(data.part(train), shuffle=False, epochs=None, memory_budget=budget)
-    budget = request["training_budget_bytes"]
-    return make(data.part(0, train), epochs=request["epochs"], memory_budget=budget), validation
+        columns = {feature.name: _column(feature) for feature in binding.features}
+        validation = make(data.part(train), columns=columns, shuffle=False, epochs=None, memory_budget=budget)
+    augment = [Augmentation(kind, tuple(numbers)) for kind, numbers in request["augment"]]
+    crops = any(augmentation.kind == "crop" for augmentation in augment)
+    size = request["image_size"] if crops else None
+    training = make(
+        data.part(0, train),
+        columns={feature.name: _column(feature, size) for feature in binding.features},
+        augment=augment,
+        epochs=request["epochs"],
+        memory_budget=request["training_budget_bytes"],
+    )
+    return training, validation
 
 
-def _dataset(loader: Loader, request: dict[str, Any], model: keras.Model) -> tf.data.Dataset:
-    """Labels as the loss takes them; rows of weight 0 are left out, but for a batch that has no others."""
+def _dataset(loader: Loader, binding: Binding) -> tf.data.Dataset:
+    """Inputs and targets as the model takes them; rows of weight 0 are left out, but for a batch that has no
+    others."""
     import tensorflow as tf
 
-    from headrace._src import signatures
     from headrace._src.tensorflow import dataset_of
 
-    def element(features, labels, weights=None):
-        if signatures.takes_class_index(model):
-            labels = tf.argmax(labels, axis=-1)
-        else:
-            labels = tf.cast(labels, tf.float32)
+    def element(columns):
+        x = binding.x([columns[to.feature.name] for to in binding.inputs])
+        y = binding.y([columns[to.label.name] for to in binding.targets])
+        weights = columns.get(_WEIGHTS)
         if weights is None:
-            return features, labels
+            return x, y
         kept = (weights > 0) | tf.reduce_all(weights <= 0)
-        return tuple(tf.boolean_mask(tensor, kept) for tensor in (features, labels, weights))
+        return tf.nest.map_structure(lambda tensor: tf.boolean_mask(tensor, kept), (x, y, weights))
 
-    return dataset_of(loader, request["features"], request["labels"]).map(element)
+    names = [*loader.columns, *([] if loader.weights is None else [loader.weights])]
+    return dataset_of(loader, names, None).map(element)
 
 
 def _set_learning_rate(model: keras.Model, name: str, rate: float) -> None:
@@ -153,8 +172,8 @@ def _train(request: dict[str, Any], channel: Channel) -> None:
     from headrace._src.fit_callback import FollowedResume
 
     header = {"model": request["model"], "seed": request["model_seed"], "spec": request["spec"]}
-    model, spec = user_model.make(header["model"], header["spec"], header["seed"])
-    train, validation = _loaders(request)
+    model, binding = user_model.make(header["model"], header["spec"], header["seed"])
+    train, validation = _loaders(request, binding)
     callbacks = _callbacks(request, model, train.batches_per_epoch)
     if request["init_from"]:
         initial.restore(model, request["init_from"])
@@ -162,20 +181,21 @@ def _train(request: dict[str, Any], channel: Channel) -> None:
         _set_learning_rate(model, request["model"], request["learning_rate"])
     folder = Path(request["folder"])
     (folder / "model").mkdir()
-    describe.write_description(model, header, folder / "model")
+    describe.write_description(model, binding, header, folder / "model")
     owner = json.loads(channel.ask(model={}))
 
     follow = FollowedResume(request, train, channel, callbacks, owner)
-    _fit(model, request, follow, train, validation, channel)
+    _fit(model, binding, request, follow, train, validation, channel)
     if follow.exported_epoch != follow.history[-1]["epoch"]:
         follow.restore_best()
     (folder / "trace").mkdir()
-    describe.save(model, spec, header, folder / "trace", signatures.trains_as_compiled(model))
+    describe.save(model, binding, header, folder / "trace", signatures.trains_as_compiled(model))
     channel.say(done=_result(request, follow, train, validation))
 
 
 def _fit(
     model: keras.Model,
+    binding: Binding,
     request: dict[str, Any],
     follow: FollowedResume,
     train: Loader,
@@ -186,9 +206,9 @@ def _fit(
 
     try:
         model.fit(
-            _dataset(train, request, model),
+            _dataset(train, binding),
             epochs=request["epochs"],
-            validation_data=_dataset(validation, request, model) if validation is not None else None,
+            validation_data=_dataset(validation, binding) if validation is not None else None,
             callbacks=[*follow.callbacks, follow],
             shuffle=False,
             verbose=0,

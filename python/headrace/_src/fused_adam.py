@@ -29,25 +29,29 @@ def can_replace(optimizer: keras.optimizers.Optimizer) -> bool:
 
 
 def apply(optimizer: keras.optimizers.Adam, gradients: list, variables: list) -> None:
-    """As `optimizer.apply(gradients, variables)`."""
+    """As `optimizer.apply(gradients, variables)`. Gradients of embeddings are left to Keras, whose formula
+    for them is another one: it squares the parts of a row's gradient before it adds them."""
     rate = tf.cast(optimizer._get_current_learning_rate(), tf.float32)
     step = tf.cast(optimizer.iterations.value + 1, tf.float32)
     beta_1, beta_2 = tf.constant(optimizer.beta_1, tf.float32), tf.constant(optimizer.beta_2, tf.float32)
     powers = tf.pow(beta_1, step), tf.pow(beta_2, step)
     for gradient, variable in zip(gradients, variables, strict=True):
         index = optimizer._get_variable_index(variable)
-        tf.raw_ops.ResourceApplyAdam(
-            var=variable.value.handle,
-            m=optimizer._momentums[index].value.handle,
-            v=optimizer._velocities[index].value.handle,
-            beta1_power=powers[0],
-            beta2_power=powers[1],
-            lr=rate,
-            beta1=beta_1,
-            beta2=beta_2,
-            epsilon=optimizer.epsilon,
-            grad=gradient,
-        )
+        if isinstance(gradient, tf.IndexedSlices):
+            optimizer.update_step(gradient, variable, rate)
+        else:
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.value.handle,
+                m=optimizer._momentums[index].value.handle,
+                v=optimizer._velocities[index].value.handle,
+                beta1_power=powers[0],
+                beta2_power=powers[1],
+                lr=rate,
+                beta1=beta_1,
+                beta2=beta_2,
+                epsilon=optimizer.epsilon,
+                grad=gradient,
+            )
         if variable.constraint is not None:
             variable.assign(variable.constraint(variable))
     optimizer.iterations.assign_add(1)

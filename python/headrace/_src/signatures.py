@@ -7,22 +7,16 @@ variables like the weights, so that a checkpoint holds everything a run continue
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+from collections.abc import Iterator
 
 import keras
 import tensorflow as tf
 
 from headrace._src import fused_adam
-
-
-@dataclasses.dataclass(frozen=True)
-class Spec:
-    """The data that a model is traced for."""
-
-    features: tuple[int, ...]
-    classes: int
-    label_dtype: str = "int64"
+from headrace._src.binding import Binding, Feature
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,29 +54,38 @@ def variables_of(model: keras.Model) -> list[Variable]:
     return list(found.values())
 
 
-def mean_metrics_of(model: keras.Model) -> tuple[list, list[str]]:
-    """The compiled metrics that are a mean over examples, and the names of those that are not."""
-    compiled = [inner for metric in model.metrics for inner in getattr(metric, "metrics", [])]
-    means = [metric for metric in compiled if isinstance(metric, keras.metrics.MeanMetricWrapper)]
-    return means, [metric.name for metric in compiled if metric not in means]
+def _metrics_of(model: keras.Model) -> list[tuple[int, str, keras.metrics.Metric]]:
+    """The compiled metrics: the output that each is about, its name in `fit`, and itself."""
+    compiled = model._compile_metrics
+    if compiled is None:
+        return []
+    several = len(compiled._flat_metrics) > 1
+    return [
+        (output, f"{of.output_name}_{metric.name}" if several and of.output_name else metric.name, metric)
+        for all_metrics in (compiled._flat_metrics, compiled._flat_weighted_metrics)
+        for output, of in enumerate(all_metrics)
+        if of is not None
+        for metric in of.metrics
+    ]
+
+
+def _is_mean(metric: keras.metrics.Metric) -> bool:
+    return isinstance(metric, keras.metrics.MeanMetricWrapper)
 
 
 def metric_names_of(model: keras.Model) -> tuple[list[str], list[str]]:
-    """The names of the elements in a step's `metrics`, and of the compiled metrics that are not there."""
-    means, others = mean_metrics_of(model)
-    return ["examples", *(metric.name for metric in means)], others
+    """The names of the elements in a step's `metrics`, and of the compiled metrics that are not there because
+    they are no mean over examples."""
+    metrics = _metrics_of(model)
+    means = [name for _, name, metric in metrics if _is_mean(metric)]
+    return ["examples", *(tracker.name for tracker in model._compile_loss.metrics), *means], [
+        name for _, name, metric in metrics if not _is_mean(metric)
+    ]
 
 
 def trains_as_compiled(model: keras.Model) -> bool:
     """Whether a step of `fit` is Keras' own: then the traced `train_step` does what it does."""
     return type(model).train_step is keras.Model.train_step
-
-
-def takes_class_index(model: keras.Model) -> bool:
-    """Whether the loss wants class numbers (sparse_…) where the data has one-hot vectors."""
-    loss = model.loss
-    name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
-    return "sparse" in (name or "").lower()
 
 
 class TracedModel(tf.Module):
@@ -91,61 +94,111 @@ class TracedModel(tf.Module):
     `with_training`: also those that change the variables, by what the model was compiled with.
     """
 
-    def __init__(self, model: keras.Model, spec: Spec, with_training: bool = True):
+    def __init__(self, model: keras.Model, binding: Binding, with_training: bool = True):
         super().__init__(name="headrace_model")
         self.vars = {variable.name: variable.value for variable in variables_of(model)}
-        self.concrete_functions = _concrete_functions(model, spec, self.vars, with_training)
+        self.tables = _tables_of(model)
+        self.concrete_functions = _concrete_functions(model, binding, self.vars, with_training)
+
+
+def _tables_of(model: keras.Model) -> list[tf.lookup.StaticHashTable]:
+    """Tables that layers look up, such as the vocabulary of a TextVectorization: they are not trained."""
+    return [
+        value
+        for layer in model._flatten_layers()
+        for value in vars(layer).values()
+        if isinstance(value, tf.lookup.StaticHashTable)
+    ]
+
+
+class _LossOfOutput:
+    """In the place of the metric in which Keras adds up the loss of one output: keeps that of the batch."""
+
+    value: tf.Tensor
+
+    def update_state(self, value, sample_weight=None):
+        self.value = value
+
+
+@contextlib.contextmanager
+def _losses_of_outputs(model: keras.Model) -> Iterator[list[_LossOfOutput]]:
+    """The losses of the outputs, if there are several, once the model's loss is computed."""
+    compiled = model._compile_loss
+    trackers = compiled._metrics
+    compiled._metrics = [_LossOfOutput() for _ in trackers]
+    try:
+        yield compiled._metrics
+    finally:
+        compiled._metrics = trackers
 
 
 class _Computation:
     """The common part of all signatures. It is traced into each of them."""
 
-    def __init__(self, model: keras.Model, metrics: list):
-        self.model, self.metrics = model, metrics
+    def __init__(self, model: keras.Model, binding: Binding):
+        self.model, self.binding = model, binding
+        self.metrics = [(output, metric) for output, _, metric in _metrics_of(model) if _is_mean(metric)]
         self.trainable = model.trainable_variables
-        self.to_target = _class_index if takes_class_index(model) else _one_hot
         self.apply = model.optimizer.apply
         if fused_adam.can_replace(model.optimizer):
             self.apply = functools.partial(fused_adam.apply, model.optimizer)
 
-    def evaluate(self, features, labels, weights, training):
-        predictions = self.model(features, training=training)
-        target = self.to_target(labels)
-        loss = self.model.compute_loss(x=features, y=target, y_pred=predictions, sample_weight=weights)
-        return loss, _metric_sums(self.metrics, target, predictions), predictions
+    def evaluate(self, batch, training):
+        """Loss, sums of metrics, predictions of a batch: the columns of inputs, of targets, and weights."""
+        *columns, weights = batch
+        x = self.binding.x(columns[: len(self.binding.inputs)])
+        y = self.binding.y(columns[len(self.binding.inputs) :])
+        predictions = self.model(x, training=training)
+        with _losses_of_outputs(self.model) as losses:
+            loss = self.model.compute_loss(x=x, y=y, y_pred=predictions, sample_weight=weights)
+        return loss, self._metric_sums(y, predictions, [of.value for of in losses]), predictions
 
-    def differentiate(self, features, labels, weights):
-        features, labels, weights = _without_padding(features, labels, weights)
+    def differentiate(self, batch):
+        """Loss, sums of metrics, and the gradients as TensorFlow computes them: those of embeddings name the
+        rows that the batch has looked up, as often as it has."""
+        batch = _without_padding(batch)
         with tf.GradientTape() as tape:
-            loss, sums, _ = self.evaluate(features, labels, weights, training=True)
+            loss, sums, _ = self.evaluate(batch, training=True)
             scaled = self.model.optimizer.scale_loss(loss)
         values = [variable.value for variable in self.trainable]
-        computed = tape.gradient(scaled, values, unconnected_gradients="zero")
-        return loss, sums, [tf.convert_to_tensor(gradient) for gradient in computed]
+        return loss, sums, tape.gradient(scaled, values, unconnected_gradients="zero")
+
+    def _metric_sums(self, y, predictions, losses):
+        """[examples, sum over examples of each output's loss and of each metric]: sums of batches add up to
+        an epoch's exactly."""
+        targets, predicted = tf.nest.flatten(y), tf.nest.flatten(predictions)
+        examples = tf.cast(tf.shape(predicted[0])[0], tf.float32)
+        sums = [examples, *(loss * examples for loss in losses)]
+        for output, metric in self.metrics:
+            values = metric._fn(targets[output], predicted[output], **metric._fn_kwargs)
+            values = tf.cast(values, tf.float32)
+            is_mean = values.shape.rank == 0
+            sums.append(tf.reduce_mean(values) * examples if is_mean else _sum_of_rows(values))
+        return tf.stack(sums)
 
 
 def _concrete_functions(
-    model: keras.Model, spec: Spec, all_variables: dict[str, tf.Variable], with_training: bool
+    model: keras.Model, binding: Binding, all_variables: dict[str, tf.Variable], with_training: bool
 ) -> dict:
-    computation = _Computation(model, mean_metrics_of(model)[0])
-    features_spec = tf.TensorSpec([None, *spec.features], tf.float32, name="features")
-    labels_spec = tf.TensorSpec([None, spec.classes], tf.as_dtype(spec.label_dtype), name="labels")
-    batch = [features_spec, labels_spec, tf.TensorSpec([None], tf.float32, name="weights")]
+    computation = _Computation(model, binding)
+    inputs = [_column_spec(to.tensor, to.feature) for to in binding.inputs]
+    targets = [_column_spec(to.tensor, to.label) for to in binding.targets]
+    batch_spec = [*inputs, *targets, tf.TensorSpec([None], tf.float32, name="weights")]
     gradient_specs = [
         tf.TensorSpec(variable.shape, tf.as_dtype(variable.dtype), name=f"gradient_{i}")
         for i, variable in enumerate(computation.trainable)
     ]
 
-    @tf.function(input_signature=batch)
-    def train_step(features, labels, weights):
-        loss, sums, computed = computation.differentiate(features, labels, weights)
+    @tf.function(input_signature=batch_spec)
+    def train_step(*batch):
+        loss, sums, computed = computation.differentiate(batch)
         computation.apply(computed, computation.trainable)
         return {"loss": loss, "metrics": sums}
 
-    @tf.function(input_signature=batch)
-    def gradients(features, labels, weights):
-        loss, sums, computed = computation.differentiate(features, labels, weights)
-        named = {f"gradient_{i}": gradient for i, gradient in enumerate(computed)}
+    @tf.function(input_signature=batch_spec)
+    def gradients(*batch):
+        loss, sums, computed = computation.differentiate(batch)
+        named = {f"gradient_{i}": tf.convert_to_tensor(gradient) for i, gradient in enumerate(computed)}
         return {"loss": loss, "metrics": sums, **named}
 
     @tf.function(input_signature=gradient_specs)
@@ -153,15 +206,14 @@ def _concrete_functions(
         computation.apply(list(computed), computation.trainable)
         return {"iteration": tf.cast(model.optimizer.iterations.value, tf.int64)}
 
-    @tf.function(input_signature=batch)
-    def eval_step(features, labels, weights):
-        real = _without_padding(features, labels, weights)
-        loss, sums, predictions = computation.evaluate(*real, training=False)
-        return {"loss": loss, "metrics": sums, "predictions": predictions}
+    @tf.function(input_signature=batch_spec)
+    def eval_step(*batch):
+        loss, sums, predictions = computation.evaluate(_without_padding(batch), training=False)
+        return {"loss": loss, "metrics": sums, **binding.named(predictions)}
 
-    @tf.function(input_signature=[features_spec])
-    def predict(features):
-        return {"predictions": model(features, training=False)}
+    @tf.function(input_signature=inputs)
+    def predict(*columns):
+        return binding.named(model(binding.x(list(columns)), training=False))
 
     @tf.function(input_signature=[])
     def variables():
@@ -198,36 +250,23 @@ def _learning_rate_setter(optimizer: keras.optimizers.Optimizer):
     return set_learning_rate
 
 
-def _one_hot(labels):
-    return tf.cast(labels, tf.float32)
+def _column_spec(tensor: str, feature: Feature) -> tf.TensorSpec:
+    return tf.TensorSpec([None, *feature.shape], feature.tensor_dtype, name=tensor)
 
 
-def _class_index(labels):
-    return tf.argmax(labels, axis=-1)
-
-
-def _without_padding(features, labels, weights):
+def _without_padding(batch):
     """Drops rows of weight 0, so that a mean, or a layer's batch statistics, is over the real rows. A batch
     without padding passes through uncopied."""
+    weights = batch[-1]
 
     def drop():
         real = weights > 0
-        return [tf.boolean_mask(tensor, real) for tensor in (features, labels, weights)]
+        return [tf.boolean_mask(tensor, real) for tensor in batch]
 
-    kept = tf.cond(tf.reduce_all(weights > 0), lambda: [features, labels, weights], drop)
-    for tensor, original in zip(kept, (features, labels, weights), strict=True):
+    kept = tf.cond(tf.reduce_all(weights > 0), lambda: list(batch), drop)
+    for tensor, original in zip(kept, batch, strict=True):
         tensor.set_shape(original.shape)
     return kept
-
-
-def _metric_sums(metrics: list, target, predictions):
-    """[examples, sum over examples of each metric]: sums of batches add up to an epoch's exactly."""
-    examples = tf.cast(tf.shape(predictions)[0], tf.float32)
-    sums = [examples]
-    for metric in metrics:
-        values = tf.cast(metric._fn(target, predictions, **metric._fn_kwargs), tf.float32)
-        sums.append(tf.reduce_mean(values) * examples if values.shape.rank == 0 else _sum_of_rows(values))
-    return tf.stack(sums)
 
 
 def _sum_of_rows(values):

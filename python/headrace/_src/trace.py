@@ -28,15 +28,15 @@ def trace(name: str, spec_data: dict, seed: int, output: Path) -> dict:
     user_model.check_libraries()
     from headrace._src import describe
 
-    model, spec = user_model.make(name, spec_data, seed)
-    return describe.save(model, spec, {"model": name, "seed": seed, "spec": spec_data}, output)
+    model, binding = user_model.make(name, spec_data, seed)
+    return describe.save(model, binding, {"model": name, "seed": seed, "spec": spec_data}, output)
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="headrace._src.trace", description=__doc__)
     parser.add_argument("--model", required=True, metavar="MODULE:FUNCTION")
     parser.add_argument("--probe", action="store_true", help="only print what a trace depends on")
-    parser.add_argument("--spec", type=Path, help="JSON: features (shape), classes, label_dtype, arguments")
+    parser.add_argument("--spec", type=Path, help="JSON: features, labels, inputs, outputs, arguments")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path)
     return parser.parse_args(arguments)

@@ -13,25 +13,26 @@ from headrace._src.user_function import load_function
 if TYPE_CHECKING:
     import keras
 
-    from headrace._src.signatures import Spec
+    from headrace._src.binding import Binding
 
 
-def make(name: str, spec_data: dict, seed: int) -> tuple[keras.Model, Spec]:
-    """The model that `name` returns: compiled, built, and fit for data of this shape. \\raises ModelError
+def make(name: str, spec_data: dict, seed: int) -> tuple[keras.Model, Binding]:
+    """The model that `name` returns: compiled, built, and bound to the features of the data.
+
+    \\raises ModelError
 
     REQUIRES: check_libraries()
     """
-    from headrace._src.signatures import Spec
+    from headrace._src.binding import Binding, Spec
 
-    spec = Spec(tuple(spec_data["features"]), spec_data["classes"], spec_data["label_dtype"])
+    spec = Spec.from_json(spec_data)
     function = load_function(name)
     make_deterministic(seed)
-    features = spec.features[0] if len(spec.features) == 1 else spec.features
-    offered = {"features": features, "classes": spec.classes, "seed": seed}
-    model = call(function, name, offered, spec_data.get("arguments", {}))
+    model = call(function, name, {**spec.offered(), "seed": seed}, spec_data.get("arguments", {}))
     check_compiled(model, name)
-    build(model, name, spec)
-    return model, spec
+    binding = Binding(model, name, spec)
+    _build(model, name, binding)
+    return model, binding
 
 
 def call(function, name: str, offered: dict, arguments: dict):
@@ -66,43 +67,12 @@ def check_compiled(model, name: str) -> None:
         )
 
 
-def build(model, name: str, spec) -> None:
-    """Creates every variable, and checks that the data fits the model."""
-    import tensorflow as tf
-
-    inputs = getattr(model, "inputs", None) or [None]
-    if len(inputs) > 1:
-        raise ModelError(
-            "inputs",
-            f"{name} has {len(inputs)} inputs, but --features names one: give it one Input of shape "
-            f"{tuple(spec.features)} and split that inside the model, or write the call of fit yourself, "
-            "with headrace.open and headrace.keras.Resume",
-        )
-    try:
-        predictions = model(tf.zeros([1, *spec.features]), training=False)
-    except Exception as error:
-        wants = getattr(model, "input_shape", None)
-        wants = f" (it wants {tuple(wants[1:])})" if isinstance(wants, tuple) else ""
-        raise ModelError(
-            "features", f"{name} does not take features of shape {tuple(spec.features)}{wants}: {error}"
-        ) from error
-    if not isinstance(predictions, tf.Tensor) or tuple(predictions.shape[1:]) != (spec.classes,):
-        got = getattr(predictions, "shape", type(predictions).__name__)
-        got = tuple(got[1:]) if isinstance(got, tf.TensorShape) else got
-        raise ModelError(
-            "classes",
-            f"{name} gives outputs of shape {got}, but the data has {spec.classes} classes: "
-            f"the last layer must have {spec.classes} units",
-        )
+def _build(model, name: str, binding: Binding) -> None:
+    """Creates every variable, and resolves what the model was compiled with, such as "accuracy"."""
     if not model.trainable_variables:
         raise ModelError("trainable", f"{name} has no trainable variables")
     model.optimizer.build(model.trainable_variables)
-    labels = tf.one_hot([0], spec.classes)
-    from headrace._src import signatures
-
-    target = tf.argmax(labels, -1) if signatures.takes_class_index(model) else labels
-    model.compute_metrics(None, target, predictions, None)  # resolves names such as "accuracy"
-    model.reset_metrics()
+    binding.resolve_metrics()
 
 
 def make_deterministic(seed: int) -> None:

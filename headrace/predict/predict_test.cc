@@ -1,4 +1,4 @@
-#include "headrace/evaluate/predict.h"
+#include "headrace/predict/predict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/evaluate/tiny_run_test.h"
+#include "headrace/predict/dataset_input.h"
 #include "headrace/track/published_folder.h"
 
 namespace headrace {
@@ -22,9 +23,11 @@ class Predict : public TinyRun {
  protected:
   Predict() { publish_export("run/export"); }
 
-  Result<PredictResult> run(const PredictOptions& options = {}, const std::string& to = "to") {
+  Result<PredictResult> run(const PredictOptions& options = {}, const std::string& to = "to",
+                            const DatasetInputOptions& input_options = {}) {
     const ExportedModel model = open_model();
-    return predict(model, at("data"), at(to), options, {.command = "predict", .run = "id"},
+    HEADRACE_TRY(const auto input, open_dataset_input(model, at("data"), input_options, {}));
+    return predict(model, *input, at(to), options, {.command = "predict", .run = "id"},
                    [](std::uint64_t, std::uint64_t) {}, {});
   }
   std::string lines(const std::string& key) {
@@ -147,9 +150,9 @@ TEST_F(Predict, LeavesOutALostShardWhenAsked) {
   ASSERT_TRUE(remove_object(*store, "data/test-00000"));
   ASSERT_FALSE(run());
   EXPECT_TRUE(objects("to/predictions-").empty());
-  const auto result = run({.on_corrupt = CorruptionPolicy::kSkipShard});
+  const auto result = run({}, "to", {.on_corrupt = CorruptionPolicy::kSkipShard});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->corrupt_records, 1);
+  EXPECT_EQ(result->left_out, 1);
   EXPECT_EQ(lines("to/predictions-00000-of-00002.jsonl.gz"), "");
   EXPECT_THAT(lines("to/predictions-00001-of-00002.jsonl.gz"), HasSubstr("a1"));
 }
@@ -167,10 +170,10 @@ TEST_F(Predict, SaysWhatToDoAboutACorruptRecord) {
 
 TEST_F(Predict, LeavesOutABadRecordAndNoOther) {
   publish_data({{tiny_record(0, 0), {{0.5F}, {1, 0}}, tiny_record(1, 0)}}, attributes());
-  const auto result = run({.batch_size = 2, .on_corrupt = CorruptionPolicy::kSkipRecord});
+  const auto result = run({.batch_size = 2}, "to", {.on_corrupt = CorruptionPolicy::kSkipRecord});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->records, 2);
-  EXPECT_EQ(result->corrupt_records, 1);
+  EXPECT_EQ(result->left_out, 1);
   EXPECT_THAT(result->remarks, ElementsAre(HasSubstr("record 1, at byte")));
   EXPECT_EQ(lines("to/predictions-00000-of-00001.jsonl.gz"),
             "{\"id\":\"a0\",\"label\":\"pos\",\"probabilities\":{\"pos\":0.75,\"neg\":0.25}}\n"
@@ -193,28 +196,25 @@ TEST_F(Predict, GivesEachTextTheScoresOfItsOwnVector) {
   std::vector<std::string> texts;
   for (int i = 0; i < 20; ++i) texts.push_back(concat("text number ", i));
   const ExportedModel model = open_model();
-  const auto scores = predict_texts(model, **encoder, texts, 3);
-  ASSERT_TRUE(scores) << scores.error().message;
-  ASSERT_EQ(scores->size(), texts.size());
+  const auto answers = predict_texts(model, **encoder, texts, 3);
+  ASSERT_TRUE(answers) << answers.error().message;
+  ASSERT_EQ(answers->rows(), texts.size());
+  const AnswerFormat format(model.contract);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::vector<float> vector(kTinyWidth);
     const std::string_view text = texts[i];
     ASSERT_TRUE((*encoder)->encode({&text, 1}, vector));
-    EXPECT_THAT((*scores)[i], ElementsAre(vector[0], vector[1]));
+    const std::span<const float> scores = std::span<const float>(vector).first(kTinyClasses);
+    EXPECT_EQ(answers->to_json(i, ""), format.to_json("", {&scores, 1}));
   }
 }
 
 TEST_F(Predict, RefusesAnEncoderWithOtherWeights) {
   const auto encoder = make_hash_encoder(kTinyWidth);
-  const Status checked = check_encoder(open_model().attributes, **encoder);
+  const Status checked = check_encoder(*text_encoder_of(open_model()), **encoder);
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message, HasSubstr("hash:3 (weights w)"));
   EXPECT_THAT(checked.error().message, HasSubstr((*encoder)->weights_digest().substr(0, 16)));
-}
-
-TEST(PredictionToJson, WritesShortNumbersAndValidUtf8) {
-  EXPECT_EQ(prediction_to_json({"a", "b"}, std::vector{0.1F, 0.9F}, {{"text", "x\xff\"\n"}}),
-            "{\"text\":\"x\xEF\xBF\xBD\\\"\\n\",\"label\":\"b\",\"probabilities\":{\"a\":0.1,\"b\":0.9}}");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "headrace/evaluate/prediction_shard.h"
+#include "headrace/predict/prediction_shard.h"
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -11,8 +11,9 @@ constexpr int kLevel = 6;
 
 }  // namespace
 
-std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix) {
-  return concat("predictions-", zero_padded(number, 5), "-of-", zero_padded(count, 5), suffix, ".jsonl.gz");
+std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix,
+                                  std::string_view ending) {
+  return concat("predictions-", zero_padded(number, 5), "-of-", zero_padded(count, 5), suffix, ending);
 }
 
 Result<PredictionShard> PredictionShard::start(const Location& folder, std::string name) {
@@ -22,15 +23,15 @@ Result<PredictionShard> PredictionShard::start(const Location& folder, std::stri
   return PredictionShard(std::move(name), std::move(upload), std::move(compressor));
 }
 
-Status PredictionShard::add(std::string_view line) {
-  member_.append(line).push_back('\n');
-  ++*part_.records;
+Status PredictionShard::add(BytesView bytes, std::uint64_t answers) {
+  append(member_, bytes);
+  *part_.records += answers;
   return member_.size() >= kMemberBytes ? end_member() : Status{};
 }
 
 Status PredictionShard::end_member() {
   Bytes compressed;
-  compressor_.append_member(as_bytes(member_), compressed);
+  compressor_.append_member(member_, compressed);
   member_.clear();
   part_.crc32c = crc32c(compressed, part_.crc32c);
   part_.size_bytes += compressed.size();
@@ -38,7 +39,7 @@ Status PredictionShard::end_member() {
 }
 
 Result<ManifestPart> PredictionShard::finish() {
-  // An object without lines is one empty member: a gzip file still.
+  // An object without answers is one empty member: a gzip file still.
   if (!member_.empty() || part_.size_bytes == 0) HEADRACE_CHECK(end_member());
   HEADRACE_TRY(const ObjectInfo object, upload_->commit());
   return part_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Writes one object of predictions: JSON Lines, gzip. Format: docs/formats/predictions.md.
+/// \file Writes one object of predictions, gzip. Format: docs/formats/predictions.md.
 
 #include <memory>
 #include <string>
@@ -13,16 +13,17 @@
 namespace headrace {
 
 /// "predictions-00003-of-00007.jsonl.gz". `suffix` tells owners apart: see owner_suffix.
-std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix = "");
+std::string prediction_shard_name(std::size_t number, std::size_t count, std::string_view suffix,
+                                  std::string_view ending);
 
-/// Equal lines give equal bytes. Memory: a member of 1 MiB, and what the upload holds. Not thread-safe.
+/// Equal bytes give equal bytes. Memory: a member of 1 MiB, and what the upload holds. Not thread-safe.
 class PredictionShard {
  public:
   /// Nothing is visible before `finish`, which fails if an object of that name is there then.
   static Result<PredictionShard> start(const Location& folder, std::string name);
 
-  /// `line` without a newline.
-  Status add(std::string_view line);
+  /// Appends the bytes of so many answers.
+  Status add(BytesView bytes, std::uint64_t answers);
   /// Makes the object visible; returns its part for the manifest. Call once.
   Result<ManifestPart> finish();
 
@@ -35,7 +36,7 @@ class PredictionShard {
 
   std::unique_ptr<Upload> upload_;
   GzipCompressor compressor_;
-  std::string member_;
+  Bytes member_;
   ManifestPart part_{.role = "predictions", .records = 0};
 };
 

@@ -1,0 +1,153 @@
+#include "headrace/engine/model_binding.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKinds = {"classes", "binary", "multi-label", "regression"};
+constexpr std::int64_t kValuesMax = 1 << 30;  // of a row
+constexpr std::array kFeatureTypes = {DataType::kFloat32, DataType::kInt64, DataType::kBytes,
+                                      DataType::kUint8};
+
+DataType type_from_json(const Json& from) {
+  const auto name = from.as<std::string>("a dtype");
+  for (const DataType type : kFeatureTypes) {
+    if (data_type_name(type) == name) return type;
+  }
+  throw JsonError(concat("dtype is ", name, ", which is not one of a record"));
+}
+
+TargetKind kind_from_json(const Json& from) {
+  const auto name = from.as<std::string>("a kind");
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kKinds[i] == name) return static_cast<TargetKind>(i);
+  }
+  throw JsonError(concat("kind is ", name, ", which is unknown"));
+}
+
+std::vector<std::int64_t> sizes_from_json(const Json& from, std::int64_t lowest) {
+  auto sizes = from.as<std::vector<std::int64_t>>("a shape");
+  if (sizes.size() >= Shape::kRankMax) throw JsonError("a shape has too many dimensions");
+  std::int64_t values = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < lowest || size > kValuesMax) throw JsonError(concat("a shape has the size ", size));
+    values *= std::max<std::int64_t>(size, 1);
+    if (values > kValuesMax) throw JsonError("a shape has too many values");
+  }
+  return sizes;
+}
+
+ModelFeature feature_from_json(const Json& from) {
+  ModelFeature out{.name = from.get<std::string>("name"),
+                   .type = type_from_json(from.at("dtype")),
+                   .shape = sizes_from_json(from.at("shape"), 1),
+                   .classes = from.get_or("classes", 0),
+                   .is_one_hot = from.get_or("one_hot", false)};
+  if (out.type == DataType::kUint8 && out.shape.size() != 3)
+    throw JsonError(concat("the image ", out.name, " has no height, width and channels"));
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t ModelFeature::size() const {
+  std::uint64_t size = 1;
+  for (const std::int64_t each : shape) size *= static_cast<std::uint64_t>(each);
+  return size;
+}
+
+std::optional<std::uint64_t> ModelOutput::size() const {
+  std::uint64_t size = 1;
+  for (const std::int64_t each : shape) {
+    if (each < 0) return std::nullopt;
+    size *= static_cast<std::uint64_t>(each);
+  }
+  return size;
+}
+
+const ModelOutput* ModelBinding::find_output(std::string_view name) const {
+  const auto found = std::ranges::find(outputs, name, &ModelOutput::name);
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+std::vector<ModelFeature> ModelBinding::input_features() const {
+  std::vector<ModelFeature> out;
+  for (const ModelInput& input : inputs) out.push_back(input.feature);
+  return out;
+}
+
+std::vector<ModelFeature> ModelBinding::step_features() const {
+  std::vector<ModelFeature> out = input_features();
+  for (const ModelTarget& target : targets) out.push_back(target.label);
+  return out;
+}
+
+std::string_view target_kind_name(TargetKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+Json to_json(const ModelFeature& feature) {
+  return {{"name", feature.name},
+          {"dtype", data_type_name(feature.type)},
+          {"shape", feature.shape},
+          {"classes", feature.classes},
+          {"one_hot", feature.is_one_hot}};
+}
+
+Json to_json(const ModelBinding& binding) {
+  Json out = {{"inputs", Json::array()}, {"targets", Json::array()}, {"outputs", Json::array()}};
+  for (const ModelInput& input : binding.inputs) {
+    out["inputs"].push_back(
+        {{"tensor", input.tensor}, {"name", input.name}, {"feature", to_json(input.feature)}});
+  }
+  for (const ModelTarget& target : binding.targets) {
+    out["targets"].push_back({{"tensor", target.tensor},
+                              {"output", target.output},
+                              {"label", to_json(target.label)},
+                              {"kind", target_kind_name(target.kind)}});
+  }
+  for (const ModelOutput& output : binding.outputs) {
+    out["outputs"].push_back({{"tensor", output.tensor}, {"name", output.name}, {"shape", output.shape}});
+  }
+  return out;
+}
+
+ModelBinding binding_from_json(const Json& from) {
+  ModelBinding out;
+  for (const Json& input : from.at("inputs").values()) {
+    out.inputs.push_back({input.get<std::string>("tensor"), input.get<std::string>("name"),
+                          feature_from_json(input.at("feature"))});
+  }
+  for (const Json& target : from.at("targets").values()) {
+    out.targets.push_back({target.get<std::string>("tensor"), target.get<std::string>("output"),
+                           feature_from_json(target.at("label")), kind_from_json(target.at("kind"))});
+  }
+  for (const Json& output : from.at("outputs").values()) {
+    out.outputs.push_back({output.get<std::string>("tensor"), output.get<std::string>("name"),
+                           sizes_from_json(output.at("shape"), -1)});
+  }
+  if (out.inputs.empty() || out.outputs.empty()) throw JsonError("there are no inputs or no outputs");
+  return out;
+}
+
+std::string describe(const ModelFeature& feature) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : feature.shape) sizes.push_back(size < 0 ? "?" : concat(size));
+  const std::string_view type = feature.type == DataType::kUint8 ? "image" : data_type_name(feature.type);
+  return concat(feature.name, " ", type, "[", join(sizes, ", "), "]");
+}
+
+std::vector<std::string> describe(const ModelBinding& binding) {
+  std::vector<std::string> lines;
+  for (const ModelInput& input : binding.inputs)
+    lines.push_back(concat("takes ", describe(input.feature), " as ", input.name));
+  for (const ModelTarget& target : binding.targets) {
+    lines.push_back(concat("learns ", describe(target.label), " by ", target.output, " (",
+                           target_kind_name(target.kind), ")"));
+  }
+  return lines;
+}
+
+}  // namespace headrace

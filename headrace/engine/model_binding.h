@@ -1,0 +1,93 @@
+#pragma once
+
+/// \file Inputs and outputs of a model by name: the features of a record that become inputs, and the labels
+/// that outputs are compared with. JSON: docs/formats/traced-model.md.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/json.h"
+#include "headrace/base/result.h"
+#include "headrace/engine/tensor.h"
+
+namespace headrace {
+
+/// A feature of the data, as a loader gives it: [rows, *shape].
+struct ModelFeature {
+  std::string name;
+  DataType type = DataType::kFloat32;  // kFloat32, kInt64, kBytes, or kUint8: pixels of a decoded image
+  /// The shape of a row; empty: one value. Pixels have height, width and channels, -1 where the model
+  /// decides.
+  std::vector<std::int64_t> shape{};
+  int classes = 0;          // of a label with a vocabulary
+  bool is_one_hot = false;  // a label of `classes` values, one of which is 1
+
+  /// Values of a row. REQUIRES: the shape is known
+  std::uint64_t size() const;
+  bool operator==(const ModelFeature&) const = default;
+};
+
+/// An input of the model and the feature that it takes.
+struct ModelInput {
+  std::string tensor;  // in the signatures
+  std::string name;    // the model's
+  ModelFeature feature;
+};
+
+/// The kinds of things that an output learns.
+enum class TargetKind : std::uint8_t {
+  kClasses,     // a score for each of several classes, of which one is right
+  kBinary,      // one score: yes or no
+  kMultiLabel,  // a score for each of several labels, of which any number apply
+  kRegression,  // numbers
+};
+
+/// "classes", "binary", "multi-label", "regression".
+std::string_view target_kind_name(TargetKind kind);
+
+/// A label, and the output that a loss compares it with.
+struct ModelTarget {
+  std::string tensor;
+  std::string output;  // its name
+  ModelFeature label;
+  TargetKind kind = TargetKind::kClasses;
+};
+
+struct ModelOutput {
+  std::string tensor;
+  std::string name;
+  std::vector<std::int64_t> shape;  // of a row; -1: open
+
+  /// Values of a row; none if a size is open.
+  std::optional<std::uint64_t> size() const;
+};
+
+struct ModelBinding {
+  std::vector<ModelInput> inputs;
+  std::vector<ModelTarget> targets;
+  std::vector<ModelOutput> outputs;
+
+  /// The arguments of `predict`: the features of the inputs, in their order.
+  std::vector<ModelFeature> input_features() const;
+  /// The arguments of train_step and eval_step besides weights: these, then the labels of the targets.
+  std::vector<ModelFeature> step_features() const;
+  /// Null: there is none of that name.
+  const ModelOutput* find_output(std::string_view name) const;
+};
+
+Json to_json(const ModelFeature& feature);
+/// The members "inputs", "targets" and "outputs" of an object.
+Json to_json(const ModelBinding& binding);
+/// \throws JsonError
+ModelBinding binding_from_json(const Json& from);
+
+/// "price float32[3]"; "photo image[150, 150, 3]".
+std::string describe(const ModelFeature& feature);
+/// For people, a line for each input and target: "takes price float32[3] as prices", "learns label int64[] by
+/// dense_1 (classes)".
+std::vector<std::string> describe(const ModelBinding& binding);
+
+}  // namespace headrace

@@ -1,0 +1,85 @@
+#pragma once
+
+/// \file The answers of a model to rows, as JSON and for people. Format: docs/formats/predictions.md.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/engine/tensor.h"
+#include "headrace/model/contract.h"
+
+namespace headrace {
+
+/// Names a row in its answer. Texts that are empty and a row of 0 are left out.
+struct RowName {
+  std::string id{};
+  std::string source{};   // URL of the file that has the row
+  std::uint64_t row = 0;  // its number there
+};
+
+/// How the answers of one model are written. Any thread.
+class AnswerFormat {
+ public:
+  /// The values of a row, of each output in the order of the contract. They are finite.
+  using Values = std::span<const std::span<const float>>;
+
+  /// REQUIRES: of `make_contract` or `parse_contract`, so that outputs and targets fit each other
+  explicit AnswerFormat(const ModelContract& contract);
+
+  /// An object without newline, whose first members are `about`: as `json_member` gives them, with commas
+  /// between them; may be empty. Numbers are the shortest that give the same float32.
+  std::string to_json(std::string_view about, Values values) const;
+  /// "pos  0.9312", "3.5000".
+  std::string to_text(Values values) const;
+  /// The columns of a table of answers, and the cells of one of them, without quotes.
+  std::vector<std::string> columns() const;
+  std::vector<std::string> cells(Values values) const;
+  /// Appends a tf.Example of an answer.
+  void append_example(const RowName& name, Values values, Bytes& out) const;
+
+ private:
+  struct Output {
+    std::string name;
+    std::optional<TargetKind> kind{};       // none: it is compared with no label
+    std::vector<std::string> classes{};     // of each score; a binary output has one score and two classes
+    std::vector<std::string> json_names{};  // of these
+  };
+  void add_members(const Output& output, std::span<const float> values, std::string& out) const;
+  static std::string text_of(const Output& output, std::span<const float> values);
+  // "", or the output's name where there are several.
+  std::string prefix_of(const Output& output) const;
+
+  std::vector<Output> outputs_;
+};
+
+/// `"name":"text"`. Invalid UTF-8 becomes U+FFFD.
+std::string json_member(std::string_view name, std::string_view text);
+/// The members of a row's name, in the order id, source, row.
+std::string json_members(const RowName& name);
+
+/// The answers to some rows.
+class Answers {
+ public:
+  /// `outputs`: float32 of `rows` rows each, in the order of the contract.
+  Answers(std::shared_ptr<const AnswerFormat> format, std::vector<Tensor> outputs, std::uint64_t rows);
+
+  std::uint64_t rows() const { return rows_; }
+  std::string to_json(std::uint64_t row, std::string_view about) const;
+  std::string to_text(std::uint64_t row) const;
+  const AnswerFormat& format() const { return *format_; }
+  /// Borrows from this.
+  std::vector<std::span<const float>> values(std::uint64_t row) const;
+
+ private:
+  std::shared_ptr<const AnswerFormat> format_;
+  std::vector<Tensor> outputs_;
+  std::uint64_t rows_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,42 @@
+#pragma once
+
+/// \file How well one score tells yes from no: confusion at 0.5, the area under the ROC curve, calibration.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace headrace {
+
+/// A part of the records whose scores lie between number / kBins and (number + 1) / kBins.
+struct CalibrationBin {
+  std::uint64_t records = 0;
+  std::uint64_t positives = 0;
+  double score_sum = 0;
+};
+
+/// Exact counts at any number of records, in 16 bytes for each of 2^`key_bits` ranges of scores. For the
+/// area, scores whose first `key_bits` bits are equal count as tied; with 20 bits, those that differ by less
+/// than a 2048th.
+class BinaryScores {
+ public:
+  static constexpr std::size_t kBins = 10;
+
+  /// \param key_bits  10 to 20
+  explicit BinaryScores(int key_bits);
+  /// REQUIRES: `score` is finite
+  void add(float score, bool is_positive);
+
+  /// Probability that a positive has a higher score than a negative, a tie counting half: the area under the
+  /// ROC curve (Mann-Whitney U). NaN without positives or without negatives.
+  double area_under_roc() const;
+  /// Scores below 0 belong to the first, above 1 to the last.
+  const std::array<CalibrationBin, kBins>& calibration() const { return calibration_; }
+
+ private:
+  int key_bits_;
+  std::vector<std::uint64_t> positives_, negatives_;  // by the first bits of the score
+  std::array<CalibrationBin, kBins> calibration_{};
+};
+
+}  // namespace headrace

@@ -1,0 +1,166 @@
+#include "headrace/model/contract.h"
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+DataType type_named(std::string_view name) {
+  if (name == data_type_name(DataType::kInt64)) return DataType::kInt64;
+  return name == data_type_name(DataType::kBytes) ? DataType::kBytes : DataType::kFloat32;
+}
+
+std::string describe_encoder(const EncoderDescription& encoder) {
+  if (encoder.name.empty()) return "no encoder";
+  return concat(encoder.name, " (weights ",
+                encoder.weights_digest.empty() ? "none" : encoder.weights_digest.substr(0, 16), ")");
+}
+
+EncoderDescription encoder_of(const std::map<std::string, EncoderDescription>& encoders,
+                              const std::string& feature) {
+  const auto found = encoders.find(feature);
+  return found == encoders.end() ? EncoderDescription() : found->second;
+}
+
+std::string described(const DatasetAttributes& data, const std::string& feature) {
+  if (!data.features.contains(feature)) return "have no such feature";
+  const auto found = model_feature(data, feature);
+  return found ? concat("have ", describe(*found)) : "have it with any number of values";
+}
+
+Status check_feature(const ModelFeature& wanted, const DatasetAttributes& data, std::string_view where,
+                     std::string_view role) {
+  const auto found = model_feature(data, wanted.name);
+  const bool is_image = wanted.type == DataType::kUint8;  // of any size: it is resized
+  if (found && found->type == wanted.type && (is_image || found->shape == wanted.shape)) return {};
+  return Error{Code::kInvalidArgument, concat("the model ", role, " ", describe(wanted), ", but ", where,
+                                              ": the data ", described(data, wanted.name))};
+}
+
+Status check_vocabulary(const ModelContract& contract, const std::string& feature,
+                        const DatasetAttributes& data, std::string_view where) {
+  const auto wanted = contract.vocabularies.find(feature);
+  const auto found = data.vocabularies.find(feature);
+  if (wanted == contract.vocabularies.end()) return {};
+  if (found != data.vocabularies.end() && found->second == wanted->second) return {};
+  const std::string classes = found == data.vocabularies.end() ? "unknown" : join(found->second, ", ");
+  return Error{Code::kInvalidArgument,
+               concat("the model was trained on the classes ", join(wanted->second, ", "), " of ", feature,
+                      ", but those of ", where, " are ", classes)};
+}
+
+// Evaluation relies on it: a target's output has as many values as its kind and its label demand.
+Status check_target(const ModelContract& contract, const ModelTarget& target) {
+  const ModelOutput* const output = contract.binding.find_output(target.output);
+  if (output == nullptr)
+    return Error{Code::kDataLoss, concat("targets name the output ", target.output, ", which is not there")};
+  const std::uint64_t values = target.label.size(), scores = output->size().value_or(0);
+  const std::size_t classes = class_names(contract, target).size();
+  bool fits = false;
+  switch (target.kind) {
+    case TargetKind::kClasses:
+      fits = output->shape.size() == 1 && scores == classes && (values == 1 || values == scores);
+      break;
+    case TargetKind::kBinary:
+      fits = scores == 1 && values == 1 && classes == 2;
+      break;
+    case TargetKind::kMultiLabel:
+      fits = scores == values && scores == classes;
+      break;
+    case TargetKind::kRegression:
+      fits = scores == values;
+      break;
+  }
+  if (fits && scores > 0) return {};
+  return Error{Code::kDataLoss,
+               concat("the output ", target.output, " and the label ", describe(target.label),
+                      " do not fit each other as ", target_kind_name(target.kind))};
+}
+
+}  // namespace
+
+std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name) {
+  const auto found = data.features.find(name);
+  if (found == data.features.end() || !found->second.shape) return std::nullopt;
+  if (found->second.is_image)
+    return ModelFeature{.name = name, .type = DataType::kUint8, .shape = {-1, -1, -1}};
+  ModelFeature out{.name = name, .type = type_named(found->second.dtype), .shape = *found->second.shape};
+  const auto vocabulary = data.vocabularies.find(name);
+  if (vocabulary == data.vocabularies.end()) return out;
+  out.classes = static_cast<int>(vocabulary->second.size());
+  out.is_one_hot = !out.shape.empty();
+  return out;
+}
+
+ModelContract make_contract(const ModelBinding& binding, std::vector<std::string> metrics,
+                            const DatasetAttributes& data) {
+  ModelContract out{.binding = binding, .metrics = std::move(metrics), .schema = data.schema};
+  for (const ModelInput& input : binding.inputs) {
+    const auto encoder = data.encoders.find(input.feature.name);
+    if (encoder != data.encoders.end()) out.encoders.insert(*encoder);
+  }
+  for (const ModelFeature& feature : binding.step_features()) {
+    const auto vocabulary = data.vocabularies.find(feature.name);
+    if (vocabulary != data.vocabularies.end()) out.vocabularies.insert(*vocabulary);
+  }
+  return out;
+}
+
+Json to_json(const ModelContract& contract) {
+  Json out = to_json(contract.binding);
+  out["metrics"] = contract.metrics;
+  out["vocabularies"] = contract.vocabularies;
+  out["encoders"] = encoders_to_json(contract.encoders);
+  out["schema"] = contract.schema;
+  return out;
+}
+
+Result<ModelContract> parse_contract(std::string_view text) {
+  return read_json(text, "attributes", [](const Json& from) -> Result<ModelContract> {
+    ModelContract out{.binding = binding_from_json(from),
+                      .metrics = from.get<std::vector<std::string>>("metrics"),
+                      .encoders = encoders_from_json(from.at("encoders")),
+                      .schema = from.get<std::string>("schema")};
+    out.vocabularies = from.get<std::map<std::string, std::vector<std::string>>>("vocabularies");
+    if (out.metrics.empty()) return Error{Code::kDataLoss, "metrics is empty"};
+    for (const ModelTarget& target : out.binding.targets) HEADRACE_CHECK(check_target(out, target));
+    return out;
+  });
+}
+
+std::vector<std::string> class_names(const ModelContract& contract, const ModelTarget& target) {
+  if (target.kind == TargetKind::kRegression) return {};
+  const auto vocabulary = contract.vocabularies.find(target.label.name);
+  if (vocabulary != contract.vocabularies.end()) return vocabulary->second;
+  const ModelOutput* const output = contract.binding.find_output(target.output);
+  const std::uint64_t scores = output == nullptr ? 0 : output->size().value_or(0);
+  const std::uint64_t count = target.kind == TargetKind::kBinary ? 2 : scores;
+  std::vector<std::string> names;
+  for (std::uint64_t i = 0; i < count; ++i) names.push_back(concat(i));
+  return names;
+}
+
+Status check_inputs(const ModelContract& contract, const DatasetAttributes& data, std::string_view where) {
+  for (const ModelInput& input : contract.binding.inputs) {
+    const std::string& name = input.feature.name;
+    HEADRACE_CHECK(check_vocabulary(contract, name, data, where));
+    HEADRACE_CHECK(check_feature(input.feature, data, where, "takes"));
+    const EncoderDescription wanted = encoder_of(contract.encoders, name);
+    const EncoderDescription found = encoder_of(data.encoders, name);
+    if (wanted == found) continue;
+    return Error{Code::kFailedPrecondition,
+                 concat("the model was trained on vectors of ", describe_encoder(wanted), " in ", name,
+                        ", but ", where, " was prepared with ", describe_encoder(found))};
+  }
+  return {};
+}
+
+Status check_targets(const ModelContract& contract, const DatasetAttributes& data, std::string_view where) {
+  for (const ModelTarget& target : contract.binding.targets) {
+    HEADRACE_CHECK(check_vocabulary(contract, target.label.name, data, where));
+    HEADRACE_CHECK(check_feature(target.label, data, where, "is compared with"));
+  }
+  return {};
+}
+
+}  // namespace headrace

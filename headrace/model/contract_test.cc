@@ -1,0 +1,169 @@
+#include "headrace/model/contract.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Sizes = std::vector<std::int64_t>;
+
+// Data with a vector of a text, a number, a class, and a list.
+DatasetAttributes people() {
+  DatasetAttributes out{.compression = "none", .schema = "[features.age]\n"};
+  out.features = {{"age", {"float32", Sizes{}}},
+                  {"job", {"int64", Sizes{}}},
+                  {"text", {"float32", Sizes{4}}},
+                  {"tags", {"bytes", std::nullopt}},
+                  {"one_hot", {"int64", Sizes{2}}}};
+  out.vocabularies = {{"job", {"cook", "pilot", "smith"}}, {"one_hot", {"no", "yes"}}};
+  out.encoders = {{"text", {"hash:4", "digest-of-weights", 4}}, {"other", {"hash:8", "d", 8}}};
+  return out;
+}
+
+ModelContract contract() {
+  const DatasetAttributes data = people();
+  const ModelBinding binding{
+      .inputs = {{"age", "age", *model_feature(data, "age")}, {"text", "text", *model_feature(data, "text")}},
+      .targets = {{"labels", "work", *model_feature(data, "job"), TargetKind::kClasses}},
+      .outputs = {{"predictions", "work", {3}}}};
+  return make_contract(binding, {"examples", "accuracy"}, data);
+}
+
+TEST(ModelFeature, IsAsTheDatasetSays) {
+  const ModelFeature job = *model_feature(people(), "job");
+  EXPECT_EQ(job, (ModelFeature{.name = "job", .type = DataType::kInt64, .shape = {}, .classes = 3}));
+  EXPECT_EQ(job.size(), 1U);
+  const ModelFeature one_hot = *model_feature(people(), "one_hot");
+  EXPECT_EQ(one_hot.classes, 2);
+  EXPECT_TRUE(one_hot.is_one_hot);
+  EXPECT_EQ(describe(*model_feature(people(), "text")), "text float32[4]");
+  EXPECT_FALSE(model_feature(people(), "tags")) << "it is ragged";
+  EXPECT_FALSE(model_feature(people(), "none"));
+}
+
+TEST(ModelContract, HoldsWhatItsFeaturesNeed) {
+  const ModelContract made = contract();
+  EXPECT_EQ(made.encoders,
+            (std::map<std::string, EncoderDescription>{{"text", {"hash:4", "digest-of-weights", 4}}}));
+  ASSERT_EQ(made.vocabularies.size(), 1U);
+  EXPECT_EQ(made.vocabularies.at("job").size(), 3U);
+  EXPECT_EQ(made.schema, "[features.age]\n");
+}
+
+TEST(ModelContract, ComesBackAsItWas) {
+  const std::string text = to_json(contract()).dump();
+  const auto parsed = parse_contract(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(to_json(*parsed).dump(), text);
+  EXPECT_EQ(parsed->binding.targets[0].kind, TargetKind::kClasses);
+  EXPECT_EQ(parsed->binding.inputs[1].feature.shape, Sizes{4});
+}
+
+TEST(ModelContract, WhatLacksAMemberOrHasAnotherTypeIsDamage) {
+  const Json whole = to_json(contract());
+  for (const char* const member :
+       {"inputs", "targets", "outputs", "metrics", "vocabularies", "encoders", "schema"}) {
+    Json::Object members = whole.members();
+    members.erase(member);
+    EXPECT_EQ(parse_contract(Json(members).dump()).error().code, Code::kDataLoss) << member;
+    members[member] = 17;
+    EXPECT_EQ(parse_contract(Json(members).dump()).error().code, Code::kDataLoss) << member;
+  }
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = whole.dump();
+    text.replace(text.find(from), from.size(), to);
+    return parse_contract(text).error().message;
+  };
+  EXPECT_THAT(with("\"tensor\":", "\"x\":"), HasSubstr("tensor"));
+  EXPECT_THAT(with("\"kind\":\"classes\"", "\"kind\":\"guess\""), HasSubstr("kind is guess"));
+  EXPECT_THAT(with("\"dtype\":\"float32\"", "\"dtype\":\"float99\""), HasSubstr("dtype is float99"));
+  EXPECT_THAT(with("\"shape\":[4]", "\"shape\":[0]"), HasSubstr("a shape has the size 0"));
+  EXPECT_THAT(with("\"shape\":[4]", "\"shape\":[1,1,1,1,1,1,1,1]"), HasSubstr("too many dimensions"));
+}
+
+TEST(ModelContract, WhoseOutputAndLabelDoNotFitEachOtherIsDamage) {
+  struct Case {
+    TargetKind kind;
+    Sizes output, label;
+    bool fits;
+  };
+  for (const auto& [kind, output, label, fits] :
+       {Case{TargetKind::kClasses, {3}, {}, true}, Case{TargetKind::kClasses, {3}, {3}, true},
+        Case{TargetKind::kClasses, {3}, {2}, false}, Case{TargetKind::kClasses, {3, 1}, {}, false},
+        Case{TargetKind::kClasses, {-1}, {}, false}, Case{TargetKind::kBinary, {1}, {}, true},
+        Case{TargetKind::kBinary, {}, {}, true}, Case{TargetKind::kBinary, {2}, {}, false},
+        Case{TargetKind::kBinary, {1}, {2}, false}, Case{TargetKind::kMultiLabel, {3}, {3}, true},
+        Case{TargetKind::kMultiLabel, {3}, {}, false}, Case{TargetKind::kRegression, {2, 2}, {4}, true},
+        Case{TargetKind::kRegression, {2}, {}, false}}) {
+    ModelContract made = contract();
+    made.vocabularies.clear();
+    made.binding.targets[0].kind = kind;
+    made.binding.targets[0].label.shape = label;
+    made.binding.outputs[0].shape = output;
+    const auto parsed = parse_contract(to_json(made).dump());
+    EXPECT_EQ(parsed.has_value(), fits) << target_kind_name(kind) << testing::PrintToString(output);
+    if (!fits) EXPECT_THAT(parsed.error().message, HasSubstr("do not fit each other"));
+  }
+  ModelContract other = contract();
+  other.vocabularies["job"].emplace_back("a fourth");
+  EXPECT_FALSE(parse_contract(to_json(other).dump())) << "three scores for four classes";
+  other = contract();
+  other.binding.targets[0].output = "none";
+  EXPECT_THAT(parse_contract(to_json(other).dump()).error().message, HasSubstr("the output none"));
+}
+
+TEST(ClassNames, AreThoseOfTheVocabularyOrNumbers) {
+  ModelContract made = contract();
+  EXPECT_THAT(class_names(made, made.binding.targets[0]), ElementsAre("cook", "pilot", "smith"));
+  made.vocabularies.clear();
+  EXPECT_THAT(class_names(made, made.binding.targets[0]), ElementsAre("0", "1", "2"));
+  made.binding.targets[0].kind = TargetKind::kBinary;
+  EXPECT_THAT(class_names(made, made.binding.targets[0]), ElementsAre("0", "1"));
+  made.binding.targets[0].kind = TargetKind::kRegression;
+  EXPECT_THAT(class_names(made, made.binding.targets[0]), IsEmpty());
+}
+
+TEST(CheckInputs, NamesWhatTheDataLackOrHaveOtherwise) {
+  DatasetAttributes data = people();
+  EXPECT_TRUE(check_inputs(contract(), data, "memory://d"));
+  data.features["age"].dtype = "int64";
+  Error error = check_inputs(contract(), data, "memory://d").error();
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("takes age float32[]"), HasSubstr("memory://d: the data have age int64[]")));
+  data.features.erase("age");
+  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("have no such feature"));
+  data = people();
+  data.features["text"].shape.reset();
+  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("any number of values"));
+}
+
+TEST(CheckInputs, AnotherEncoderIsRefused) {
+  DatasetAttributes data = people();
+  data.encoders["text"].weights_digest = "others";
+  const Error error = check_inputs(contract(), data, "memory://d").error();
+  EXPECT_EQ(error.code, Code::kFailedPrecondition);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("hash:4 (weights digest-of-weigh"), HasSubstr("hash:4 (weights others)")));
+  data.encoders.clear();
+  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("prepared with no encoder"));
+}
+
+TEST(CheckTargets, OtherClassesAreRefused) {
+  DatasetAttributes data = people();
+  EXPECT_TRUE(check_targets(contract(), data, "memory://d"));
+  data.vocabularies["job"] = {"cook", "smith"};
+  const Error error = check_targets(contract(), data, "memory://d").error();
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_THAT(error.message, AllOf(HasSubstr("cook, pilot, smith of job"), HasSubstr("are cook, smith")));
+  data.vocabularies.clear();
+  EXPECT_THAT(check_targets(contract(), data, "").error().message, HasSubstr("are unknown"));
+}
+
+}  // namespace
+}  // namespace headrace

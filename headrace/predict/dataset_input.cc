@@ -1,0 +1,144 @@
+#include "headrace/predict/dataset_input.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headrace/base/text.h"
+#include "headrace/prepare/schema/schema.h"
+#include "headrace/stream/batch_tensors.h"
+#include "headrace/stream/loader.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kIdFeature = "id";
+
+// The feature that holds the records' ids: "id", or that of the column that the schema names as the id.
+std::string id_feature(const DatasetAttributes& attributes) {
+  const auto schema = parse_schema(attributes.schema, "the dataset's schema");
+  if (attributes.features.contains(std::string(kIdFeature)) || !schema || !schema->id)
+    return std::string(kIdFeature);
+  for (const FeatureDefinition& feature : schema->features) {
+    if (feature.columns.front() == *schema->id) return feature.name;
+  }
+  return std::string(kIdFeature);
+}
+
+// The records' ids, where the dataset has one text for each.
+std::optional<Column> id_column(const Dataset& dataset) {
+  if (!dataset.attributes()) return std::nullopt;
+  const std::string name = id_feature(*dataset.attributes());
+  const auto id = dataset.attributes()->features.find(name);
+  if (id == dataset.attributes()->features.end()) return std::nullopt;
+  const std::string& dtype = id->second.dtype;
+  const auto& shape = id->second.shape;
+  if (dtype != data_type_name(DataType::kBytes)) return std::nullopt;
+  if (shape && std::ranges::any_of(*shape, [](std::int64_t size) { return size != 1; })) return std::nullopt;
+  return Column{.name = name, .type = DataType::kBytes, .length = 1, .required = false};
+}
+
+std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row) {
+  const ColumnData ids = batch.data(column);
+  const auto begin = static_cast<std::size_t>(ids.byte_offsets[row]);
+  const auto end = static_cast<std::size_t>(ids.byte_offsets[row + 1]);
+  return {reinterpret_cast<const char*>(ids.values) + begin, end - begin};
+}
+
+class ShardReader final : public PieceReader {
+ public:
+  /// `loader` may be null: there are no records.
+  ShardReader(std::unique_ptr<BatchLoader> loader, std::optional<std::size_t> id_column, bool is_lost)
+      : loader_(std::move(loader)), id_column_(id_column), is_lost_(is_lost) {}
+
+  Result<std::optional<PredictRows>> next() override {
+    if (loader_ == nullptr) return std::optional<PredictRows>();
+    HEADRACE_TRY(std::optional<Batch> batch, loader_->next());
+    if (!batch) return std::optional<PredictRows>();
+    PredictRows out{.batch = *std::move(batch), .names = {}};
+    for (std::size_t row = 0; row < out.batch.rows; ++row) {
+      const std::string_view id = id_column_ ? id_of(out.batch, *id_column_, row) : std::string_view();
+      out.names.push_back({.id = std::string(id)});
+    }
+    return std::optional(std::move(out));
+  }
+
+  std::uint64_t left_out() const override { return loader_ ? loader_->stats().corrupt_records : 0; }
+  std::vector<std::string> remarks() const override {
+    // The dataset itself has a remark about a shard that is lost.
+    return loader_ && !is_lost_ ? loader_->remarks() : std::vector<std::string>();
+  }
+
+ private:
+  std::unique_ptr<BatchLoader> loader_;
+  std::optional<std::size_t> id_column_;
+  bool is_lost_;
+};
+
+class DatasetInput final : public PredictInput {
+ public:
+  /// `loader`: for the columns of the model's inputs.
+  DatasetInput(std::shared_ptr<const Dataset> dataset, LoaderOptions loader, DatasetInputOptions options)
+      : dataset_(std::move(dataset)),
+        loader_(std::move(loader)),
+        id_column_(headrace::id_column(*dataset_)),
+        options_(std::move(options)) {}
+
+  Configuration configuration() const override {
+    return {{"data", dataset_->location().url.text()},
+            {"data manifest", dataset_->digest()},
+            {"split", options_.split}};
+  }
+  std::vector<std::string> names() const override {
+    return id_column_ ? std::vector<std::string>{std::string(kIdFeature)} : std::vector<std::string>();
+  }
+  std::size_t pieces() const override { return dataset_->shards().size(); }
+  std::uint64_t records() const override { return dataset_->record_count(); }
+  std::vector<std::string> remarks() const override { return dataset_->remarks(); }
+
+  Result<std::unique_ptr<PieceReader>> open(std::size_t piece, std::uint64_t batch_size,
+                                            const std::stop_token& stop) const override {
+    const auto shard = static_cast<std::uint32_t>(piece);
+    const bool is_lost = dataset_->shards()[shard].lost;
+    std::unique_ptr<BatchLoader> loader;
+    if (dataset_->shards()[shard].record_count > 0) {
+      HEADRACE_TRY(loader, BatchLoader::create({{.dataset = dataset_->only(shard)}},
+                                               loader_options(batch_size, stop)));
+    }
+    return std::unique_ptr<PieceReader>(std::make_unique<ShardReader>(
+        std::move(loader), id_column_ ? std::optional(loader_.columns.size()) : std::nullopt, is_lost));
+  }
+
+ private:
+  // The ids come last.
+  LoaderOptions loader_options(std::uint64_t batch_size, const std::stop_token& stop) const {
+    LoaderOptions out = loader_;
+    if (id_column_) out.columns.push_back(*id_column_);
+    out.batch_size = batch_size;
+    out.on_corrupt = options_.on_corrupt;
+    out.memory_budget_bytes = options_.memory_budget_bytes;
+    out.stop = stop;
+    return out;
+  }
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const LoaderOptions loader_;
+  const std::optional<Column> id_column_;
+  const DatasetInputOptions options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PredictInput>> open_dataset_input(const ExportedModel& model, const Location& data,
+                                                         const DatasetInputOptions& options,
+                                                         const std::stop_token& stop) {
+  HEADRACE_TRY(std::shared_ptr<const Dataset> dataset, Dataset::open(data, {.split = options.split,
+                                                                            .version = options.data_version,
+                                                                            .on_corrupt = options.on_corrupt,
+                                                                            .call = {.stop = stop}}));
+  HEADRACE_CHECK(check_dataset(model, *dataset, false));
+  LoaderOptions loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
+  return std::unique_ptr<PredictInput>(
+      std::make_unique<DatasetInput>(std::move(dataset), std::move(loader), options));
+}
+
+}  // namespace headrace

@@ -1,0 +1,41 @@
+#pragma once
+
+/// \file The formats of predictions: docs/formats/predictions.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/evaluate/answers.h"
+
+namespace headrace {
+
+enum class PredictionFormat : std::uint8_t { kJsonLines, kCsv, kTfrecord };
+
+/// "jsonl", "csv", "tfrecord".
+std::string_view prediction_format_name(PredictionFormat format);
+/// \error kInvalidArgument  there is no such format
+Result<PredictionFormat> parse_prediction_format(std::string_view name);
+/// ".jsonl.gz", ".csv.gz", ".tfrecord.gz".
+std::string prediction_ending(PredictionFormat format);
+
+/// Writes answers as bytes. Not thread-safe.
+class PredictionWriter {
+ public:
+  /// `names`: the columns of RowName that a table has: "id", "source", "row".
+  PredictionWriter(PredictionFormat format, std::vector<std::string> names)
+      : format_(format), names_(std::move(names)) {}
+
+  /// The beginning of an object.
+  void begin(const AnswerFormat& answers, Bytes& out) const;
+  void add(const RowName& name, const Answers& answers, std::uint64_t row, Bytes& out);
+
+ private:
+  const PredictionFormat format_;
+  const std::vector<std::string> names_;
+  Bytes example_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,368 @@
+#include "headrace/predict/raw_input.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "headrace/base/text.h"
+#include "headrace/evaluate/answers.h"
+#include "headrace/prepare/extract/column_finder.h"
+#include "headrace/prepare/extract/row_batch.h"
+#include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/schema/label_value.h"
+#include "headrace/prepare/schema/schema.h"
+#include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/source/input_names.h"
+#include "headrace/prepare/source/rejects.h"
+#include "headrace/prepare/write/record_maker.h"
+#include "headrace/stream/batch_maker.h"
+#include "headrace/stream/batch_tensors.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kRemarks = 100;
+constexpr std::uint64_t kPictureBytes = 256 << 20;
+
+// How raw rows become the inputs of a model. Immutable.
+struct Recipe {
+  Schema schema;  // only features that the model takes
+  Vocabularies vocabularies;
+  TextEncoders encoders;
+  LoaderOptions loader;  // as records of these features are read for the model
+};
+
+// The schema as far as the model needs it: rows need no labels and no splits.
+Result<Schema> pruned_schema(const ModelContract& contract, const std::string& where) {
+  if (contract.schema.empty()) {
+    return Error{Code::kFailedPrecondition,
+                 concat("the model in ", where,
+                        " was trained on data without a schema, so how raw rows become its inputs is not "
+                        "known: prepare the rows with headrace prepare, and give the dataset by --data")};
+  }
+  HEADRACE_TRY(Schema schema, parse_schema(contract.schema, concat("the schema of the model in ", where)));
+  schema.split.reset();
+  schema.group.reset();
+  schema.splits.clear();
+  std::set<std::string> wanted;
+  for (const ModelInput& input : contract.binding.inputs) wanted.insert(input.feature.name);
+  std::erase_if(schema.features,
+                [&](const FeatureDefinition& feature) { return !wanted.contains(feature.name); });
+  for (const FeatureDefinition& feature : schema.features) wanted.erase(feature.name);
+  if (wanted.empty()) return schema;
+  return Error{Code::kFailedPrecondition,
+               concat("the schema of the model in ", where, " does not say how its input ", *wanted.begin(),
+                      " is made: prepare the rows with headrace prepare, and give the dataset by --data")};
+}
+
+bool has_one_file(const Input& input) {
+  return input.slices.size() == 1 && input.slices.front().files.size() <= 1;
+}
+
+class SliceReader final : public PieceReader {
+ public:
+  SliceReader(const Recipe& recipe, const Input& input, const Slice& slice, std::unique_ptr<RowSource> source,
+              StoreRegistry& stores, const RawInputOptions& options, BatchMaker maker,
+              std::uint64_t batch_size, std::stop_token stop)
+      : recipe_(recipe),
+        input_(input),
+        slice_(slice),
+        source_(std::move(source)),
+        options_(options),
+        stop_(std::move(stop)),
+        encoding_(text_encoding_from_name(recipe.schema.encoding)),
+        references_(stores, options.cell_limit_bytes, {.stop = stop_}),
+        rows_(recipe.schema, references_),
+        records_(recipe.schema, recipe.vocabularies, recipe.encoders),
+        batches_(std::move(maker)),
+        pool_(BatchPool::create(batch_columns(recipe.loader.columns, recipe.loader.images), batch_size)),
+        batch_size_(batch_size) {
+    for (const std::string& column : feature_columns(recipe.schema)) columns_.emplace_back(column);
+    if (recipe.schema.id) id_column_.emplace(*recipe.schema.id);
+  }
+
+  Result<std::optional<PredictRows>> next() override {
+    drop_used();
+    while (made_.size() < batch_size_ && !has_ended_) HEADRACE_CHECK(make_some());
+    if (made_.empty()) return std::optional<PredictRows>();
+    return make_batch();
+  }
+
+  std::uint64_t left_out() const override { return left_out_; }
+  std::vector<std::string> remarks() const override { return remarks_; }
+
+ private:
+  struct Made {
+    std::size_t begin = 0, end = 0;  // of its record in `examples_`
+    RowName name;
+  };
+
+  // Forgets the records of the last batch.
+  void drop_used() {
+    const std::size_t begin = used_ < made_.size() ? made_[used_].begin : examples_.size();
+    examples_.erase(examples_.begin(), examples_.begin() + static_cast<std::ptrdiff_t>(begin));
+    made_.erase(made_.begin(), made_.begin() + static_cast<std::ptrdiff_t>(used_));
+    for (Made& made : made_) made.begin -= begin, made.end -= begin;
+    used_ = 0;
+  }
+
+  bool is_table() const { return input_.format == InputFormat::kCsv || input_.format == InputFormat::kTsv; }
+
+  // Reads rows until there are as many as are made at once.
+  Status make_some() {
+    rows_.clear();
+    names_.clear();
+    while (!rows_.is_full()) {
+      if (stop_.stop_requested()) return Error{Code::kCancelled, "reading rows was stopped"};
+      HEADRACE_TRY(const std::optional<SourceRow> row, source_->next());
+      has_ended_ = !row;
+      if (!row) break;
+      HEADRACE_CHECK(take(*row));
+    }
+    std::string base;
+    HEADRACE_CHECK(rows_.follow([&](std::uint32_t, RowPlace place) -> std::string_view {
+      base = base_of(slice_, place);
+      return base;
+    }));
+    return make_records();
+  }
+
+  Status take(const SourceRow& row) {
+    if (row.verdict == RowVerdict::kIgnored) return {};
+    if (row.verdict == RowVerdict::kRejected) return leave_out(row.id, row.place, row.reason, row.detail);
+    if (is_table() && !has_seen_header_) {
+      has_seen_header_ = true;
+      HEADRACE_CHECK(check_header(feature_columns(recipe_.schema), row.cells, source_of(slice_, row.place)));
+    }
+    cells_.clear();
+    for (ColumnFinder& column : columns_) {
+      const Cell* const cell = column.find(row.cells);
+      cells_.push_back(cell != nullptr ? *cell : Cell{});
+    }
+    names_.push_back(name_of(row));
+    return rows_.add({.id = row.id, .place = row.place, .cells = cells_}, 0);
+  }
+
+  RowName name_of(const SourceRow& row) {
+    if (row.object) return {.id = std::string(row.id)};
+    const Cell* const found = id_column_ ? id_column_->find(row.cells) : nullptr;
+    const Cell cell = found != nullptr ? single_value(*found) : Cell{};
+    if (const auto number = whole_number(cell)) return {.id = concat(*number)};
+    std::string text;
+    if (cell.kind == CellKind::kBytes)
+      return {.id = std::string(decode_text(as_text(cell.data), encoding_, text).text)};
+    return {.source = has_one_file(input_) ? "" : source_of(slice_, row.place), .row = row.place.row};
+  }
+
+  Status make_records() {
+    chosen_.clear();
+    given_.clear();
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) {
+      const BatchRow& row = rows_.rows()[i];
+      if (row.failure) {
+        HEADRACE_CHECK(leave_out(row.id, row.place, reason_of_fetch(*row.failure),
+                                 concat("column ", row.failed_column, ": ", row.failure->message)));
+        continue;
+      }
+      chosen_.push_back(i);
+      given_.emplace_back(row.cells);
+    }
+    return records_.make(given_, [&](const MadeRecord& record) -> Status {
+      const std::size_t i = chosen_[record.row];
+      if (record.remark.is_rejection) {
+        const BatchRow& row = rows_.rows()[i];
+        return leave_out(row.id, row.place, record.remark.reason, record.remark.detail);
+      }
+      const std::size_t begin = examples_.size();
+      append(examples_, record.example);
+      made_.push_back({begin, examples_.size(), std::move(names_[i])});
+      return {};
+    });
+  }
+
+  Status leave_out(std::string_view id, RowPlace place, std::string_view reason, std::string_view detail) {
+    const std::string described =
+        describe_rejection(replace_invalid_utf8(id).text, slice_, place, reason, detail);
+    if (options_.on_corrupt == CorruptionPolicy::kFail) {
+      return Error{Code::kInvalidArgument,
+                   concat(described, "; leave such rows out with --on-corrupt skip-record")};
+    }
+    note(described);
+    return {};
+  }
+
+  void note(std::string remark) {
+    ++left_out_;
+    if (remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
+  }
+
+  Result<std::optional<PredictRows>> make_batch() {
+    used_ = std::min<std::size_t>(batch_size_, made_.size());
+    places_.clear();
+    PredictRows out{.batch = pool_->take(), .names = {}};
+    for (std::size_t i = 0; i < used_; ++i) {
+      places_.push_back({BytesView(examples_).subspan(made_[i].begin, made_[i].end - made_[i].begin)});
+      out.names.push_back(std::move(made_[i].name));
+    }
+    out.names.resize(batch_size_);
+    const auto find = [&](std::uint64_t number) {
+      return number < places_.size() ? std::optional(places_[number]) : std::nullopt;
+    };
+    const auto describe = [&](std::size_t row) { return concat("the row ", json_members(out.names[row])); };
+    HEADRACE_CHECK(batches_.make(
+        {.places = places_, .first = 0, .find = find, .describe = describe, .stop = stop_}, out.batch));
+    const std::uint64_t bad = batches_.take_corrupt_records();
+    for (std::string& remark : batches_.take_remarks()) {
+      if (remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
+    }
+    left_out_ += bad;
+    return std::optional(std::move(out));
+  }
+
+  const Recipe& recipe_;
+  const Input& input_;
+  const Slice& slice_;
+  const std::unique_ptr<RowSource> source_;
+  const RawInputOptions& options_;
+  const std::stop_token stop_;
+  const TextEncoding encoding_;
+  std::vector<ColumnFinder> columns_;
+  std::optional<ColumnFinder> id_column_;
+  ReferenceReader references_;
+  RowBatch rows_;
+  RecordMaker records_;
+  BatchMaker batches_;
+  const std::shared_ptr<BatchPool> pool_;
+  const std::uint64_t batch_size_;
+  bool has_ended_ = false;
+  bool has_seen_header_ = false;
+  std::vector<Cell> cells_;                   // of the row that is taken
+  std::vector<RowName> names_;                // of `rows_`
+  std::vector<std::size_t> chosen_;           // of these, those that records are made of
+  std::vector<std::span<const Cell>> given_;  // their cells
+  Bytes examples_;
+  std::vector<Made> made_;
+  std::size_t used_ = 0;  // of `made_`, by the last batch
+  std::vector<Window::Place> places_;
+  std::uint64_t left_out_ = 0;
+  std::vector<std::string> remarks_;
+};
+
+// Opens the rows of a slice.
+using OpenSource = std::function<Result<std::unique_ptr<RowSource>>(const Input& input, const Slice& slice)>;
+
+class RawInput final : public PredictInput {
+ public:
+  RawInput(Recipe recipe, Input input, OpenSource open_source, StoreRegistry& stores,
+           const RawInputOptions& options)
+      : recipe_(std::move(recipe)),
+        input_(std::move(input)),
+        open_source_(std::move(open_source)),
+        stores_(stores),
+        options_(options) {}
+
+  Configuration configuration() const override {
+    Configuration out = {{"data", input_.url},
+                         {"data version", input_.version},
+                         {"data format", std::string(input_format_name(input_.format))},
+                         {"on-corrupt", std::string(policy_name(options_.on_corrupt))}};
+    if (input_.delimiter != 0) out["delimiter"] = input_.delimiter;
+    return out;
+  }
+  std::vector<std::string> names() const override {
+    if (layout_of(input_.format)) return {"id"};
+    std::vector<std::string> out = {"row"};
+    if (!has_one_file(input_)) out.insert(out.begin(), "source");
+    if (recipe_.schema.id) out.insert(out.begin(), "id");
+    return out;
+  }
+  std::size_t pieces() const override { return input_.slices.size(); }
+  std::uint64_t records() const override { return 0; }
+  std::vector<std::string> remarks() const override { return {}; }
+
+  Result<std::unique_ptr<PieceReader>> open(std::size_t piece, std::uint64_t batch_size,
+                                            const std::stop_token& stop) const override {
+    const Slice& slice = input_.slices[piece];
+    HEADRACE_TRY(std::unique_ptr<RowSource> source, open_source_(input_, slice));
+    LoaderOptions loader = recipe_.loader;
+    loader.batch_size = batch_size;
+    HEADRACE_TRY(BatchMaker maker, BatchMaker::create(loader, pictures_));
+    return std::unique_ptr<PieceReader>(std::make_unique<SliceReader>(
+        recipe_, input_, slice, std::move(source), stores_, options_, std::move(maker), batch_size, stop));
+  }
+
+ private:
+  const Recipe recipe_;
+  const Input input_;
+  const OpenSource open_source_;
+  StoreRegistry& stores_;
+  const RawInputOptions options_;
+  mutable PictureMemory pictures_{kPictureBytes};
+};
+
+Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
+                           const RawInputOptions& options) {
+  Recipe recipe{.schema = {}, .vocabularies = model.contract.vocabularies, .encoders = std::move(encoders)};
+  HEADRACE_TRY(recipe.schema, pruned_schema(model.contract, model.folder.describe()));
+  recipe.loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
+  recipe.loader.on_corrupt = options.on_corrupt;
+  return recipe;
+}
+
+// Rows of one cell, which refers to an object.
+class UrlSource final : public RowSource {
+ public:
+  UrlSource(const std::vector<std::string>& urls, std::string column)
+      : urls_(urls), column_(std::move(column)) {}
+
+  Result<std::optional<SourceRow>> next() override {
+    if (next_ == urls_.size()) return std::optional<SourceRow>();
+    const std::string& url = urls_[next_++];
+    const Reference object{.url = url};
+    cell_ = {column_, {.kind = CellKind::kReference, .data = {}, .reference = object}};
+    return std::optional(
+        SourceRow{.place = {.row = next_}, .id = url, .object = object, .cells = {&cell_, 1}});
+  }
+  std::uint64_t consumed_bytes() const override { return 0; }
+
+ private:
+  const std::vector<std::string>& urls_;
+  const std::string column_;
+  std::size_t next_ = 0;
+  NamedCell cell_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model, Input input,
+                                                     StoreRegistry& stores, TextEncoders encoders,
+                                                     const RawInputOptions& options) {
+  HEADRACE_TRY(Recipe recipe, make_recipe(model, std::move(encoders), options));
+  const auto open_source = [&stores, limit = options.cell_limit_bytes](const Input& of, const Slice& slice) {
+    return open_slice(of, slice, stores, limit);
+  };
+  return std::unique_ptr<PredictInput>(
+      std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options));
+}
+
+Result<std::unique_ptr<PredictInput>> open_image_input(const ExportedModel& model,
+                                                       std::vector<std::string> urls, StoreRegistry& stores,
+                                                       const RawInputOptions& options) {
+  const std::vector<ModelInput>& inputs = model.contract.binding.inputs;
+  if (inputs.size() != 1 || inputs.front().feature.type != DataType::kUint8) {
+    return Error{Code::kInvalidArgument,
+                 concat("the model in ", model.folder.describe(), " ",
+                        join(describe(model.contract.binding), ", "), ", not one image; give --data")};
+  }
+  HEADRACE_TRY(Recipe recipe, make_recipe(model, {}, options));
+  const auto open_source = [urls = std::move(urls), column = recipe.schema.features.front().columns.front()](
+                               const Input&, const Slice&) -> Result<std::unique_ptr<RowSource>> {
+    return std::unique_ptr<RowSource>(std::make_unique<UrlSource>(urls, column));
+  };
+  return std::unique_ptr<PredictInput>(std::make_unique<RawInput>(
+      std::move(recipe), Input{.format = InputFormat::kImageFolder, .slices = {Slice{}}}, open_source, stores,
+      options));
+}
+
+}  // namespace headrace

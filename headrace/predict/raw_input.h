@@ -1,0 +1,45 @@
+#pragma once
+
+/// \file Raw rows as the input of predictions: tables, texts and images. The schema by which the model's
+/// training data were made turns them into records, and the loader's own code turns these into batches. A
+/// piece is a slice of the input.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/evaluate/exported_model.h"
+#include "headrace/predict/predict_input.h"
+#include "headrace/prepare/schema/text_encoders.h"
+#include "headrace/prepare/source/input.h"
+#include "headrace/store/registry.h"
+#include "headrace/stream/dataset.h"
+
+namespace headrace {
+
+struct RawInputOptions {
+  /// kFail: a row that makes no record is an error. Else it is left out, and a remark names it.
+  CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
+  std::uint64_t cell_limit_bytes = kCellLimitBytes;
+};
+
+/// Borrows `model` and `stores`. `encoders`: each that the model's inputs name, by its name. An answer begins
+/// with the row's `id`, if the schema names a column for it that the input has, or a row is a file; else with
+/// `row`, the number of the row in its file, and `source`, the file's URL, if the input has several.
+/// \error kFailedPrecondition  the model does not know how its inputs were made: its training data have no
+///                             schema, or it takes features that the schema does not have
+/// \error kInvalidArgument     the schema cannot be read; the input has no rows
+Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model, Input input,
+                                                     StoreRegistry& stores, TextEncoders encoders,
+                                                     const RawInputOptions& options);
+
+/// Images that are given by their URLs, as rows of a model whose only input is an image; one piece. An answer
+/// begins with the image's URL as its `id`. Borrows `model` and `stores`.
+/// \error kInvalidArgument  the model takes something else: says what
+/// \error as open_raw_input
+Result<std::unique_ptr<PredictInput>> open_image_input(const ExportedModel& model,
+                                                       std::vector<std::string> urls, StoreRegistry& stores,
+                                                       const RawInputOptions& options);
+
+}  // namespace headrace

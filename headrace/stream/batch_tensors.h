@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file A batch's columns as the tensors that a model takes.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/engine/model_binding.h"
+#include "headrace/engine/tensor.h"
+#include "headrace/record/example_decoder.h"
+#include "headrace/stream/batch.h"
+#include "headrace/stream/image_options.h"
+#include "headrace/stream/loader.h"
+
+namespace headrace {
+
+/// Views of a batch's memory, one for each feature in the order given. Use it from one thread at a time.
+class BatchTensors {
+ public:
+  /// A feature may be named twice: a model may learn to return what it is given.
+  explicit BatchTensors(std::vector<ModelFeature> features);
+
+  /// The LoaderOptions::columns that a loader needs: each feature once. Columns of the caller's own may
+  /// follow.
+  const std::vector<Column>& columns() const { return columns_; }
+  /// Those of them that are pixels, in LoaderOptions::images: decoded to the feature's size and channels.
+  const std::map<std::string, ImageColumn>& images() const { return images_; }
+  /// Those of a loader that reads these columns in the dataset's order, on one thread.
+  LoaderOptions options_in_order() const;
+
+  /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied.
+  /// REQUIRES: the batch is of a loader with these columns, and has as many rows
+  std::span<const TensorView> view(const Batch& batch, std::uint64_t rows);
+
+ private:
+  void view_strings(const ColumnData& data, std::size_t feature, std::uint64_t rows);
+
+  std::vector<ModelFeature> features_;
+  std::vector<Column> columns_;
+  std::map<std::string, ImageColumn> images_;
+  std::vector<std::size_t> column_of_;  // each feature's
+  std::vector<TensorView> views_;
+  std::vector<std::vector<std::string_view>> strings_;  // of the features that are byte strings
+};
+
+}  // namespace headrace

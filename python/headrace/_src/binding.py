@@ -1,0 +1,485 @@
+"""Which features of a record become which inputs and targets of a Keras model, and how their values are
+turned into what the model takes.
+
+A feature goes to the input that --features names for it; else to the input of its name; else, where only one
+is left that fits by type and size, to that one. Labels go to outputs likewise. Nothing is guessed between two
+that fit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from headrace._src.errors import ModelError
+
+_PIXELS = "uint8"
+_USUAL_CHANNELS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """A feature of the data, as the loader gives it: [rows, *shape] of `dtype`."""
+
+    name: str
+    dtype: str  # float32, int64, bytes, or uint8 for the pixels of images
+    shape: tuple[int, ...]  # of pixels: height, width, channels; -1 where the model decides
+    classes: int = 0  # of a label with a vocabulary
+    one_hot: bool = False
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "shape": list(self.shape)}
+
+    @property
+    def tensor_dtype(self) -> tf.DType:
+        return tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
+
+    def __str__(self) -> str:
+        if self.dtype == _PIXELS:
+            return f"{self.name} image[{', '.join('?' if size < 0 else str(size) for size in self.shape)}]"
+        classes = f", {self.classes} classes" if self.classes else ""
+        return f"{self.name} {self.dtype}{list(self.shape)}{classes}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The data that a model is traced for (docs/formats/traced-model.md, `spec`)."""
+
+    features: tuple[Feature, ...]
+    labels: tuple[Feature, ...]
+    inputs: dict[str, str]  # input → feature, as --features says
+    outputs: dict[str, str]  # output → label, as --labels says
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Spec:
+        return cls(
+            *(
+                tuple(Feature(**{**entry, "shape": tuple(entry["shape"])}) for entry in data.get(part, []))
+                for part in ("features", "labels")
+            ),
+            data.get("inputs", {}),
+            data.get("outputs", {}),
+        )
+
+    @property
+    def usual_features(self) -> list[Feature]:
+        """For a model that does not say what it takes: the numbers; where there are none, the texts."""
+        return [f for f in self.features if f.dtype != "bytes"] or list(self.features)
+
+    def offered(self) -> dict[str, Any]:
+        """Arguments that a model's function may declare."""
+        return {
+            "features": _one_or_all({f.name: _shown_shape(f) for f in self.usual_features}),
+            "classes": _one_or_all({f.name: f.classes or f.size for f in self.labels}),
+        }
+
+
+def _one_or_all(values: dict[str, Any]) -> Any:
+    return next(iter(values.values())) if len(values) == 1 else values
+
+
+def _shown_shape(feature: Feature) -> int | tuple[int | None, ...]:
+    if feature.dtype == _PIXELS:
+        height, width, channels = (None if size < 0 else size for size in feature.shape)
+        return height, width, channels or _USUAL_CHANNELS
+    return feature.shape[0] if len(feature.shape) == 1 else feature.shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An input of the model and the feature that it takes."""
+
+    tensor: str  # name in the signatures
+    name: str  # the model's
+    feature: Feature
+    dtype: tf.DType  # the model's
+    shape: tuple[int | None, ...]  # the model's, of one row
+
+    def convert(self, values: tf.Tensor) -> tf.Tensor:
+        if values.dtype != self.dtype:
+            values = tf.cast(values, self.dtype)
+        if self.shape != self.feature.shape:
+            values = tf.reshape(values, [-1, *self.shape])
+        return values
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """An output of the model and the label that its loss compares it with."""
+
+    tensor: str
+    output: str
+    label: Feature
+    kind: str  # classes, binary, multi-label or regression
+    classes: int  # scores of the output; 0: for regression
+    takes_index: bool  # whether the loss takes class numbers (sparse_…)
+    shape: tuple[int, ...]  # of the output, of one row
+
+    @property
+    def _is_number_of_class(self) -> bool:
+        return self.kind == "classes" and self.label.classes > 0 and not self.label.one_hot
+
+    def convert(self, values: tf.Tensor) -> tf.Tensor:
+        """The target as the loss takes it."""
+        if self.label.one_hot and (self.takes_index or self.kind == "binary"):
+            values = tf.argmax(values, axis=-1)
+        elif self._is_number_of_class and not self.takes_index:
+            values = tf.one_hot(tf.reshape(values, [-1]), self.classes)
+        if self.takes_index:
+            return tf.reshape(tf.cast(values, tf.int64), [-1])
+        return tf.reshape(tf.cast(values, tf.float32), [-1, *self.shape])
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    tensor: str
+    name: str
+    dtype: tf.DType
+    shape: tuple[int | None, ...]
+
+
+class Binding:
+    """The connection of a model with its data: what goes where, and in which structure the model wants it."""
+
+    def __init__(self, model: keras.Model, name: str, spec: Spec):
+        """\\raises ModelError: the model and the data do not fit each other; says what each of them has"""
+        self._model = model
+        self._input_structure = _input_structure(model, spec)
+        self.inputs = _bind_inputs(name, spec, self._input_structure)
+        self._predictions = self._first_predictions(model, name)
+        self.outputs = _outputs(model, self._predictions)
+        self.targets = _bind_targets(model, name, spec, self.outputs)
+
+    @property
+    def features(self) -> list[Feature]:
+        """All that has to be read from each record: features and labels, each once."""
+        found = {to.feature.name: to.feature for to in self.inputs}
+        return list((found | {to.label.name: to.label for to in self.targets}).values())
+
+    def x(self, columns: list[tf.Tensor]) -> Any:
+        """The model's input, of the columns of `inputs`."""
+        converted = [to.convert(values) for to, values in zip(self.inputs, columns, strict=True)]
+        return tf.nest.pack_sequence_as(self._input_structure, converted)
+
+    def y(self, columns: list[tf.Tensor]) -> Any:
+        """The targets of the losses, in the structure of the output, from the columns of `targets`."""
+        converted = {to.output: to.convert(values) for to, values in zip(self.targets, columns, strict=True)}
+        flat = [converted.get(output.name) for output in self.outputs]
+        return tf.nest.pack_sequence_as(self._predictions, flat)
+
+    def named(self, predictions: Any) -> dict[str, tf.Tensor]:
+        """The outputs by their names in the signatures."""
+        flat = tf.nest.flatten(predictions)
+        return {output.tensor: value for output, value in zip(self.outputs, flat, strict=True)}
+
+    def resolve_metrics(self) -> None:
+        """Lets Keras find out which metrics names such as "accuracy" mean for these outputs."""
+        y = self.y([_zeros(to.label) for to in self.targets])
+        self._model.compute_loss(None, y, self._predictions, None)
+        self._model.compute_metrics(None, y, self._predictions, None)
+        self._model.reset_metrics()
+
+    def describe(self) -> dict[str, Any]:
+        """The members of model.json about inputs, targets and outputs (docs/formats/traced-model.md)."""
+        return {
+            "inputs": [
+                {"tensor": to.tensor, "name": to.name, "feature": to.feature.to_json()} for to in self.inputs
+            ],
+            "targets": [
+                {"tensor": to.tensor, "output": to.output, "label": to.label.to_json(), "kind": to.kind}
+                for to in self.targets
+            ],
+            "outputs": [
+                {"tensor": to.tensor, "name": to.name, "shape": [-1 if n is None else n for n in to.shape]}
+                for to in self.outputs
+            ],
+        }
+
+    def _first_predictions(self, model: keras.Model, name: str) -> Any:
+        zeros = [_zeros(to.feature) for to in self.inputs]
+        try:
+            return model(self.x(zeros), training=False)
+        except Exception as error:
+            given = ", ".join(f"{to.name} {list(to.feature.shape)}" for to in self.inputs)
+            raise ModelError("features", f"{name} does not take {given}: {error}") from error
+
+
+def _zeros(feature: Feature) -> tf.Tensor:
+    empty = "" if feature.dtype == "bytes" else 0
+    return tf.fill([1, *feature.shape], tf.cast(empty, feature.tensor_dtype) if empty == 0 else empty)
+
+
+# ---- inputs --------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wanted:
+    """An input as the model declares it; a model that is only a function declares nothing but a name."""
+
+    name: str
+    dtype: tf.DType | None = None
+    shape: tuple[int | None, ...] | None = None
+
+    def fits(self, feature: Feature) -> bool:
+        return self._takes_type(feature) and self._takes_shape(feature)
+
+    def _takes_type(self, feature: Feature) -> bool:
+        if self.dtype is None:
+            return True
+        if self.dtype == tf.string or feature.dtype == "bytes":
+            return self.dtype == tf.string and feature.dtype == "bytes"
+        return self.dtype.is_floating or feature.dtype != "float32"
+
+    def _takes_shape(self, feature: Feature) -> bool:
+        if self.shape is None:
+            return True
+        if feature.dtype == _PIXELS:
+            return len(self.shape) == 3 and all(
+                size < 0 or wanted in (None, size)
+                for wanted, size in zip(self.shape, feature.shape, strict=True)
+            )
+        if None not in self.shape:
+            return math.prod(self.shape) == feature.size
+        return len(self.shape) == len(feature.shape) and all(
+            wanted in (None, size) for wanted, size in zip(self.shape, feature.shape, strict=True)
+        )
+
+    def sized(self, feature: Feature) -> Feature:
+        """Images are given to the model in the size that it takes."""
+        if feature.dtype != _PIXELS:
+            return feature
+        wanted = self.shape or (None, None, None)
+        sizes = [own if size < 0 else size for size, own in zip(feature.shape, wanted, strict=True)]
+        height, width, channels = sizes
+        if height is None or width is None:
+            raise ModelError(
+                "features",
+                f"{self.name} takes images of any size: give the size of {feature.name} by --image-size "
+                "HEIGHTxWIDTH",
+            )
+        return dataclasses.replace(feature, shape=(height, width, channels or _USUAL_CHANNELS))
+
+    def __str__(self) -> str:
+        if self.dtype is None:
+            return self.name
+        sizes = ["?" if size is None else size for size in self.shape or ()]
+        return f"{self.name} {self.dtype.name}[{', '.join(map(str, sizes))}]"
+
+
+def _input_structure(model: keras.Model, spec: Spec) -> Any:
+    """The structure of the model's input, with a _Wanted in each place."""
+    tensors = getattr(model, "_inputs_struct", None)
+    if tensors is None and getattr(model, "inputs", None):
+        tensors = model.inputs[0] if len(model.inputs) == 1 else model.inputs
+    if tensors is not None:
+        return _wanted_of(tensors)
+    names = list(spec.inputs) or [feature.name for feature in spec.usual_features]
+    if not spec.inputs and len(names) == 1:
+        return _Wanted(names[0])
+    return {name: _Wanted(name) for name in names}
+
+
+def _wanted_of(tensors: Any) -> Any:
+    if isinstance(tensors, dict):
+        return {key: _wanted(tensor, key) for key, tensor in tensors.items()}
+    if isinstance(tensors, list | tuple):
+        return [_wanted(tensor, tensor.name) for tensor in tensors]
+    return _wanted(tensors, tensors.name)
+
+
+def _wanted(tensor: keras.KerasTensor, name: str) -> _Wanted:
+    return _Wanted(name, tf.as_dtype(tensor.dtype), tuple(tensor.shape[1:]))
+
+
+def _bind_inputs(model_name: str, spec: Spec, structure: Any) -> list[Input]:
+    wanted = tf.nest.flatten(structure)
+    found = _match(wanted, spec.features, spec.inputs, f"{model_name} has the inputs", "features")
+    bound = [to.sized(feature) for to, feature in zip(wanted, found, strict=True)]
+    tensors = ["features"] if len(wanted) == 1 else _tensor_names([to.name for to in wanted])
+    return [
+        Input(
+            tensor=tensor,
+            name=to.name,
+            feature=feature,
+            dtype=feature.tensor_dtype if to.dtype is None else to.dtype,
+            shape=feature.shape if to.shape is None or feature.dtype == _PIXELS else to.shape,
+        )
+        for tensor, to, feature in zip(tensors, wanted, bound, strict=True)
+    ]
+
+
+def _match(
+    wanted: list, features: tuple[Feature, ...], asked: dict[str, str], head: str, option: str
+) -> list[Feature]:
+    """The feature of each; \\raises ModelError with both lists, where it is not clear."""
+
+    def error(reason: str) -> ModelError:
+        have = "\n  ".join(map(str, features)) or "none"
+        want = "\n  ".join(map(str, wanted))
+        names = [to.name for to in wanted]
+        example = ",".join(f"{name}={_example(name, features)}" for name in names)
+        return ModelError(
+            option,
+            f"{reason}\n{head}\n  {want}\nthe data have\n  {have}\n"
+            f"Say which goes where: --{option} {example}",
+        )
+
+    known = {feature.name: feature for feature in features}
+    bound: dict[str, Feature] = {}
+    for name, feature in asked.items():
+        if name not in {to.name for to in wanted}:
+            raise error(f"there is no {name}")
+        if feature not in known:
+            raise error(f"there is no feature {feature}")
+        bound[name] = known[feature]
+    for to in wanted:
+        if to.name not in bound and to.name in known:
+            bound[to.name] = known[to.name]
+    for to in wanted:
+        if to.name in bound and not to.fits(bound[to.name]):
+            raise error(f"{to} does not take {bound[to.name]}")
+    left = [to for to in wanted if to.name not in bound]
+    free = [feature for feature in features if feature not in bound.values()]
+    for to in left:
+        fitting = [feature for feature in free if to.fits(feature)]
+        rivals = [other for other in left if other is not to and any(map(other.fits, fitting))]
+        if len(fitting) != 1 or rivals:
+            raise error(f"nothing fits {to}" if not fitting else f"it is not clear what {to.name} takes")
+        bound[to.name] = fitting[0]
+    return [bound[to.name] for to in wanted]
+
+
+def _example(name: str, features: tuple[Feature, ...]) -> str:
+    return next((f.name for f in features if f.name == name), "FEATURE")
+
+
+def _tensor_names(names: list[str]) -> list[str]:
+    """Names that a signature's arguments may have, each once."""
+    made: list[str] = []
+    for name in names:
+        tensor = re.sub(r"\W", "_", name, flags=re.ASCII)
+        while tensor in made or not tensor or tensor[0].isdigit():
+            tensor = f"_{tensor}"
+        made.append(tensor)
+    return made
+
+
+# ---- outputs -------------------------------------------------------------------------------------
+
+
+def _outputs(model: keras.Model, predictions: Any) -> list[Output]:
+    flat = tf.nest.flatten(predictions)
+    declared = getattr(model, "output_names", None) or []
+    if isinstance(predictions, dict):
+        names = sorted(predictions)  # as tf.nest flattens
+    elif len(declared) == len(flat):
+        names = list(declared)
+    else:
+        names = [f"output_{i}" for i in range(len(flat))]
+    tensors = ["predictions"] if len(flat) == 1 else _tensor_names(names)
+    return [
+        Output(tensor, name, value.dtype, tuple(value.shape[1:]))
+        for tensor, name, value in zip(tensors, names, flat, strict=True)
+    ]
+
+
+def _loss_names(model: keras.Model, outputs: list[Output]) -> dict[str, str]:
+    """The name of the loss of each output that has one."""
+    loss = model.loss
+    if isinstance(loss, dict):
+        return {o.name: _loss_name(loss[o.name]) for o in outputs if loss.get(o.name) is not None}
+    if isinstance(loss, list | tuple):
+        pairs = zip(outputs, loss, strict=False)
+        return {output.name: _loss_name(its) for output, its in pairs if its is not None}
+    return {output.name: _loss_name(loss) for output in outputs}
+
+
+def _loss_name(loss: Any) -> str:
+    name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
+    return (name or "").lower()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Compared:
+    """An output with a loss, for which a label is wanted."""
+
+    name: str
+    loss: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def takes_index(self) -> bool:
+        return "sparse" in self.loss
+
+    def fits(self, label: Feature) -> bool:
+        return self.kind(label) is not None
+
+    def kind(self, label: Feature) -> str | None:
+        """The kind of target if the loss compares this output with that label; None: they do not fit."""
+        if label.dtype not in ("int64", "float32"):
+            return None
+        is_index = label.one_hot or (label.size == 1 and label.dtype == "int64")
+        if self.takes_index:
+            return "classes" if is_index and label.classes in (0, self.size) else None
+        if label.classes:
+            if self.size == label.classes > 1:
+                return "classes"
+            return "binary" if self.size == 1 and label.classes == 2 else None
+        if label.size != self.size:
+            return None
+        if "binary" in self.loss:
+            return "binary" if self.size == 1 else "multi-label"
+        return "classes" if "categorical" in self.loss and self.size > 1 else "regression"
+
+    def __str__(self) -> str:
+        return f"{self.name} {list(self.shape)}, loss {self.loss}"
+
+
+def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list[Output]) -> list[Target]:
+    losses = _loss_names(model, outputs)
+    compared = [_Compared(o.name, losses[o.name], o.shape) for o in outputs if o.name in losses]
+    if len(compared) == len(spec.labels) == 1 and not compared[0].fits(spec.labels[0]):
+        raise ModelError("classes", _misfit(model_name, compared[0], spec.labels[0]))
+    bound = _match(compared, spec.labels, spec.outputs, f"{model_name} has the outputs", "labels")
+    tensors = ["labels"]
+    if len(compared) > 1:
+        tensors = [f"labels_{name}" for name in _tensor_names([to.name for to in compared])]
+    return [
+        Target(
+            tensor=tensor,
+            output=to.name,
+            label=label,
+            kind=to.kind(label),
+            classes=0 if to.kind(label) == "regression" else to.size,
+            takes_index=to.takes_index,
+            shape=to.shape,
+        )
+        for tensor, to, label in zip(tensors, compared, bound, strict=True)
+    ]
+
+
+def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
+    gives = f"{model_name} gives outputs of shape {output.shape}"
+    if label.classes:
+        also = " (or 1, with a sigmoid and the loss binary_crossentropy)" if label.classes == 2 else ""
+        return (
+            f"{gives}, but the data has {label.classes} classes: the last layer must have {label.classes} "
+            f"units{also}"
+        )
+    return (
+        f"{gives} and the loss {output.loss}, but the label is {label}: the last layer must have "
+        f"{label.size} units"
+    )

@@ -1,0 +1,346 @@
+"""Models and data of one's own through all stages: tables with several inputs, images, numbers; and answers
+to raw rows, which must be those to the same rows prepared."""
+
+import csv
+import gzip
+import json
+import os
+import pathlib
+import random
+import textwrap
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+import PIL.Image
+import pytest
+import tensorflow as tf
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tracing_environment")]
+
+JOBS = ["cook", "pilot", "smith"]
+SCHEMA = """
+    id = "name"
+    [features.name]
+    type = "string"
+    [features.age]
+    type = "float32"
+    [features.hours]
+    type = "int64"
+    [features.job]
+    type = "label"
+    vocabulary = ["cook", "pilot", "smith"]
+    [features.about]
+    type = "vector"
+    encoder = "hash:16"
+    default = ""
+    [features.rich]
+    type = "label"
+    vocabulary = ["no", "yes"]
+    [features.wage]
+    type = "float32"
+"""
+MODELS = """
+    import keras
+    from keras import layers
+
+    def _body():
+        inputs = {
+            "age": keras.Input((1,), name="age"),
+            "hours": keras.Input((1,), name="hours", dtype="int64"),
+            "job": keras.Input((), name="job", dtype="int64"),
+            "text": keras.Input((16,), name="text"),
+        }
+        job = layers.Embedding(3, 2)(inputs["job"])
+        hours = layers.Rescaling(1 / 40)(inputs["hours"])
+        joined = layers.Concatenate()([inputs["age"], hours, job, inputs["text"]])
+        return inputs, layers.Dense(8, "relu")(layers.BatchNormalization()(joined))
+
+    def income():
+        inputs, body = _body()
+        model = keras.Model(inputs, layers.Dense(1, "sigmoid", name="rich")(body))
+        model.compile(keras.optimizers.Adam(0.02), "binary_crossentropy", metrics=["accuracy"])
+        return model
+
+    def both():
+        inputs, body = _body()
+        outputs = {"rich": layers.Dense(2, "softmax", name="rich")(body),
+                   "wage": layers.Dense(1, name="wage")(body)}
+        model = keras.Model(inputs, outputs)
+        model.compile(keras.optimizers.Adam(0.02), {"rich": "sparse_categorical_crossentropy", "wage": "mse"})
+        return model
+
+    def cnn(classes):
+        model = keras.Sequential([
+            keras.Input((12, 12, 3)), layers.Rescaling(1 / 255), layers.Conv2D(4, 3, activation="relu"),
+            layers.Flatten(), layers.Dense(classes, "softmax"),
+        ])
+        model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy", metrics=["accuracy"])
+        return model
+"""
+
+
+def people(count: int, seed: int) -> list[dict]:
+    """Rows whose wage and wealth are functions of the rest."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(count):
+        age, hours, job = round(draw.uniform(0, 1), 3), draw.randrange(60), draw.choice(JOBS)
+        wage = 2 * age + hours / 40 + JOBS.index(job)
+        about = draw.choice(["likes boats", "owns a house", ""])
+        rich = "yes" if wage > 2.5 else "no"
+        row = {"name": f"p{seed}-{number}", "age": age, "hours": hours, "job": job, "about": about}
+        rows.append(row | {"rich": rich, "wage": round(wage, 3)})
+    return rows
+
+
+def write_table(path: pathlib.Path, rows: list[dict], without: tuple[str, ...] = ()) -> None:
+    names = [name for name in rows[0] if name not in without]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def predictions(folder: pathlib.Path) -> list[dict]:
+    """The answers in all objects, in the order of their ids."""
+    lines = [
+        json.loads(line)
+        for path in sorted(folder.glob("predictions-*.jsonl.gz"))
+        for line in gzip.decompress(path.read_bytes()).splitlines()
+    ]
+    return sorted(lines, key=lambda line: line["id"])
+
+
+@pytest.fixture(scope="module")
+def folder(headrace, tmp_path_factory):
+    """A table of 600 people, prepared; another 80 without what is to be predicted; models.py."""
+    folder = tmp_path_factory.mktemp("people")
+    (folder / "schema.toml").write_text(textwrap.dedent(SCHEMA), encoding="utf-8")
+    (folder / "models.py").write_text(textwrap.dedent(MODELS), encoding="utf-8")
+    write_table(folder / "people.csv", people(600, 1))
+    new = people(80, 2)
+    write_table(folder / "new.csv", new, without=("rich", "wage"))
+    write_table(folder / "known.csv", new)
+    schema = ["--schema", folder / "schema.toml"]
+    headrace("prepare", folder / "people.csv", folder / "data", *schema, "--split", "train=0.8,test=0.2")
+    headrace("prepare", folder / "known.csv", folder / "known", *schema)
+    return folder
+
+
+def train(headrace, folder: pathlib.Path, run: str, model: str, *options) -> dict:
+    words = ["--model", f"{folder}/models.py:{model}", "--epochs", "25", "--batch-size", "32", "--json"]
+    done = headrace("train", folder / "data", folder / run, *words, *options)
+    return json.loads(done.stdout) | {"notes": done.stderr}
+
+
+@pytest.fixture(scope="module")
+def income(headrace, folder):
+    trained = train(headrace, folder, "income", "income", "--features", "text=about", "--labels", "rich")
+    evaluated = json.loads(
+        headrace("evaluate", folder / "income", "--data", folder / "data", "--json").stdout
+    )
+    return trained, evaluated
+
+
+def test_inputs_go_where_their_names_and_the_user_say_and_it_is_shown(income):
+    trained, _ = income
+    assert "the model takes about float32[16] as text" in trained["notes"]
+    assert "the model takes job int64[] as job" in trained["notes"]
+    assert "the model learns rich int64[] by rich (binary)" in trained["notes"]
+
+
+def test_a_binary_target_is_learnt_and_measured(income):
+    _, evaluated = income
+    (target,) = evaluated["targets"]
+    assert (target["output"], target["label"], target["kind"]) == ("rich", "rich", "binary")
+    assert target["accuracy"] == evaluated["metrics"]["accuracy"] > 0.8
+    assert target["area_under_roc"] > 0.9
+    assert target["confusion"]["labels"] == ["no", "yes"]
+    assert sum(map(sum, target["confusion"]["counts"])) == evaluated["records"]
+    assert sum(part["records"] for part in target["calibration"]) == evaluated["records"]
+
+
+def test_raw_rows_are_answered_as_the_same_rows_prepared(headrace, folder, income):
+    headrace("predict", folder / "income", "--data", folder / "new.csv", "--to", folder / "raw")
+    headrace(
+        "predict",
+        folder / "income",
+        "--data",
+        folder / "known",
+        "--split",
+        "train",
+        "--to",
+        folder / "as-data",
+    )
+    raw, prepared = predictions(folder / "raw"), predictions(folder / "as-data")
+    assert len(raw) == 80
+    assert [answer["id"] for answer in raw] == [answer["id"] for answer in prepared]
+    for one, other in zip(raw, prepared, strict=True):
+        assert one["probability"] == pytest.approx(other["probability"], rel=1e-5)
+    truth = {row["name"]: row["rich"] for row in people(80, 2)}
+    assert sum(truth[answer["id"]] == answer["label"] for answer in raw) > 64
+
+
+def test_tensorflow_serves_it_under_the_models_own_names(folder, income):
+    served = tf.saved_model.load(str(folder / "income" / "export")).signatures["serving_default"]
+    assert set(served.structured_input_signature[1]) == {"age", "hours", "job", "text"}
+
+
+def test_several_targets_have_an_evaluation_and_an_answer_each(headrace, folder):
+    trained = train(headrace, folder, "both", "both", "--features", "text=about", "--labels", "rich,wage")
+    assert "learns wage float32[] by wage (regression)" in trained["notes"]
+    evaluated = json.loads(headrace("evaluate", folder / "both", "--data", folder / "data", "--json").stdout)
+    by_output = {target["output"]: target for target in evaluated["targets"]}
+    assert by_output["rich"]["kind"] == "classes" and by_output["rich"]["accuracy"] > 0.8
+    (numbers,) = by_output["wage"]["numbers"]
+    assert numbers["r_squared"] > 0.5
+    assert 0 < numbers["mean_absolute_error"] <= numbers["root_mean_squared_error"]
+    headrace("predict", folder / "both", "--data", folder / "new.csv", "--to", folder / "both-raw")
+    answers = predictions(folder / "both-raw")
+    assert set(answers[0]["outputs"]) == {"rich", "wage"}
+    assert set(answers[0]["outputs"]["rich"]["probabilities"]) == {"no", "yes"}
+    assert isinstance(answers[0]["outputs"]["wage"]["value"], float)
+
+
+def test_both_loops_train_the_same_weights(headrace, folder):
+    options = ["--features", "text=about", "--labels", "rich,wage", "--epochs", "2", "--validation", "0"]
+    words = ["--model", f"{folder}/models.py:both", "--batch-size", "32"]
+    for loop in ("native", "keras"):
+        headrace("train", folder / "data", folder / f"loop-{loop}", *words, "--loop", loop, *options)
+    native, keras_loop = (
+        tf.saved_model.load(str(folder / f"loop-{loop}" / "export")).signatures["variables"]()
+        for loop in ("native", "keras")
+    )
+    assert set(native) == set(keras_loop)
+    for name, value in native.items():
+        if "seed" not in name:
+            np.testing.assert_allclose(value, keras_loop[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
+    words = ["--model", f"{folder}/models.py:income", "--labels", "rich"]
+    some = ["--features", "age,hours,job"]
+    done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
+    assert done.returncode == 1
+    assert "nothing fits text float32[16]" in done.stderr
+    assert "age float32[]" in done.stderr and "hours int64[]" in done.stderr
+    done = headrace("train", folder / "data", folder / "none", *words, "--features", "txt=about", check=False)
+    assert "there is no txt" in done.stderr
+    done = headrace("train", folder / "data", folder / "none", *words, "--augment", "flip", check=False)
+    assert "--augment is for images" in done.stderr
+    assert not (folder / "none").exists()
+
+
+@pytest.mark.parametrize("loop", ["native", "keras"])
+def test_a_finished_run_goes_on_with_more_epochs_to_the_same_bits(headrace, folder, loop):
+    words = ["--model", f"{folder}/models.py:income", "--features", "text=about", "--labels", "rich"]
+    words += ["--batch-size", "32", "--loop", loop, "--json"]
+
+    def trained(run: str, epochs: int) -> dict:
+        done = headrace("train", folder / "data", folder / run, *words, "--epochs", epochs)
+        return json.loads(done.stdout)
+
+    def variables(run: str) -> dict:
+        exported = tf.saved_model.load(str(folder / run / "export"))
+        return {name: value.numpy() for name, value in exported.signatures["variables"]().items()}
+
+    first = trained(f"more-{loop}", 2)
+    more = trained(f"more-{loop}", 4)
+    assert more["history"][:2] == first["history"] and len(more["history"]) == 4
+    assert more["steps_done_now"] == first["steps"]
+    again = trained(f"more-{loop}", 4)
+    assert again["was_finished"] and again["history"] == more["history"]
+    assert trained(f"at-once-{loop}", 4)["history"] == more["history"]
+    wanted, found = variables(f"at-once-{loop}"), variables(f"more-{loop}")
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+    fewer = headrace("train", folder / "data", folder / f"more-{loop}", *words, "--epochs", "3", check=False)
+    assert fewer.returncode == 1 and "epochs" in fewer.stderr
+
+
+def write_images(folder: pathlib.Path, count: int, seed: int) -> None:
+    """Pictures of two kinds: red above, or blue above."""
+    draw = np.random.default_rng(seed)
+    for number in range(count):
+        pixels = draw.integers(0, 80, (16, 20, 3), dtype=np.uint8)
+        kind = number % 2
+        pixels[:8, :, 2 * kind] += 150
+        path = folder / ("red", "blue")[kind] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        PIL.Image.fromarray(pixels).save(path)
+
+
+@pytest.fixture(scope="module", params=["native", "keras"])
+def pictures(request, headrace, tmp_path_factory, folder):
+    place = tmp_path_factory.mktemp("pictures")
+    write_images(place / "in", 120, 1)
+    write_images(place / "new", 20, 2)
+    headrace("prepare", place / "in", place / "data", "--split", "train=0.8,test=0.2")
+    headrace("prepare", place / "new", place / "known")
+    words = [
+        "--model",
+        f"{folder}/models.py:cnn",
+        "--epochs",
+        "8",
+        "--batch-size",
+        "16",
+        "--loop",
+        request.param,
+    ]
+    words += ["--augment", "flip,crop=12x12,brightness=0.05", "--image-size", "14x14"]
+    done = headrace("train", place / "data", place / "run", *words)
+    assert "takes image image[12, 12, 3]" in done.stderr
+    return place
+
+
+def test_images_are_learnt_and_answered_raw_as_prepared(headrace, pictures):
+    evaluated = json.loads(
+        headrace("evaluate", pictures / "run", "--data", pictures / "data", "--json").stdout
+    )
+    assert evaluated["targets"][0]["accuracy"] == 1
+    headrace("predict", pictures / "run", "--data", pictures / "new", "--to", pictures / "raw")
+    headrace(
+        "predict",
+        pictures / "run",
+        "--data",
+        pictures / "known",
+        "--split",
+        "train",
+        "--to",
+        pictures / "set",
+    )
+    raw, prepared = predictions(pictures / "raw"), predictions(pictures / "set")
+    assert len(raw) == 20
+    for one, other in zip(raw, prepared, strict=True):
+        assert one["id"] == other["id"]
+        assert one["label"] == pathlib.PurePath(one["id"]).parts[-2]
+        assert one["probabilities"] == pytest.approx(other["probabilities"], rel=1e-5)
+
+
+def test_an_image_is_answered_alone(headrace, pictures):
+    red, blue = pictures / "new" / "red" / "0.png", pictures / "new" / "blue" / "1.png"
+    answered = headrace("predict", pictures / "run", "--image", red, "--image", blue, "--json").stdout
+    alone = json.loads(answered)["predictions"]
+    assert [answer["label"] for answer in alone] == ["red", "blue"]
+    assert alone[0]["image"] == str(red)
+    done = headrace("predict", pictures / "run", "--image", pictures / "none.png", check=False)
+    assert done.returncode == 1 and "none.png" in done.stderr
+
+
+def test_a_model_for_images_of_any_size_wants_to_know_it(headrace, pictures, folder):
+    (folder / "open.py").write_text(
+        "import keras\n"
+        "def build(classes):\n"
+        "    model = keras.Sequential([keras.Input((None, None, 3)), keras.layers.GlobalAveragePooling2D(),\n"
+        "                              keras.layers.Dense(classes, 'softmax')])\n"
+        "    model.compile('adam', 'sparse_categorical_crossentropy')\n"
+        "    return model\n",
+        encoding="utf-8",
+    )
+    words = ["--model", f"{folder}/open.py:build", "--epochs", "1"]
+    done = headrace("train", pictures / "data", pictures / "open", *words, check=False)
+    assert done.returncode == 1 and "--image-size" in done.stderr
+    done = headrace("train", pictures / "data", pictures / "open", *words, "--image-size", "10x9")
+    assert "takes image image[10, 9, 3]" in done.stderr
