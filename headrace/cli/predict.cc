@@ -1,30 +1,23 @@
 #include "headrace/predict/predict.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/answer_given.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/table_options.h"
 #include "headrace/cli/tensorflow_engine.h"
-#include "headrace/cli/text_lines.h"
 #include "headrace/coordinate/versions.h"
-#include "headrace/evaluate/predictor.h"
-#include "headrace/os/parallel.h"
 #include "headrace/predict/dataset_input.h"
 #include "headrace/predict/raw_input.h"
 #include "headrace/store/layers/stoppable.h"
-#include "headrace/stream/batch_tensors.h"
 
 namespace headrace {
 namespace {
-
-constexpr std::string_view kStandardInput = "-";
 
 constexpr Positional kPredictPositionals[] = {
     {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
@@ -43,16 +36,17 @@ constexpr Option kPredictOptions[] = {
      .unit = "URL",
      .sentence =
          "Answer the records of this dataset, or the rows of this table, folder or archive, instead of "
-         "texts. Rows need no labels: the model knows how its inputs are made of them."},
+         "texts. Rows need no labels: the model knows how its inputs are made of them. With -, reads rows "
+         "from standard input, and prints the answers as they come."},
     {.name = "layout",
      .unit = "FORMAT",
      .sentence = "With --data: format of the rows, as headrace prepare names it. Default: by the names of "
-                 "files."},
+                 "files; from standard input jsonl."},
     kDelimiterOption,
     {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
     {.name = "format",
      .default_value = "jsonl",
-     .sentence = "With --data: format of the predictions, gzipped.",
+     .sentence = "With --data: format of the predictions, gzipped in a folder.",
      .choices = "jsonl|csv|tfrecord"},
     kDataVersionOption,
     kSplitOption,
@@ -78,25 +72,6 @@ constexpr Option kPredictOptions[] = {
     kTrackOption,
     kRunIdOption,
 };
-
-int workers_of(const OptionValues& values) {
-  if (values.integer("workers") != 0) return static_cast<int>(values.integer("workers"));
-  return available_cores();
-}
-
-// The encoders of the model's inputs, each as the model was trained with it.
-Result<TextEncoders> encoders_of(CommandContext& context, const ExportedModel& model,
-                                 const OptionValues& values) {
-  TextEncoders out;
-  for (const auto& [feature, wanted] : model.contract.encoders) {
-    if (out.contains(wanted.name)) continue;
-    HEADRACE_TRY(std::shared_ptr<const TextEncoder> encoder,
-                 make_text_encoder(wanted.name, encoder_sources(context, values.text("encoder-weights"))));
-    HEADRACE_CHECK(check_encoder(wanted, *encoder));
-    out.emplace(wanted.name, std::move(encoder));
-  }
-  return out;
-}
 
 Result<std::unique_ptr<PredictInput>> open_dataset(const ExportedModel& model, const Location& data,
                                                    const OptionValues& values, const std::stop_token& stop) {
@@ -131,100 +106,6 @@ Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const 
   HEADRACE_TRY(TextEncoders encoders, encoders_of(context, model, values));
   return open_raw_input(model, std::move(input), context.stores, std::move(encoders),
                         {.on_corrupt = corruption_policy(values)});
-}
-
-// Prints answers as they come: lines for people, one JSON document for programs.
-class AnswerPrinter {
- public:
-  AnswerPrinter(Console& console, const ExportedModel& model) : console_(console) {
-    if (!console_.json()) return;
-    const Json head = {{"model", model.folder.url.text()}};
-    const std::string text = head.dump();
-    print(text.substr(0, text.size() - 1) + R"(,"predictions":[)" + "\n");
-  }
-
-  // `what`: "text" or "image", and the given one.
-  void add(std::string_view what, const std::string& text, const Answers& answers, std::size_t row) {
-    if (console_.json()) {
-      // The comma before, so that whoever reads line by line has the whole answer with its line.
-      print(concat(any_ ? "," : "", answers.to_json(row, json_member(what, text)), "\n"));
-    } else {
-      console_.result(concat(answers.to_text(row), "  ", text));
-    }
-    any_ = true;
-  }
-
-  Status finish() {
-    if (console_.json()) print("]}\n");
-    return status_;
-  }
-
- private:
-  void print(const std::string& text) {
-    if (status_) status_ = console_.result_bytes(as_bytes(text));
-  }
-
-  Console& console_;
-  bool any_ = false;
-  Status status_;
-};
-
-Status answer(const ExportedModel& model, const TextEncoder& encoder, std::span<const std::string> texts,
-              int workers, AnswerPrinter& printer) {
-  HEADRACE_TRY(const Answers answers, predict_texts(model, encoder, texts, workers));
-  for (std::size_t i = 0; i < texts.size(); ++i) printer.add("text", texts[i], answers, i);
-  return {};
-}
-
-Status predict_given_texts(CommandContext& context, const Location& run, const OptionValues& values) {
-  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  HEADRACE_TRY(const EncoderDescription wanted, text_encoder_of(model));
-  HEADRACE_TRY(const std::shared_ptr<const TextEncoder> encoder,
-               make_text_encoder(wanted.name, encoder_sources(context, values.text("encoder-weights"))));
-  HEADRACE_CHECK(check_encoder(wanted, *encoder));
-  AnswerPrinter printer(context.console, model);
-  for (const std::string& text : values.list("text")) {
-    if (text != kStandardInput) {
-      HEADRACE_CHECK(answer(model, *encoder, {&text, 1}, 1, printer));
-      continue;
-    }
-    TextLines lines(STDIN_FILENO, context.stop);
-    while (true) {
-      HEADRACE_TRY(const std::vector<std::string> texts, lines.next());
-      if (texts.empty()) break;
-      if (context.stop.stop_requested()) return Error{Code::kCancelled, "predicting was stopped"};
-      HEADRACE_CHECK(answer(model, *encoder, texts, workers_of(values), printer));
-      HEADRACE_CHECK(context.console.flush());  // a program may wait for it before it writes on
-    }
-  }
-  return printer.finish();
-}
-
-Status predict_given_images(CommandContext& context, const Location& run, const OptionValues& values) {
-  constexpr std::uint64_t kAtOnce = 32;
-  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  std::vector<std::string> urls;
-  for (const std::string& name : values.list("image")) {
-    HEADRACE_TRY(const Location image, context.stores.open(name));
-    urls.push_back(image.url.text());
-  }
-  HEADRACE_TRY(const std::unique_ptr<PredictInput> input, open_image_input(model, urls, context.stores, {}));
-  HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input->open(0, kAtOnce, context.stop));
-  HEADRACE_TRY(Predictor predictor, Predictor::create(model));
-  BatchTensors tensors(model.contract.binding.input_features());
-  AnswerPrinter printer(context.console, model);
-  for (std::size_t done = 0; done < urls.size();) {
-    HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());
-    if (!rows) break;
-    const std::uint64_t count = std::min<std::uint64_t>(rows->batch.rows, urls.size() - done);
-    HEADRACE_TRY(const Answers answers, predictor.run(tensors.view(rows->batch, count), count));
-    for (std::size_t i = 0; i < count; ++i) printer.add("image", values.list("image")[done++], answers, i);
-  }
-  return printer.finish();
 }
 
 void show_predictions(Console& console, const Location& output, const PredictResult& result, double seconds) {
@@ -276,14 +157,27 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   return {};
 }
 
+Status answer_given(CommandContext& context, const Location& run, const OptionValues& values) {
+  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
+  HEADRACE_TRY(const ExportedModel model,
+               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
+  if (values.has("text")) return answer_texts(context, model, values);
+  if (values.has("image")) return answer_images(context, model, values);
+  return answer_rows(context, model, values);
+}
+
 Status check_predict(const OptionValues& values) {
   if (values.has("text") + values.has("image") + values.has("data") != 1)
     return Error{Code::kInvalidArgument, "give either --text, --image, or --data with --to: what to answer"};
   if (values.has("data-version") && !values.has("data"))
     return Error{Code::kInvalidArgument,
                  "--data-version is a version of --data: give --data, or leave it out"};
-  if (values.has("data") && !values.has("to"))
+  const bool are_printed = values.text("data") == kStandardInput || !values.has("data");
+  if (!are_printed && !values.has("to"))
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
+  if (are_printed && values.has("to"))
+    return Error{Code::kInvalidArgument,
+                 "--to is for --data of a dataset or rows in a store: these answers are printed"};
   return {};
 }
 
@@ -291,8 +185,7 @@ Status run_predict(CommandContext& context, const std::vector<std::string>& argu
                    const OptionValues& values) {
   HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
   run = make_stoppable(std::move(run), context.stop);
-  if (values.has("text")) return predict_given_texts(context, run, values);
-  if (values.has("image")) return predict_given_images(context, run, values);
+  if (!values.has("to")) return answer_given(context, run, values);
   HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
   data = make_stoppable(std::move(data), context.stop);
   HEADRACE_TRY(const Location output, context.stores.open(values.text("to")));
@@ -322,7 +215,8 @@ const Command kPredictCommand = {
         "  headrace predict s3://datasets/runs/imdb-1 --data s3://datasets/reviews --to "
         "s3://datasets/answers\n"
         "  headrace predict s3://datasets/runs/cats --image cat.jpg\n"
-        "  headrace predict s3://datasets/runs/income --data people.csv --to answers",
+        "  headrace predict s3://datasets/runs/income --data people.csv --to answers\n"
+        "  headrace predict s3://datasets/runs/income --data - < people.jsonl",
     .positionals = kPredictPositionals,
     .options = kPredictOptions,
     .run = run_predict,

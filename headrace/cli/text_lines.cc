@@ -1,17 +1,11 @@
 #include "headrace/cli/text_lines.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "headrace/base/text.h"
+#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 namespace {
 
-constexpr int kStopCheckMs = 100;
 constexpr std::size_t kReadBytes = 64 << 10;
 
 }  // namespace
@@ -37,17 +31,13 @@ Status TextLines::read_more() {
     return Error{Code::kResourceExhausted, concat("line ", lines_ + 1, " of standard input is longer than ",
                                                   format_size(kLineLimitBytes))};
   }
-  pollfd wanted{.fd = descriptor_, .events = POLLIN, .revents = 0};
-  while (poll(&wanted, 1, kStopCheckMs) <= 0) {
-    if (stop_.stop_requested()) return Error{Code::kCancelled, "reading standard input was stopped"};
-  }
   const std::size_t before = buffer_.size();
   buffer_.resize(before + kReadBytes);
-  const ssize_t got = read(descriptor_, buffer_.data() + before, kReadBytes);
-  buffer_.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
-  if (got < 0 && errno != EINTR && errno != EAGAIN)
-    return Error{Code::kUnknown, concat("reading standard input: ", std::strerror(errno))};
-  at_end_ = got == 0;
+  auto* const free = reinterpret_cast<std::byte*>(buffer_.data()) + before;
+  auto got = read_some(descriptor_, {free, kReadBytes}, stop_);
+  buffer_.resize(before + (got ? *got : 0));
+  if (!got) return std::move(got).error().in("standard input");
+  at_end_ = *got == 0;
   return {};
 }
 

@@ -2,9 +2,12 @@
 
 /// \file Ownership of a file descriptor of the system, of a file, a pipe or a socket.
 
+#include <cstddef>
+#include <stop_token>
 #include <utility>
 
 #include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
 
 namespace headrace {
 
@@ -32,5 +35,9 @@ class FileDescriptor {
 
 /// Writes all of it, blocking, however many calls that takes. False, with errno, if one fails.
 bool write_all(const FileDescriptor& to, BytesView data);
+
+/// Waits until a pipe, terminal or file has bytes, and reads those that are there; 0 at its end.
+/// \error kCancelled  stopped while waiting; kUnknown  the system's reason
+Result<std::size_t> read_some(int descriptor, MutableBytesView into, const std::stop_token& stop);
 
 }  // namespace headrace

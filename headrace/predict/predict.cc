@@ -6,10 +6,9 @@
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
 #include "headrace/evaluate/evaluation.h"
-#include "headrace/evaluate/predictor.h"
 #include "headrace/os/parallel.h"
+#include "headrace/predict/answer_writer.h"
 #include "headrace/predict/prediction_shard.h"
-#include "headrace/stream/batch_tensors.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -24,49 +23,6 @@ struct PieceOutcome {
   std::vector<std::string> remarks;
 };
 
-// Writes the model's answers to rows.
-class AnswerWriter {
- public:
-  AnswerWriter(const ModelContract& contract, Predictor predictor, PredictionWriter writer,
-               PredictionShard& shard)
-      : tensors_(contract.binding.input_features()),
-        predictor_(std::move(predictor)),
-        writer_(std::move(writer)),
-        shard_(shard) {
-    writer_.begin(AnswerFormat(contract), bytes_);
-  }
-
-  Status add(const PredictRows& given) {
-    const float* weights = given.batch.weights();
-    std::uint64_t rows = given.batch.rows;
-    while (rows > 0 && weights[rows - 1] == 0) --rows;  // what fills up the last batch
-    if (rows == 0) return {};
-    HEADRACE_TRY(const Answers answers, predictor_.run(tensors_.view(given.batch, rows), rows));
-    std::uint64_t count = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      if (weights[row] == 0) continue;
-      writer_.add(given.names[row], answers, row, bytes_);
-      ++count;
-    }
-    return flush(count);
-  }
-  /// The beginning, where there were no rows.
-  Status finish() { return flush(0); }
-
- private:
-  Status flush(std::uint64_t count) {
-    HEADRACE_CHECK(shard_.add(bytes_, count));
-    bytes_.clear();
-    return {};
-  }
-
-  BatchTensors tensors_;
-  Predictor predictor_;
-  PredictionWriter writer_;
-  PredictionShard& shard_;
-  Bytes bytes_;
-};
-
 // Answers the rows of one piece in their order.
 Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInput& input, std::size_t piece,
                                    const OwnedOutput& output, const PredictOptions& options,
@@ -75,8 +31,10 @@ Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInpu
       prediction_shard_name(piece, input.pieces(), output.suffix(), prediction_ending(options.format));
   HEADRACE_TRY(PredictionShard shard, PredictionShard::start(output.output(), name));
   HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(piece, options.batch_size, stop));
-  HEADRACE_TRY(Predictor predictor, Predictor::create(model));
-  AnswerWriter answers(model.contract, std::move(predictor), {options.format, input.names()}, shard);
+  HEADRACE_TRY(AnswerWriter answers, AnswerWriter::create(model, {options.format, input.names()},
+                                                          [&](BytesView bytes, std::uint64_t rows) {
+                                                            return shard.add(bytes, rows);
+                                                          }));
   while (true) {
     Result<std::optional<PredictRows>> rows = reader->next();
     if (!rows && rows.error().code == Code::kCancelled)

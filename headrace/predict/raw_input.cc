@@ -85,8 +85,9 @@ class SliceReader final : public PieceReader {
   Result<std::optional<PredictRows>> next() override {
     drop_used();
     while (made_.size() < batch_size_ && !has_ended_) HEADRACE_CHECK(make_some());
-    if (made_.empty()) return std::optional<PredictRows>();
-    return make_batch();
+    if (!made_.empty()) return make_batch();
+    has_ended_ = false;  // a stream may have more the next time
+    return std::optional<PredictRows>();
   }
 
   std::uint64_t left_out() const override { return left_out_; }
@@ -310,6 +311,16 @@ Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
   return recipe;
 }
 
+class StreamSource final : public RowSource {
+ public:
+  explicit StreamSource(RowStream& stream) : stream_(stream) {}
+  Result<std::optional<SourceRow>> next() override { return stream_.next(); }
+  std::uint64_t consumed_bytes() const override { return stream_.consumed_bytes(); }
+
+ private:
+  RowStream& stream_;
+};
+
 // Rows of one cell, which refers to an object.
 class UrlSource final : public RowSource {
  public:
@@ -344,6 +355,30 @@ Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model,
   };
   return std::unique_ptr<PredictInput>(
       std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options));
+}
+
+Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model, RowStream& stream,
+                                                      InputFormat format, StoreRegistry& stores,
+                                                      TextEncoders encoders, const RawInputOptions& options) {
+  HEADRACE_TRY(Recipe recipe, make_recipe(model, std::move(encoders), options));
+  const auto open_source = [&stream](const Input&, const Slice&) -> Result<std::unique_ptr<RowSource>> {
+    return std::unique_ptr<RowSource>(std::make_unique<StreamSource>(stream));
+  };
+  Input input{.format = format, .url = stream.url(), .slices = {Slice{.files = {{.url = stream.url()}}}}};
+  return std::unique_ptr<PredictInput>(
+      std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options));
+}
+
+Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {
+  HEADRACE_TRY(const Schema schema, pruned_schema(model.contract, model.folder.describe()));
+  std::vector<RawColumn> out;
+  for (const std::string& name : feature_columns(schema)) {
+    const bool is_url = std::ranges::any_of(schema.features, [&](const FeatureDefinition& feature) {
+      return feature.is_uri && feature.columns.front() == name;
+    });
+    out.push_back({name, is_url});
+  }
+  return out;
 }
 
 Result<std::unique_ptr<PredictInput>> open_image_input(const ExportedModel& model,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Raw rows as the input of predictions: tables, texts and images. The schema by which the model's
+/// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema by which the model's
 /// training data were made turns them into records, and the loader's own code turns these into batches. A
 /// piece is a slice of the input.
 
@@ -11,6 +11,7 @@
 
 #include "headrace/evaluate/exported_model.h"
 #include "headrace/predict/predict_input.h"
+#include "headrace/predict/row_stream.h"
 #include "headrace/prepare/schema/text_encoders.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/store/registry.h"
@@ -33,6 +34,23 @@ struct RawInputOptions {
 Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model, Input input,
                                                      StoreRegistry& stores, TextEncoders encoders,
                                                      const RawInputOptions& options);
+
+/// Rows that come one after another, as the rows of `stream`; one piece. Its reader ends where no row has come,
+/// and goes on if it is asked again once there are more: see RowStream::wait. Borrows `model`, `stream` and
+/// `stores`.
+/// \error as open_raw_input
+Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model, RowStream& stream,
+                                                      InputFormat format, StoreRegistry& stores,
+                                                      TextEncoders encoders, const RawInputOptions& options);
+
+/// A column of raw rows that the model's inputs are made from.
+struct RawColumn {
+  std::string name;
+  bool is_url = false;  // of an object, whose bytes are the value
+};
+/// All of them, by name.
+/// \error as open_raw_input
+Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model);
 
 /// Images that are given by their URLs, as rows of a model whose only input is an image; one piece. An answer
 /// begins with the image's URL as its `id`. Borrows `model` and `stores`.

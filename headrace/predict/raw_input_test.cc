@@ -2,13 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/engine/hash/hash_encoder.h"
+#include "headrace/os/file_descriptor.h"
 #include "headrace/stream/batch_tensors.h"
 
 namespace headrace {
@@ -76,6 +79,17 @@ class RawInputTest : public testing::Test {
     Status status{};
   };
 
+  // All rows that the reader has until it ends.
+  void read_all(PieceReader& reader, Rows& out) {
+    BatchTensors tensors(model.contract.binding.input_features());
+    while (true) {
+      const auto rows = reader.next();
+      if (!rows) out.status = rows.error();
+      if (!rows || !*rows) return;
+      add(**rows, tensors, out);
+    }
+  }
+
   // All rows of all pieces.
   Rows read(const std::string& key, InputFormat format = InputFormat::kCsv, std::uint64_t batch_size = 4) {
     Rows out;
@@ -84,13 +98,7 @@ class RawInputTest : public testing::Test {
     for (std::size_t piece = 0; piece < (*input)->pieces(); ++piece) {
       const auto reader = (*input)->open(piece, batch_size, {});
       if (!reader) return {.status = reader.error()};
-      BatchTensors tensors(model.contract.binding.input_features());
-      while (true) {
-        const auto rows = (*reader)->next();
-        if (!rows) out.status = rows.error();
-        if (!rows || !*rows) break;
-        add(**rows, tensors, out);
-      }
+      read_all(**reader, out);
       out.left_out += (*reader)->left_out();
       for (std::string& remark : (*reader)->remarks()) out.remarks.push_back(std::move(remark));
     }
@@ -186,6 +194,40 @@ TEST_F(RawInputTest, JsonLinesAreRowsToo) {
   ASSERT_TRUE(rows.status) << rows.status.error().message;
   EXPECT_THAT(rows.about, ElementsAre(R"("id":"7")"));
   EXPECT_THAT(rows.jobs, ElementsAre(1));
+}
+
+TEST_F(RawInputTest, RowsOfAStreamAreReadAsTheyCome) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const FileDescriptor from(ends[0]), to(ends[1]);
+  RowStream stream(from.get(), *make_row_parser(InputFormat::kJsonLines, 0), "file:///here/-", {});
+  const auto input =
+      open_row_stream(model, stream, InputFormat::kJsonLines, stores, {{"hash:4", encoder}}, options);
+  ASSERT_TRUE(input) << input.error().message;
+  const auto reader = *(*input)->open(0, 2, {});
+  Rows rows;
+  read_all(*reader, rows);
+  EXPECT_THAT(rows.ages, ElementsAre());
+  ASSERT_TRUE(write_all(to, as_bytes("{\"age\": 1, \"job\": \"cook\"}\n"
+                                     "{\"age\": 2, \"job\": \"cook\", \"name\": \"bob\"}\n"
+                                     "{\"age\": 3, \"job\": \"cook\"}\n")));
+  ASSERT_TRUE(*stream.wait());
+  read_all(*reader, rows);
+  EXPECT_THAT(rows.ages, ElementsAre(1, 2, 3)) << "a batch need not be full";
+  ASSERT_TRUE(write_all(to, as_bytes("{\"age\": 4, \"job\": \"pilot\"}\n{\"age\": \"old\"}\n")));
+  ASSERT_TRUE(*stream.wait());
+  read_all(*reader, rows);
+  EXPECT_THAT(rows.about, ElementsAre(R"("row":1)", R"("id":"bob")", R"("row":3)"));
+  EXPECT_THAT(rows.status.error().message, HasSubstr("in file:///here/-, row 5"));
+}
+
+TEST_F(RawInputTest, NamesTheColumnsThatItsInputsAreMadeFrom) {
+  const auto columns = raw_columns(model);
+  ASSERT_TRUE(columns) << columns.error().message;
+  EXPECT_THAT(*columns,
+              ElementsAre(testing::Field(&RawColumn::name, "about"), testing::Field(&RawColumn::name, "age"),
+                          testing::Field(&RawColumn::name, "job")));
+  EXPECT_FALSE(columns->front().is_url);
 }
 
 TEST_F(RawInputTest, AModelThatDoesNotKnowHowItsInputsWereMadeSaysSo) {

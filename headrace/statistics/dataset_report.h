@@ -39,7 +39,7 @@ struct DatasetReport {
   std::string plan;
   std::string created_by;
   DatasetAttributes attributes;
-  Vocabularies vocabularies;
+  FeatureVocabularies vocabularies;
   std::map<std::string, SplitReport> splits;
   std::map<std::pair<std::string, std::string>, ReportedRows> reported;  // by status and reason
   /// Set by `judge`.

@@ -74,7 +74,7 @@ void compare(const std::string& from, const SplitStatistics& a, const std::strin
 }
 
 void judge_labels(const std::string& split, const SplitStatistics& statistics,
-                  const Vocabularies& vocabularies, std::vector<std::string>& warnings) {
+                  const FeatureVocabularies& vocabularies, std::vector<std::string>& warnings) {
   for (const auto& [name, labels] : vocabularies) {
     const auto found = statistics.features.find(name);
     if (found == statistics.features.end() || !found->second.values.is_complete()) continue;
@@ -115,7 +115,7 @@ void judge_features(const std::string& split, const SplitStatistics& statistics,
 }
 
 void judge_split(const std::string& split, const SplitStatistics& statistics,
-                 const Vocabularies& vocabularies, std::vector<std::string>& warnings) {
+                 const FeatureVocabularies& vocabularies, std::vector<std::string>& warnings) {
   if (statistics.damaged > 0)
     warnings.push_back(concat(split, ": ",
                               counted(statistics.damaged, "record is damaged or no tf.Example",

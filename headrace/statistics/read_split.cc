@@ -51,8 +51,8 @@ Result<LoadedBlock> load(const Dataset& dataset, std::size_t block, const CallOp
   return loader.load(dataset.blocks()[block], call);
 }
 
-Result<SplitStatistics> read_run(const Dataset& dataset, const Run& run, const Vocabularies& vocabularies,
-                                 const CallOptions& call) {
+Result<SplitStatistics> read_run(const Dataset& dataset, const Run& run,
+                                 const FeatureVocabularies& vocabularies, const CallOptions& call) {
   HEADRACE_TRY(const LoadedBlock block, load(dataset, run.block, call));
   SplitStatistics statistics;
   for (std::uint64_t i = 0; i < std::min(run.record_count, block.record_count()); ++i) {
@@ -97,7 +97,7 @@ void describe(const Feature& feature, SampleRecord& sample) {
 
 }  // namespace
 
-Result<SplitStatistics> read_split(const Dataset& dataset, const Vocabularies& vocabularies,
+Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabularies& vocabularies,
                                    const ReadSplitOptions& options) {
   const std::uint64_t share =
       static_cast<std::uint64_t>(std::ceil(options.share * static_cast<double>(dataset.record_count())));

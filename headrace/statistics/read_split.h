@@ -27,7 +27,7 @@ struct ReadSplitOptions {
 /// tf.Examples, or fail their checksum, are counted and skipped. Memory: for each thread a block (8 MiB and
 /// more), stored and inflated, and its statistics; and those of the split.
 /// \error as the store returns; kFailedPrecondition if a shard was replaced meanwhile; kCancelled
-Result<SplitStatistics> read_split(const Dataset& dataset, const Vocabularies& vocabularies,
+Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabularies& vocabularies,
                                    const ReadSplitOptions& options);
 
 /// One record, for people.

@@ -74,7 +74,7 @@ std::size_t count_values(std::monostate) { return 0; }
 
 }  // namespace
 
-std::optional<std::string_view> label_of(const Vocabularies& vocabularies, const Feature& feature) {
+std::optional<std::string_view> label_of(const FeatureVocabularies& vocabularies, const Feature& feature) {
   const auto found = vocabularies.find(feature.name);
   if (found == vocabularies.end()) return std::nullopt;
   const auto id = std::visit([](const auto& values) { return named_class(values); }, feature.values);
@@ -119,7 +119,7 @@ void FeatureStatistics::merge(const FeatureStatistics& other) {
   images.widths.merge(other.images.widths);
 }
 
-void SplitStatistics::add(const std::vector<Feature>& example, const Vocabularies& vocabularies,
+void SplitStatistics::add(const std::vector<Feature>& example, const FeatureVocabularies& vocabularies,
                           std::uint64_t record) {
   ++records;
   std::string sampled_label;

@@ -15,11 +15,11 @@
 namespace headrace {
 
 /// Label feature → its values in the order of their ids.
-using Vocabularies = std::map<std::string, std::vector<std::string>, std::less<>>;
+using FeatureVocabularies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// The label in a feature, as an id or one-hot; none if the feature's name is not in the vocabularies, or its
 /// value is none of theirs.
-std::optional<std::string_view> label_of(const Vocabularies& vocabularies, const Feature& feature);
+std::optional<std::string_view> label_of(const FeatureVocabularies& vocabularies, const Feature& feature);
 
 struct ImageStatistics {
   std::uint64_t count = 0;
@@ -62,7 +62,8 @@ struct SplitStatistics {
   std::map<std::string, BottomSample<std::uint64_t>, std::less<>> places;
 
   /// `record` is its number in the split.
-  void add(const std::vector<Feature>& example, const Vocabularies& vocabularies, std::uint64_t record);
+  void add(const std::vector<Feature>& example, const FeatureVocabularies& vocabularies,
+           std::uint64_t record);
   void merge(const SplitStatistics& other);
   void finish();
   /// Records whose content an earlier one has. REQUIRES: finish was called

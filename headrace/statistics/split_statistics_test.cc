@@ -101,7 +101,7 @@ Feature int64_feature(std::string name, std::vector<std::int64_t> values) {
 }
 
 TEST(LabelOf, NamesIdsAndOneHotVectorsAndNothingElse) {
-  const Vocabularies vocabularies = {{"label", {"cat", "dog"}}};
+  const FeatureVocabularies vocabularies = {{"label", {"cat", "dog"}}};
   EXPECT_EQ(label_of(vocabularies, int64_feature("label", {1})), "dog");
   EXPECT_EQ(label_of(vocabularies, int64_feature("label", {1, 0})), "cat");
   for (const std::vector<std::int64_t>& none : {std::vector<std::int64_t>{2}, {-1}, {0, 0}, {0, 0, 1}, {}})

@@ -9,6 +9,9 @@
 
     hr.prepare(frame, "s3://datasets/table")   # a frame, a URL, a query, any rows: shuffled TFRecord shards
 
+    model = hr.load("s3://runs/pets")          # a trained model: answers to raw rows, without TensorFlow here
+    model.predict(["cat.jpg", "dog.jpg"]).labels
+
     store = hr.store("s3://datasets")       # any object: read, write, list
     store.write("notes/1.txt", b"hello")
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from headrace._src.dataset import open as open
     from headrace._src.images import brightness, contrast, crop, flip, image
     from headrace._src.loader import Loader, Place, ShuffleQuality
+    from headrace._src.model import Answers, Model, load
     from headrace._src.prepare import Prepared, prepare
     from headrace._src.row_batches import Query, query
     from headrace._src.stats import Stats
@@ -62,6 +66,9 @@ _HOMES = {
     "Loader": "_src.loader",
     "Place": "_src.loader",
     "ShuffleQuality": "_src.loader",
+    "Answers": "_src.model",
+    "Model": "_src.model",
+    "load": "_src.model",
     "Prepared": "_src.prepare",
     "prepare": "_src.prepare",
     "Query": "_src.row_batches",
@@ -80,11 +87,13 @@ _MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow", "tfr
 
 # The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [
+    "Answers",
     "Capabilities",
     "Column",
     "Dataset",
     "Error",
     "Loader",
+    "Model",
     "ObjectInfo",
     "Place",
     "Prepared",
@@ -105,6 +114,7 @@ __all__ = [
     "float32",
     "image",
     "int64",
+    "load",
     "mix",
     "prepare",
     "query",

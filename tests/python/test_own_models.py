@@ -1,21 +1,29 @@
 """Models and data of one's own through all stages: tables with several inputs, images, numbers; and answers
 to raw rows, which must be those to the same rows prepared."""
 
+import concurrent.futures
 import csv
 import gzip
 import json
 import os
 import pathlib
 import random
+import signal
+import subprocess
+import sys
 import textwrap
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
+import pandas
 import PIL.Image
 import pytest
 import tensorflow as tf
+from headrace._src.program import find_program
+
+import headrace as hr
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tracing_environment")]
 
@@ -129,6 +137,12 @@ def folder(headrace, tmp_path_factory):
     return folder
 
 
+def children() -> set[int]:
+    """Of this process, those that answer for a model."""
+    found = pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return {int(pid) for pid in found if b"predict" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
 def train(headrace, folder: pathlib.Path, run: str, model: str, *options) -> dict:
     words = ["--model", f"{folder}/models.py:{model}", "--epochs", "25", "--batch-size", "32", "--json"]
     done = headrace("train", folder / "data", folder / run, *words, *options)
@@ -181,6 +195,114 @@ def test_raw_rows_are_answered_as_the_same_rows_prepared(headrace, folder, incom
         assert one["probability"] == pytest.approx(other["probability"], rel=1e-5)
     truth = {row["name"]: row["rich"] for row in people(80, 2)}
     assert sum(truth[answer["id"]] == answer["label"] for answer in raw) > 64
+
+
+def test_rows_from_standard_input_are_answered_as_they_come(folder, income):
+    """A line at a time: each answer comes before the next row is sent."""
+    known = {answer["id"]: answer for answer in predictions(folder / "raw")}
+    command = [find_program(), "predict", folder / "income", "--data", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        for row in people(80, 2)[:3]:
+            child.stdin.write(json.dumps(row) + "\n")
+            child.stdin.flush()
+            answer = json.loads(child.stdout.readline())
+            assert answer["label"] == known[row["name"]]["label"]
+            assert answer["probability"] == pytest.approx(known[row["name"]]["probability"], rel=1e-5)
+        child.stdin.close()
+        assert child.wait(60) == 0
+    table = (folder / "new.csv").read_bytes()
+    words = ["--layout", "csv", "--format", "csv"]
+    done = subprocess.run([*command, *words], input=table, capture_output=True, check=True)
+    lines = list(csv.DictReader(done.stdout.decode().splitlines()))
+    assert {line["id"]: line["label"] for line in lines} == {i: a["label"] for i, a in known.items()}
+
+
+@pytest.fixture(scope="module")
+def loaded(folder, income):
+    with hr.load(folder / "income") as model:
+        yield model
+
+
+def test_python_gets_the_answers_of_the_command(folder, loaded):
+    known = predictions(folder / "raw")
+    rows = sorted(people(80, 2), key=lambda row: row["name"])
+    answers = loaded.predict(rows)
+    assert [answer["id"] for answer in answers] == [answer["id"] for answer in known]
+    assert answers.labels == [answer["label"] for answer in known]
+    scores = np.array([[answer["probability"]] for answer in known], np.float32)
+    np.testing.assert_allclose(answers.array(), scores, rtol=1e-5)
+    assert loaded.columns == ["about", "age", "hours", "job"]
+    assert loaded.classes == {"rich": ["no", "yes"]} and loaded.outputs == {"rich": (1,)}
+    frame = pandas.DataFrame(rows).drop(columns=["rich", "wage"])
+    assert list(loaded.predict(frame)) == list(answers)
+    assert len(loaded.predict(frame.iloc[:0])) == 0
+
+
+def test_more_rows_than_a_pipe_holds_are_answered_in_their_order(loaded):
+    rows = [{"age": i / 40_000, "hours": i % 60, "job": JOBS[i % 3]} for i in range(40_000)]
+    scores = loaded.predict(rows).array()[:, 0]
+    for place in (0, 16_383, 16_384, 39_999):
+        assert loaded.predict(rows[place : place + 1]).array() == pytest.approx(scores[place], rel=1e-5)
+
+
+def test_python_names_the_row_that_makes_no_input_and_goes_on(loaded):
+    good = {"age": 1.0, "hours": 4, "job": "cook"}
+    assert len(loaded.predict([good])) == 1
+    with pytest.raises(hr.errors.InvalidArgumentError, match=r"^row 3 is rejected: .*column job.*thief"):
+        loaded.predict([good, good, {**good, "job": "thief"}, good])
+    assert len(loaded.predict([good, good])) == 2
+    with pytest.raises(hr.errors.InvalidArgumentError, match="takes the columns about, age"):
+        loaded.predict(["a text"])
+    with pytest.raises(hr.errors.InvalidArgumentError, match="give a list"):
+        loaded.predict("a text")
+
+
+def test_threads_get_the_answers_to_their_own_rows(loaded):
+    def ask(job: str) -> np.ndarray:
+        rows = [{"age": i / 100, "hours": i % 60, "job": job} for i in range(100)]
+        return np.stack([loaded.predict(rows).array() for _ in range(5)])
+
+    with concurrent.futures.ThreadPoolExecutor(3) as threads:
+        together = list(threads.map(ask, JOBS))
+    for job, answers in zip(JOBS, together, strict=True):
+        np.testing.assert_allclose(answers, ask(job), rtol=1e-5)
+
+
+def test_a_model_is_of_its_process_and_ends_its_child(folder, income):
+    others = children()
+    model = hr.load(folder / "income")
+    row = {"age": 1.0, "hours": 4, "job": "cook"}
+    (child,) = children() - others
+    forked = os.fork()
+    if forked == 0:
+        try:
+            model.predict([row])
+        except hr.errors.FailedPreconditionError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(forked, 0)[1] == 0
+    assert len(model.predict([row])) == 1
+    os.kill(child, signal.SIGKILL)
+    with pytest.raises(hr.errors.CancelledError):
+        model.predict([row])
+    assert len(model.predict([row])) == 1, "another child answers"
+    model.close()
+    assert children() == others
+    with pytest.raises(hr.errors.FailedPreconditionError, match="closed"):
+        model.predict([row])
+    with pytest.raises(hr.errors.NotFoundError, match="no run"):
+        hr.load(folder / "none")
+    assert children() == others
+
+
+def test_loading_a_model_imports_no_tensorflow(folder, income):
+    program = (
+        "import sys, headrace as hr\n"
+        f"model = hr.load({str(folder / 'income')!r})\n"
+        "answers = model.predict([{'age': 1.0, 'hours': 4, 'job': 'cook'}])\n"
+        "assert answers.labels[0] in ('no', 'yes') and 'tensorflow' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 def test_tensorflow_serves_it_under_the_models_own_names(folder, income):
@@ -325,6 +447,10 @@ def test_an_image_is_answered_alone(headrace, pictures):
     alone = json.loads(answered)["predictions"]
     assert [answer["label"] for answer in alone] == ["red", "blue"]
     assert alone[0]["image"] == str(red)
+    with hr.load(pictures / "run") as model:
+        of_python = model.predict([str(red), red.as_uri(), blue.read_bytes()])
+        np.testing.assert_allclose(of_python.array()[0], list(alone[0]["probabilities"].values()), rtol=1e-5)
+        assert of_python.labels == ["red", "red", "blue"]
     done = headrace("predict", pictures / "run", "--image", pictures / "none.png", check=False)
     assert done.returncode == 1 and "none.png" in done.stderr
 

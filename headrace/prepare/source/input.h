@@ -10,6 +10,7 @@
 
 #include "headrace/prepare/row/row_source.h"
 #include "headrace/prepare/source/known_inputs.h"
+#include "headrace/prepare/table/row_parser.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -91,6 +92,12 @@ Status check_staged_rows(const Input& input, const Location& output);
 /// \error kInvalidArgument  the names fit no format, or several; lists the formats
 /// \error kNotFound
 Result<InputFormat> guess_input_format(const Location& location);
+
+/// The parser of a format whose files are rows one after another: csv, tsv, jsonl, tfrecord; `delimiter` as in
+/// Input.
+/// \error kInvalidArgument  another format
+Result<std::unique_ptr<RowParser>> make_row_parser(InputFormat format, char delimiter,
+                                                   std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
 /// Opens the rows of a slice. `stores` and `known` must outlive the source. Ids of rows in archives begin
 /// with the archive's name, unless the input is one object. In a folder whose objects are rows, the objects

@@ -1,0 +1,335 @@
+"""A trained model that answers rows of Python. The native program asks it, as a child: this process loads no
+TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, overload
+
+from headrace import _headrace
+from headrace._src.batch import Batch
+from headrace._src.program import find_program
+from headrace._src.row_batches import batches_of
+from headrace._src.store import store as open_store
+from headrace.errors import (
+    CancelledError,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    error_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_REJECTED = re.compile(r", row (\d+) is rejected: (.*); leave such rows out", re.DOTALL)
+_STOP_SECONDS = 5.0  # that the child may take to end
+
+
+@dataclasses.dataclass(frozen=True)
+class _Output:
+    shape: list[int]  # of a row; -1: open
+    has_labels: bool
+
+
+class Answers(Sequence[Mapping[str, Any]]):
+    """What a model answers to some rows: for each a dict, as `headrace predict` writes it
+    (docs/formats/predictions.md), in their order."""
+
+    def __init__(self, rows: list[dict[str, Any]], outputs: Mapping[str, _Output]):
+        self._rows, self._outputs = rows, outputs
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class of each row; of an output for several labels, a list of those that apply.
+
+        Raises:
+            InvalidArgumentError: no output has classes, or several have: their answers are in the dicts.
+        """
+        names = [name for name, output in self._outputs.items() if output.has_labels]
+        if len(names) != 1:
+            having = ", ".join(names) or "none"
+            raise InvalidArgumentError(f"one output with classes has labels; of this model's it is {having}")
+        return [answer.get("label", answer.get("labels")) for answer in self._of(names[0])]
+
+    def array(self, output: str | None = None) -> np.ndarray:
+        """The numbers of an output, float32 of [rows, *shape]: scores of classes or labels, or predicted
+        numbers. `output` may be left out if the model has one.
+
+        Raises:
+            InvalidArgumentError: the model has no such output, or several.
+        """
+        import numpy as np
+
+        if output is None and len(self._outputs) == 1:
+            (output,) = self._outputs
+        if output not in self._outputs:
+            raise InvalidArgumentError(f"output is {output!r}; the model has {', '.join(self._outputs)}")
+        values = [_numbers(answer) for answer in self._of(output)]
+        return np.asarray(values, dtype=np.float32).reshape([len(values), *self._outputs[output].shape])
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Mapping[str, Any]]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, self._rows[:3])) + (", …" if len(self) > 3 else "")
+        return f"Answers({len(self):,} rows: [{shown}])"
+
+    def _of(self, output: str) -> Iterator[Mapping[str, Any]]:
+        return (row["outputs"][output] if "outputs" in row else row for row in self._rows)
+
+
+def _numbers(answer: Mapping[str, Any]) -> Any:
+    if "probabilities" in answer:
+        return list(answer["probabilities"].values())
+    return answer["probability"] if "probability" in answer else answer["value"]
+
+
+class Model:
+    """A model that a run of training exported. Get one from `headrace.load`.
+
+    Any thread may use it; calls wait for each other. A fork's child has to load its own.
+    """
+
+    def __init__(self, url: str, options: Sequence[str]):
+        self._url, self._options = url, list(options)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._child = _Child(url, self._options)
+        self._about = self._child.about
+
+    @property
+    def url(self) -> str:
+        """Of the export, which a run may have been named by."""
+        return self._about["model"]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of raw rows that the model's inputs are made from."""
+        return [column["name"] for column in self._about["columns"]]
+
+    @property
+    def outputs(self) -> dict[str, tuple[int | None, ...]]:
+        """Name of each output → its shape, without the rows."""
+        return {
+            output["name"]: tuple(None if size < 0 else size for size in output["shape"])
+            for output in self._about["outputs"]
+        }
+
+    @property
+    def classes(self) -> dict[str, list[str]]:
+        """Output → the classes or labels that its scores are about, in their order."""
+        return {target["output"]: list(target["classes"]) for target in self._about["targets"]}
+
+    def predict(self, rows: Any) -> Answers:
+        """Answers to raw rows, which become the model's inputs as those of its training data did.
+
+        Args:
+            rows: what `headrace.prepare` takes as rows: a frame of pandas or polars, a table of Arrow,
+                mappings from column to value. Labels need not be there. For a model with one raw column also
+                a list of its values: texts, or images as paths, URLs or bytes.
+
+        Raises:
+            InvalidArgumentError: a row makes no input of the model; it is named. FailedPreconditionError: the
+                model was closed, or loaded before a fork. The store's errors, where rows name objects.
+        """
+        batches = batches_of(self._mappings(rows))
+        if os.getpid() != self._process:
+            raise FailedPreconditionError(
+                "this model was loaded before a fork: load it in the process that uses it"
+            )
+        answers: list[dict[str, Any]] = []
+        with self._lock:
+            for batch in batches:
+                answers += self._ask(batch, len(answers))
+        return Answers(answers, self._described_outputs)
+
+    def close(self) -> None:
+        """Ends the child. The model answers no more."""
+        with self._lock:
+            self._child.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{of['name']}" for of in self._about["columns"])
+        gives = ", ".join(f"{name} {list(shape)}" for name, shape in self.outputs.items())
+        return f"Model({self.url}: {takes} → {gives})"
+
+    def _ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
+        if self._child.has_failed:  # by a row of an earlier call
+            self._child = _Child(self._url, self._options)
+        return self._child.ask(batch, done)
+
+    def _mappings(self, rows: Any) -> Any:
+        if isinstance(rows, str | bytes | os.PathLike):
+            raise InvalidArgumentError(
+                f"rows is {rows!r}; give a list of such values, or rows. A file of rows is answered by "
+                "headrace predict --data"
+            )
+        if not isinstance(rows, Sequence) or not all(
+            isinstance(row, str | bytes | os.PathLike) for row in rows
+        ):
+            return rows
+        if len(self.columns) != 1:
+            raise InvalidArgumentError(
+                f"rows are single values, but the model takes the columns {', '.join(self.columns)}: give "
+                "mappings"
+            )
+        return ({self.columns[0]: self._value(row)} for row in rows)
+
+    def _value(self, value: str | bytes | os.PathLike[str]) -> str | bytes:
+        """Of the only column: images are named or given; texts are what they are."""
+        if isinstance(value, bytes) or not self._takes_images:
+            return os.fspath(value)
+        name = os.fspath(value)
+        is_url = "://" in name
+        if self._about["columns"][0]["is_url"]:
+            return name if is_url else os.path.abspath(name)
+        folder, _, key = name.rpartition("/")
+        return open_store(folder or ".").read(key)
+
+    @property
+    def _described_outputs(self) -> dict[str, _Output]:
+        labelled = {target["output"] for target in self._about["targets"] if target["classes"]}
+        return {of["name"]: _Output(of["shape"], of["name"] in labelled) for of in self._about["outputs"]}
+
+    @property
+    def _takes_images(self) -> bool:
+        return any(of["feature"]["dtype"] == "uint8" for of in self._about["inputs"])
+
+
+class _Child:
+    """The native program, which answers records of rows with lines of JSON."""
+
+    def __init__(self, url: str, options: Sequence[str]):
+        environment = dict(os.environ)
+        environment.setdefault("HEADRACE_PYTHON", sys.executable)
+        words = ["predict", url, "--data", "-", "--layout", "tfrecord", "--json", *options]
+        self._child = subprocess.Popen(
+            [str(find_program()), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is this process's to handle
+        )
+        self._end = weakref.finalize(self, _end, self._child)
+        self.has_failed = False
+        self._rows = 0  # asked about
+        self.about = self._line()
+
+    def ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
+        """`done`: rows of the caller's before these; an error counts from the first of them."""
+        if not self._end.alive:
+            raise FailedPreconditionError("this model was closed")
+        records = _headrace.encode_examples(batch.rows, list(batch.columns))
+        writer = threading.Thread(target=_write, args=(self._child.stdin, records), daemon=True)
+        try:
+            writer.start()
+            answers = [self._line() for _ in range(batch.rows)]
+            writer.join()
+        except InvalidArgumentError as error:
+            raise _in_callers_terms(error, done - self._rows) from None
+        except BaseException:  # answers that nobody reads would be taken for those of the next call
+            self._fail()
+            raise
+        self._rows += batch.rows
+        for answer in answers:
+            answer.pop("row", None)
+        return answers
+
+    def close(self) -> None:
+        self._end()
+
+    def _line(self) -> dict[str, Any]:
+        line = self._child.stdout.readline()
+        if not line:
+            self._fail()
+            raise _ended(self._child)
+        answer = json.loads(line)
+        if "error" in answer:
+            self._fail()
+            raise error_of(answer["error"]["code"], answer["error"]["message"])
+        return answer
+
+    def _fail(self) -> None:
+        self.has_failed = True
+        self._end()
+
+
+def _in_callers_terms(error: InvalidArgumentError, rows_before: int) -> InvalidArgumentError:
+    """Rows of Python have no file, and the caller counts from the first row of the call."""
+    found = _REJECTED.search(str(error))
+    if found is None:
+        return error
+    return InvalidArgumentError(f"row {int(found[1]) + rows_before} is rejected: {found[2]}")
+
+
+def _write(to: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError):  # the child has ended, which the reader of its answers notices
+        to.write(data)
+        to.flush()
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """The child ends where its input does, or when nobody reads its answers. Where a fork of this process
+    holds both open, it is told to."""
+    for pipe in (child.stdout, child.stdin):
+        with contextlib.suppress(OSError):
+            pipe.close()
+    for make_end in (lambda: None, child.terminate, child.kill):
+        make_end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_STOP_SECONDS)
+            return
+
+
+def _ended(child: subprocess.Popen[bytes]) -> Exception:
+    if child.returncode is not None and child.returncode < 0:
+        return CancelledError("headrace predict was ended by a signal; call again")
+    return InternalError("headrace predict ended without an answer; what it said is on stderr")
+
+
+def load(
+    url: str | os.PathLike[str],
+    *,
+    encoder_weights: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Loads the model of a finished run, or a version of a named model, to answer raw rows here.
+
+        model = headrace.load("s3://runs/pets")
+        model.predict(["cat.jpg", "dog.jpg"]).labels
+        model.predict(frame).array()
+
+    A child process keeps the model in memory until it is closed, or nothing refers to it any more.
+
+    Args:
+        url: of the run, or the version.
+        encoder_weights: folder with the weights of a text encoder; default as in `headrace prepare`.
+
+    Raises:
+        FailedPreconditionError: the run has exported no model yet, or how its inputs were made is not known.
+        NotFoundError: there is no run, or no TensorFlow. The store's errors.
+    """
+    options = [] if encoder_weights is None else ["--encoder-weights", os.fspath(encoder_weights)]
+    return Model(os.fspath(url), options)
