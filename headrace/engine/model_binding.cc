@@ -142,9 +142,11 @@ std::string describe(const ModelFeature& feature) {
 std::vector<std::string> describe(const ModelBinding& binding) {
   std::vector<std::string> lines;
   for (const ModelInput& input : binding.inputs)
-    lines.push_back(concat("takes ", describe(input.feature), " as ", input.name));
+    lines.push_back(concat("takes ", describe(input.feature),
+                           binding.inputs.size() > 1 ? concat(" as ", input.name) : ""));
   for (const ModelTarget& target : binding.targets) {
-    lines.push_back(concat("learns ", describe(target.label), " by ", target.output, " (",
+    lines.push_back(concat("learns ", describe(target.label),
+                           binding.outputs.size() > 1 ? concat(" by ", target.output) : "", " (",
                            target_kind_name(target.kind), ")"));
   }
   return lines;

@@ -87,7 +87,7 @@ ModelBinding binding_from_json(const Json& from);
 /// "price float32[3]"; "photo image[150, 150, 3]".
 std::string describe(const ModelFeature& feature);
 /// For people, a line for each input and target: "takes price float32[3] as prices", "learns label int64[] by
-/// dense_1 (classes)".
+/// dense_1 (classes)"; without names of the model where it has one input, or one output.
 std::vector<std::string> describe(const ModelBinding& binding);
 
 }  // namespace headrace

@@ -103,6 +103,11 @@ ModelContract make_contract(const ModelBinding& binding, std::vector<std::string
     const auto vocabulary = data.vocabularies.find(feature.name);
     if (vocabulary != data.vocabularies.end()) out.vocabularies.insert(*vocabulary);
   }
+  for (const ModelTarget& target : binding.targets) {
+    const auto label = data.features.find(target.label.name);
+    if (label != data.features.end() && !label->second.columns.empty())
+      out.label_columns[target.label.name] = label->second.columns;
+  }
   return out;
 }
 
@@ -110,6 +115,7 @@ Json to_json(const ModelContract& contract) {
   Json out = to_json(contract.binding);
   out["metrics"] = contract.metrics;
   out["vocabularies"] = contract.vocabularies;
+  out["label_columns"] = contract.label_columns;
   out["encoders"] = encoders_to_json(contract.encoders);
   out["schema"] = contract.schema;
   return out;
@@ -121,6 +127,7 @@ Result<ModelContract> parse_contract(std::string_view text) {
                       .metrics = from.get<std::vector<std::string>>("metrics"),
                       .encoders = encoders_from_json(from.at("encoders")),
                       .schema = from.get<std::string>("schema")};
+    out.label_columns = from.get_or("label_columns", out.label_columns);
     out.vocabularies = from.get<std::map<std::string, std::vector<std::string>>>("vocabularies");
     if (out.metrics.empty()) return Error{Code::kDataLoss, "metrics is empty"};
     for (const ModelTarget& target : out.binding.targets) HEADRACE_CHECK(check_target(out, target));
@@ -134,6 +141,9 @@ std::vector<std::string> class_names(const ModelContract& contract, const ModelT
   if (vocabulary != contract.vocabularies.end()) return vocabulary->second;
   const ModelOutput* const output = contract.binding.find_output(target.output);
   const std::uint64_t scores = output == nullptr ? 0 : output->size().value_or(0);
+  const auto columns = contract.label_columns.find(target.label.name);
+  const bool are_columns = target.kind == TargetKind::kMultiLabel && columns != contract.label_columns.end();
+  if (are_columns && columns->second.size() == scores) return columns->second;
   const std::uint64_t count = target.kind == TargetKind::kBinary ? 2 : scores;
   std::vector<std::string> names;
   for (std::uint64_t i = 0; i < count; ++i) names.push_back(concat(i));

@@ -20,6 +20,8 @@ struct ModelContract {
   std::vector<std::string> metrics;  // what `metrics` of eval_step counts: first the rows
   /// Feature → its values in the order of their ids; of the inputs and targets that have a vocabulary.
   std::map<std::string, std::vector<std::string>> vocabularies;
+  /// Label → the columns that its values were made from, in their order, where each has one.
+  std::map<std::string, std::vector<std::string>> label_columns;
   std::map<std::string, EncoderDescription> encoders;  // of the input features that are vectors of texts
   std::string schema;  // of the data that it was trained on, TOML: docs/prepare.md; empty: unknown
 };
@@ -33,7 +35,8 @@ Json to_json(const ModelContract& contract);
 /// \error kDataLoss  a member is missing or of another type
 Result<ModelContract> parse_contract(std::string_view json);
 
-/// Names of the scores of a target's output: the values of the label's vocabulary; of other labels "0", "1" …
+/// Names of the scores of a target's output: the values of the label's vocabulary, or the columns that it was
+/// made from; of other labels "0", "1" …
 /// A binary target has one score, and two names: of no and of yes. None for regression.
 std::vector<std::string> class_names(const ModelContract& contract, const ModelTarget& target);
 

@@ -15,11 +15,10 @@ using Sizes = std::vector<std::int64_t>;
 // Data with a vector of a text, a number, a class, and a list.
 DatasetAttributes people() {
   DatasetAttributes out{.compression = "none", .schema = "[features.age]\n"};
-  out.features = {{"age", {"float32", Sizes{}}},
-                  {"job", {"int64", Sizes{}}},
-                  {"text", {"float32", Sizes{4}}},
-                  {"tags", {"bytes", std::nullopt}},
-                  {"one_hot", {"int64", Sizes{2}}}};
+  out.features = {
+      {"age", {"float32", Sizes{}}},    {"job", {"int64", Sizes{}}},
+      {"text", {"float32", Sizes{4}}},  {"tags", {"bytes", std::nullopt}},
+      {"one_hot", {"int64", Sizes{2}}}, {"topics", {"int64", Sizes{2}, false, {"sport", "money"}}}};
   out.vocabularies = {{"job", {"cook", "pilot", "smith"}}, {"one_hot", {"no", "yes"}}};
   out.encoders = {{"text", {"hash:4", "digest-of-weights", 4}}, {"other", {"hash:8", "d", 8}}};
   return out;
@@ -115,6 +114,17 @@ TEST(ModelContract, WhoseOutputAndLabelDoNotFitEachOtherIsDamage) {
   other = contract();
   other.binding.targets[0].output = "none";
   EXPECT_THAT(parse_contract(to_json(other).dump()).error().message, HasSubstr("the output none"));
+}
+
+TEST(ClassNames, OfSeveralLabelsAreTheColumnsThatTheyWereMadeFrom) {
+  const DatasetAttributes data = people();
+  const ModelBinding binding{
+      .inputs = {{"age", "age", *model_feature(data, "age")}},
+      .targets = {{"labels", "out", *model_feature(data, "topics"), TargetKind::kMultiLabel}},
+      .outputs = {{"predictions", "out", {2}}}};
+  const auto made = parse_contract(to_json(make_contract(binding, {"examples"}, data)).dump());
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT(class_names(*made, made->binding.targets[0]), ElementsAre("sport", "money"));
 }
 
 TEST(ClassNames, AreThoseOfTheVocabularyOrNumbers) {

@@ -78,6 +78,8 @@ struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
   bool is_image = false;                             // "bytes" that are an encoded image
+  std::vector<std::string>
+      columns{};  // that the values of a vector were made from, in their order; empty: none
 };
 
 struct SplitCounts {

@@ -162,7 +162,7 @@ def test_inputs_go_where_their_names_and_the_user_say_and_it_is_shown(income):
     trained, _ = income
     assert "the model takes about float32[16] as text" in trained["notes"]
     assert "the model takes job int64[] as job" in trained["notes"]
-    assert "the model learns rich int64[] by rich (binary)" in trained["notes"]
+    assert "the model learns rich int64[] (binary)" in trained["notes"]
 
 
 def test_a_binary_target_is_learnt_and_measured(income):

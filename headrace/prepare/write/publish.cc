@@ -73,7 +73,9 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
                         .inputs = {{plan.input.url, plan.input.size_bytes, plan.input.version}},
                         .seed = plan.seed};
   for (const FeatureDefinition& feature : plan.schema.features) {
-    out.features[feature.name] = describe_feature(context, feature, arrangement);
+    FeatureSchema& described = out.features[feature.name];
+    described = describe_feature(context, feature, arrangement);
+    if (feature.columns.size() > 1) described.columns = feature.columns;
     if (feature.type != SchemaType::kVector) continue;
     const TextEncoder& encoder = *context.encoders.at(feature.encoder);
     out.encoders[feature.name] = {encoder.name(), encoder.weights_digest(), encoder.dimension()};

@@ -165,6 +165,7 @@ TEST_F(PublishTest, TheManifestSaysWhatEveryFeatureIs) {
   };
   for (FeatureDefinition& feature : plan.schema.features) feature.columns = {feature.name};
   plan.schema.features[2].columns = {"image"};
+  plan.schema.features[7].columns = {"left", "right"};
   plan.schema.features[2].image_feature = "image";
   encoders["hash:16"] = *make_hash_encoder(16);
   arrangement.vocabularies = {{"class", {"cat", "dog", "cow"}}, {"kind", {"a", "b"}}};
@@ -179,7 +180,9 @@ TEST_F(PublishTest, TheManifestSaysWhatEveryFeatureIs) {
   for (const auto& [name, feature] : made->attributes.features) {
     EXPECT_EQ(feature.dtype, expected.at(name).first) << name;
     EXPECT_EQ(feature.shape, expected.at(name).second) << name;
+    EXPECT_EQ(feature.columns.size(), name == "pair" ? 2 : 0) << name;
   }
+  EXPECT_THAT(made->attributes.features.at("pair").columns, testing::ElementsAre("left", "right"));
   ASSERT_EQ(made->attributes.encoders.size(), 1U);
   EXPECT_EQ(made->attributes.encoders.at("hash").name, "hash:16");
   EXPECT_EQ(made->attributes.encoders.at("hash").dimension, 16);

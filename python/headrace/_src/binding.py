@@ -378,7 +378,8 @@ def _tensor_names(names: list[str]) -> list[str]:
 
 def _outputs(model: keras.Model, predictions: Any) -> list[Output]:
     flat = tf.nest.flatten(predictions)
-    declared = getattr(model, "output_names", None) or []
+    functional = getattr(model, "_functional", model)  # of a Sequential
+    declared = getattr(functional, "output_names", None) or []
     if isinstance(predictions, dict):
         names = sorted(predictions)  # as tf.nest flattens
     elif len(declared) == len(flat):
