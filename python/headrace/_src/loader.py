@@ -435,7 +435,7 @@ class Loader:
         an element is the features alone: a dict of all columns, with the weights under their name, or the
         columns that `features` names. Tensors share the engine's memory. A pass that is abandoned begins
         again the next time. `epochs` does not bound the passes, because `fit` counts them. Only one pass at a
-        time may run.
+        time may run. When the interpreter ends, it closes the loader, so that a pass under way ends.
 
         Args:
             features: name of a column, which becomes a tensor, or names of several, which become a dict of
@@ -519,7 +519,12 @@ class Loader:
                 self._is_taking = self._is_taking and number != self._pass_number
         return batch
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise FailedPreconditionError("the loader is closed; make another one")
+
     def _check_pass(self, number: int) -> None:
+        self._check_open()
         if number != self._pass_number:
             raise FailedPreconditionError(
                 "another pass over this loader has begun; make a loader for each of them"
@@ -534,8 +539,7 @@ class Loader:
         return _headrace.Loader(**self._arguments, epochs=epochs, state=state, position=position)
 
     def _replace_engine(self, step: int, epochs: int | None) -> None:
-        if self._is_closed:
-            raise FailedPreconditionError("the loader is closed; make another one")
+        self._check_open()
         engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here leaves all as it is
         before = self._engine
         self._engines, self._engine_epochs = (engine, self.stats()), epochs

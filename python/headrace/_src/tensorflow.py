@@ -9,10 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from headrace._src.columns import Column
+from headrace._src.producers import Producers
 from headrace._src.variable import Ragged, Strings
-from headrace.errors import InvalidArgumentError
+from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 _LABEL_NAMES = ("label", "labels")
+_producers = Producers()
 
 
 class Source(Protocol):
@@ -31,6 +33,7 @@ class Source(Protocol):
     @property
     def batches_per_epoch(self) -> int: ...
     def pass_batches(self) -> Iterator[dict[str, Any]]: ...
+    def close(self) -> None: ...
 
 
 class _Choice(NamedTuple):
@@ -104,12 +107,18 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
             ended_early = False
             return
         count = 0
-        for batch in loader.pass_batches():
-            count += 1
-            yield choice.of({name: _tensor(column) for name, column in batch.items()})
+        try:
+            for batch in loader.pass_batches():
+                count += 1
+                yield choice.of({name: _tensor(column) for name, column in batch.items()})
+        except FailedPreconditionError:
+            if not _producers.have_ended:
+                raise
         ended_early = count < length
 
     # tf.data is told the length, for Keras counts epochs by it; yet the rest of an epoch, which is a shorter
     # pass, may end without an error: `repeat` ends when a repetition is empty.
-    dataset = tf.data.Dataset.from_generator(elements, output_signature=choice.of(specs))
+    dataset = tf.data.Dataset.from_generator(
+        lambda: _producers.follow(loader, elements()), output_signature=choice.of(specs)
+    )
     return dataset.repeat().take(length)

@@ -1,0 +1,81 @@
+"""Threads of TensorFlow that take elements of loaders, and their end before the interpreter's."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+_QUIET_SECONDS = 0.05
+_MOST_SECONDS = 5.0
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+class Producers:
+    """Threads of TensorFlow that run Python to take the elements of loaders.
+
+    An iterator's destruction waits for its thread, and may happen as late as when the interpreter clears its
+    modules. A thread that is in Python by then never comes back, and the process would not end. So `atexit`
+    closes the loaders and waits until no thread takes elements. Register it after all that it relies on:
+    `atexit` calls the last function first.
+    """
+
+    def __init__(self) -> None:
+        self.have_ended = False
+        """Whether the interpreter ends: a pass that fails is over then."""
+        self._process = os.getpid()
+        self._loaders: weakref.WeakSet[Closable] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._calls = 0
+        atexit.register(self._end)
+
+    def follow(self, loader: Closable, elements: Iterator[Any]) -> Iterator[Any]:
+        """Returns `elements`, which are of that loader, as an iterator that the end waits for; once the
+        interpreter ends, an empty one."""
+        if self.have_ended:
+            return iter(())
+        self._loaders.add(loader)
+        return _Followed(self, elements)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+
+    def _end(self) -> None:
+        if os.getpid() != self._process:
+            return  # a fork's child has no such threads
+        self.have_ended = True
+        for loader in list(self._loaders):
+            loader.close()
+        self._wait_until_quiet()
+
+    def _wait_until_quiet(self) -> None:
+        """A thread that has got an element, or the end, may call once more, at once."""
+        deadline = time.monotonic() + _MOST_SECONDS
+        seen = None
+        while (self._inside, self._calls) != (0, seen) and time.monotonic() < deadline:
+            seen = self._calls
+            time.sleep(_QUIET_SECONDS)
+
+
+class _Followed(Iterator[Any]):
+    def __init__(self, producers: Producers, elements: Iterator[Any]):
+        self._producers = producers
+        self._elements = elements
+
+    def __next__(self) -> Any:
+        with self._producers:
+            return next(self._elements)
