@@ -147,10 +147,7 @@ std::vector<LogFolder::RunInfo> LogFolder::runs() const {
 
 std::set<std::string> LogFolder::plugins() const {
   std::set<std::string> out;
-  for (const auto& [name, run] : shown()) {
-    run->for_each(
-        [&](const std::string&, const Series& series, const LogTimes&) { out.insert(series.plugin_name); });
-  }
+  for (const auto& [name, run] : shown()) out.merge(run->plugins());
   return out;
 }
 

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/base/wire.h"
 #include "headrace/events/thinning.h"
 #include "headrace/record/event.h"
+#include "headrace/record/tfrecord.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/layers/testing/faulty.h"
@@ -91,6 +93,32 @@ TEST_F(LogFolderTest, ShowsEveryRunAndItsSeries) {
   EXPECT_EQ(shown("."), "0:1 1:1");
   EXPECT_EQ(shown("b/train", "accuracy"), "3:0.25");
   EXPECT_THAT(folder_.plugins(), ElementsAre("scalars"));
+}
+
+TEST_F(LogFolderTest, APluginIsListedIfAllItsDataAreMalformed) {
+  // An Event of a Summary with one Value: tag, tensor, and metadata with the plugin's name.
+  Bytes event;
+  WireWriter(event).message(5, [](WireWriter& summary) {
+    summary.message(1, [](WireWriter& value) {
+      value.text(1, "notes");
+      value.text(8, "no tensor");
+      value.message(9, [](WireWriter& metadata) {
+        metadata.message(1, [](WireWriter& plugin) { plugin.text(1, "text"); });
+      });
+    });
+  });
+  Bytes file = Writer().scalars(0, 2).file;
+  append_record(file, event);
+  put("r/tfevents", file);
+  poll();
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("r/tfevents")));
+  EXPECT_THAT(folder_.plugins(), ElementsAre("scalars", "text"));
+  folder_.for_each_series(
+      {.plugin = "text", .data_class = DataClass::kTensor},
+      [](const auto&, const auto& tag, const auto&, const auto&) { ADD_FAILURE() << tag; });
+  put("r/tfevents", Writer().scalars(0, 1).file);
+  poll();
+  EXPECT_THAT(folder_.plugins(), ElementsAre("scalars")) << "the log was replaced";
 }
 
 TEST_F(LogFolderTest, APollInWhichNothingChangedIsOneListing) {

@@ -93,10 +93,16 @@ Status Run::add(const StreamEvent& stream_event, const EventSource& source) {
   for (SummaryValue value; values.next(value);) {
     Series* const series = find(value.tag);
     Status added = migration_.migrate(value, series == nullptr ? nullptr : &series->kind, migrated);
+    if (!added && series == nullptr) note_unread(source.log, migrated.metadata.plugin_name);
     if (added) added = add_value(migrated, series, event, source);
     if (!added && outcome) outcome = std::move(added);
   }
   return outcome ? values.status() : outcome;
+}
+
+// TensorBoard shows the page of a plugin that has data, also if all of them are malformed.
+void Run::note_unread(LogId log, std::string_view plugin) {
+  if (!plugin.empty() && is_valid_utf8(plugin)) unread_plugins_[log].emplace(plugin);
 }
 
 Status Run::add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
@@ -133,6 +139,7 @@ void Run::drop_log(LogId log, std::string_view log_name) {
   for (auto& [tag, entry] : series_) entry.follower = nullptr;
   std::erase_if(series_, [log](auto& entry) { return entry.second.series->drop_log(log); });
   begun_.erase(log);
+  unread_plugins_.erase(log);
   if (const auto found = begun_by_name_.find(log_name); found != begun_by_name_.end()) {
     begun_by_name_.erase(found);
   }
@@ -142,6 +149,14 @@ std::optional<double> Run::start_time_s() const {
   const std::shared_lock lock(mutex_);
   if (begun_by_name_.empty()) return std::nullopt;
   return begun_by_name_.begin()->second;
+}
+
+std::set<std::string> Run::plugins() const {
+  const std::shared_lock lock(mutex_);
+  std::set<std::string> out;
+  for (const auto& [tag, entry] : series_) out.insert(entry.series->plugin_name);
+  for (const auto& [log, plugins] : unread_plugins_) out.insert(plugins.begin(), plugins.end());
+  return out;
 }
 
 void Run::for_each(const Visit& visit) const {

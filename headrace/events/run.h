@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ class Run {
   /// The wall time of the first event of the first log; none before there is one.
   std::optional<double> start_time_s() const;
 
+  /// Plugins of all series, and of values that could not be read.
+  std::set<std::string> plugins() const;
+
   /// Calls `visit` for every series, or the one of `tag`, in the order of tags, while nothing is added.
   using Visit = std::function<void(const std::string& tag, const Series&, const LogTimes&)>;
   void for_each(const Visit& visit) const;
@@ -60,6 +64,7 @@ class Run {
   Status add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
                    const EventSource& source);
   void begin_log(const EventSource& source, double wall_time_s);
+  void note_unread(LogId log, std::string_view plugin);
   Series* find(std::string_view tag);
 
   mutable std::shared_mutex mutex_;
@@ -68,6 +73,7 @@ class Run {
   LogTimes begun_;
   std::map<std::string, double, std::less<>> begun_by_name_;
   EventMigration migration_;
+  std::map<LogId, std::set<std::string, std::less<>>> unread_plugins_;  // of values that could not be read
 };
 
 }  // namespace headrace
