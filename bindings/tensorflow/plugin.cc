@@ -23,6 +23,22 @@ namespace {
 
 FileSystem& (*process_file_system)() = nullptr;
 
+constexpr std::string_view kTaken[] = {"file", "gs", "ram"};
+constexpr std::string_view kOwn = "hr";
+
+// A message of the store with its URLs as TensorFlow's paths: "hrfile:///data" for "file:///data".
+std::string with_own_schemes(std::string message) {
+  for (const std::string_view scheme : kTaken) {
+    const std::string store_url = concat(scheme, "://");
+    for (std::size_t at = 0; (at = message.find(store_url, at)) != message.npos; at += store_url.size()) {
+      if (std::string_view(message).substr(0, at).ends_with(kOwn)) continue;
+      message.insert(at, kOwn);
+      at += kOwn.size();
+    }
+  }
+  return message;
+}
+
 void* allocate(std::size_t bytes) { return std::calloc(1, bytes); }
 
 // Calls what gives a Status or a Result, tells TensorFlow how it went, and gives the value, or `otherwise`.
@@ -40,6 +56,7 @@ Value run(TF_Status* status, Value otherwise, Work&& work) {
   } catch (const std::exception& exception) {
     error = {Code::kInternal, exception.what()};
   }
+  error.message = with_own_schemes(std::move(error.message));
   tell(status, std::move(error));
   return otherwise;
 }
@@ -331,9 +348,6 @@ Table* table(const Table& from) {
   if (out != nullptr) std::memcpy(out, &from, sizeof(Table));
   return out;
 }
-
-constexpr std::string_view kTaken[] = {"file", "gs", "ram"};
-constexpr std::string_view kOwn = "hr";
 
 }  // namespace
 

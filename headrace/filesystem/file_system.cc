@@ -27,29 +27,33 @@ Error refused(Code code, const Location& at, std::string_view why) {
 // Writes a file that becomes visible when it is closed.
 class PlainFile final : public WritableFile {
  public:
-  explicit PlainFile(Location location) : writer_(std::move(location)) {}
+  explicit PlainFile(std::shared_ptr<ObjectWriter> writer) : writer_(std::move(writer)) {}
 
   // Reads the present content, which is written again if more is appended.
   Status begin_with(const ObjectInfo& object) {
     has_changed_ = false;
-    return read_in_pieces(*writer_.location().store, object, {},
-                          [&](BytesView piece) { return writer_.append(piece); });
+    return read_in_pieces(*writer_->location().store, object, {},
+                          [&](BytesView piece) { return writer_->append(piece); });
   }
   ~PlainFile() override { static_cast<void>(PlainFile::close()); }
   Status append(BytesView data) override {
     if (closed_) return *closed_;
     has_changed_ = true;
-    return writer_.append(data);
+    return writer_->append(data);
   }
-  Status flush() override { return writer_.status(); }
+  Status flush() override { return closed_ ? *closed_ : writer_->status(); }
   Status close() override {
-    if (!closed_) closed_ = has_changed_ ? writer_.commit() : Status{};
+    if (closed_) return *closed_;
+    closed_ = has_changed_ ? writer_->commit() : Status{};
+    size_bytes_ = writer_->size_bytes();
+    writer_.reset();
     return *closed_;
   }
-  std::uint64_t size_bytes() const override { return writer_.size_bytes(); }
+  std::uint64_t size_bytes() const override { return closed_ ? size_bytes_ : writer_->size_bytes(); }
 
  private:
-  ObjectWriter writer_;
+  std::shared_ptr<ObjectWriter> writer_;  // until it is closed
+  std::uint64_t size_bytes_ = 0;          // afterwards
   bool has_changed_ = true;
   std::optional<Status> closed_;
 };
@@ -106,12 +110,21 @@ class EventFile final : public WritableFile {
   }
   Status flush() override { return closed_ ? *closed_ : log_->flush(); }
   Status close() override {
-    if (!closed_) closed_ = log_->close();
+    if (closed_) return *closed_;
+    closed_ = log_->close();
+    if (*closed_ && log_->size_bytes() == 0) closed_ = write_empty();
     return *closed_;
   }
   std::uint64_t size_bytes() const override { return log_->size_bytes(); }
 
  private:
+  // A log without data has no segment; a file without data is there.
+  Status write_empty() {
+    const auto written = log_->location().store->write(log_->location().key, {}, {.only_if_absent = true});
+    const bool is_there = written || written.error().code == Code::kAlreadyExists;
+    return is_there ? Status{} : Status(written.error());
+  }
+
   const std::shared_ptr<SegmentLog> log_;
   std::optional<Status> closed_;
 };
@@ -173,7 +186,10 @@ Status FileSystem::refuse_folder(const Location& at) {
 
 Result<FileInfo> FileSystem::stat(std::string_view path) {
   HEADRACE_TRY(const Location at, locate(path));
-  return stat_at(at);
+  auto found = stat_at(at);
+  if (found || found.error().code != Code::kNotFound) return found;
+  if (const auto size = written_.size_bytes(at.url.text())) return FileInfo{.size_bytes = *size};
+  return found;
 }
 
 Result<FileInfo> FileSystem::stat_at(const Location& at) {
@@ -192,7 +208,7 @@ Result<FileInfo> FileSystem::stat_at(const Location& at) {
 
 Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
   HEADRACE_TRY(const Location at, locate(folder));
-  HEADRACE_TRY(const FileInfo info, stat(folder));
+  HEADRACE_TRY(const FileInfo info, stat_at(at));
   if (!info.is_folder) return refused(Code::kFailedPrecondition, at, "is a file, not a folder");
   std::set<std::string> names;
   const std::string prefix = folder_prefix(at.key);
@@ -232,16 +248,10 @@ Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
 
 Status FileSystem::create_folder(std::string_view folder) {
   HEADRACE_TRY(const Location at, locate(folder));
-  const auto there = stat(folder);
+  const auto there = stat_at(at);
   if (there) return refused(Code::kAlreadyExists, at, "is there already");
-  if (there.error().code != Code::kNotFound) return there.error();
-  const std::string parent(std::string_view(clean(folder)).substr(0, clean(folder).rfind('/')));
-  if (at.key.empty()) return there.error();  // a bucket is not made by the way
-  HEADRACE_TRY(const FileInfo above, stat(parent));
-  if (!above.is_folder) return refused(Code::kFailedPrecondition, at, "lies below a file");
-  const std::scoped_lock lock(mutex_);
-  created_.insert(at.url.text());
-  return {};
+  if (there.error().code != Code::kNotFound || at.key.empty()) return there.error();
+  return create_folders(folder);
 }
 
 Status FileSystem::create_folders(std::string_view folder) {
@@ -283,9 +293,9 @@ Status FileSystem::remove_below(const Location& folder) {
 }
 
 Status FileSystem::remove_all(std::string_view path) {
-  HEADRACE_TRY(const FileInfo info, stat(path));
-  if (!info.is_folder) return remove_file(path);
   HEADRACE_TRY(const Location at, locate(path));
+  HEADRACE_TRY(const FileInfo info, stat_at(at));
+  if (!info.is_folder) return remove_file(path);
   HEADRACE_CHECK(remove_below(at));
   remember_parent(at);
   return {};
@@ -324,7 +334,13 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_writing(std::string_v
     return std::unique_ptr<WritableFile>(
         std::make_unique<TemporaryFile>(std::move(at), std::move(final_location), held_));
   }
-  return std::unique_ptr<WritableFile>(std::make_unique<PlainFile>(std::move(at)));
+  return std::unique_ptr<WritableFile>(std::make_unique<PlainFile>(begin_writing(std::move(at))));
+}
+
+std::shared_ptr<ObjectWriter> FileSystem::begin_writing(Location at) {
+  auto writer = std::make_shared<ObjectWriter>(std::move(at));
+  written_.add(writer->location().url.text(), writer);
+  return writer;
 }
 
 Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string_view path) {
@@ -340,7 +356,7 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string
   const auto object = at.store->stat(at.key, {});
   if (!object && object.error().code == Code::kNotFound) return open_for_writing(path);
   if (!object) return object.error();
-  auto file = std::make_unique<PlainFile>(std::move(at));
+  auto file = std::make_unique<PlainFile>(begin_writing(std::move(at)));
   HEADRACE_CHECK(file->begin_with(*object));
   return std::unique_ptr<WritableFile>(std::move(file));
 }
@@ -348,7 +364,7 @@ Result<std::unique_ptr<WritableFile>> FileSystem::open_for_appending(std::string
 Status FileSystem::remove_file(std::string_view path) {
   HEADRACE_TRY(const Location at, locate(path));
   if (held_.take(at.url.text())) return {};
-  HEADRACE_TRY(const FileInfo info, stat(path));
+  HEADRACE_TRY(const FileInfo info, stat_at(at));
   if (info.is_folder) return refused(Code::kFailedPrecondition, at, "is a folder");
   HEADRACE_CHECK(remove_object(*at.store, at.key));
   remember_parent(at);
@@ -418,7 +434,7 @@ Status FileSystem::rename(std::string_view from, std::string_view to) {
   if (source.url == target.url) return {};
   if (std::unique_ptr<ObjectWriter> file = held_.take(source.url.text()))
     return rename_held(source, target, std::move(file));
-  HEADRACE_TRY(const FileInfo info, stat(from));
+  HEADRACE_TRY(const FileInfo info, stat_at(source));
   if (info.is_folder) {
     HEADRACE_CHECK(rename_folder(source, target));
   } else {

@@ -55,6 +55,7 @@ class FileSystem {
   Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
   Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
 
+  /// A file that is not there yet, but that this process is writing, has its size so far.
   /// \error kNotFound
   Result<FileInfo> stat(std::string_view path);
   /// Names, ascending; those of folders without a slash.
@@ -63,9 +64,10 @@ class FileSystem {
   /// Paths of files and folders, ascending; patterns as in store/glob.h.
   Result<std::vector<std::string>> matches(std::string_view pattern);
 
-  /// \error kAlreadyExists; kNotFound (its parent is not there); kFailedPrecondition (its parent is a file)
+  /// Also creates all folders above it.
+  /// \error kAlreadyExists; kFailedPrecondition (it lies below a file)
   Status create_folder(std::string_view folder);
-  /// Also creates all folders above it. An existing folder is not an error.
+  /// The same, but an existing folder is not an error.
   Status create_folders(std::string_view folder);
   /// \error kNotFound; kFailedPrecondition (it is a folder)
   Status remove_file(std::string_view path);
@@ -84,6 +86,7 @@ class FileSystem {
 
  private:
   Result<Location> locate(std::string_view path) const;
+  std::shared_ptr<ObjectWriter> begin_writing(Location at);
   Result<std::unique_ptr<WritableFile>> open_log(Location at, bool goes_on);
   Result<FileInfo> stat_at(const Location& at);
   Result<bool> is_folder(const Location& at);
@@ -102,7 +105,8 @@ class FileSystem {
   ReadResources reads_;
   Background log_writers_{2};  // of their own: reading ahead must not keep logs waiting
   HeldFiles held_;
-  OpenLogs logs_;
+  OpenFiles<SegmentLog> logs_;
+  OpenFiles<ObjectWriter> written_;  // not visible yet
   std::mutex mutex_;
   std::set<std::string, std::less<>> created_;  // folders, as URLs
 };

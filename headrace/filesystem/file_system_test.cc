@@ -61,13 +61,42 @@ TEST_F(FileSystemTest, AFileIsThereOnceItIsClosed) {
   ASSERT_TRUE(file);
   ASSERT_TRUE((*file)->append(as_bytes("text")));
   ASSERT_TRUE((*file)->flush());
-  EXPECT_EQ(code(files.stat("memory://m/a/b")), "NOT_FOUND");
+  EXPECT_EQ(code(files.open_for_reading("memory://m/a/b")), "NOT_FOUND");
   ASSERT_TRUE((*file)->close());
   ASSERT_TRUE((*file)->close());
   EXPECT_EQ(files.stat("memory://m/a/b")->size_bytes, 4U);
   EXPECT_EQ(read("memory://m//a/b"), "text");
   EXPECT_TRUE(is_folder("memory://m/a"));
   EXPECT_TRUE(is_folder("memory://m"));
+}
+
+TEST_F(FileSystemTest, AFileThatIsBeingWrittenHasItsSizeSoFar) {
+  auto file = files.open_for_writing("memory://m/a/b");
+  ASSERT_TRUE(file);
+  for (const std::uint64_t size : {4U, 8U}) {
+    ASSERT_TRUE((*file)->append(as_bytes("text")));
+    const auto info = files.stat("memory://m/a/b");
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->size_bytes, size);
+  }
+  EXPECT_EQ(code(files.remove_file("memory://m/a/b")), "NOT_FOUND");
+  ASSERT_TRUE((*file)->close());
+  EXPECT_EQ((*file)->size_bytes(), 8U);
+
+  const auto again = files.open_for_writing("memory://m/a/b");
+  ASSERT_TRUE((*again)->append(as_bytes("new")));
+  EXPECT_EQ(files.stat("memory://m/a/b")->size_bytes, 8U) << "the file that is there counts";
+}
+
+TEST_F(FileSystemTest, AnEventFileWithoutDataIsThereOnceItIsClosed) {
+  const std::string name = "memory://m/events.out.tfevents.1";
+  ASSERT_TRUE((*files.open_for_writing(name))->close());
+  EXPECT_EQ(read(name), "");
+  ASSERT_TRUE((*files.open_for_appending(name))->close());
+  EXPECT_THAT(objects(), ElementsAre("events.out.tfevents.1"));
+  ASSERT_TRUE(write(name, "events"));
+  ASSERT_TRUE((*files.open_for_writing(name))->close());
+  EXPECT_EQ(read(name), "") << "it replaces what was there";
 }
 
 TEST_F(FileSystemTest, AFileThatNobodyClosesIsFinishedAllTheSame) {
@@ -102,10 +131,8 @@ TEST_F(FileSystemTest, AppendingWritesTheWholeAnew) {
 }
 
 TEST_F(FileSystemTest, FoldersThatWereCreatedAreThereForThisProcess) {
-  EXPECT_EQ(code(files.create_folder("memory://m/a/b")), "NOT_FOUND");
-  EXPECT_EQ(code(files.create_folder("memory://m/a")), "OK");
-  EXPECT_EQ(code(files.create_folder("memory://m/a")), "ALREADY_EXISTS");
   EXPECT_EQ(code(files.create_folder("memory://m/a/b")), "OK");
+  EXPECT_EQ(code(files.create_folder("memory://m/a")), "ALREADY_EXISTS");
   EXPECT_EQ(code(files.create_folders("memory://m/x/y/z")), "OK");
   EXPECT_EQ(code(files.create_folders("memory://m/x/y/z")), "OK");
   EXPECT_TRUE(is_folder("memory://m/x/y"));

@@ -44,20 +44,4 @@ std::unique_ptr<ObjectWriter> HeldFiles::take(const std::string& path) {
   return found ? std::move(found.mapped()) : nullptr;
 }
 
-void OpenLogs::add(const std::string& path, const std::shared_ptr<SegmentLog>& log) {
-  const std::scoped_lock lock(mutex_);
-  std::erase_if(logs_, [](const auto& entry) { return entry.second.expired(); });
-  logs_[path] = log;
-}
-
-std::optional<std::uint64_t> OpenLogs::size_bytes(const std::string& path) {
-  std::shared_ptr<SegmentLog> log;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = logs_.find(path);
-    if (found != logs_.end()) log = found->second.lock();
-  }
-  return log ? std::optional(log->size_bytes()) : std::nullopt;
-}
-
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files with temporary names that are written but not visible until they are renamed; and logs that
+/// \file Files with temporary names that are written but not visible until they are renamed; and files that
 /// are being written.
 
 #include <map>
@@ -10,7 +10,6 @@
 #include <string>
 
 #include "headrace/filesystem/object_writer.h"
-#include "headrace/log/segment_log.h"
 
 namespace headrace {
 
@@ -36,15 +35,37 @@ class HeldFiles {
   std::map<std::string, std::unique_ptr<ObjectWriter>> files_;
 };
 
-/// By path; those that nobody has open are forgotten. Thread-safe.
-class OpenLogs {
+/// Files that this process writes, by path; those that nobody has open are forgotten. Thread-safe.
+/// \tparam File  its `size_bytes` may be called by any thread
+template <typename File>
+class OpenFiles {
  public:
-  void add(const std::string& path, const std::shared_ptr<SegmentLog>& log);
+  void add(const std::string& path, const std::shared_ptr<File>& file);
   std::optional<std::uint64_t> size_bytes(const std::string& path);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<SegmentLog>> logs_;
+  std::map<std::string, std::weak_ptr<File>> files_;
 };
+
+// ---- implementation --------------------------------------------------------------------------------
+
+template <typename File>
+void OpenFiles<File>::add(const std::string& path, const std::shared_ptr<File>& file) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+  files_[path] = file;
+}
+
+template <typename File>
+std::optional<std::uint64_t> OpenFiles<File>::size_bytes(const std::string& path) {
+  std::shared_ptr<File> file;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = files_.find(path);
+    if (found != files_.end()) file = found->second.lock();
+  }
+  return file ? std::optional(file->size_bytes()) : std::nullopt;
+}
 
 }  // namespace headrace

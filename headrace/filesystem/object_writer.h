@@ -3,13 +3,14 @@
 /// \file An object that is written from front to back: kept in memory while it is small, otherwise sent
 /// meanwhile.
 
+#include <atomic>
 #include <memory>
 
 #include "headrace/store/location.h"
 
 namespace headrace {
 
-/// Not thread-safe. Without `commit`, the object stays as it was.
+/// Not thread-safe, except `size_bytes`. Without `commit`, the object stays as it was.
 class ObjectWriter {
  public:
   /// Sends no request before there is more than kMemoryBytes, or `commit`.
@@ -34,7 +35,7 @@ class ObjectWriter {
   const Location location_;
   Bytes buffer_;  // what was not sent
   std::unique_ptr<Upload> upload_;
-  std::uint64_t size_bytes_ = 0;
+  std::atomic<std::uint64_t> size_bytes_ = 0;
   Status status_;
 };
 

@@ -72,6 +72,14 @@ def appending(root):
     return gfile.GFile(f"{root}/a").read()
 
 
+def empty_event_files(root):
+    for name in ("events.out.tfevents.1", "events.out.tfevents.1", "events.out.tfevents.2"):
+        tf.io.write_file(f"{root}/{name}", b"")
+    write(f"{root}/events.out.tfevents.2", "text")
+    tf.io.write_file(f"{root}/events.out.tfevents.2", b"")
+    return [(name, gfile.stat(f"{root}/{name}").length) for name in sorted(gfile.listdir(root))]
+
+
 def overwriting(root):
     write(f"{root}/a", "a long text")
     write(f"{root}/a", "short")
@@ -108,7 +116,6 @@ def a_file_that_nobody_closes(root):
 
 def folders(root):
     return [
-        outcome_of(lambda: gfile.mkdir(f"{root}/x/y")),
         outcome_of(lambda: gfile.mkdir(f"{root}/x")),
         outcome_of(lambda: gfile.mkdir(f"{root}/x")),
         outcome_of(lambda: gfile.makedirs(f"{root}/x/y/z")),
@@ -382,6 +389,7 @@ SCENARIOS = [
     binary_of_every_size,
     appending,
     overwriting,
+    empty_event_files,
     event_files_written_anew,
     a_file_that_nobody_closes,
     folders,
@@ -458,6 +466,16 @@ def test_a_folder_outlives_what_was_in_it(remote):
 def test_a_writer_needs_no_folder(remote):
     write(f"{remote}/not/there/yet", "text")
     assert gfile.isdir(f"{remote}/not/there")
+
+
+def test_an_operation_that_makes_a_folder_needs_none_above_it(remote):
+    prefix = f"{remote}/not/there/yet/saved"
+    tf.raw_ops.SaveV2(
+        prefix=prefix, tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant([1.0, 2.0])]
+    )
+    assert tf.train.load_checkpoint(prefix).get_tensor("a").tolist() == [1.0, 2.0]
+    gfile.mkdir(f"{remote}/other/folder")
+    assert gfile.isdir(f"{remote}/other")
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP"])
@@ -596,3 +614,17 @@ def test_errors_name_the_url_and_say_what_to_do(s3_url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
     with pytest.raises(tf.errors.UnavailableError, match=s3_url):
         gfile.exists(f"{s3_url}/a")
+
+
+def test_errors_name_paths_as_tensorflow_knows_them(tmp_path):
+    path = f"hrfile://{tmp_path}/none"
+    (tmp_path / "file").write_text("text")
+    for work in (
+        lambda: gfile.GFile(path).read(),
+        lambda: gfile.remove(path),
+        lambda: gfile.mkdir(f"hrfile://{tmp_path}/file/folder"),
+        lambda: gfile.copy(path, f"{path}/other"),
+    ):
+        with pytest.raises(tf.errors.OpError, match=f"hrfile://{tmp_path}") as caught:
+            work()
+        assert " file://" not in caught.value.message
