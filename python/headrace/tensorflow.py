@@ -16,7 +16,7 @@ from __future__ import annotations
 import tensorflow as _tensorflow
 
 from headrace import _headrace
-from headrace._src.keras_hdf5 import warn_of_urls
+from headrace._src.keras_local_files import warn_of_urls
 
 __all__ = ["schemes"]
 

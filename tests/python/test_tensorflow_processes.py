@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import sysconfig
+import warnings
 
 import keras
 import pytest
@@ -117,6 +118,29 @@ def test_a_model_that_goes_to_a_local_folder_instead_is_warned_of(tmp_path, monk
     with pytest.warns(UserWarning, match="memory://a/model.h5: HDF5 knows local files only"):
         model.save("memory://a/model.h5")
     assert (tmp_path / "memory:/a/model.h5").exists()
+
+
+def test_sharded_weights_that_keras_would_lose_are_warned_of():
+    model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
+    with pytest.warns(UserWarning, match=r"memory://a/m.weights.json: .* loses the weights.* as .weights.h5"):
+        model.save_weights("memory://a/m.weights.json", max_shard_size=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.save_weights("memory://a/m.weights.h5")
+
+
+@pytest.mark.slow
+def test_a_snapshot_in_small_shards_is_written_and_read(tmp_path):
+    """TensorFlow begins the next shard once the size of the one that it is writing tells it to."""
+    script = f"""
+import tensorflow as tf, headrace.tensorflow
+from tensorflow.python.data.experimental.ops.snapshot import legacy_snapshot
+snapshot = legacy_snapshot("hrfile://{tmp_path}/snapshot", shard_size_bytes=200, compression="")
+dataset = tf.data.Dataset.range(200).apply(snapshot)
+print(sum(int(number) for number in dataset), sum(int(number) for number in dataset))
+"""
+    assert run(script).stdout.split() == ["19900", "19900"]
+    assert len([path for path in tmp_path.rglob("*.snapshot")]) > 5
 
 
 @pytest.mark.slow
