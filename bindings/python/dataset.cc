@@ -21,8 +21,8 @@ namespace nb = nanobind;
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-/// Name, element type, shape of one record's value (none: ragged).
-using FeatureTuple = std::tuple<std::string, std::string, std::optional<Shape>>;
+/// Name, element type, shape of one record's value (none: ragged), whether records may lack it.
+using FeatureTuple = std::tuple<std::string, std::string, std::optional<Shape>, bool>;
 /// URL, records.
 using ShardTuple = std::tuple<std::string, std::uint64_t>;
 
@@ -64,7 +64,7 @@ FeatureTuple feature_tuple(const Feature& feature) {
     return size == 1 ? Shape{} : Shape{static_cast<std::int64_t>(size)};
   };
   const auto tuple = [&](DataType type, std::size_t size) {
-    return FeatureTuple(feature.name, data_type_name(type), shape_of(size));
+    return FeatureTuple(feature.name, data_type_name(type), shape_of(size), false);
   };
   if (const auto* floats = std::get_if<std::vector<float>>(&feature.values))
     return tuple(DataType::kFloat32, floats->size());
@@ -94,7 +94,7 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   }
   std::vector<FeatureTuple> features;
   for (const auto& [name, schema] : attributes->features)
-    features.emplace_back(name, schema.dtype, schema.shape);
+    features.emplace_back(name, schema.dtype, schema.shape, schema.is_optional);
   return features;
 }
 

@@ -27,9 +27,9 @@ namespace nb = nanobind;
 namespace {
 
 /// Name, element type, shape of a row (none: ragged), what fills an absent feature (None: that is an error;
-/// an empty tuple: an empty row).
+/// an empty tuple: an empty row), what to do about one (ends that error).
 using ColumnTuple =
-    std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object>;
+    std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object, std::string>;
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
 /// Dataset, weight in the mixture, which of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
@@ -69,11 +69,12 @@ DefaultValue default_of(DataType type, const nb::object& fill) {
 }
 
 Column column_of(const ColumnTuple& tuple) {
-  const auto& [name, type, shape, fill] = tuple;
+  const auto& [name, type, shape, fill, advice] = tuple;
   Column column{.name = name,
                 .type = data_type_of(type),
                 .required = fill.is_none(),
-                .default_value = default_of(data_type_of(type), fill)};
+                .default_value = default_of(data_type_of(type), fill),
+                .advice = advice};
   if (shape) {
     column.length = 1;
     for (const std::uint32_t size : *shape) *column.length *= size;
@@ -82,7 +83,7 @@ Column column_of(const ColumnTuple& tuple) {
 }
 
 ColumnView view_of(const ColumnTuple& tuple, const ImageOptions& images) {
-  const auto& [name, type, shape, fill] = tuple;
+  const auto& [name, type, shape, fill, advice] = tuple;
   PyObject* interned = nb::str(name.data(), name.size()).release().ptr();
   PyUnicode_InternInPlace(&interned);
   ColumnView view{.name = nb::steal<nb::str>(interned),

@@ -8,12 +8,16 @@
 namespace headrace {
 namespace {
 
-std::string describe_schema(const FeatureSchema& schema) {
+std::string describe_values(const FeatureSchema& schema) {
   if (!schema.shape) return schema.dtype + "[any]";
   if (schema.shape->empty()) return schema.dtype;
   std::vector<std::string> sizes;
   for (const std::int64_t size : *schema.shape) sizes.push_back(concat(size));
   return concat(schema.dtype, "[", join(sizes, ", "), "]");
+}
+
+std::string describe_schema(const FeatureSchema& schema) {
+  return describe_values(schema) + (schema.is_optional ? ", optional" : "");
 }
 
 Status read_attributes(const PublishedFolder& published, Inspection& inspection) {

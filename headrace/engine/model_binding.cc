@@ -46,7 +46,8 @@ ModelFeature feature_from_json(const Json& from) {
                    .type = type_from_json(from.at("dtype")),
                    .shape = sizes_from_json(from.at("shape"), 1),
                    .classes = from.get_or("classes", 0),
-                   .is_one_hot = from.get_or("one_hot", false)};
+                   .is_one_hot = from.get_or("one_hot", false),
+                   .is_optional = from.get_or("optional", false)};
   if (out.type == DataType::kUint8 && out.shape.size() != 3)
     throw JsonError(concat("the image ", out.name, " has no height, width and channels"));
   return out;
@@ -89,11 +90,9 @@ std::vector<ModelFeature> ModelBinding::step_features() const {
 std::string_view target_kind_name(TargetKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 Json to_json(const ModelFeature& feature) {
-  return {{"name", feature.name},
-          {"dtype", data_type_name(feature.type)},
-          {"shape", feature.shape},
-          {"classes", feature.classes},
-          {"one_hot", feature.is_one_hot}};
+  return {{"name", feature.name},          {"dtype", data_type_name(feature.type)},
+          {"shape", feature.shape},        {"classes", feature.classes},
+          {"one_hot", feature.is_one_hot}, {"optional", feature.is_optional}};
 }
 
 Json to_json(const ModelBinding& binding) {
@@ -136,7 +135,9 @@ std::string describe(const ModelFeature& feature) {
   std::vector<std::string> sizes;
   for (const std::int64_t size : feature.shape) sizes.push_back(size < 0 ? "?" : concat(size));
   const std::string_view type = feature.type == DataType::kUint8 ? "image" : data_type_name(feature.type);
-  return concat(feature.name, " ", type, "[", join(sizes, ", "), "]");
+  const std::string_view empty = feature.type == DataType::kBytes ? "empty" : "0";
+  return concat(feature.name, " ", type, "[", join(sizes, ", "), "]",
+                feature.is_optional ? concat(" (", empty, " where missing)") : "");
 }
 
 std::vector<std::string> describe(const ModelBinding& binding) {

@@ -24,6 +24,8 @@ struct ModelFeature {
   std::vector<std::int64_t> shape{};
   int classes = 0;          // of a label with a vocabulary
   bool is_one_hot = false;  // a label of `classes` values, one of which is 1
+  /// A record may lack it; its values are then 0 or empty byte strings. No label is optional, and no image.
+  bool is_optional = false;
 
   /// Values of a row. REQUIRES: the shape is known
   std::uint64_t size() const;
@@ -84,7 +86,7 @@ Json to_json(const ModelBinding& binding);
 /// \throws JsonError
 ModelBinding binding_from_json(const Json& from);
 
-/// "price float32[3]"; "photo image[150, 150, 3]".
+/// "price float32[3]"; "photo image[150, 150, 3]"; "age int64[] (0 where missing)".
 std::string describe(const ModelFeature& feature);
 /// For people, a line for each input and target: "takes price float32[3] as prices", "learns label int64[] by
 /// dense_1 (classes)"; without names of the model where it has one input, or one output.

@@ -84,7 +84,10 @@ std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const s
   if (found == data.features.end() || !found->second.shape) return std::nullopt;
   if (found->second.is_image)
     return ModelFeature{.name = name, .type = DataType::kUint8, .shape = {-1, -1, -1}};
-  ModelFeature out{.name = name, .type = type_named(found->second.dtype), .shape = *found->second.shape};
+  ModelFeature out{.name = name,
+                   .type = type_named(found->second.dtype),
+                   .shape = *found->second.shape,
+                   .is_optional = found->second.is_optional};
   const auto vocabulary = data.vocabularies.find(name);
   if (vocabulary == data.vocabularies.end()) return out;
   out.classes = static_cast<int>(vocabulary->second.size());

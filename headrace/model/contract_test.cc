@@ -15,10 +15,12 @@ using Sizes = std::vector<std::int64_t>;
 // Data with a vector of a text, a number, a class, and a list.
 DatasetAttributes people() {
   DatasetAttributes out{.compression = "none", .schema = "[features.age]\n"};
-  out.features = {
-      {"age", {"float32", Sizes{}}},    {"job", {"int64", Sizes{}}},
-      {"text", {"float32", Sizes{4}}},  {"tags", {"bytes", std::nullopt}},
-      {"one_hot", {"int64", Sizes{2}}}, {"topics", {"int64", Sizes{2}, false, {"sport", "money"}}}};
+  out.features = {{"age", {"float32", Sizes{}}},
+                  {"job", {"int64", Sizes{}}},
+                  {"text", {"float32", Sizes{4}}},
+                  {"tags", {"bytes", std::nullopt}},
+                  {"one_hot", {"int64", Sizes{2}}},
+                  {"topics", {.dtype = "int64", .shape = Sizes{2}, .columns = {"sport", "money"}}}};
   out.vocabularies = {{"job", {"cook", "pilot", "smith"}}, {"one_hot", {"no", "yes"}}};
   out.encoders = {{"text", {"hash:4", "digest-of-weights", 4}}, {"other", {"hash:8", "d", 8}}};
   return out;
@@ -43,6 +45,27 @@ TEST(ModelFeature, IsAsTheDatasetSays) {
   EXPECT_EQ(describe(*model_feature(people(), "text")), "text float32[4]");
   EXPECT_FALSE(model_feature(people(), "tags")) << "it is ragged";
   EXPECT_FALSE(model_feature(people(), "none"));
+}
+
+TEST(ModelFeature, ThatRecordsMayLackIsEmptyThere) {
+  DatasetAttributes data = people();
+  for (auto& [name, feature] : data.features) feature.is_optional = true;
+  data.features["photo"] = {.dtype = "bytes", .shape = Sizes{}, .is_image = true, .is_optional = true};
+  data.features["remark"] = {.dtype = "bytes", .shape = Sizes{}, .is_optional = true};
+  const ModelFeature age = *model_feature(data, "age");
+  EXPECT_TRUE(age.is_optional);
+  EXPECT_EQ(describe(age), "age float32[] (0 where missing)");
+  EXPECT_EQ(describe(*model_feature(data, "remark")), "remark bytes[] (empty where missing)");
+  EXPECT_FALSE(model_feature(data, "photo")->is_optional) << "there are no pixels for a gap";
+}
+
+TEST(ModelContract, SaysWhichFeaturesMayBeMissing) {
+  ModelContract made = contract();
+  made.binding.inputs.front().feature.is_optional = true;
+  const auto parsed = parse_contract(to_json(made).dump());
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_TRUE(parsed->binding.inputs[0].feature.is_optional);
+  EXPECT_FALSE(parsed->binding.inputs[1].feature.is_optional);
 }
 
 TEST(ModelContract, HoldsWhatItsFeaturesNeed) {

@@ -25,6 +25,7 @@ constexpr std::string_view kSchema = R"(id = "name"
 split = "part"
 [features.age]
 type = "float32"
+optional = true
 [features.job]
 type = "label"
 vocabulary = ["cook", "pilot"]
@@ -43,7 +44,7 @@ class RawInputTest : public testing::Test {
   RawInputTest() {
     DatasetAttributes data{.schema = std::string(kSchema)};
     const std::vector<std::int64_t> scalar;
-    data.features = {{"age", {"float32", scalar}},
+    data.features = {{"age", {.dtype = "float32", .shape = scalar, .is_optional = true}},
                      {"job", {"int64", scalar}},
                      {"text", {"float32", std::vector<std::int64_t>{4}}},
                      {"income", {"int64", scalar}}};
@@ -141,6 +142,14 @@ TEST_F(RawInputTest, RowsBecomeInputsAsTheSchemaSays) {
   const std::string_view text = "likes clouds";
   ASSERT_TRUE(encoder->encode({&text, 1}, encoded));
   EXPECT_EQ(rows.texts.front(), encoded);
+}
+
+TEST_F(RawInputTest, AMissingCellOfAnOptionalFeatureIsZeroAsInTraining) {
+  put("new.csv", "age,job,about,name\n,pilot,a,ann\n7,cook,b,bob\n");
+  const Rows rows = read("new.csv");
+  ASSERT_TRUE(rows.status) << rows.status.error().message;
+  EXPECT_THAT(rows.ages, ElementsAre(0, 7));
+  EXPECT_EQ(rows.left_out, 0U);
 }
 
 TEST_F(RawInputTest, WithoutIdsRowsHaveTheirNumbersAndFilesTheirUrls) {

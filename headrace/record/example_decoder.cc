@@ -93,8 +93,10 @@ BytesView default_of(const Column& column) {
 }
 
 Status fill_missing(const Column& column, const ColumnBuffer& buffer, std::size_t row) {
-  if (column.required && column.default_value.index() == 0)
-    return mismatch(column, "but the example does not have it");
+  if (column.required && column.default_value.index() == 0) {
+    const std::string_view separator = column.advice.empty() ? "" : "; ";
+    return mismatch(column, concat("but the example does not have it", separator, column.advice));
+  }
   const std::size_t length = column.length.value_or(0);  // a ragged column gets an empty row
   const auto fill = [&]<typename T>(T* target) {
     std::fill_n(target + row * length, length, default_of<T>(column));

@@ -31,6 +31,8 @@ struct Column {
   /// If it is absent, each of the `length` values is this one, of the column's type; else zeros or empty byte
   /// strings. A ragged column has no default: its row is empty.
   DefaultValue default_value{};
+  /// Ends the message about an example that lacks the feature: what to do. May be empty.
+  std::string advice{};
 };
 
 /// The target of a column's values. With a fixed length n it is the first value of row 0, and row r begins

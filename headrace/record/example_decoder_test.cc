@@ -126,6 +126,14 @@ TEST(ExampleDecoder, AnErrorNamesTheColumnWhatIsWantedAndWhatWasFound) {
               HasSubstr("\"label\": int64[2] is wanted, but the example does not have it"));
 }
 
+TEST(ExampleDecoder, TheMessageAboutAnAbsentFeatureEndsWithTheColumnsAdvice) {
+  auto decoder = *ExampleDecoder::create({{.name = "n", .length = 1, .advice = "give it a default"}});
+  float target = 0;
+  const ColumnBuffer buffer = &target;
+  EXPECT_THAT(decoder.decode(example({}), {&buffer, 1}, 0).error().message,
+              testing::EndsWith("but the example does not have it; give it a default"));
+}
+
 TEST(ExampleDecoder, WhatIsNotRequiredMayBeAbsent) {
   std::vector<Column> columns = kColumns;
   for (Column& column : columns) column.required = false;

@@ -139,12 +139,14 @@ Json feature_to_json(const FeatureSchema& feature) {
   if (feature.shape) out["shape"] = *feature.shape;
   if (feature.is_image) out["image"] = true;
   if (!feature.columns.empty()) out["columns"] = feature.columns;
+  if (feature.is_optional) out["optional"] = true;
   return out;
 }
 
 FeatureSchema feature_from_json(const Json& from, const std::string& name) {
   FeatureSchema feature{.dtype = from.get<std::string>("dtype"),
                         .is_image = from.get_or("image", false),
+                        .is_optional = from.get_or("optional", false),
                         .columns = from.get_or("columns", std::vector<std::string>())};
   if (!from.contains("shape")) return feature;
   feature.shape = from.at("shape").as<std::vector<std::int64_t>>(concat("shape of ", name));

@@ -78,8 +78,9 @@ struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
   bool is_image = false;                             // "bytes" that are an encoded image
-  std::vector<std::string>
-      columns{};  // that the values of a vector were made from, in their order; empty: none
+  bool is_optional = false;                          // records may lack it
+  /// Of the values of a vector, in their order: what they were made from; empty: not of several columns.
+  std::vector<std::string> columns{};
 };
 
 struct SplitCounts {

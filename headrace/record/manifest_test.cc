@@ -307,6 +307,18 @@ TEST(Manifest, AttributesComeBackAsTheyWere) {
   EXPECT_EQ(parsed->seed, 44U);
 }
 
+TEST(Manifest, AFeatureSaysWhetherRecordsMayLackIt) {
+  DatasetAttributes attributes{.compression = "none"};
+  attributes.features = {{"age", {.dtype = "int64", .is_optional = true}}, {"name", {.dtype = "bytes"}}};
+  const std::string text = dataset_attributes_to_json(attributes);
+  EXPECT_THAT(text, testing::HasSubstr(
+                        R"("features":{"age":{"dtype":"int64","optional":true},"name":{"dtype":"bytes"}})"));
+  const auto parsed = parse_dataset_attributes(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_TRUE(parsed->features.at("age").is_optional);
+  EXPECT_FALSE(parsed->features.at("name").is_optional);
+}
+
 TEST(Manifest, OnlyADatasetsBlocksAreComparedWithItsCompression) {
   Manifest manifest = example();
   manifest.kind = "predictions";

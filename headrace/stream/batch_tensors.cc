@@ -8,7 +8,10 @@ namespace {
 
 Column column_of(const ModelFeature& feature) {
   if (feature.type == DataType::kUint8) return {.name = feature.name, .type = DataType::kBytes, .length = 1};
-  return {.name = feature.name, .type = feature.type, .length = static_cast<std::uint32_t>(feature.size())};
+  return {.name = feature.name,
+          .type = feature.type,
+          .length = static_cast<std::uint32_t>(feature.size()),
+          .required = !feature.is_optional};
 }
 
 ImageColumn image_of(const ModelFeature& feature) {

@@ -45,6 +45,12 @@ TEST_F(BatchTensorsTest, EachFeatureIsReadOnce) {
   EXPECT_EQ(tensors.columns()[2].type, DataType::kBytes);
 }
 
+TEST_F(BatchTensorsTest, ARecordMayLackAnOptionalFeature) {
+  const BatchTensors optional({{.name = "n", .type = DataType::kInt64, .is_optional = true}});
+  EXPECT_FALSE(optional.columns()[0].required);
+  EXPECT_TRUE(tensors.columns()[1].required);
+}
+
 TEST_F(BatchTensorsTest, TensorsViewTheBatch) {
   const auto views = tensors.view(batch, 3);
   ASSERT_EQ(views.size(), 4U);

@@ -153,6 +153,7 @@ Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
                  .seed = run.options.seed};
   for (const std::string& name : labels.values) {
     HEADRACE_TRY(ModelFeature label, named_feature(attributes, "--labels", name));
+    label.is_optional = false;  // nothing can be learned from a record without it
     run.request.labels.push_back(std::move(label));
   }
   for (const std::string& name : features.values) {

@@ -87,8 +87,8 @@ class Dataset:
     def open(
         urls: Sequence[str], split: str, on_corrupt: str, cache: str | None, version: int | None
     ) -> Dataset: ...
-    def features(self) -> list[tuple[str, str, list[int] | None]]:
-        """Name, element type, shape (None: ragged)."""
+    def features(self) -> list[tuple[str, str, list[int] | None, bool]]:
+        """Name, element type, shape (None: ragged), whether records may lack it."""
 
     def shards(self) -> list[tuple[str, int]]:
         """URL, records."""

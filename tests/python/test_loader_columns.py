@@ -139,6 +139,77 @@ def test_as_many_dimensions_as_a_column_may_have_are_those_of_its_array(data):
     assert batch_of(data, number=hr.int64[(1,) * 31])["number"].shape == (40, *(1,) * 31)
 
 
+# ---- features that records may lack
+
+_GAPS = {
+    "id": "name",
+    "features": {
+        "age": {"type": "int64", "optional": True},
+        "size": {"type": "float32", "shape": [2], "optional": True},
+        "tags": {"type": "string", "shape": "ragged", "optional": True},
+        "note": {"type": "string", "optional": True},
+        "name": {"type": "string"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory):
+    """A dataset whose second record has only a name."""
+    rows = [{"age": 7, "size": [1.0, 2.0], "tags": ["a"], "note": "n", "name": "all"}, {"name": "bare"}]
+    url = tmp_path_factory.mktemp("gaps") / "data"
+    hr.prepare(rows, url, schema=_GAPS)
+    return hr.open(url)
+
+
+def named(batch):
+    """The rows by their names: column → value."""
+    rows = {name: values.tolist() for name, values in batch.items()}
+    return {name: {key: rows[key][i] for key in rows} for i, name in enumerate(rows["name"])}
+
+
+def test_optional_features_have_a_default(gaps):
+    assert {name: repr(column) for name, column in gaps.schema.items() if name in _GAPS["features"]} == {
+        "age": "hr.int64.default(0)",
+        "name": "hr.bytes_",
+        "note": "hr.bytes_.default(b'')",
+        "size": "hr.float32[2].default(0.0)",
+        "tags": "hr.ragged(hr.bytes_).default(())",
+    }
+    rows = named(next(gaps.loader(batch_size=2)))
+    assert rows[b"all"] | {"id": None} == {
+        "age": 7,
+        "size": [1.0, 2.0],
+        "tags": [b"a"],
+        "note": b"n",
+        "name": b"all",
+        "id": None,
+    }
+    bare = {"age": 0, "size": [0.0, 0.0], "tags": [], "note": b"", "name": b"bare", "id": None}
+    assert rows[b"bare"] | {"id": None} == bare
+
+
+def test_a_default_of_ones_own_tells_gaps_from_values(gaps):
+    rows = named(next(gaps.loader(batch_size=2, columns={"age": hr.int64.default(-1), "name": hr.bytes_})))
+    assert (rows[b"all"]["age"], rows[b"bare"]["age"]) == (7, -1)
+
+
+@pytest.mark.parametrize("columns", [None, ["age", "name"]])
+def test_a_mixture_has_a_default_where_records_of_any_dataset_may_lack_a_feature(gaps, tmp_path, columns):
+    whole = {"id": "name", "features": {"age": {"type": "int64"}, "name": {"type": "string"}}}
+    hr.prepare([{"age": 9, "name": "whole"}], tmp_path / "whole", schema=whole)
+    mixed = hr.mix({hr.open(tmp_path / "whole"): 1, gaps: 2}, batch_size=3, columns=columns)
+    rows = named(next(mixed))
+    assert {name: row["age"] for name, row in rows.items()} == {b"all": 7, b"bare": 0, b"whole": 9}
+
+
+def test_the_error_about_a_gap_names_the_default(gaps):
+    with pytest.raises(InvalidArgumentError, match=r"give the column a default: hr.int64.default\(0\)$"):
+        list(gaps.loader(batch_size=2, columns={"age": hr.int64}))
+    with pytest.raises(InvalidArgumentError, match="leave out records without an image, with on_corrupt="):
+        list(gaps.loader(batch_size=2, columns={"note": hr.image(4, 4)}))
+
+
 # ---- rows
 
 

@@ -341,6 +341,32 @@ def test_both_loops_train_the_same_weights(headrace, folder):
             np.testing.assert_allclose(value, keras_loop[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("loop", ["native", "keras"])
+def test_gaps_in_a_table_are_zero_in_training_and_in_answers(headrace, folder, tmp_path, loop):
+    schema = textwrap.dedent(SCHEMA).replace("[features.age]\n", "[features.age]\noptional = true\n")
+    (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
+    rows = people(60, 3)
+    for row in rows[::3]:
+        row["age"] = ""
+    write_table(tmp_path / "gaps.csv", rows)
+    write_table(tmp_path / "zeros.csv", [row | {"age": row["age"] or 0} for row in rows])
+    headrace("prepare", tmp_path / "gaps.csv", tmp_path / "data", "--schema", tmp_path / "schema.toml")
+    words = ["--model", f"{folder}/models.py:income", "--features", "text=about", "--labels", "rich"]
+    options = ["--epochs", "1", "--batch-size", "32", "--validation", "0", "--loop", loop]
+    trained = headrace("train", tmp_path / "data", tmp_path / "run", *words, *options)
+    assert "the model takes age float32[] (0 where missing) as age" in trained.stderr
+    answers = {}
+    inputs = {"gaps": ["gaps.csv"], "zeros": ["zeros.csv"], "prepared": ["data", "--split", "train"]}
+    for name, (data, *split) in inputs.items():
+        headrace("predict", tmp_path / "run", "--data", tmp_path / data, "--to", tmp_path / name, *split)
+        answers[name] = predictions(tmp_path / name)
+    assert len(answers["gaps"]) == 60
+    for gap, zero, prepared in zip(*answers.values(), strict=True):
+        assert gap["id"] == zero["id"] == prepared["id"]
+        assert gap["probability"] == pytest.approx(zero["probability"], rel=1e-5)
+        assert gap["probability"] == pytest.approx(prepared["probability"], rel=1e-5)
+
+
 def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     words = ["--model", f"{folder}/models.py:income", "--labels", "rich"]
     some = ["--features", "age,hours,job"]

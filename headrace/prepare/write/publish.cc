@@ -76,6 +76,7 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
     FeatureSchema& described = out.features[feature.name];
     described = describe_feature(context, feature, arrangement);
     if (feature.columns.size() > 1) described.columns = feature.columns;
+    described.is_optional = feature.is_optional && !feature.default_text;
     if (feature.type != SchemaType::kVector) continue;
     const TextEncoder& encoder = *context.encoders.at(feature.encoder);
     out.encoders[feature.name] = {encoder.name(), encoder.weights_digest(), encoder.dimension()};

@@ -118,6 +118,18 @@ TEST_F(PublishTest, WorkIsRemovedOnceTheManifestIsThereAndNotBefore) {
   EXPECT_EQ(work_objects(), 0U);
 }
 
+TEST_F(PublishTest, TheManifestSaysWhichFeaturesRecordsMayLack) {
+  plan.schema.features = {{.name = "age", .type = SchemaType::kInt64, .is_optional = true},
+                          {.name = "filled", .is_optional = true, .default_text = "none"},
+                          {.name = "name"}};
+  const auto made = publish_it();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made->attributes.features.at("age").is_optional);
+  EXPECT_FALSE(made->attributes.features.at("filled").is_optional)
+      << "its default stands in for a missing cell";
+  EXPECT_FALSE(made->attributes.features.at("name").is_optional);
+}
+
 TEST_F(PublishTest, RowsThatWereKeptAndCameToNoShardStopIt) {
   receipts.front().in = 1;  // though two were written, so that all counts add up
   const auto made = publish_it();

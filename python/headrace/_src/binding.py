@@ -31,6 +31,7 @@ class Feature:
     shape: tuple[int, ...]  # of pixels: height, width, channels; -1 where the model decides
     classes: int = 0  # of a label with a vocabulary
     one_hot: bool = False
+    optional: bool = False  # a record may lack it; its values are then 0 or empty
 
     @property
     def size(self) -> int:
@@ -47,7 +48,9 @@ class Feature:
         if self.dtype == _PIXELS:
             return f"{self.name} image[{', '.join('?' if size < 0 else str(size) for size in self.shape)}]"
         classes = f", {self.classes} classes" if self.classes else ""
-        return f"{self.name} {self.dtype}{list(self.shape)}{classes}"
+        empty = "empty" if self.dtype == "bytes" else "0"
+        gaps = f" ({empty} where missing)" if self.optional else ""
+        return f"{self.name} {self.dtype}{list(self.shape)}{classes}{gaps}"
 
 
 @dataclasses.dataclass(frozen=True)

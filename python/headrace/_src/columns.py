@@ -14,6 +14,7 @@ from headrace.errors import InvalidArgumentError
 _MOST_VALUES = 2**31 - 1
 _MOST_DIMENSIONS = 31  # with the batch's own as many as any NumPy has
 _LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
+_EMPTY = {"float32": 0.0, "int64": 0, "bytes": b""}
 # The values that may replace an absent value, by element type.
 _DEFAULTS = {
     "float32": "a number that float32 can hold, as 0.0",
@@ -79,6 +80,11 @@ class Column:
     def stored(self) -> Column:
         """The column that a record must hold: this one, unless its values are decoded from another."""
         return self
+
+    @property
+    def advice(self) -> str:
+        """Ends the message about a record that lacks the feature."""
+        return f"give the column a default: {optional(self)!r}"
 
     @property
     def is_ragged(self) -> bool:
@@ -153,6 +159,11 @@ def _checked_shape(shape: Any) -> tuple[int, ...] | None:
 float32 = Column("float32")
 int64 = Column("int64")
 bytes_ = Column("bytes")
+
+
+def optional(column: Column) -> Column:
+    """Returns the column with the default of a feature that records may lack: 0, b"" or an empty row."""
+    return column.default(() if column.is_ragged else _EMPTY[column.dtype])
 
 
 def ragged(column: Column) -> Column:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from headrace import _headrace
 from headrace._src import checked
-from headrace._src.columns import Column
+from headrace._src.columns import Column, optional
 from headrace._src.images import Augmentation
 from headrace._src.loader import DEFAULT_WINDOW, POLICIES, Loader, LoaderOptions, make_loader
 from headrace._src.log import logger
@@ -193,9 +193,12 @@ class Dataset:
     @functools.cached_property
     def schema(self) -> Mapping[str, Column]:
         """The features of a record: name → column. Without a manifest, Headrace reads the first record for
-        them."""
-        features = self._native.features()
-        return MappingProxyType({name: Column(dtype, _row_shape(shape)) for name, dtype, shape in features})
+        them.
+
+        A feature that the manifest calls optional has a default: 0, b"" or an empty row. Give the column
+        another one to tell a gap from such a value: `columns={"age": hr.int64.default(-1)}`.
+        """
+        return MappingProxyType({name: _column(*feature) for name, *feature in self._native.features()})
 
     @functools.cached_property
     def shards(self) -> tuple[Shard, ...]:
@@ -378,9 +381,9 @@ def _columns_of(
     first, *others = datasets
     if columns is None:
         common = {
-            name: column
+            name: _column_in(datasets, name)
             for name, column in first.schema.items()
-            if all(other.schema.get(name) == column for other in others)
+            if all(_have_same_values(column, other.schema.get(name)) for other in others)
         }
         if not any(map(len, datasets)):
             raise FailedPreconditionError(f"{first.url} has no records")
@@ -391,8 +394,20 @@ def _columns_of(
     for name in columns:
         if name not in first.schema:
             raise InvalidArgumentError(_no_feature(first, name))
-        chosen[name] = first.schema[name]
+        chosen[name] = _column_in(datasets, name)
     return _checked(others, chosen)
+
+
+def _have_same_values(one: Column, other: Column | None) -> bool:
+    return other is not None and (one.dtype, one.shape) == (other.dtype, other.shape)
+
+
+def _column_in(datasets: list[Dataset], name: str) -> Column:
+    """The first dataset's column; with a default, if records of any dataset may lack the feature."""
+    column = datasets[0].schema[name]
+    published = [data.schema for data in datasets if data._native.is_published]
+    may_be_missing = any(name in schema and schema[name].fill is not None for schema in published)
+    return optional(column) if may_be_missing else column
 
 
 def _no_feature(data: Dataset, name: str) -> str:
@@ -415,7 +430,7 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
                 continue
             wanted = column.stored
             if name not in schema:
-                hint = f"; if some records lack it, give it a default: {column!r}.default(…)"
+                hint = f"; if some records lack it, {column.advice}"
                 raise InvalidArgumentError(_no_feature(data, name) + (hint if wanted is column else ""))
             found = schema[name]
             if "__key__" in schema and {wanted.dtype, found.dtype} == {"bytes", "int64"}:
@@ -428,6 +443,7 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
     return columns
 
 
-def _row_shape(shape: list[int] | None) -> tuple[int, ...] | None:
+def _column(dtype: str, shape: list[int] | None, may_be_missing: bool) -> Column:
     """A list that is empty in the first record counts as ragged."""
-    return None if shape is None or 0 in shape else tuple(shape)
+    column = Column(dtype, None if shape is None or 0 in shape else tuple(shape))
+    return optional(column) if may_be_missing else column

@@ -60,11 +60,12 @@ def _check_versions(wanted: str) -> None:
 def _column(feature: Feature, image_size: list[int] | None = None) -> Column:
     """`image_size`: height and width of images before they are cropped."""
     import headrace as hr
+    from headrace._src.columns import Column, optional
 
     if feature.dtype == "uint8":
         return hr.image(*(image_size or feature.shape[:2]), feature.shape[2])
-    of_type = {"float32": hr.float32, "int64": hr.int64, "bytes": hr.bytes_}[feature.dtype]
-    return of_type[feature.shape[0]] if feature.shape else of_type
+    column = Column(feature.dtype, feature.shape)
+    return optional(column) if feature.optional else column
 
 
 def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader | None]:

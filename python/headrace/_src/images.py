@@ -61,12 +61,14 @@ class ImageColumn(Column):
     def stored(self) -> Column:
         return bytes_
 
+    @property
+    def advice(self) -> str:
+        return "leave out records without an image, with on_corrupt='skip-record'"
+
     def default(self, value: Any) -> Column:
         """Raises InvalidArgumentError, because an image has no default. `on_corrupt` says how the loader
         treats a record without an image."""
-        raise InvalidArgumentError(
-            f"{self!r} has no default; leave out records without an image, with on_corrupt='skip-record'"
-        )
+        raise InvalidArgumentError(f"{self!r} has no default; {self.advice}")
 
     def __getitem__(self, sizes: int | tuple[int, ...]) -> Column:
         raise InvalidArgumentError(f"{self!r} has a shape already; a record has one image in each column")

@@ -119,7 +119,7 @@ def make_loader(
     stored = {name: column.stored for name, column in columns.items()}
     arguments = {
         "sources": sources,
-        "columns": [(name, c.dtype, c.shape, c.fill) for name, c in stored.items()],
+        "columns": [(name, c.dtype, c.shape, c.fill, columns[name].advice) for name, c in stored.items()],
         "images": [c.native(name) for name, c in columns.items() if isinstance(c, ImageColumn)],
         "augment": [(augmentation.kind, augmentation.numbers) for augmentation in augment],
         "batch_size": checked.integer("batch_size", batch_size, least=1),
