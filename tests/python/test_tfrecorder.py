@@ -95,12 +95,17 @@ def decoded(record: dict) -> np.ndarray:
     return np.asarray(PIL.Image.frombytes(mode, size, base64.urlsafe_b64decode(record["image"])))
 
 
+def file_name(uri: str) -> str:
+    return pathlib.Path(uri).name
+
+
 def check_folder(folder: str, frame: pd.DataFrame) -> None:
     """All rows of the frame but those discarded are in the folder's records."""
     for split in ("TRAIN", "VALIDATION", "TEST"):
-        rows = frame[frame["split"] == split].sort_values("image_uri")
+        rows = frame[frame["split"] == split]
+        rows = rows.sort_values("image_uri", key=lambda uris: uris.map(file_name))
         found = records(folder, split.lower())
-        assert [record["image_name"].decode() for record in found] == list(rows["image_uri"])
+        assert [record["image_name"].decode() for record in found] == list(map(file_name, rows["image_uri"]))
         for record, row in zip(found, rows.itertuples(), strict=True):
             assert record["split"].decode() == split
             assert record["label"] == IDS[row.label]
@@ -160,11 +165,13 @@ def test_load_gives_parsed_records_of_each_split(frame, tmp_path):
     import tensorflow as tf
 
     datasets = tfrecorder.convert_and_load(frame, str(tmp_path / "out"), compression=None)
-    assert list(datasets) == ["train", "validation", "test"]
+    assert list(datasets) == ["TRAIN", "VALIDATION", "TEST"]
     assert all(isinstance(dataset, tf.data.Dataset) for dataset in datasets.values())
     read = sorted(datasets["train"].as_numpy_iterator(), key=lambda record: record["image_name"])
     assert [int(record["label"]) for record in read] == [IDS[label] for label in LABELS]
     assert set(read[0]) == set(specification())
+    assert datasets["TRAIN"] is datasets["train"] is datasets.get("train") and "test" in datasets
+    assert "holdout" not in datasets and datasets.get("holdout") is None
     with pytest.raises(FileNotFoundError):
         tfrecorder.load(str(tmp_path / "elsewhere"))
 
@@ -184,11 +191,12 @@ def check_written(folder: str, frame: pd.DataFrame, count: int) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == count
     assert set(rows[0]) == set(specification()) - {"image"}
-    expected = {row.image_uri: row for row in frame.itertuples()}
+    expected = {file_name(row.image_uri): row for row in frame.itertuples()}
     for row in rows:
-        assert row["label"] == str(IDS[expected[row["image_name"]].label])
-        image = PIL.Image.open(folder / pathlib.Path(row["image_name"]).name)
-        np.testing.assert_array_equal(np.asarray(image), as_stored(row["image_name"]))
+        source = expected[row["image_name"]]
+        assert row["label"] == str(IDS[source.label])
+        image = PIL.Image.open(folder / row["image_name"])
+        np.testing.assert_array_equal(np.asarray(image), as_stored(source.image_uri))
 
 
 def test_records_are_written_as_a_table_and_images(frame, tmp_path):
@@ -205,6 +213,79 @@ def test_records_are_written_as_a_table_and_images(frame, tmp_path):
         tfrecorder.inspect(made, split="holdout")
     with pytest.raises(FileNotFoundError, match="no file is called"):
         tfrecorder.check_tfrecords(f"{made}/holdout*")
+
+
+def write_as_tfrecorder(folder: pathlib.Path, rows: dict[str, list[dict]], ending: str) -> None:
+    """A folder as tfrecorder left it: files of records by splits, and those of TensorFlow Transform."""
+    import tensorflow as tf
+
+    for split, of_split in rows.items():
+        compression = "GZIP" if ending.endswith(".gz") else ""
+        with tf.io.TFRecordWriter(f"{folder}/{split}-00000-of-00001.{ending}", compression) as writer:
+            for row in of_split:
+                feature = {
+                    name: tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+                    if isinstance(value, int)
+                    else tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+                    for name, value in row.items()
+                }
+                writer.write(
+                    tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+                )
+    for name in ("transformed_metadata/schema.pbtxt", "transform_fn/saved_model.pb", "discarded-data-00000"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text('feature {\n  name: "image"\n}\n')
+
+
+def old_record(name: str, label: int, split: str) -> dict:
+    pixels = bytes(range(12))
+    return {
+        "image": base64.urlsafe_b64encode(pixels),
+        "image_name": name.encode(),
+        "image_height": 2,
+        "image_width": 2,
+        "image_channels": 3,
+        "label": label,
+        "split": split.encode(),
+    }
+
+
+@pytest.mark.parametrize("ending", ["tfrecord.gz", "tfrecord"])
+@pytest.mark.parametrize("validation", ["validation", "val"])
+def test_folders_that_tfrecorder_wrote_are_loaded_and_inspected(tmp_path, ending, validation):
+    train = [old_record("a.png", 0, "TRAIN"), old_record("b.png", 1, "TRAIN")]
+    splits = {"train": train, validation: [old_record("c.png", -1, "VALIDATION")], "test": []}
+    write_as_tfrecorder(tmp_path, splits, ending)
+    datasets = tfrecorder.load(tmp_path)
+    assert list(datasets) == ["TRAIN", "VALIDATION", "TEST"]
+    assert list(datasets["train"].as_numpy_iterator()) == train
+    assert [row["label"] for row in datasets["VALIDATION"].as_numpy_iterator()] == [-1]
+    assert list(datasets["TEST"]) == []
+    looked = tfrecorder.inspect(str(tmp_path), "TRAIN", num_records=2, output_dir=str(tmp_path / "looked"))
+    checked = tfrecorder.check_tfrecords(f"{tmp_path}/train*", 2, str(tmp_path / "checked"))
+    for folder in (looked, checked):
+        pixels = np.asarray(PIL.Image.open(f"{folder}/b.png"))
+        np.testing.assert_array_equal(pixels, np.arange(12).reshape(2, 2, 3))
+
+
+def test_a_folder_without_records_is_no_dataset(tmp_path):
+    write_as_tfrecorder(tmp_path, {"train": []}, "tfrecord.gz")
+    with pytest.raises(FileNotFoundError, match="there are no records"):
+        tfrecorder.load(tmp_path)
+    (tmp_path / "train-00000-of-00001.tfrecord.gz").unlink()
+    with pytest.raises(FileNotFoundError, match="no files that are called as tfrecorder calls them"):
+        tfrecorder.load(tmp_path)
+
+
+def test_features_that_records_may_lack_are_loaded_with_their_default(tmp_path):
+    features = {
+        "age": {"type": "int64", "optional": True},
+        "size": {"type": "float32", "shape": [2], "optional": True},
+        "name": {"type": "string"},
+    }
+    hr.prepare([{"name": "bare"}], tmp_path / "data", schema={"id": "name", "features": features})
+    (row,) = tfrecorder.load(tmp_path / "data")["train"].as_numpy_iterator()
+    assert (row["name"], row["age"], row["size"].tolist()) == (b"bare", 0, [0.0, 0.0])
 
 
 def test_images_of_one_name_are_all_written(tmp_path):

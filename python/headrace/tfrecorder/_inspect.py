@@ -14,7 +14,7 @@ import numpy
 from headrace._src.dataset import open as open_dataset
 from headrace._src.store import store as open_store
 from headrace.errors import InvalidArgumentError, NotFoundError
-from headrace.tfrecorder._load import load, parsed
+from headrace.tfrecorder._load import first_schema, is_published, load, parsed
 from headrace.tfrecorder._timestamp import timestamp
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def inspect(
         InvalidArgumentError (a ValueError): there is no such split.
     """
     datasets = load(tfrecord_dir)
-    if split.lower() not in datasets:
+    if split not in datasets:
         raise InvalidArgumentError(f"{tfrecord_dir} has no split {split!r}; it has {list(datasets)}")
-    return _write_records(datasets[split.lower()], num_records, output_dir)
+    return _write_records(datasets[split], num_records, output_dir)
 
 
 def check_tfrecords(
@@ -54,12 +54,13 @@ def check_tfrecords(
         NotFoundError (a FileNotFoundError): there is no such file.
     """
     folder, _, pattern = os.fspath(file_pattern).rpartition("/")
-    store = open_store(folder or ".")
-    names = [found.key for found in store.list(folders=True) if fnmatch.fnmatchcase(found.key, pattern)]
-    files = [f"{folder or '.'}/{name}" for name in names if not name.endswith(".index")]
+    folder = folder or "."
+    found = [found.key for found in open_store(folder).list(folders=True)]
+    names = [name for name in found if fnmatch.fnmatchcase(name, pattern) and not name.endswith(".index")]
+    files = [f"{folder}/{name}" for name in names]
     if not files:
         raise NotFoundError(f"no file is called as {file_pattern} says")
-    schema = open_dataset(folder or ".").schema
+    schema = open_dataset(folder).schema if is_published(folder) else first_schema(files)
     return _write_records(parsed(files, schema), num_records, output_dir)
 
 

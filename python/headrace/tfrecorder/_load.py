@@ -4,38 +4,66 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace._src.columns import Column
 from headrace._src.dataset import open as open_dataset
+from headrace._src.store import store as open_store
 from headrace.errors import NotFoundError
 
 if TYPE_CHECKING:
     import tensorflow
 
-_SPLITS = ("train", "validation", "test")
+_SPLITS = ("TRAIN", "VALIDATION", "TEST")
+# By what the names of files begin with; "val" is of versions before 2.0.
+_SPLIT_OF = {split.lower(): split for split in _SPLITS} | {"val": "VALIDATION"}
+
+
+class Splits(dict[str, Any]):
+    """Values by the names of splits, which are found in upper and in lower case."""
+
+    def __getitem__(self, split: str) -> Any:
+        return super().__getitem__(split.upper())
+
+    def __contains__(self, split: object) -> bool:
+        return isinstance(split, str) and super().__contains__(split.upper())
+
+    def get(self, split: str, default: Any = None) -> Any:
+        return super().get(split.upper(), default)
 
 
 def load(tfrecord_dir: str | os.PathLike[str]) -> dict[str, tensorflow.data.Dataset]:
-    """Returns the parsed records of each split that exists ("train", "validation", "test"): dicts of tensors.
+    """Returns the parsed records of each split that exists: dicts of tensors.
+
+    The keys are TRAIN, VALIDATION and TEST. They are found in lower case, too.
 
     Args:
-        tfrecord_dir: path or URL of a folder that `convert` wrote, or of any dataset of Headrace.
+        tfrecord_dir: path or URL of a folder that `convert` wrote, of any dataset of Headrace, or of a folder
+            that tfrecorder itself wrote.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no dataset.
     """
-    datasets, missing = {}, None
-    for split in _SPLITS:
-        try:
-            data = open_dataset(tfrecord_dir, split)
-        except NotFoundError as error:
-            missing = error
-            continue
-        datasets[split] = parsed([shard.url for shard in data.shards], data.schema)
-    if not datasets and missing is not None:
-        raise missing
-    return datasets
+    folder = os.fspath(tfrecord_dir).rstrip("/")
+    return Splits(_published(folder) if is_published(folder) else _written_by_tfrecorder(folder))
+
+
+def is_published(folder: str) -> bool:
+    """Whether Headrace wrote the folder."""
+    return any(True for _ in open_store(folder).list("_headrace/"))
+
+
+def first_schema(files: Sequence[str]) -> Mapping[str, Column]:
+    """The features of the first record in TFRecord files: what tfrecorder writes has the same in all.
+
+    Raises:
+        NotFoundError (a FileNotFoundError): there is no record.
+    """
+    for file in files:
+        data = open_dataset(file)
+        if len(data):
+            return data.schema
+    raise NotFoundError(f"{', '.join(files)}: there are no records")
 
 
 def parsed(files: Sequence[str], schema: Mapping[str, Column]) -> tensorflow.data.Dataset:
@@ -50,6 +78,36 @@ def parsed(files: Sequence[str], schema: Mapping[str, Column]) -> tensorflow.dat
     return records.map(
         lambda record: tf.io.parse_single_example(record, specification), num_parallel_calls=tf.data.AUTOTUNE
     )
+
+
+def _published(folder: str) -> dict[str, tensorflow.data.Dataset]:
+    datasets, missing = {}, None
+    for split in _SPLITS:
+        try:
+            data = open_dataset(folder, split.lower())
+        except NotFoundError as error:
+            missing = error
+            continue
+        datasets[split] = parsed([shard.url for shard in data.shards], data.schema)
+    if not datasets and missing is not None:
+        raise missing
+    return datasets
+
+
+def _written_by_tfrecorder(folder: str) -> dict[str, tensorflow.data.Dataset]:
+    files: dict[str, list[str]] = {}
+    for found in open_store(folder).list(folders=True):
+        split = _SPLIT_OF.get(found.key.partition("-")[0])
+        if split is not None and ".tfrecord" in found.key:
+            files.setdefault(split, []).append(f"{folder}/{found.key}")
+    if not files:
+        raise NotFoundError(
+            f"{folder} holds no dataset of Headrace, and no files that are called as tfrecorder calls them: "
+            "train-….tfrecord.gz"
+        )
+    found_splits = {split: files[split] for split in _SPLITS if split in files}
+    schema = first_schema([file for of_split in found_splits.values() for file in of_split])
+    return {split: parsed(of_split, schema) for split, of_split in found_splits.items()}
 
 
 def _path(url: str) -> str:
@@ -68,4 +126,5 @@ def _feature(column: Column) -> object:
     dtype = tf.string if column.dtype == "bytes" else tf.dtypes.as_dtype(column.dtype)
     if column.shape is None:
         return tf.io.RaggedFeature(dtype)
-    return tf.io.FixedLenFeature(column.shape, dtype)
+    default = column.fill if column.fill is None or not column.shape else [column.fill] * column.length
+    return tf.io.FixedLenFeature(column.shape, dtype, default)
