@@ -7,6 +7,8 @@
 #include "headrace/cli/own_package.h"
 #include "headrace/os/parallel.h"
 #include "headrace/prepare/schema/split_name.h"
+#include "headrace/prepare/source/input_names.h"
+#include "headrace/prepare/write/foreign_shards.h"
 
 namespace headrace {
 namespace {
@@ -61,13 +63,45 @@ ImageOutput image_output(const std::string& name) {
   return name == "raw" ? ImageOutput::kRaw : ImageOutput::kJpeg;
 }
 
+Result<std::vector<std::string>> parse_missing(const OptionValues& values) {
+  std::vector<std::string> texts;
+  if (!values.has("missing")) return texts;
+  for (const std::string& part : split(values.text("missing"), ',')) {
+    const std::string_view text = trim(part);
+    if (text.empty())
+      return wrong("missing",
+                   "must be texts separated by commas, such as NA,-; an empty cell is always missing");
+    if (std::ranges::find(texts, text) == texts.end()) texts.emplace_back(text);
+  }
+  return texts;
+}
+
+// A schema says by itself what these options say for the schema that is inferred, or comes with a layout.
+Status check_schema_options(const OptionValues& values) {
+  if (!values.has("schema")) return {};
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+      {"encoding", "encoding"},
+      {"missing", "missing"},
+      {"decimal", "decimal"},
+      {"encoder", "encoder of a vector"},
+      {"resize", "resize of an image"},
+      {"image-format", "encode of an image"},
+      {"trust-images", "verify of an image"}};
+  for (const auto& [option, key] : kOptions) {
+    if (values.given(option))
+      return wrong(option, concat("does not go with --schema, whose key ", key, " decides"));
+  }
+  if (!values.flag("no-text")) return {};
+  return wrong("no-text", "does not go with --schema, which names every feature");
+}
+
 Status check_map_options(const OptionValues& values) {
   if (!values.has("map")) {
     if (!values.given("map-version") && !values.given("map-timeout")) return {};
     return wrong(values.given("map-version") ? "map-version" : "map-timeout", "goes with --map");
   }
   const bool is_of_layout = values.given("encoder") || values.flag("no-text");
-  if (values.has("schema") || !is_of_layout) return {};
+  if (!is_of_layout) return {};
   return wrong(values.given("encoder") ? "encoder" : "no-text",
                "is for a folder's own schema, which does not go with --map; name a --schema");
 }
@@ -104,8 +138,12 @@ Status check_prepare_options(const OptionValues& values) {
   if (values.has("split")) HEADRACE_CHECK(parse_splits(values.text("split")));
   HEADRACE_CHECK(delimiter_from(values));
   if (values.has("resize")) HEADRACE_CHECK(check_resize(values.text("resize")));
+  if (values.given("image-format") && !values.has("resize"))
+    return wrong("image-format", "goes with --resize; without it, images are stored as they are");
   if (values.has("prices")) HEADRACE_CHECK(parse_prices(values.text("prices")));
+  HEADRACE_CHECK(parse_missing(values));
   HEADRACE_CHECK(check_continuation(values));
+  HEADRACE_CHECK(check_schema_options(values));
   return continuation_of(values) == Continuation::kNone ? check_map_options(values) : Status{};
 }
 
@@ -114,6 +152,9 @@ PlanRequest plan_request_from(const OptionValues& values) {
   PlanRequest request{.continuation = continuation_of(values),
                       .schema_url = values.has("schema") ? values.text("schema") : "",
                       .layout = {.encoder = values.text("encoder"), .keeps_text = !values.flag("no-text")},
+                      .cells = {.encoding = values.text("encoding"),
+                                .missing = parse_missing(values).value_or(std::vector<std::string>{}),
+                                .decimal = values.text("decimal").front()},
                       .in_tfrecorder_layout = values.text("compat") == "tfrecorder"};
   // Whatever else becomes of an image, it is decoded for that.
   request.layout.image.verify =
@@ -160,13 +201,56 @@ PlanningContext planning_context(const CommandContext& context, const OptionValu
           .stop = context.stop};
 }
 
+namespace {
+
+// Options that only some inputs have a use for.
+Status check_uses(const OptionValues& values, const PreparePlan& plan) {
+  const InputFormat format = plan.input.format;
+  const std::string_view name = input_format_name(format);
+  const bool has_texts = format == InputFormat::kAclImdb || format == InputFormat::kTextFolder;
+  const bool has_images = std::ranges::any_of(plan.schema.features, [](const FeatureDefinition& feature) {
+    return feature.type == SchemaType::kImage;
+  });
+  for (const std::string_view option : {"encoder", "no-text"}) {
+    if (!values.given(option) || has_texts) continue;
+    return wrong(option, concat("is for folders of texts, and the input is ", name,
+                                ": to encode a column, give a --schema whose feature has type = \"vector\""));
+  }
+  for (const std::string_view option : {"resize", "image-format", "trust-images"}) {
+    if (!values.given(option) || has_images) continue;
+    return wrong(option, concat("has no use: no column of the input, which is ", name,
+                                ", was recognised as images; a --schema names them with type = \"image\""));
+  }
+  for (const std::string_view option : {"missing", "decimal"}) {
+    if (!values.given(option) || !layout_of(format)) continue;
+    return wrong(option, concat("is for tables and other rows of columns, and the input is ", name));
+  }
+  return {};
+}
+
+Status warn_of_foreign_shards(CommandContext& context, const Location& output) {
+  HEADRACE_TRY(const std::vector<std::string> names, find_foreign_shards(output, context.call()));
+  if (names.empty()) return {};
+  context.console.warn(concat(output.describe(), " holds ", names.size(),
+                              " objects that are named like shards and are no part of the dataset, first ",
+                              printable_line(names.front(), 100),
+                              ". Headrace passes over them, but a pattern such as *.tfrecord* does not: move "
+                              "them elsewhere, or give another TO"));
+  return {};
+}
+
+}  // namespace
+
 Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
                                  const OptionValues& values) {
   HEADRACE_TRY(PlannedPrepare planned,
                plan_prepare(plan_request_from(values), input, output, planning_context(context, values)));
+  HEADRACE_CHECK(check_uses(values, planned.plan));
   if (planned.has_inferred_schema && !values.flag("print-schema"))
-    context.console.note(concat("the schema inferred from the first rows (--schema names another):\n\n",
+    context.console.note(concat("the schema inferred from some rows (--schema names another):\n\n",
                                 schema_to_toml(planned.plan.schema)));
+  for (const std::string& remark : planned.remarks) context.console.warn(remark);
+  HEADRACE_CHECK(warn_of_foreign_shards(context, output));
   if (!planned.replaced_splits.empty()) {
     context.console.warn(concat("--split decides the splits, not the ", planned.replaced_splits, " of ",
                                 input.describe(), "; leave --split out to keep what the input says"));

@@ -71,15 +71,16 @@ class SliceReader final : public PieceReader {
         source_(std::move(source)),
         options_(options),
         stop_(std::move(stop)),
-        encoding_(text_encoding_from_name(recipe.schema.encoding)),
+        encoding_(text_encoding_from_name(recipe.schema.cells.encoding)),
         references_(stores, options.cell_limit_bytes, {.stop = stop_}),
         rows_(recipe.schema, references_),
         records_(recipe.schema, recipe.vocabularies, recipe.encoders),
         batches_(std::move(maker)),
         pool_(BatchPool::create(batch_columns(recipe.loader.columns, recipe.loader.images), batch_size)),
         batch_size_(batch_size) {
-    for (const std::string& column : feature_columns(recipe.schema)) columns_.emplace_back(column);
-    if (recipe.schema.id) id_column_.emplace(*recipe.schema.id);
+    const std::vector<std::string>& missing = recipe.schema.cells.missing;
+    for (const std::string& column : feature_columns(recipe.schema)) columns_.emplace_back(column, missing);
+    if (recipe.schema.id) id_column_.emplace(*recipe.schema.id, missing);
   }
 
   Result<std::optional<PredictRows>> next() override {

@@ -152,6 +152,16 @@ TEST_F(RawInputTest, AMissingCellOfAnOptionalFeatureIsZeroAsInTraining) {
   EXPECT_EQ(rows.left_out, 0U);
 }
 
+TEST_F(RawInputTest, CellsAreReadAsTheSchemaSays) {
+  model.contract.schema = concat("encoding = \"latin-1\"\nmissing = [\"NA\"]\ndecimal = \",\"\n", kSchema);
+  put("new.csv", "age,job,about,name\n\"31,5\",pilot,NA,m\xfcller\n\"40,5\",cook,,bob\n");
+  const Rows rows = read("new.csv");
+  ASSERT_TRUE(rows.status) << rows.status.error().message;
+  EXPECT_THAT(rows.about, ElementsAre("\"id\":\"m\xc3\xbcller\"", R"("id":"bob")"));
+  EXPECT_THAT(rows.ages, ElementsAre(31.5F, 40.5F));
+  EXPECT_EQ(rows.texts[0], rows.texts[1]) << "no text, either way";
+}
+
 TEST_F(RawInputTest, WithoutIdsRowsHaveTheirNumbersAndFilesTheirUrls) {
   put("new.csv", "age,job,about\n1,cook,a\n2,cook,b\n");
   EXPECT_THAT(read("new.csv").about, ElementsAre("\"row\":2", "\"row\":3")) << "the header is the first row";

@@ -609,7 +609,7 @@ def test_lineage_finds_new_runs_by_the_catalog_and_says_where_it_was_lost(headra
     raw, data = tmp_path / "raw", tmp_path / "data"
     raw.mkdir()
     (raw / "rows.jsonl").write_text('{"text": "good"}\n')
-    headrace("prepare", raw, data, "--encoder", "none", "--run-id", "first-try")
+    headrace("prepare", raw, data, "--run-id", "first-try")
     assert (tmp_path / "_headrace/runs/v2/first-try").is_dir()
     made = headrace("lineage", data)
     assert "made by prepare  first-try  finished" in made.stdout and not made.stderr
@@ -632,7 +632,7 @@ def test_a_run_that_continues_on_another_kind_of_processor_says_so(headrace, tmp
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "rows.jsonl").write_text('{"text": "good"}\n{"text": \n')
-    words = ("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
+    words = ("prepare", raw, tmp_path / "data", "--run-id", "mine")
     fewer = {"ONEDNN_MAX_CPU_ISA": "SSE41"}
     first = headrace(*words, check=False)
     assert first.returncode == 1 and "rejected" in first.stderr
@@ -649,13 +649,13 @@ def test_a_run_id_that_is_another_runs_is_refused(headrace, tmp_path):
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "rows.jsonl").write_text('{"text": "good"}\n')
-    headrace("prepare", raw, tmp_path / "data", "--encoder", "none", "--run-id", "mine")
-    other = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine", check=False)
+    headrace("prepare", raw, tmp_path / "data", "--run-id", "mine")
+    other = headrace("prepare", raw, tmp_path / "other", "--run-id", "mine", check=False)
     assert other.returncode == 1 and "give this run another id" in other.stderr
-    headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "mine-2")
+    headrace("prepare", raw, tmp_path / "other", "--run-id", "mine-2")
     shown = headrace("runs", "show", tmp_path, "mine", "--json").stdout
     assert json.loads(shown)["id"] == "mine", "an id that begins another one names its own run"
-    wrong = headrace("prepare", raw, tmp_path / "other", "--encoder", "none", "--run-id", "a/b", check=False)
+    wrong = headrace("prepare", raw, tmp_path / "other", "--run-id", "a/b", check=False)
     assert wrong.returncode == 1 and "cannot name a run" in wrong.stderr
 
 

@@ -376,6 +376,43 @@ def test_with_json_an_error_is_told_to_programs_too(headrace, tmp_path):
     assert headrace("prepare", tmp_path / "none.csv", tmp_path / "out", check=False).stdout == ""
 
 
+def test_texts_among_numbers_are_told_and_mended_by_the_options_that_are_named(headrace, prepare, tmp_path):
+    table = tmp_path / "prices.csv"
+    table.write_bytes("name;price\nK\xe4se;2,5\nBrot;NA\nMilch;1\n".encode("latin-1"))
+    told = headrace("prepare", table, tmp_path / "out", "--delimiter", ";", "--dry-run").stderr
+    assert "--encoding latin-1" in told
+    options = ("--delimiter", ";", "--encoding", "latin-1", "--missing", "NA", "--decimal", ",")
+    data, _ = prepare(table, *options)
+    rows = {row["name"][0].decode(): row.get("price") for row in examples(data, "train")}
+    assert rows == {"Käse": [2.5], "Brot": None, "Milch": [1.0]}
+
+
+def test_options_without_a_use_are_refused(headrace, people, tmp_path):
+    def refused(*words: object) -> str:
+        done = headrace("prepare", people, tmp_path / "out", *words, check=False)
+        assert done.returncode != 0
+        return done.stderr
+
+    assert "--encoder is for folders of texts, and the input is csv" in refused("--encoder", "hash:16")
+    assert "--resize has no use" in refused("--resize", "10x10")
+    assert "--image-format goes with --resize" in refused("--image-format", "png")
+    assert "--missing does not go with --schema" in refused("--missing", "NA", "--schema", "people.toml")
+    assert "as NA,-" in refused("--missing", "NA,,-")
+    (tmp_path / "texts" / "good").mkdir(parents=True)
+    (tmp_path / "texts" / "good" / "1.txt").write_text("fine")
+    done = headrace("prepare", tmp_path / "texts", tmp_path / "out", "--decimal", ",", check=False)
+    assert "--decimal is for tables" in done.stderr
+
+
+def test_shards_of_another_program_in_the_folder_are_told(headrace, people, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "train-00000-of-00004.tfrecord.gz").write_bytes(b"old")
+    told = headrace("prepare", people, tmp_path / "out").stderr
+    assert "1 objects that are named like shards" in told and "train-00000-of-00004.tfrecord.gz" in told
+    (tmp_path / "out" / "train-00000-of-00004.tfrecord.gz").unlink()
+    assert "named like shards" not in headrace("prepare", people, tmp_path / "out").stderr
+
+
 def test_shares_that_replace_a_column_of_splits_are_told(headrace, people, tmp_path):
     done = headrace("prepare", people, tmp_path / "out", "--split", "train=0.5,test=0.5", "--dry-run")
     assert "--split decides the splits, not the column split of" in done.stderr

@@ -3,10 +3,16 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/prepare/schema/missing_cell.h"
 
 namespace headrace {
 
 const Cell* ColumnFinder::find(std::span<const NamedCell> cells) {
+  const Cell* const cell = find_named(cells);
+  return cell == nullptr || is_missing(*cell, missing_) ? nullptr : cell;
+}
+
+const Cell* ColumnFinder::find_named(std::span<const NamedCell> cells) {
   if (place_ < cells.size() && cells[place_].name == name_) return &cells[place_].cell;
   const auto found = std::ranges::find(cells, std::string_view(name_), &NamedCell::name);
   if (found == cells.end()) return nullptr;

@@ -16,14 +16,19 @@ namespace headrace {
 /// thread at a time.
 class ColumnFinder {
  public:
-  explicit ColumnFinder(std::string name) : name_(std::move(name)) {}
+  /// Borrows `missing`, the texts that count as a missing cell.
+  ColumnFinder(std::string name, std::span<const std::string> missing)
+      : name_(std::move(name)), missing_(missing) {}
   const std::string& name() const { return name_; }
 
-  /// Null: the row has no such column.
+  /// Null: the row has no such column, or its cell is missing.
   const Cell* find(std::span<const NamedCell> cells);
 
  private:
+  const Cell* find_named(std::span<const NamedCell> cells);
+
   std::string name_;
+  std::span<const std::string> missing_;
   std::size_t place_ = 0;
 };
 

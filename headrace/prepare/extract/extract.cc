@@ -33,8 +33,8 @@ constexpr std::uint64_t kProgressBytes = 1 << 20;
 constexpr std::size_t kMostLabelValues = 100'000;
 constexpr std::size_t kMostIdBytes = 0xffff;
 
-std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column) {
-  return column ? std::optional<ColumnFinder>(*column) : std::nullopt;
+std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column, const Schema& schema) {
+  return column ? std::optional<ColumnFinder>({*column, schema.cells.missing}) : std::nullopt;
 }
 
 // Why a row was rejected before; null if it was not.
@@ -52,18 +52,19 @@ class Extraction {
         number_(number),
         past_(past),
         plan_(context.plan),
-        encoding_(text_encoding_from_name(plan_.schema.encoding)),
+        encoding_(text_encoding_from_name(plan_.schema.cells.encoding)),
         sample_bound_(hash_bound(plan_.sample)),
         references_(context.stores, plan_.cell_limit_bytes, {.stop = context.stop}),
         batch_(plan_.schema, references_),
-        id_(finder_of(plan_.schema.id)),
-        split_(finder_of(plan_.schema.split)),
-        group_(finder_of(plan_.schema.group)) {
-    for (const std::string& column : feature_columns(plan_.schema)) columns_.emplace_back(column);
+        id_(finder_of(plan_.schema.id, plan_.schema)),
+        split_(finder_of(plan_.schema.split, plan_.schema)),
+        group_(finder_of(plan_.schema.group, plan_.schema)) {
+    const std::vector<std::string>& missing = plan_.schema.cells.missing;
+    for (const std::string& column : feature_columns(plan_.schema)) columns_.emplace_back(column, missing);
     for (const FeatureDefinition& feature : plan_.schema.features) {
       if (feature.type == SchemaType::kLabel)
         labels_.push_back(
-            {&feature, ColumnFinder(feature.columns.front()), &receipt_.label_values[feature.name]});
+            {&feature, ColumnFinder(feature.columns.front(), missing), &receipt_.label_values[feature.name]});
     }
     double share = 0;
     for (const auto& [name, part] : plan_.schema.splits)

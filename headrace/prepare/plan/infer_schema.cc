@@ -8,14 +8,21 @@
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/sample_path.h"
+#include "headrace/prepare/plan/odd_texts.h"
 #include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/schema/missing_cell.h"
 #include "headrace/prepare/schema/numbers.h"
 #include "headrace/prepare/schema/split_name.h"
+#include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/source/rejects.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::uint64_t kRowsLookedAt = 1000;
+constexpr std::uint64_t kBytesLookedAt = 64 << 20;
+constexpr std::uint64_t kSlicesLookedAt = 16;
+constexpr std::size_t kIdsCompared = 100'000;
 constexpr std::size_t kLongestSplitName = 100;
 constexpr std::size_t kQuotedBytes = 60;
 constexpr std::string_view kClassField = "cls";
@@ -55,6 +62,8 @@ struct Column {
   bool names_train = false;
   bool are_split_names = true;       // each a usual one, or DISCARD
   std::set<std::uint64_t> hashes{};  // of ids
+  OddTexts odd_texts{};
+  std::string not_of_encoding{};  // the place of the first text that is not
 };
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -79,21 +88,37 @@ struct Numbers {
 };
 
 // Those that a text consists of; none if it is another text.
-std::optional<Numbers> numbers_in(std::string_view cell) {
+std::optional<Numbers> numbers_in(std::string_view cell, char decimal) {
   const std::string_view text = trim(cell);
   if (parse_int64(text)) return Numbers{};
   const bool is_list = text.starts_with('[') || text.starts_with('(');
   if (!is_list) {
     // Too large for int64: float32 would lose digits, as those of an id.
     const bool is_whole = text.find_first_not_of("+-0123456789") == text.npos;
-    return !is_whole && parse_float(text) ? std::optional(Numbers{Content::kFloats}) : std::nullopt;
+    return !is_whole && parse_float(text, decimal) ? std::optional(Numbers{Content::kFloats}) : std::nullopt;
   }
   std::vector<std::int64_t> whole;
-  if (parse_int64s(text, whole)) return Numbers{Content::kInt64s, whole.size(), true};
+  if (parse_int64s(text, whole, decimal)) return Numbers{Content::kInt64s, whole.size(), true};
   std::vector<float> floats;
-  if (parse_floats(text, floats)) return Numbers{Content::kFloats, floats.size(), true};
+  if (parse_floats(text, floats, decimal)) return Numbers{Content::kFloats, floats.size(), true};
   return std::nullopt;
 }
+
+// How texts are read, and where.
+struct Reading {
+  const CellRules& cells;
+  const TextEncoding encoding = text_encoding_from_name(cells.encoding);
+  const Slice* slice = nullptr;
+  const SourceRow* row = nullptr;
+  std::string decoded{};
+
+  bool is_text(std::string_view text) { return decode_text(text, encoding, decoded).replaced == 0; }
+  std::string place() const {
+    const std::string source = source_of(*slice, row->place);
+    return source.empty() ? replace_invalid_utf8(row->id).text
+                          : concat("row ", row->place.row, " of ", source);
+  }
+};
 
 bool begins_as_image(std::string_view bytes) {
   return bytes.starts_with("\xff\xd8\xff") || bytes.starts_with("\x89PNG\r\n\x1a\n");
@@ -119,24 +144,31 @@ void add_split_name(Column& column, std::string_view text) {
   column.are_split_names = column.are_split_names && is_usual;
 }
 
-void add_text(Column& column, std::string_view text) {
+void add_text(Column& column, std::string_view text, Reading& reading) {
   column.are_images = column.are_images && (column.is_image_field || begins_as_image(text));
   column.are_image_names = column.are_image_names && ends_as_image(text);
   if (column.is_split_name) add_split_name(column, text);
   column.texts.add(1, false);
   if (column.content == Content::kBytes) return;
-  const auto numbers = column.content == Content::kText ? std::nullopt : numbers_in(text);
-  if (numbers) return add_numbers(column, *numbers);
-  add_content(column, is_valid_utf8(text) ? Content::kText : Content::kBytes);
+  const bool may_be_numbers = column.content < Content::kText || column.odd_texts.may_be_few();
+  if (const auto numbers = may_be_numbers ? numbers_in(text, reading.cells.decimal) : std::nullopt) {
+    column.odd_texts.add_number();
+    return add_numbers(column, *numbers);
+  }
+  const bool is_text = reading.is_text(text);
+  add_content(column, is_text ? Content::kText : Content::kBytes);
+  if (may_be_numbers) column.odd_texts.add_text(text, reading.place());
+  if (!is_text) column.not_of_encoding = reading.place();
 }
 
 // Their texts are not numbers, whatever they look like.
-void add_texts(Column& column, BytesView list) {
+void add_texts(Column& column, BytesView list, Reading& reading) {
   std::uint64_t count = 0;
   add_content(column, Content::kText);
   for (; const auto text = take_byte_string(list); ++count) {
-    if (column.content != Content::kBytes && !is_valid_utf8(as_text(*text)))
-      add_content(column, Content::kBytes);
+    if (column.content == Content::kBytes || reading.is_text(as_text(*text))) continue;
+    add_content(column, Content::kBytes);
+    column.not_of_encoding = reading.place();
   }
   column.texts.add(count, true);
   column.are_words = column.are_images = column.are_image_names = false;
@@ -144,16 +176,17 @@ void add_texts(Column& column, BytesView list) {
 
 void add_id(Column& column, std::string_view text) {
   constexpr HashKey kIdKey{0x696e666572726564, 0x636f6c756d6e6964};
+  if (column.hashes.size() == kIdsCompared) return;
   column.are_distinct = column.are_distinct && column.hashes.insert(siphash(kIdKey, as_bytes(text))).second;
 }
 
-void add_value(Column& column, const Cell& cell) {
+void add_value(Column& column, const Cell& cell, Reading& reading) {
   ++column.values;
   switch (cell.kind) {
     case CellKind::kMissing:
       break;
     case CellKind::kBytes:
-      add_text(column, as_text(cell.data));
+      add_text(column, as_text(cell.data), reading);
       if (column.is_id_name) add_id(column, as_text(cell.data));
       return;
     case CellKind::kReference:
@@ -162,7 +195,7 @@ void add_value(Column& column, const Cell& cell) {
       column.texts.add(1, false);
       return add_content(column, column.is_text_field ? Content::kText : Content::kBytes);
     case CellKind::kByteStrings:
-      return add_texts(column, cell.data);
+      return add_texts(column, cell.data, reading);
     case CellKind::kFloats:
     case CellKind::kInt64s: {
       const bool is_whole = cell.kind == CellKind::kInt64s;
@@ -210,9 +243,12 @@ std::string without_uri_ending(std::string_view name) {
 // The columns of the rows that were looked at, and the features that they make.
 class Inference {
  public:
-  explicit Inference(const Input& input) : input_(input) {}
+  Inference(const Input& input, const InferenceOptions& options)
+      : input_(input), is_mapped_(options.map != nullptr), reading_{.cells = options.cells} {
+    schema_.cells = options.cells;
+  }
 
-  Status take(const SourceRow& row) {
+  Status take(const Slice& slice, const SourceRow& row) {
     if (row.verdict == RowVerdict::kRejected) {
       if (first_rejection_.empty()) {
         first_rejection_ = concat(replace_invalid_utf8(row.id).text, " is rejected: ", row.reason,
@@ -221,15 +257,16 @@ class Inference {
       return {};
     }
     ++rows_;
+    reading_.slice = &slice;
+    reading_.row = &row;
     for (const NamedCell& cell : row.cells) {
-      if (cell.cell.kind == CellKind::kMissing) continue;
       HEADRACE_TRY(Column* const column, find_column(cell.name));
-      add_value(*column, cell.cell);
+      if (!is_missing(cell.cell, reading_.cells.missing)) add_value(*column, cell.cell, reading_);
     }
     return {};
   }
 
-  Result<Schema> finish() {
+  Result<InferredSchema> finish() {
     if (rows_ == 0) {
       return invalid(concat("no row can be read to infer a schema from; ",
                             first_rejection_.empty() ? "there is none in its first files" : first_rejection_,
@@ -237,13 +274,14 @@ class Inference {
     }
     find_roles();
     for (const Column& column : columns_) {
-      if (&column != split_) HEADRACE_CHECK(add_feature(column));
+      if (column.values > 0 && &column != split_) HEADRACE_CHECK(add_feature(column));
+      add_remarks(column);
     }
     if (schema_.features.empty())
       return invalid("no column of its first rows has a value that makes a feature; name a --schema");
     std::sort(schema_.features.begin(), schema_.features.end(),
               [](const FeatureDefinition& a, const FeatureDefinition& b) { return a.name < b.name; });
-    return std::move(schema_);
+    return InferredSchema{std::move(schema_), std::move(remarks_)};
   }
 
  private:
@@ -316,6 +354,29 @@ class Inference {
     return {};
   }
 
+  void add_remarks(const Column& column) {
+    const bool may_be_other_encoding = is_table() || input_.format == InputFormat::kJsonLines;
+    if (column.values == 0) {
+      remarks_.push_back(
+          concat("column ", column.name, " is empty in all ", rows_,
+                 " rows that were looked at, so it becomes no feature; a --schema can name it"));
+    } else if (!column.not_of_encoding.empty() && may_be_other_encoding && !is_mapped_) {
+      remarks_.push_back(concat("column ", column.name, " is stored as bytes, because ",
+                                column.not_of_encoding, " is not ", reading_.cells.encoding,
+                                " there. If its text is in another encoding, say --encoding latin-1 or "
+                                "--encoding windows-1252"));
+    } else if (column.is_split_name && &column != split_) {
+      remarks_.push_back(concat("column ", column.name,
+                                " has no usual name of a split (train, validation, test), so it is a feature "
+                                "and splits nothing; in a --schema, split = \"",
+                                column.name, "\" makes it the split"));
+    } else if (column.content == Content::kText && &column != id_ && !column.are_image_names) {
+      if (const auto remark = column.odd_texts.remark(column.name)) remarks_.push_back(*remark);
+    }
+  }
+
+  bool is_table() const { return input_.format == InputFormat::kCsv || input_.format == InputFormat::kTsv; }
+
   std::string unused_name(const std::string& name) {
     std::string unused = name;
     for (std::uint64_t number = 2; !names_.insert(unused).second; ++number)
@@ -324,6 +385,8 @@ class Inference {
   }
 
   const Input& input_;
+  const bool is_mapped_;
+  Reading reading_;
   std::uint64_t rows_ = 0;
   std::string first_rejection_;
   std::deque<Column> columns_;  // in the order in which they came
@@ -333,23 +396,41 @@ class Inference {
   bool has_images_ = false;
   std::set<std::string> names_;  // of features
   Schema schema_;
+  std::vector<std::string> remarks_;
 };
 
-}  // namespace
+// How much of each slice is looked at.
+struct Share {
+  std::uint64_t rows;
+  std::uint64_t bytes;
+};
 
-Result<Schema> infer_schema(const Input& input, StoreRegistry& stores, std::uint64_t cell_limit_bytes,
-                            MapPool* map) {
-  Inference inference(input);
-  if (input.slices.empty()) return inference.finish();
-  HEADRACE_TRY(std::unique_ptr<RowSource> source,
-               open_slice(input, input.slices.front(), stores, cell_limit_bytes));
-  if (map != nullptr) source = map_rows(std::move(source), input.format, stores, *map);
-  for (std::uint64_t seen = 0; seen < kRowsLookedAt;) {
+Status look_at(const Input& input, const Slice& slice, StoreRegistry& stores, const InferenceOptions& options,
+               const Share& share, Inference& inference) {
+  HEADRACE_TRY(std::unique_ptr<RowSource> source, open_slice(input, slice, stores, options.cell_limit_bytes));
+  if (options.map != nullptr) source = map_rows(std::move(source), input.format, stores, *options.map);
+  for (std::uint64_t seen = 0; seen < share.rows || source->consumed_bytes() < share.bytes;) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;
     if (row->verdict == RowVerdict::kIgnored) continue;
     ++seen;
-    HEADRACE_CHECK(inference.take(*row));
+    HEADRACE_CHECK(inference.take(slice, *row));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<InferredSchema> infer_schema(const Input& input, StoreRegistry& stores,
+                                    const InferenceOptions& options) {
+  Inference inference(input, options);
+  const std::uint64_t all = input.slices.size();
+  const std::uint64_t count = std::min(all, kSlicesLookedAt);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Slice& slice = input.slices[count == 1 ? 0 : i * (all - 1) / (count - 1)];
+    const Share share{.rows = (kRowsLookedAt + count - 1) / count,
+                      .bytes = options.map == nullptr ? kBytesLookedAt / count : 0};
+    HEADRACE_CHECK(look_at(input, slice, stores, options, share, inference));
   }
   return inference.finish();
 }

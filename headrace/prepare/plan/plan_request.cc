@@ -54,9 +54,12 @@ Status find_schema(const PlanRequest& request, const PlanningContext& context, P
     HEADRACE_TRY(schema, schema_of_file(context, request.schema_url));
   } else if (of_layout) {
     schema = *std::move(of_layout);
+    schema.cells = request.cells;
   } else {
-    HEADRACE_TRY(schema, infer_schema(planned.plan.input, context.stores, planned.plan.cell_limit_bytes,
-                                      planned.map.get()));
+    const InferenceOptions options{planned.plan.cell_limit_bytes, planned.map.get(), request.cells};
+    HEADRACE_TRY(InferredSchema inferred, infer_schema(planned.plan.input, context.stores, options));
+    schema = std::move(inferred.schema);
+    planned.remarks = std::move(inferred.remarks);
     for (FeatureDefinition& feature : schema.features) {
       if (feature.type == SchemaType::kImage) feature.image = request.layout.image;
     }
@@ -69,10 +72,10 @@ Status find_schema(const PlanRequest& request, const PlanningContext& context, P
 
 // The function returns UTF-8, whatever the encoding of the input.
 Status check_encoding(const Schema& schema) {
-  if (text_encoding_from_name(schema.encoding) == TextEncoding::kUtf8) return {};
+  if (text_encoding_from_name(schema.cells.encoding) == TextEncoding::kUtf8) return {};
   return Error{
       Code::kInvalidArgument,
-      concat("a schema with the encoding ", schema.encoding,
+      concat("a schema with the encoding ", schema.cells.encoding,
              " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
 }
 

@@ -20,6 +20,8 @@ struct PlanRequest {
   std::string schema_url{};
   /// For a layout's own schema; `image` also for an inferred one.
   LayoutSchemaOptions layout{};
+  /// For a schema that no file gives.
+  CellRules cells{};
   bool in_tfrecorder_layout = false;
   /// Shares, ascending by name; they replace the splits of the schema.
   std::vector<std::pair<std::string, double>> splits{};

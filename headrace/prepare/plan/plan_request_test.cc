@@ -53,6 +53,18 @@ TEST_F(PlanRequests, WithoutFormatAndSchemaBothAreFoundInTheInput) {
   EXPECT_THAT(failure(plan({}, "none.csv")), HasSubstr("NOT_FOUND"));
 }
 
+TEST_F(PlanRequests, TheSchemaThatIsInferredCarriesHowCellsAreRead) {
+  put("in.csv", std::string_view("n\n1\nNA\n2\n"));
+  const auto without = plan({}, "in.csv");
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_THAT(without->remarks, ElementsAre(HasSubstr("--missing NA")));
+  const auto with = plan({.cells = {.missing = {"NA"}}}, "in.csv");
+  ASSERT_TRUE(with) << with.error().message;
+  EXPECT_THAT(with->remarks, testing::IsEmpty());
+  EXPECT_THAT(with->plan.schema.cells.missing, ElementsAre("NA"));
+  EXPECT_EQ(with->plan.schema.features.front().type, SchemaType::kInt64);
+}
+
 TEST_F(PlanRequests, AFormatThatIsNamedIsNotGuessed) {
   put("table", std::string_view("n\n1\n"));
   const auto planned = plan({.format = InputFormat::kTsv}, "table");

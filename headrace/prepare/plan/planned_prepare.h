@@ -7,6 +7,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "headrace/engine/encoders.h"
 #include "headrace/prepare/map/map_pool.h"
@@ -21,6 +22,8 @@ struct PlannedPrepare {
   std::unique_ptr<MapPool> map{};  // set if the plan has a map
   /// The schema was inferred from the first rows, since the request named none.
   bool has_inferred_schema = false;
+  /// Those of infer_schema.
+  std::vector<std::string> remarks{};
   /// The part of the input that names splits and that the request's shares replace: "column split", "folders
   /// of splits". Empty: there is none.
   std::string replaced_splits{};

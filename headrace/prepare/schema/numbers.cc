@@ -1,14 +1,16 @@
 #include "headrace/prepare/schema/numbers.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::string_view kSeparators = " \t\r\n,;";
+constexpr std::string_view kSeparators = " \t\r\n;,";
 constexpr std::size_t kQuotedCellBytes = 40;
 
 Error invalid(std::string_view cell, std::string_view what) {
@@ -33,17 +35,20 @@ Result<float> out_of_range(std::string_view cell, std::string_view digits) {
 }
 
 template <typename Number>
-Status parse_list(std::string_view cell, Result<Number> (*parse)(std::string_view),
+Status parse_list(std::string_view cell, char decimal,
+                  const std::function<Result<Number>(std::string_view)>& parse,
                   std::vector<Number>& numbers) {
+  std::string_view separators = kSeparators;
+  if (decimal == ',') separators.remove_suffix(1);
   std::string_view rest = trim(cell);
   const bool is_bracketed = rest.size() >= 2 && ((rest.front() == '[' && rest.back() == ']') ||
                                                  (rest.front() == '(' && rest.back() == ')'));
   if (is_bracketed) rest = rest.substr(1, rest.size() - 2);
   for (std::uint64_t place = 1;; ++place) {
-    const std::size_t begin = rest.find_first_not_of(kSeparators);
+    const std::size_t begin = rest.find_first_not_of(separators);
     if (begin == rest.npos) return {};
     rest.remove_prefix(begin);
-    const std::string_view text = rest.substr(0, rest.find_first_of(kSeparators));
+    const std::string_view text = rest.substr(0, rest.find_first_of(separators));
     rest.remove_prefix(text.size());
     Result<Number> number = parse(text);
     if (!number) return std::move(number).error().in(concat("number ", place, " of the list"));
@@ -63,8 +68,15 @@ Result<std::int64_t> parse_int64(std::string_view cell) {
   return value;
 }
 
-Result<float> parse_float(std::string_view cell) {
-  const std::string_view digits = without_plus(trim(cell));
+Result<float> parse_float(std::string_view cell, char decimal) {
+  std::string_view digits = without_plus(trim(cell));
+  std::string with_point;  // as std::from_chars reads it
+  if (decimal != '.') {
+    if (digits.find('.') != digits.npos) return invalid(cell, "is not a number with a decimal comma");
+    with_point = digits;
+    std::replace(with_point.begin(), with_point.end(), decimal, '.');
+    digits = with_point;
+  }
   float value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool is_whole = end == digits.data() + digits.size();
@@ -73,12 +85,13 @@ Result<float> parse_float(std::string_view cell) {
   return value;
 }
 
-Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers) {
-  return parse_list<std::int64_t>(cell, parse_int64, numbers);
+Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers, char decimal) {
+  return parse_list<std::int64_t>(cell, decimal, parse_int64, numbers);
 }
 
-Status parse_floats(std::string_view cell, std::vector<float>& numbers) {
-  return parse_list<float>(cell, parse_float, numbers);
+Status parse_floats(std::string_view cell, std::vector<float>& numbers, char decimal) {
+  return parse_list<float>(
+      cell, decimal, [&](std::string_view text) { return parse_float(text, decimal); }, numbers);
 }
 
 }  // namespace headrace

@@ -58,6 +58,19 @@ TEST(Numbers, EveryFloatThatIsWrittenIsRead) {
   }
 }
 
+TEST(Numbers, ACommaMayBeginTheFraction) {
+  EXPECT_EQ(*parse_float("-2,5", ','), -2.5F);
+  EXPECT_EQ(*parse_float("1e3", ','), 1000.0F);
+  for (const char* const text : {"1.5", "1.000,5", "1,2,3", ","})
+    EXPECT_FALSE(parse_float(text, ',')) << text;
+  EXPECT_FALSE(parse_float("2,5"));
+  std::vector<float> floats;
+  ASSERT_TRUE(parse_floats("[1,5; 2 3,25]", floats, ','));
+  EXPECT_THAT(floats, ElementsAre(1.5F, 2, 3.25F));
+  std::vector<std::int64_t> whole;
+  EXPECT_FALSE(parse_int64s("1,2", whole, ','));
+}
+
 TEST(Numbers, Lists) {
   std::vector<float> floats;
   ASSERT_TRUE(parse_floats("[1, 2.5;3\n -4]", floats));

@@ -311,6 +311,18 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
   return feature;
 }
 
+Status read_cell_rules(KeyReader& keys, CellRules& cells) {
+  HEADRACE_CHECK(keys.text("encoding", cells.encoding));
+  if (std::find(kEncodings.begin(), kEncodings.end(), cells.encoding) == kEncodings.end()) {
+    return keys.error(*keys.find("encoding"), "encoding",
+                      concat("is \"", cells.encoding, "\"",
+                             or_nearest(cells.encoding, {kEncodings.begin(), kEncodings.end()})));
+  }
+  HEADRACE_CHECK(keys.texts("missing", cells.missing));
+  constexpr Names<char, 2> kDecimals = {{{".", '.'}, {",", ','}}};
+  return keys.name("decimal", kDecimals, cells.decimal);
+}
+
 Status read_splits(const toml::node& node, std::string_view source_name, Schema& schema) {
   const auto wrong = [&](std::string_view what) {
     return Error{Code::kInvalidArgument,
@@ -471,12 +483,7 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
   HEADRACE_CHECK(keys.text("id", schema.id));
   HEADRACE_CHECK(keys.text("split", schema.split));
   HEADRACE_CHECK(keys.text("group", schema.group));
-  HEADRACE_CHECK(keys.text("encoding", schema.encoding));
-  if (std::find(kEncodings.begin(), kEncodings.end(), schema.encoding) == kEncodings.end()) {
-    return keys.error(*keys.find("encoding"), "encoding",
-                      concat("is \"", schema.encoding, "\"",
-                             or_nearest(schema.encoding, {kEncodings.begin(), kEncodings.end()})));
-  }
+  HEADRACE_CHECK(read_cell_rules(keys, schema.cells));
   constexpr Names<bool, 2> kEncodingErrors = {{{"reject", false}, {"replace", true}}};
   HEADRACE_CHECK(keys.name("encoding_errors", kEncodingErrors, schema.replaces_text));
   if (const toml::node* const node = keys.find("splits"))
@@ -503,8 +510,11 @@ std::string schema_to_toml(const Schema& schema) {
        {std::pair("id", &schema.id), {"split", &schema.split}, {"group", &schema.group}}) {
     if (*value) out += concat(key, " = ", quoted(**value), "\n");
   }
-  if (schema.encoding != Schema{}.encoding) out += concat("encoding = ", quoted(schema.encoding), "\n");
+  const CellRules& cells = schema.cells;
+  if (cells.encoding != CellRules{}.encoding) out += concat("encoding = ", quoted(cells.encoding), "\n");
   if (schema.replaces_text) out += "encoding_errors = \"replace\"\n";
+  if (!cells.missing.empty()) out += concat("missing = ", quoted(cells.missing), "\n");
+  if (cells.decimal != CellRules{}.decimal) out += "decimal = \",\"\n";
   if (!schema.splits.empty()) out += "\n[splits]\n";
   for (const auto& [name, share] : schema.splits)
     out += concat(key_text(name), " = ", share, share == 1 ? ".0\n" : "\n");

@@ -56,11 +56,20 @@ struct FeatureDefinition {
   ImageSteps image{};
 };
 
+/// How the texts of cells are read.
+struct CellRules {
+  std::string encoding = "utf-8";      // or "latin-1", "windows-1252"
+  std::vector<std::string> missing{};  // a cell of one of these texts is missing
+  char decimal = '.';                  // begins the fraction of a number; or ','
+
+  bool operator==(const CellRules&) const = default;
+};
+
 struct Schema {
   std::optional<std::string> id;  // names a column, as `split` and `group` do
   std::optional<std::string> split;
   std::optional<std::string> group;
-  std::string encoding = "utf-8";                      // or "latin-1", "windows-1252"
+  CellRules cells{};
   bool replaces_text = false;                          // invalid bytes become U+FFFD
   std::vector<std::pair<std::string, double>> splits;  // shares by hash, in this order; they sum to 1
   std::vector<FeatureDefinition> features;             // ascending by name

@@ -71,7 +71,7 @@ TEST(Schema, ReadsWhatItSays) {
   ASSERT_TRUE(schema) << schema.error().message;
   EXPECT_EQ(schema->id, "image_uri");
   EXPECT_EQ(schema->group, "patient");
-  EXPECT_EQ(schema->encoding, "utf-8");
+  EXPECT_EQ(schema->cells.encoding, "utf-8");
   EXPECT_THAT(schema->splits, ElementsAre(Pair("test", 0.25), Pair("train", 0.75)));
   ASSERT_THAT(schema->features, SizeIs(6));
   const FeatureDefinition& image = schema->features[0];
@@ -107,6 +107,17 @@ TEST(Schema, IsWrittenAsItIsRead) {
        {"resize = [150, 200]", "columns = [\"m0\", \"m1\"]", "[features.\"odd name\"]",
         "vocabulary = [\"cat\", \"dog \\\"big\\\"\"]", "encoder = \"hash:512\""})
     EXPECT_THAT(written, HasSubstr(kept));
+}
+
+TEST(Schema, SaysHowCellsAreRead) {
+  const std::string toml =
+      "encoding = \"latin-1\"\nmissing = [\"NA\", \"-\"]\ndecimal = \",\"\n\n[features.a]\ntype = "
+      "\"int64\"\n";
+  const auto schema = parse_schema(toml, "a.toml");
+  ASSERT_TRUE(schema) << schema.error().message;
+  EXPECT_EQ(schema->cells, (CellRules{.encoding = "latin-1", .missing = {"NA", "-"}, .decimal = ','}));
+  EXPECT_EQ(schema_to_toml(*schema), toml);
+  EXPECT_THAT(error_of("decimal = ';'\n[features.a]\ntype = 'int64'"), HasSubstr("decimal is \";\""));
 }
 
 TEST(Schema, TextsAndBytesMayBeLists) {

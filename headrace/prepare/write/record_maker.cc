@@ -51,15 +51,15 @@ bool number_at(const Cell& cell, std::size_t place, Number& number) {
   return true;
 }
 
-Status append_texts(std::string_view cell, bool is_list, std::vector<std::int64_t>& numbers) {
-  if (is_list) return parse_int64s(cell, numbers);
+Status append_texts(std::string_view cell, bool is_list, char decimal, std::vector<std::int64_t>& numbers) {
+  if (is_list) return parse_int64s(cell, numbers, decimal);
   HEADRACE_TRY(const std::int64_t number, parse_int64(cell));
   numbers.push_back(number);
   return {};
 }
-Status append_texts(std::string_view cell, bool is_list, std::vector<float>& numbers) {
-  if (is_list) return parse_floats(cell, numbers);
-  HEADRACE_TRY(const float number, parse_float(cell));
+Status append_texts(std::string_view cell, bool is_list, char decimal, std::vector<float>& numbers) {
+  if (is_list) return parse_floats(cell, numbers, decimal);
+  HEADRACE_TRY(const float number, parse_float(cell, decimal));
   numbers.push_back(number);
   return {};
 }
@@ -87,15 +87,15 @@ RowRemark rejected_list(const Cell& cell, const FeatureDefinition& definition) {
 
 // Appends what a cell has; one number unless it `is_list`.
 template <typename Number>
-Status append_numbers(const Cell& cell, bool is_list, std::vector<Number>& numbers) {
-  if (cell.kind == CellKind::kBytes) return append_texts(as_text(cell.data), is_list, numbers);
+Status append_numbers(const Cell& cell, bool is_list, char decimal, std::vector<Number>& numbers) {
+  if (cell.kind == CellKind::kBytes) return append_texts(as_text(cell.data), is_list, decimal, numbers);
   if (cell.kind == CellKind::kByteStrings) {
     std::vector<BytesView> texts;
     read_byte_strings(cell, texts);
     if (!is_list && texts.size() != 1)
       return Error{Code::kInvalidArgument,
                    concat("holds ", texts.size(), " texts, where one number belongs")};
-    for (const BytesView text : texts) HEADRACE_CHECK(append_texts(as_text(text), false, numbers));
+    for (const BytesView text : texts) HEADRACE_CHECK(append_texts(as_text(text), false, decimal, numbers));
     return {};
   }
   const std::size_t count = cell.data.size() / (cell.kind == CellKind::kInt64s ? 8 : 4);
@@ -108,6 +108,19 @@ Status append_numbers(const Cell& cell, bool is_list, std::vector<Number>& numbe
     numbers.push_back(number);
   }
   return {};
+}
+
+// How the schema would say that the text, which is no number, is one, or is none at all.
+std::string hint_of_rules(const Cell& cell, char decimal) {
+  constexpr std::size_t kLongestPlaceholder = 20;
+  if (cell.kind != CellKind::kBytes) return "";
+  const std::string_view text = trim(as_text(cell.data));
+  if (decimal != ',' && parse_float(text, ','))
+    return "; if its comma begins a fraction, say decimal = \",\" in the schema, or --decimal ,";
+  if (text.size() > kLongestPlaceholder || text.find_first_of("0123456789") != text.npos) return "";
+  const std::string shown = printable_line(text, kLongestPlaceholder);
+  return concat("; if it stands for no value, say missing = [\"", shown, "\"] in the schema, or --missing ",
+                shown);
 }
 
 }  // namespace
@@ -145,7 +158,7 @@ RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies,
     Feature& feature = features_.emplace_back();
     feature.definition = &definition;
     feature.places = std::move(cells.places[i]);
-    feature.encoding = text_encoding_from_name(schema.encoding);
+    feature.encoding = text_encoding_from_name(schema.cells.encoding);
     feature.replaces_text = schema.replaces_text;
     if (definition.type == SchemaType::kVector) feature.encoder = encoders.at(definition.encoder).get();
     if (definition.type != SchemaType::kLabel) continue;
@@ -320,14 +333,15 @@ RowRemark RecordMaker::decode_texts(Feature& feature, TextEncoding encoding) {
     feature.text.clear();
   }
   if (replaced == 0) return {};
-  if (!feature.replaces_text) return rejected_text(schema_.encoding, replaced, feature.column());
-  return {concat("text that is not ", schema_.encoding, ", replaced"),
+  if (!feature.replaces_text) return rejected_text(schema_.cells.encoding, replaced, feature.column());
+  return {concat("text that is not ", schema_.cells.encoding, ", replaced"),
           concat("column ", feature.column(), ": in ", replaced, " places"), false};
 }
 
 RowRemark RecordMaker::add_vector(Feature& feature, std::size_t row, const Cell& cell) {
   const std::uint64_t places = decode_text(as_text(cell.data), feature.encoding, feature.text).replaced;
-  if (places > 0 && !feature.replaces_text) return rejected_text(schema_.encoding, places, feature.column());
+  if (places > 0 && !feature.replaces_text)
+    return rejected_text(schema_.cells.encoding, places, feature.column());
   const auto dimension = static_cast<std::size_t>(feature.encoder->dimension());
   builder_.add_floats(feature.definition->name,
                       std::span(feature.floats).subspan(row * dimension, dimension));
@@ -342,17 +356,20 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
   feature.int64s.clear();
   for (std::size_t i = 0; i < feature.places.size(); ++i) {
     Cell cell = is_list ? cells[feature.places[i]] : single_value(cells[feature.places[i]]);
-    if (cell.kind == CellKind::kMissing && definition.default_text)
-      cell = {.kind = CellKind::kBytes, .data = as_bytes(*definition.default_text)};
+    const bool is_default = cell.kind == CellKind::kMissing && definition.default_text;
+    if (is_default) cell = {.kind = CellKind::kBytes, .data = as_bytes(*definition.default_text)};
     if (cell.kind == CellKind::kMissing) {
       if (definition.is_optional) return {};
       return rejection("missing value", definition.columns[i],
                        "there is nothing, and the feature is not optional");
     }
-    const Status added = is_float ? append_numbers(cell, is_list, feature.floats)
-                                  : append_numbers(cell, is_list, feature.int64s);
+    // The schema's default has a point, whatever the cells have.
+    const char decimal = is_default ? CellRules{}.decimal : schema_.cells.decimal;
+    const Status added = is_float ? append_numbers(cell, is_list, decimal, feature.floats)
+                                  : append_numbers(cell, is_list, decimal, feature.int64s);
     if (!added)
-      return rejection("not a number, or out of range", definition.columns[i], added.error().message);
+      return rejection("not a number, or out of range", definition.columns[i],
+                       concat(added.error().message, is_list ? "" : hint_of_rules(cell, decimal)));
   }
   const std::size_t count = is_float ? feature.floats.size() : feature.int64s.size();
   const bool is_fixed = definition.shape.kind == FeatureShape::Kind::kFixed;

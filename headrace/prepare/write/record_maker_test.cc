@@ -95,6 +95,20 @@ TEST(RecordMaker, NumbersComeOfTextAndOfNumbers) {
   EXPECT_THAT(made[2].detail, HasSubstr("column a"));
 }
 
+TEST(RecordMaker, AFractionBeginsAsTheSchemaSaysAndWithAPointInItsDefault) {
+  const auto made = make("decimal=','\n[features.a]\ntype='float32'\ndefault='0.5'",
+                         {{text_cell("2,5")}, {Cell{}}, {text_cell("2.5")}});
+  EXPECT_THAT(made[0].of<std::vector<float>>("a"), ElementsAre(2.5F));
+  EXPECT_THAT(made[1].of<std::vector<float>>("a"), ElementsAre(0.5F));
+  EXPECT_TRUE(made[2].is_rejected);
+}
+
+TEST(RecordMaker, ATextWhereANumberBelongsIsRejectedWithTheOptionsThatWouldTakeIt) {
+  const auto made = make("[features.a]\ntype='float32'", {{text_cell("NA")}, {text_cell("2,5")}});
+  EXPECT_THAT(made[0].detail, HasSubstr("missing = [\"NA\"] in the schema"));
+  EXPECT_THAT(made[1].detail, HasSubstr("decimal = \",\" in the schema"));
+}
+
 TEST(RecordMaker, ListsHaveTheShapeOfTheSchema) {
   const auto made =
       make("[features.a]\ntype='int64'\nshape=[2]\n[features.b]\ntype='float32'\nshape='ragged'",

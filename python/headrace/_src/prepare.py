@@ -79,6 +79,9 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
         layout: format of the source, if its names do not show it.
         delimiter: separator of a table's columns, such as ";" or "tab".
+        encoding: of texts: "utf-8", "latin-1" or "windows-1252".
+        missing: texts that count as missing, such as ["NA", "-"].
+        decimal: character before the fraction of a number in a text: "." or ",".
         map: a function of a module, or "module:function". It takes a row and returns a dict of features, or
             None to drop the row.
         version: version of that function's content; change it whenever the function changes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import numbers
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from headrace.errors import InvalidArgumentError
@@ -17,6 +17,9 @@ class PrepareOptions(TypedDict, total=False):
     schema: str | os.PathLike[str] | Mapping[str, Any] | None
     layout: str | None
     delimiter: str | None
+    encoding: str | None
+    missing: str | Sequence[str] | None
+    decimal: str | None
     map: str | Callable[..., Any] | None
     version: str | None
     map_timeout: int | None
@@ -72,6 +75,8 @@ def _text_of(name: str, value: Any) -> str:
         return name_of_function(value)
     if name == "splits":
         return ",".join(f"{split}={float(share)!r}" for split, share in value.items())
+    if name == "missing":
+        return _missing_texts(value)
     if name == "resize":
         return "x".join(str(side) for side in value)
     if name == "max_rejects" and not isinstance(value, str):
@@ -79,6 +84,15 @@ def _text_of(name: str, value: Any) -> str:
     if name == "map_timeout" and (isinstance(value, bool) or not isinstance(value, numbers.Integral)):
         raise InvalidArgumentError(f"map_timeout is {value!r}; it takes whole seconds, as an int")
     return str(value)
+
+
+def _missing_texts(value: str | Sequence[str]) -> str:
+    texts = [value] if isinstance(value, str) else list(value)
+    if any(not isinstance(text, str) or "," in text for text in texts):
+        raise InvalidArgumentError(
+            f"missing is {value!r}; it takes texts without commas, such as ['NA', '-']; in a schema, any"
+        )
+    return ",".join(texts)
 
 
 def _reject_limit(value: Any) -> str:
