@@ -140,8 +140,10 @@ void Console::warn(std::string_view line) {
 
 void Console::error(const Error& error) {
   const std::lock_guard lock(state_->mutex);
-  state_->print_error_line("headrace: ", error.message);
-  if (!json() || state_->has_printed) return;
+  const bool has_document = json() && !state_->has_printed;
+  if (!has_document || !state_->options.tells_errors_once)
+    state_->print_error_line("headrace: ", error.message);
+  if (!has_document) return;
   const Json document = {{"error", {{"code", code_name(error.code)}, {"message", error.message}}}};
   (void)state_->print(as_bytes(concat(document.dump(), "\n")));
 }

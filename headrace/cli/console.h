@@ -25,6 +25,8 @@ struct ConsoleOptions {
   bool quotes_names = false;
   /// Standard input is a terminal too: a person can be asked.
   bool can_ask = false;
+  /// With `json`: an error is only in the document, and not on standard error too.
+  bool tells_errors_once = false;
   /// Stopped when standard output is gone (`headrace cat x | head`): nobody reads what is still to come.
   std::stop_source stop{std::nostopstate};
 };

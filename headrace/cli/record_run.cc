@@ -83,7 +83,13 @@ Status record_run(CommandContext& context, std::string_view command, const Locat
     options.ranks = 1;
     options.continues_earlier = false;
   }
-  HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(context.stores, output, std::move(start), options));
+  auto started = RunRecorder::start(context.stores, output, std::move(start), options);
+  if (!started && !options.root_url.empty())
+    return started.error().in(concat("recording the run at --track ", options.root_url));
+  if (!started && started.error().code == Code::kPermissionDenied)
+    return started.error().in("recording the run (--track names another place for it)");
+  if (!started) return started.error();
+  RunRecorder& recorder = *started;
   for (const std::string& remark : recorder.remarks()) context.console.warn(remark);
   RunEnd end;
   Status outcome = body(recorder, end);

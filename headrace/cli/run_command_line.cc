@@ -42,6 +42,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   ConsoleOptions console_options = {.draws = isatty(STDERR_FILENO) == 1,
                                     .quotes_names = isatty(STDOUT_FILENO) == 1,
                                     .can_ask = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
+                                    .tells_errors_once = environment.get("HEADRACE_ERRORS") == "json",
                                     .stop = stop};
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "version")) {
     Console console(console_options);

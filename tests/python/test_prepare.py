@@ -413,6 +413,26 @@ def test_shards_of_another_program_in_the_folder_are_told(headrace, people, tmp_
     assert "named like shards" not in headrace("prepare", people, tmp_path / "out").stderr
 
 
+def test_input_that_changed_after_its_plan_is_told_with_what_plans_it_again(headrace, tmp_path):
+    table, out = tmp_path / "n.csv", tmp_path / "out"
+    table.write_text("n\n1\n")
+    headrace("plan", table, out)
+    table.write_text("n\n1\n2\n")
+    refused = headrace("execute", out, check=False)
+    assert "was written since the input was listed" in refused.stderr and "--overwrite" in refused.stderr
+    headrace("plan", table, out, "--overwrite")
+    headrace("execute", out)
+    headrace("publish", out)
+    assert [row["n"] for row in examples(out, "train")].count([2]) == 1
+
+
+def test_a_tracking_root_that_cannot_be_written_is_named_with_its_option(headrace, people, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    place = tmp_path / "file" / "runs"
+    done = headrace("prepare", people, tmp_path / "out", "--track", place, check=False)
+    assert done.returncode == 1 and f"recording the run at --track {place}: " in done.stderr
+
+
 def test_shares_that_replace_a_column_of_splits_are_told(headrace, people, tmp_path):
     done = headrace("prepare", people, tmp_path / "out", "--split", "train=0.5,test=0.5", "--dry-run")
     assert "--split decides the splits, not the column split of" in done.stderr

@@ -445,6 +445,15 @@ def test_a_file_may_name_the_function_and_its_version_is_part_of_the_plan(
     assert other.returncode == 1 and "map-version" in other.stderr
 
 
+def test_a_function_that_drops_every_row_is_named(run, numbers, number_schema, folder, tmp_path):
+    (folder / "nothing.py").write_text("def drop(row):\n    return None\n")
+    words = ("prepare", numbers, tmp_path / "data", "--map", "nothing:drop")
+    without_schema = run(*words, check=False)
+    assert "the function of --map drops all" in without_schema.stderr
+    with_schema = run(*words, "--schema", number_schema, check=False)
+    assert "dropped by map; look at what the function nothing:drop returns" in with_schema.stderr
+
+
 def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):
     schema = tmp_path / "latin.toml"
     schema.write_text('encoding = "latin-1"\n[features.text]\ntype = "string"\n')

@@ -410,6 +410,8 @@ def test_what_no_record_can_hold_is_refused_with_what_to_do(file_url):
     refused([[1, 2]], to, "row 1 is list")
     refused({"a": [1]}, to, "source is dict")
     refused(7, to, "source is int")
+    refused(pd.Series([1, 2]), to, r"is a Series, .*series.to_frame\(\)")
+    refused([{"a": 1}], numbers(3), "^to is DataFrame")
     refused([], to, "no rows")
     refused([{"a": 1}], to, "layout", layout="csv")
     assert not list(hr.store(file_url).list())
@@ -417,11 +419,37 @@ def test_what_no_record_can_hold_is_refused_with_what_to_do(file_url):
 
 def test_errors_of_the_program_are_exceptions(tmp_path, file_url):
     refused([{"image_uri": "pets/1.jpg"}], f"{file_url}/a", "pets/1.jpg is relative, .*write it as a URL")
-    refused([{"a": 1}, {"a": "x"}][:1], f"{file_url}/a", "--sample", sample=2)
+    refused([{"a": 1}, {"a": "x"}][:1], f"{file_url}/a", "^sample takes a number", sample=2)
     refused([{"a": 1}], f"{file_url}/a", "did you mean", schema='[features.a]\ntype = "itn64"\n')
     with pytest.raises(FileNotFoundError, match="nothing is at"):
         hr.prepare(tmp_path / "none", f"{file_url}/a")
     assert not staged(f"{file_url}/a")
+
+
+def test_errors_name_the_arguments_of_python_and_are_told_once(people_csv, file_url, capfd):
+    to = f"{file_url}/data"
+    refused(people_csv, to, "^splits has shares that sum to 0.9, not 1$", splits={"train": 0.5, "test": 0.4})
+    refused(people_csv, to, "^append=True and overwrite=True exclude", append=True, overwrite=True)
+    assert "exclude each other" not in capfd.readouterr().err
+    refused(people_csv, to, r"^splits is \['train'\]; it takes a dict such as", splits=["train"])
+    refused(people_csv, to, "^splits gives 'train' the share 'all'", splits={"train": "all"})
+    refused(people_csv, to, "^resize is 150; it takes height and width", resize=150)
+    refused(people_csv, to, "^missing is .*texts without commas", missing=["a,b"])
+    refused(people_csv, to, "^runner_options is", runner_options=["a"])
+    refused(people_csv, to, "^schema has no dict 'features'", schema={"age": "int64"})
+    refused(people_csv, to, "^schema: the feature 'age' is 'int64'", schema={"features": {"age": "int64"}})
+    refused(people_csv, to, "^schema is list", schema=["age"])
+    wrong = {"features": {"age": {"type": "int"}}}
+    refused(people_csv, to, r"^schema, line 3: \[features.age\]: type is \"int\"", schema=wrong)
+
+
+def test_how_cells_are_read_is_said_in_python_too(tmp_path, file_url):
+    table = tmp_path / "prices.csv"
+    table.write_bytes("name;price\nKäse;2,5\nBrot;NA\n".encode("latin-1"))
+    options = {"delimiter": ";", "encoding": "latin-1", "missing": ["NA", "-"], "decimal": ","}
+    hr.prepare(table, f"{file_url}/data", **options)
+    found = {row["name"][0]: row.get("price") for row in records(f"{file_url}/data")}
+    assert found == {"Käse".encode(): [2.5], b"Brot": None}
 
 
 def test_a_schema_may_be_a_dict_a_text_or_a_file(file_url, tmp_path):
@@ -443,7 +471,7 @@ def test_a_schema_may_be_a_dict_a_text_or_a_file(file_url, tmp_path):
     assert made[0].splits == made[1].splits == made[2].splits
     found = by(records(f"{file_url}/0"), "number")
     assert all(row['a "b"\n'] == [1 - number % 2, number % 2] for number, row in found.items())
-    with pytest.raises(hr.errors.InvalidArgumentError, match="is an object|schema: x is"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="has no dict 'features'"):
         hr.prepare(rows, f"{file_url}/3", schema={"x": {1, 2}})
 
 

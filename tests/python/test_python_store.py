@@ -11,6 +11,7 @@ import socket
 import threading
 import uuid
 
+import headrace.fsspec
 import held_store
 import pytest
 from faultproxy.proxy import FaultProxy, Options
@@ -518,6 +519,13 @@ WRONG_OPTIONS = {
     "no boolean": ({"verify_tls": "no"}, errors.InvalidArgumentError),
     "no URL": ({"endpoint_url": "ftp://x"}, errors.InvalidArgumentError),
 }
+
+
+def test_options_by_the_names_of_s3fs_are_refused_with_their_names_here():
+    with pytest.raises(TypeError, match="'anon'; what s3fs calls so is anonymous here"):
+        hr.store("s3://bucket", anon=True)
+    with pytest.raises(TypeError, match="'key'; what s3fs calls so is access_key_id here"):
+        headrace.fsspec.S3FileSystem(key="a")
 
 
 @pytest.mark.parametrize("options, error", WRONG_OPTIONS.values(), ids=WRONG_OPTIONS)

@@ -56,6 +56,9 @@ _MODELS = """
     def not_a_model():
         return 17
 
+    def asks_for_more(features, width, *rest, depth=2, **options):
+        return network(features, width)
+
     def fails():
         raise ValueError("my own fault")
 
@@ -249,6 +252,7 @@ class ErrorsTest(_ModelsTest):
         self.assert_error("compile", "not compiled", "mine:not_compiled")
         self.assert_error("trainable", "no trainable variables", "mine:without_weights")
         self.assert_error("argument", "no argument 'layers'", "mine:compiled", arguments={"layers": 3})
+        self.assert_error("argument", "parameter 'width' that nobody gives", "mine:asks_for_more")
 
     def test_a_model_that_does_not_fit_the_data(self):
         (self.folder / "fixed.py").write_text(

@@ -77,11 +77,14 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
                                                 input_format_name(plan.input.format))};
   }
   if (arrangement.splits.empty()) {
+    std::vector<std::string> reasons;
+    for (const auto& [reason, count] : arrangement.reasons) reasons.push_back(concat(count, " ", reason));
     return Error{
         Code::kInvalidArgument,
         concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
-               " is to be written: ", arrangement.counts.rejected, " rejected, ", arrangement.counts.ignored,
-               " ignored; is it the format ", input_format_name(plan.input.format), "?")};
+               " is to be written: ", join(reasons, ", "),
+               plan.map.empty() ? concat("; is it the format ", input_format_name(plan.input.format), "?")
+                                : concat("; look at what the function ", plan.map, " returns"))};
   }
   for (const std::string& name : promised_splits(plan)) {
     const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),
@@ -174,7 +177,8 @@ Result<std::vector<std::string>> continue_vocabulary(const PreparePlan& plan,
       return Error{Code::kFailedPrecondition,
                    concat("feature ", feature.name, " has the new value \"", printable_line(value, 60),
                           "\", but is one-hot with ", known.size(),
-                          " places in the existing records; prepare everything again with --overwrite")};
+                          " places in the existing records; prepare everything again with --overwrite, or "
+                          "without one_hot = true in the schema, so that values can be added later")};
     }
     out.push_back(std::move(value));
   }

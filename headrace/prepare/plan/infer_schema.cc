@@ -266,7 +266,13 @@ class Inference {
     return {};
   }
 
+  void ignore() { ++ignored_; }
+
   Result<InferredSchema> finish() {
+    if (rows_ == 0 && ignored_ > 0 && is_mapped_) {
+      return invalid(concat("the function of --map drops all ", ignored_,
+                            " rows that were looked at to infer a schema; correct it, or name a --schema"));
+    }
     if (rows_ == 0) {
       return invalid(concat("no row can be read to infer a schema from; ",
                             first_rejection_.empty() ? "there is none in its first files" : first_rejection_,
@@ -388,6 +394,7 @@ class Inference {
   const bool is_mapped_;
   Reading reading_;
   std::uint64_t rows_ = 0;
+  std::uint64_t ignored_ = 0;
   std::string first_rejection_;
   std::deque<Column> columns_;  // in the order in which they came
   std::unordered_map<std::string_view, Column*> by_name_;
@@ -412,7 +419,10 @@ Status look_at(const Input& input, const Slice& slice, StoreRegistry& stores, co
   for (std::uint64_t seen = 0; seen < share.rows || source->consumed_bytes() < share.bytes;) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;
-    if (row->verdict == RowVerdict::kIgnored) continue;
+    if (row->verdict == RowVerdict::kIgnored) {
+      inference.ignore();
+      continue;
+    }
     ++seen;
     HEADRACE_CHECK(inference.take(slice, *row));
   }

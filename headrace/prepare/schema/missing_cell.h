@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Whether the cell is missing, or a text that counts as missing. White space around the text does not matter.
+/// Whether the cell is missing, or holds a text that counts as missing, without the white space around it.
 bool is_missing(const Cell& cell, std::span<const std::string> missing);
 
 }  // namespace headrace

@@ -412,6 +412,24 @@ std::string quoted(const std::vector<std::string>& texts) {
   return concat("[", join(parts, ", "), "]");
 }
 
+std::string_view line_of(std::string_view text, std::uint64_t number) {
+  for (; number > 1; --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// A text without quotes, of which TOML's parser only says what else it might have been.
+std::optional<std::string> bare_word_problem(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == line.npos) return std::nullopt;
+  const std::string_view rest = line.substr(equals + 1);
+  const std::string_view value = trim(rest.substr(0, rest.find('#')));
+  const bool is_word = !value.empty() && std::ranges::all_of(value, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (!is_word || (value.front() >= '0' && value.front() <= '9') || value.front() == '-') return std::nullopt;
+  return concat("a text needs quotes: ", trim(line.substr(0, equals)), " = ", quoted(value));
+}
+
 std::string image_steps_to_toml(const ImageSteps& steps) {
   std::string out;
   const auto size = [&](std::string_view key, const std::optional<ImageSize>& sides) {
@@ -474,8 +492,10 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
   HEADRACE_CHECK(check_characters(toml, source_name));
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {
-    return Error{Code::kInvalidArgument, concat(source_name, ", line ", parsed.error().source().begin.line,
-                                                ": ", parsed.error().description())};
+    const std::uint64_t line = parsed.error().source().begin.line;
+    const std::optional<std::string> bare = bare_word_problem(line_of(toml, line));
+    return Error{Code::kInvalidArgument,
+                 concat(source_name, ", line ", line, ": ", bare ? *bare : parsed.error().description())};
   }
   const toml::table& table = parsed.table();
   KeyReader keys(table, "", source_name);

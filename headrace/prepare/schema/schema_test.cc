@@ -154,6 +154,13 @@ TEST(Schema, ErrorsNameLineAndKeyAndWhatWasMeant) {
               HasSubstr("did you mean latin-1?"));
 }
 
+TEST(Schema, ATextWithoutQuotesIsToldWithThem) {
+  EXPECT_THAT(error_of("[features.a]\ntype = int64 # a number\n"),
+              HasSubstr("a.toml, line 2: a text needs quotes: type = \"int64\""));
+  EXPECT_THAT(error_of("id = true_id"), HasSubstr("a text needs quotes: id = \"true_id\""));
+  EXPECT_THAT(error_of("[features.a]\nshape = [2\n"), testing::Not(HasSubstr("quotes")));
+}
+
 TEST(Schema, ValuesAreChecked) {
   const auto of_image = [](std::string_view line) {
     return error_of(concat("[features.a]\ntype = 'image'\n", line));

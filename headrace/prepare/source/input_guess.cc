@@ -48,13 +48,23 @@ class Guess {
           concat(arrow_file_, " in ", name_, " is a table of Arrow, which headrace.prepare(…) of Python ",
                  "reads, not this command: docs/how-to/prepare-from-python.md")};
     }
-    std::vector<std::string> told;
-    for (const auto& [format, path] : found_)
+    if (found_.empty() && is_workbook_name(name_)) {
+      return Error{Code::kInvalidArgument,
+                   concat(name_,
+                          " is a workbook of a spreadsheet, which Headrace does not read: save its table as "
+                          "CSV, or give headrace.prepare of Python the frame of pandas.read_excel")};
+    }
+    std::vector<std::string> told, options;
+    for (const auto& [format, path] : found_) {
       told.push_back(concat(input_format_name(format), " (", path, ")"));
-    return Error{Code::kInvalidArgument, concat("cannot tell the format of ", name_, " by its names: ",
-                                                told.empty() ? "no ending or folder shows it"
-                                                             : concat("they suggest ", join(told, " and ")),
-                                                "; name one of ", list_input_formats())};
+      options.push_back(concat("--layout ", input_format_name(format)));
+    }
+    const std::string what =
+        told.empty()
+            ? concat("no ending or folder shows it; name it with --layout: ", list_input_formats())
+            : concat("they suggest ", join(told, " and "), "; say which is meant: ", join(options, " or "));
+    return Error{Code::kInvalidArgument,
+                 concat("cannot tell the format of ", name_, " by its names: ", what)};
   }
 
  private:

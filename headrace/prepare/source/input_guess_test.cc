@@ -64,15 +64,13 @@ TEST_F(GuessInputFormat, TheFilesOfAnArchiveTellWhatItIs) {
 }
 
 TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
-  EXPECT_EQ(
-      guess_folder({"a.csv", "train/cats/1.jpg"}),
-      "cannot tell the format of memory://test/folder-1 by its names: they suggest image-folder "
-      "(train/cats/1.jpg) and csv (a.csv); name one of aclimdb, text-folder, image-folder, csv, tsv, jsonl, "
-      "webdataset, tfrecord");
+  EXPECT_EQ(guess_folder({"a.csv", "train/cats/1.jpg"}),
+            "cannot tell the format of memory://test/folder-1 by its names: they suggest image-folder "
+            "(train/cats/1.jpg) and csv (a.csv); say which is meant: --layout image-folder or --layout csv");
   EXPECT_EQ(
       guess_folder({"a.orc"}),
-      "cannot tell the format of memory://test/folder-2 by its names: no ending or folder shows it; name one "
-      "of aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
+      "cannot tell the format of memory://test/folder-2 by its names: no ending or folder shows it; name it "
+      "with --layout: aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
   EXPECT_NE(guess("folder-2/a.orc").find("no ending or folder shows it"), std::string::npos);
   EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
             std::string::npos);
@@ -84,6 +82,11 @@ TEST_F(GuessInputFormat, TablesOfArrowAreReadByPython) {
   for (const char* key : {"folder-1/a.parquet", "folder-1/*.parquet"})
     EXPECT_NE(guess(key).find("headrace.prepare(…) of Python"), std::string::npos) << guess(key);
   EXPECT_EQ(guess_folder({"a.parquet", "b.csv"}), "csv");
+}
+
+TEST_F(GuessInputFormat, AWorkbookIsRefusedWithWhatReadsIt) {
+  put("a.XLSX", std::string_view("PK"));
+  EXPECT_NE(guess("a.XLSX").find("is a workbook of a spreadsheet"), std::string::npos) << guess("a.XLSX");
 }
 
 TEST_F(GuessInputFormat, OnlyTheFirstThousandNamesAreLookedAt) {

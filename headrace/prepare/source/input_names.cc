@@ -111,6 +111,11 @@ bool is_arrow_name(std::string_view path) {
   return name.ends_with(".parquet") || name.ends_with(".feather") || name.ends_with(".arrow");
 }
 
+bool is_workbook_name(std::string_view path) {
+  const std::string name = to_lower(last_segment(path));
+  return name.ends_with(".xlsx") || name.ends_with(".xls") || name.ends_with(".ods");
+}
+
 bool is_hidden_path(std::string_view path) {
   return std::ranges::any_of(split(path, '/'), [](const std::string& segment) {
     return segment.starts_with('.') || segment == "__MACOSX";

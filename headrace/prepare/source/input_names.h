@@ -25,6 +25,9 @@ bool is_archive_name(std::string_view name);
 /// Whether the name ends as that of an Arrow file: ".parquet", ".feather", ".arrow".
 bool is_arrow_name(std::string_view name);
 
+/// Whether a path names a workbook of a spreadsheet, which Headrace does not read.
+bool is_workbook_name(std::string_view path);
+
 /// Whether a part of the path begins with '.' or is "__MACOSX".
 bool is_hidden_path(std::string_view path);
 

@@ -7,7 +7,8 @@ namespace {
 
 Error changed(const SourceFile& file, std::string_view what) {
   return {Code::kFailedPrecondition,
-          concat(file.location.describe(), " ", what, " since the input was listed: start again")};
+          concat(file.location.describe(), " ", what,
+                 " since the input was listed: run headrace prepare or plan again, with --overwrite")};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ from fsspec.utils import other_paths
 from headrace._src.file_object import HeadraceFile, WrittenCompressed, WrittenText
 from headrace._src.store import ObjectInfo, Store
 from headrace._src.store import store as open_store
-from headrace._src.store_options import option_names
+from headrace._src.store_options import option_names, unknown_option
 from headrace.errors import (
     DataLossError,
     Error,
@@ -50,8 +50,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         super().__init__(**{"use_listings_cache": False, **options})
         for name in own:
             if name not in option_names():
-                known = ", ".join(option_names())
-                raise TypeError(f"{self.protocol} has no option {name!r}; it has {known}")
+                raise unknown_option(str(self.protocol), name)
         self._options = own
         self._stores: dict[str, Store] = {}
 

@@ -21,7 +21,7 @@ from headrace._src.schema_text import schema_text
 from headrace._src.staging import FOLDER, remove_staged, stage_rows
 from headrace._src.store import Store
 from headrace._src.store import store as open_store
-from headrace.errors import FailedPreconditionError, InvalidArgumentError
+from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing import Unpack  # from Python 3.11 on
@@ -110,6 +110,10 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
             rejected: names the first. FailedPreconditionError: another dataset was started or published
             there. NotFoundError: there is no source. CancelledError: it was stopped. The store's errors.
     """
+    if not isinstance(to, str | os.PathLike):
+        raise InvalidArgumentError(
+            f"to is {type(to).__name__}; it is the URL or path of a folder: headrace.prepare(source, to)"
+        )
     batches = _batches(source)
     if batches is not None and options.get("layout") is not None:
         raise InvalidArgumentError(
@@ -172,4 +176,7 @@ def _schema_file(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> I
     with tempfile.TemporaryDirectory(prefix="headrace-schema-") as folder:
         file = Path(folder) / "schema.toml"
         file.write_text(text, encoding="utf-8")
-        yield str(file)
+        try:
+            yield str(file)
+        except Error as error:  # nobody but this call knows the file
+            raise type(error)(str(error).replace(f"file://{file}", "schema")) from None

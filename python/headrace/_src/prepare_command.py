@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from headrace._src.prepare_options import in_python
 from headrace._src.program import find_program
 from headrace.errors import CancelledError, Error, InternalError, error_of
 
@@ -25,7 +26,7 @@ def run_prepare(arguments: Sequence[str]) -> dict[str, Any]:
     Raises:
         Error: of the class that belongs to the command's error.
     """
-    environment = dict(os.environ)
+    environment = dict(os.environ) | {"HEADRACE_ERRORS": "json"}
     if environment.setdefault("HEADRACE_PYTHON", sys.executable) == sys.executable:
         # Functions of one's own are found there as they are here.
         environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
@@ -44,7 +45,7 @@ def run_prepare(arguments: Sequence[str]) -> dict[str, Any]:
     told = document.get("error")
     if told is None:
         raise _ended_without_a_word(child.returncode)
-    raise error_of(told["code"], told["message"])
+    raise error_of(told["code"], in_python(told["message"]))
 
 
 def _document_of(output: bytes) -> dict[str, Any]:

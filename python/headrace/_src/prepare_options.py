@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import numbers
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_type_hints
 
 from headrace.errors import InvalidArgumentError
 
@@ -46,6 +47,22 @@ class PrepareOptions(TypedDict, total=False):
 
 
 _NAMES = {"version": "map-version", "splits": "split"}  # those that the command calls otherwise
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+
+
+def in_python(message: str) -> str:
+    """A message of the command, with the names that its options have in Python."""
+    return _OPTION.sub(lambda found: _name_in_python(found[1]) or found[0], message)
+
+
+def _name_in_python(option: str) -> str | None:
+    names = {_option_of(name): name for name in PrepareOptions.__annotations__}
+    name = names.get(option)
+    return f"{name}=True" if get_type_hints(PrepareOptions).get(name) is bool else name
+
+
+def _option_of(name: str) -> str:
+    return _NAMES.get(name, name).replace("_", "-")
 
 
 def arguments_of(options: PrepareOptions, schema_url: str | None) -> list[str]:
@@ -63,9 +80,10 @@ def arguments_of(options: PrepareOptions, schema_url: str | None) -> list[str]:
         if value is None or value is False or name == "schema":
             continue
         if name == "runner_options":
+            _check_mapping(name, value, "{'address': 'ray://host:10001'}")
             arguments += [f"--runner-option={key}={text}" for key, text in value.items()]
             continue
-        option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+        option = f"--{_option_of(name)}"
         arguments += [option] if value is True else [option, _text_of(name, value)]
     return arguments
 
@@ -74,16 +92,40 @@ def _text_of(name: str, value: Any) -> str:
     if name == "map":
         return name_of_function(value)
     if name == "splits":
-        return ",".join(f"{split}={float(share)!r}" for split, share in value.items())
+        return _shares(value)
     if name == "missing":
         return _missing_texts(value)
     if name == "resize":
-        return "x".join(str(side) for side in value)
+        return _size(value)
     if name == "max_rejects" and not isinstance(value, str):
         return _reject_limit(value)
     if name == "map_timeout" and (isinstance(value, bool) or not isinstance(value, numbers.Integral)):
         raise InvalidArgumentError(f"map_timeout is {value!r}; it takes whole seconds, as an int")
     return str(value)
+
+
+def _check_mapping(name: str, value: Any, example: str) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentError(f"{name} is {value!r}; it takes a dict such as {example}")
+
+
+def _shares(value: Any) -> str:
+    _check_mapping("splits", value, "{'train': 0.9, 'test': 0.1}")
+    for split, share in value.items():
+        if isinstance(share, bool) or not isinstance(share, numbers.Real):
+            raise InvalidArgumentError(
+                f"splits gives {split!r} the share {share!r}; it takes numbers that sum to 1"
+            )
+    return ",".join(f"{split}={float(share)!r}" for split, share in value.items())
+
+
+def _size(value: Any) -> str:
+    sides = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+    if len(sides) != 2 or not all(isinstance(side, numbers.Integral) for side in sides):
+        raise InvalidArgumentError(
+            f"resize is {value!r}; it takes height and width in pixels, such as (150, 150)"
+        )
+    return "x".join(str(side) for side in sides)
 
 
 def _missing_texts(value: str | Sequence[str]) -> str:

@@ -52,6 +52,8 @@ def batches_of(source: Any) -> Iterator[Batch]:
     Raises:
         InvalidArgumentError: it is none of these, or a column is of a kind that no record can hold.
     """
+    if type(source).__name__ == "Series" and hasattr(source, "to_frame"):
+        raise InvalidArgumentError("source is a Series, which is one column; give series.to_frame(), a frame")
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(source, pandas.DataFrame):
         return _batches_of_pandas(source)

@@ -8,13 +8,35 @@ from typing import Any
 
 from headrace.errors import InvalidArgumentError
 
+_EXAMPLE = "{'features': {'age': {'type': 'int64'}}}"
+
 
 def schema_text(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> str | None:
-    """TOML of a dict, or of a text that is TOML; None for a URL, a path, or nothing."""
+    """TOML of a dict, or of a text that is TOML; None for a URL, a path, or nothing.
+
+    Raises:
+        InvalidArgumentError: it is none of these, or a dict of another structure than a schema.
+    """
     if isinstance(schema, Mapping):
+        _check_features(schema)
         return _toml_of(schema)
+    if schema is not None and not isinstance(schema, str | os.PathLike):
+        raise InvalidArgumentError(
+            f"schema is {type(schema).__name__}; it is a URL or path, a text in TOML, or a dict, {_EXAMPLE}"
+        )
     is_text = isinstance(schema, str) and ("\n" in schema or "=" in schema.partition("://")[0])
     return schema if is_text else None
+
+
+def _check_features(schema: Mapping[str, Any]) -> None:
+    features = schema.get("features")
+    if not isinstance(features, Mapping):
+        raise InvalidArgumentError(f"schema has no dict 'features'; it is a dict such as {_EXAMPLE}")
+    for name, feature in features.items():
+        if not isinstance(feature, Mapping):
+            raise InvalidArgumentError(
+                f"schema: the feature {name!r} is {feature!r}; it is a dict such as {{'type': 'int64'}}"
+            )
 
 
 def _toml_of(schema: Mapping[str, Any]) -> str:

@@ -26,6 +26,14 @@ class StoreOptions(TypedDict, total=False):
 
 
 DEFAULT_TIMEOUT = 30.0  # seconds
+# Those that pandas users know from `storage_options` of s3fs.
+_NAMES_IN_S3FS = {
+    "anon": "anonymous",
+    "key": "access_key_id",
+    "secret": "secret_access_key",
+    "token": "session_token",
+    "client_kwargs": "endpoint_url, region or verify_tls",
+}
 # A wait in the core is counted in milliseconds, as an integer of 64 bits; a day is long enough.
 _MOST_SECONDS = 86_400.0
 
@@ -34,6 +42,12 @@ def option_names() -> list[str]:
     """The names of the options of all kinds of stores."""
     names = (name for driver in _headrace.store_drivers() for name, _, _ in driver["options"])
     return ["timeout", *(name.replace("-", "_") for name in names)]
+
+
+def unknown_option(owner: str, name: str) -> TypeError:
+    own = _NAMES_IN_S3FS.get(name)
+    hint = f"what s3fs calls so is {own} here" if own else f"it has {', '.join(option_names())}"
+    return TypeError(f"{owner} has no option {name!r}; {hint}")
 
 
 def texts_of(scheme: str, options: Mapping[str, Any]) -> dict[str, str]:
@@ -64,7 +78,7 @@ def _text_of(scheme: str, name: str, value: Any) -> str:
         if option.replace("-", "_") == name
     }
     if not owners:
-        raise TypeError(f"a store has no option {name!r}; it has {', '.join(option_names())}")
+        raise unknown_option("a store", name)
     if scheme not in owners:
         known = ", ".join(f"{owner}://" for owner in owners)
         raise InvalidArgumentError(f"{name} is an option of {known} stores, and not of {scheme}://")

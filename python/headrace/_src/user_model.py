@@ -45,6 +45,7 @@ def call(function, name: str, offered: dict, arguments: dict):
                 "argument", f"{name} takes no argument '{argument}'; it takes {', '.join(parameters)}"
             )
     passed = {key: value for key, value in offered.items() if key in parameters} | arguments
+    _check_given(name, parameters, passed, offered)
     try:
         return function(**passed)
     except Exception as error:
@@ -52,6 +53,19 @@ def call(function, name: str, offered: dict, arguments: dict):
         raise ModelError(
             "function", f"{name} failed: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
         ) from error
+
+
+def _check_given(name: str, parameters, passed: dict, offered: dict) -> None:
+    """Every parameter without a default needs a value."""
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for parameter in parameters.values():
+        if parameter.default is not parameter.empty or parameter.kind in optional or parameter.name in passed:
+            continue
+        raise ModelError(
+            "argument",
+            f"{name} has a parameter '{parameter.name}' that nobody gives; give it a default. Headrace gives"
+            f" those of {', '.join(offered)} that the function names",
+        )
 
 
 def check_compiled(model, name: str) -> None:
