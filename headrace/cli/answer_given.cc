@@ -150,7 +150,8 @@ Status answer_stream(CommandContext& context, const ExportedModel& model, const 
                parse_input_format(values.has("layout") ? values.text("layout") : "jsonl"));
   HEADRACE_TRY(const PredictionFormat format, parse_prediction_format(values.text("format")));
   HEADRACE_TRY(const char delimiter, delimiter_from(values));
-  HEADRACE_TRY(std::unique_ptr<RowParser> parser, make_row_parser(layout, delimiter));
+  HEADRACE_TRY(std::unique_ptr<RowParser> parser,
+               make_row_parser({.format = layout, .delimiter = delimiter}));
   HEADRACE_TRY(const Location here, context.stores.open(kStandardInput));
   RowStream stream(STDIN_FILENO, std::move(parser), here.url.text(), context.stop);
   HEADRACE_TRY(TextEncoders encoders, encoders_of(context, model, values));

@@ -219,7 +219,7 @@ TEST_F(RawInputTest, RowsOfAStreamAreReadAsTheyCome) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const FileDescriptor from(ends[0]), to(ends[1]);
-  RowStream stream(from.get(), *make_row_parser(InputFormat::kJsonLines, 0), "file:///here/-", {});
+  RowStream stream(from.get(), *make_row_parser({.format = InputFormat::kJsonLines}), "file:///here/-", {});
   const auto input =
       open_row_stream(model, stream, InputFormat::kJsonLines, stores, {{"hash:4", encoder}}, options);
   ASSERT_TRUE(input) << input.error().message;

@@ -33,7 +33,7 @@ class RowStreamTest : public testing::Test {
     ends_[1] = -1;
   }
   RowStream open(InputFormat format) const {
-    return {ends_[0], *make_row_parser(format, 0), "file:///here/-", stop.get_token()};
+    return {ends_[0], *make_row_parser({.format = format}), "file:///here/-", stop.get_token()};
   }
   // The rows that have come: "number: name=value …".
   static std::vector<std::string> rows(RowStream& stream) {
@@ -101,7 +101,7 @@ TEST_F(RowStreamTest, WaitingCanBeStopped) {
 }
 
 TEST_F(RowStreamTest, OtherFormatsHaveNoStream) {
-  EXPECT_THAT(make_row_parser(InputFormat::kWebDataset, 0).error().message,
+  EXPECT_THAT(make_row_parser({.format = InputFormat::kWebDataset}).error().message,
               HasSubstr("jsonl, csv, tsv or tfrecord, not webdataset"));
 }
 

@@ -15,6 +15,7 @@
 #include "headrace/prepare/schema/split_name.h"
 #include "headrace/prepare/schema/text_encoding.h"
 #include "headrace/prepare/source/rejects.h"
+#include "headrace/prepare/source/stretch.h"
 
 namespace headrace {
 namespace {
@@ -22,6 +23,7 @@ namespace {
 constexpr std::uint64_t kRowsLookedAt = 1000;
 constexpr std::uint64_t kBytesLookedAt = 64 << 20;
 constexpr std::uint64_t kSlicesLookedAt = 16;
+constexpr std::uint64_t kStretches = 8;  // of a file that is larger than its share
 constexpr std::size_t kIdsCompared = 100'000;
 constexpr std::size_t kLongestSplitName = 100;
 constexpr std::size_t kQuotedBytes = 60;
@@ -110,10 +112,12 @@ struct Reading {
   const TextEncoding encoding = text_encoding_from_name(cells.encoding);
   const Slice* slice = nullptr;
   const SourceRow* row = nullptr;
+  std::optional<std::uint64_t> stretch{};  // where it begins in the slice's only file
   std::string decoded{};
 
   bool is_text(std::string_view text) { return decode_text(text, encoding, decoded).replaced == 0; }
   std::string place() const {
+    if (stretch) return concat("a row after byte ", *stretch, " of ", slice->files.front().url);
     const std::string source = source_of(*slice, row->place);
     return source.empty() ? replace_invalid_utf8(row->id).text
                           : concat("row ", row->place.row, " of ", source);
@@ -248,7 +252,7 @@ class Inference {
     schema_.cells = options.cells;
   }
 
-  Status take(const Slice& slice, const SourceRow& row) {
+  Status take(const SourceRow& row) {
     if (row.verdict == RowVerdict::kRejected) {
       if (first_rejection_.empty()) {
         first_rejection_ = concat(replace_invalid_utf8(row.id).text, " is rejected: ", row.reason,
@@ -257,7 +261,6 @@ class Inference {
       return {};
     }
     ++rows_;
-    reading_.slice = &slice;
     reading_.row = &row;
     for (const NamedCell& cell : row.cells) {
       HEADRACE_TRY(Column* const column, find_column(cell.name));
@@ -267,6 +270,12 @@ class Inference {
   }
 
   void ignore() { ++ignored_; }
+
+  /// The following rows are of a slice; or of a stretch of its only file, from an offset on.
+  void begin(const Slice& slice, std::optional<std::uint64_t> stretch = std::nullopt) {
+    reading_.slice = &slice;
+    reading_.stretch = stretch;
+  }
 
   Result<InferredSchema> finish() {
     if (rows_ == 0 && ignored_ > 0 && is_mapped_) {
@@ -412,21 +421,47 @@ struct Share {
   std::uint64_t bytes;
 };
 
-Status look_at(const Input& input, const Slice& slice, StoreRegistry& stores, const InferenceOptions& options,
-               const Share& share, Inference& inference) {
-  HEADRACE_TRY(std::unique_ptr<RowSource> source, open_slice(input, slice, stores, options.cell_limit_bytes));
-  if (options.map != nullptr) source = map_rows(std::move(source), input.format, stores, *options.map);
-  for (std::uint64_t seen = 0; seen < share.rows || source->consumed_bytes() < share.bytes;) {
-    HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
+// Takes rows until there are none, or as many as the share has.
+Status take_rows(RowSource& source, const Share& share, Inference& inference) {
+  for (std::uint64_t seen = 0; seen < share.rows || source.consumed_bytes() < share.bytes;) {
+    HEADRACE_TRY(const std::optional<SourceRow> row, source.next());
     if (!row) break;
     if (row->verdict == RowVerdict::kIgnored) {
       inference.ignore();
       continue;
     }
     ++seen;
-    HEADRACE_CHECK(inference.take(slice, *row));
+    HEADRACE_CHECK(inference.take(*row));
   }
   return {};
+}
+
+// Looks at stretches of a large file, spread from byte `begin` to its end: as many bytes as come before.
+Status look_at_stretches(const Input& input, const Slice& slice, StoreRegistry& stores,
+                         const InferenceOptions& options, std::uint64_t begin, Inference& inference) {
+  const InputFile& file = slice.files.front();
+  const std::uint64_t size = begin / kStretches;
+  for (std::uint64_t i = 1; i <= kStretches; ++i) {
+    const std::uint64_t offset = begin + (file.size_bytes - begin) * i / kStretches - size;
+    HEADRACE_TRY(const std::unique_ptr<RowSource> source,
+                 open_stretch(input, file, offset, size, stores, options.cell_limit_bytes));
+    if (source == nullptr) continue;
+    inference.begin(slice, offset);
+    HEADRACE_CHECK(take_rows(*source, {.rows = ~std::uint64_t{0}, .bytes = 0}, inference));
+  }
+  return {};
+}
+
+Status look_at(const Input& input, const Slice& slice, StoreRegistry& stores, const InferenceOptions& options,
+               Share share, Inference& inference) {
+  const bool has_stretches =
+      options.map == nullptr && slice.files.size() == 1 && slice.size_bytes > share.bytes;
+  if (has_stretches) share.bytes /= 2;
+  HEADRACE_TRY(std::unique_ptr<RowSource> source, open_slice(input, slice, stores, options.cell_limit_bytes));
+  if (options.map != nullptr) source = map_rows(std::move(source), input.format, stores, *options.map);
+  inference.begin(slice);
+  HEADRACE_CHECK(take_rows(*source, share, inference));
+  return has_stretches ? look_at_stretches(input, slice, stores, options, share.bytes, inference) : Status{};
 }
 
 }  // namespace

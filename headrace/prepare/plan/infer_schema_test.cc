@@ -264,6 +264,16 @@ TEST_F(InferSchema, RowsOfTheLastFilesAreLookedAtToo) {
   EXPECT_THAT(remarks_, testing::ElementsAre(HasSubstr("row 2 of memory://test/tables/139.csv is \"odd\"")));
 }
 
+TEST_F(InferSchema, TheEndOfAFileThatIsTooLargeToReadWholeIsLookedAtToo) {
+  std::string text = "n,text\n";
+  for (int row = 0; text.size() < (70U << 20); ++row) text += concat(row, ",", std::string(1000, 'x'), "\n");
+  put("table.csv", text + "odd,\n");
+  const auto schema = infer("table.csv", InputFormat::kCsv);
+  ASSERT_TRUE(schema) << schema.error().message;
+  EXPECT_EQ(schema->features.front().type, SchemaType::kString);
+  EXPECT_THAT(remarks_, testing::ElementsAre(AllOf(HasSubstr("a row after byte "), HasSubstr("is \"odd\""))));
+}
+
 TEST_F(InferSchema, ATextAmongNumbersIsToldWithItsRowAndTheOptionThatMendsIt) {
   EXPECT_THAT(remarks("n\n1\nNA\n2\n3\n-\n"),
               AllOf(HasSubstr("column n has text, not numbers, because of 2 of the 5 cells"),

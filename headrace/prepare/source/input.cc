@@ -13,7 +13,6 @@
 #include "headrace/prepare/table/json_lines_source.h"
 #include "headrace/prepare/table/record_source.h"
 #include "headrace/prepare/table/staged_rows.h"
-#include "headrace/prepare/table/table_source.h"
 #include "headrace/store/glob.h"
 #include "headrace/track/published_folder.h"
 
@@ -211,13 +210,6 @@ std::string name_in_input(const Location& input, std::string_view key) {
   return std::string(key.substr(std::min(key.size(), folder_prefix(literal_folder(input.key)).size())));
 }
 
-TableOptions table_options(InputFormat format, char delimiter, std::uint64_t cell_limit_bytes) {
-  const char usual = format == InputFormat::kTsv ? '\t' : ',';
-  return {.delimiter = delimiter != 0 ? delimiter : usual,
-          .is_certain = delimiter != 0,
-          .cell_limit_bytes = cell_limit_bytes};
-}
-
 Result<std::vector<SourceFile>> open_files(const Location& input, const Slice& slice, StoreRegistry& stores) {
   std::vector<SourceFile> files;
   for (const InputFile& file : slice.files) {
@@ -272,6 +264,13 @@ Status check_staged_rows(const Input& input, const Location& output) {
   return {};
 }
 
+TableOptions table_options(const Input& input, std::uint64_t cell_limit_bytes) {
+  const char usual = input.format == InputFormat::kTsv ? '\t' : ',';
+  return {.delimiter = input.delimiter != 0 ? input.delimiter : usual,
+          .is_certain = input.delimiter != 0,
+          .cell_limit_bytes = cell_limit_bytes};
+}
+
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
                                               std::uint64_t cell_limit_bytes, const KnownInputs* known,
                                               const KnownInputs* only) {
@@ -291,23 +290,22 @@ Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& s
     case InputFormat::kTfrecord:
       return open_records(std::move(files), cell_limit_bytes);
     default:
-      return open_table(std::move(files), table_options(input.format, input.delimiter, cell_limit_bytes));
+      return open_table(std::move(files), table_options(input, cell_limit_bytes));
   }
 }
 
-Result<std::unique_ptr<RowParser>> make_row_parser(InputFormat format, char delimiter,
-                                                   std::uint64_t cell_limit_bytes) {
-  switch (format) {
+Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input, std::uint64_t cell_limit_bytes) {
+  switch (input.format) {
     case InputFormat::kCsv:
     case InputFormat::kTsv:
-      return make_table_parser(table_options(format, delimiter, cell_limit_bytes));
+      return make_table_parser(table_options(input, cell_limit_bytes));
     case InputFormat::kJsonLines:
       return make_json_lines_parser(cell_limit_bytes);
     case InputFormat::kTfrecord:
       return make_record_parser(cell_limit_bytes);
     default:
       return Error{Code::kInvalidArgument, concat("rows of a stream are jsonl, csv, tsv or tfrecord, not ",
-                                                  input_format_name(format))};
+                                                  input_format_name(input.format))};
   }
 }
 

@@ -11,6 +11,7 @@
 #include "headrace/prepare/row/row_source.h"
 #include "headrace/prepare/source/known_inputs.h"
 #include "headrace/prepare/table/row_parser.h"
+#include "headrace/prepare/table/table_source.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -93,10 +94,12 @@ Status check_staged_rows(const Input& input, const Location& output);
 /// \error kNotFound
 Result<InputFormat> guess_input_format(const Location& location);
 
-/// The parser of a format whose files are rows one after another: csv, tsv, jsonl, tfrecord; `delimiter` as in
-/// Input.
+/// How the tables of an input of CSV or TSV are read.
+TableOptions table_options(const Input& input, std::uint64_t cell_limit_bytes);
+
+/// The parser of a format whose files are rows one after another: csv, tsv, jsonl, tfrecord.
 /// \error kInvalidArgument  another format
-Result<std::unique_ptr<RowParser>> make_row_parser(InputFormat format, char delimiter,
+Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input,
                                                    std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
 /// Opens the rows of a slice. `stores` and `known` must outlive the source. Ids of rows in archives begin
