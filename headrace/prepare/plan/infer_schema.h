@@ -26,9 +26,9 @@ struct InferredSchema {
 };
 
 /// Reads rows of up to 16 slices, spread over the input: 64 MiB and 1,000 rows in all, or all that there is;
-/// with a map 1,000 rows. Of a file that is larger than its share, half of the share is read at its beginning,
-/// and where `open_stretch` can, half in stretches up to its end. Skips rows that are rejected. Every column with a
-/// value in one of them is used; a column that some rows lack is optional. The rules, in this order:
+/// with a map 1,000 rows. If a file is larger than its share, half of the share is read at its beginning, and
+/// where `open_stretch` can, half in stretches up to its end. Skips rows that are rejected. Every column with
+/// a value in one of them is used; a column that some rows lack is optional. The rules, in this order:
 ///
 /// * `split` (in any case) names the split, and is not a feature, if one of its texts is a spelling of
 ///   "train", or each is a spelling of "train", "validation" or "test", or DISCARD; the `split` of a layout
@@ -48,8 +48,8 @@ struct InferredSchema {
 ///   hold numbers; their shape follows the rule for numbers.
 ///
 /// If two features would have the same name, the later column's gets "_2" (or "_3" …) at its end.
-/// `parse_schema` reads the result's TOML as the same schema. Memory: a row or 8 MiB, and for each column its name and
-/// some hundred bytes; for a cell that is a list of numbers, eight bytes each.
+/// `parse_schema` reads the result's TOML as the same schema. Memory: a row or 8 MiB; for each column its
+/// name and some hundred bytes; for a cell that is a list of numbers, eight bytes each; for ids 8 MiB.
 /// \error kInvalidArgument  no row can be read, no column makes a feature, there are more than 10,000
 ///                          columns, or a column's name is not UTF-8: says what to do
 /// \error those of the source  the input cannot be read
