@@ -7,5 +7,5 @@ headrace prepare train data --split train=0.8,test=0.2
 headrace train data run --model "$here/model.py:build" --epochs 20 --batch-size 32 \
   --augment crop=24x24,brightness=0.05 --image-size 26x26
 headrace evaluate run --data data
-headrace predict run --data new --layout image-folder --to answers --format csv
+headrace predict run --data new --to answers --format csv
 headrace predict run --image new/0.png

@@ -93,7 +93,7 @@ Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const 
   } else {
     HEADRACE_TRY(const std::optional<NumberedObject> manifest, read_current_manifest(data));
     if (!manifest) {
-      HEADRACE_TRY(format, guess_input_format(data));
+      HEADRACE_TRY(format, guess_input_format(data, false));
     }
     if (manifest || format == InputFormat::kTfrecord || format == InputFormat::kWebDataset)
       return open_dataset(model, data, values, context.stop);

@@ -207,7 +207,8 @@ namespace {
 Status check_uses(const OptionValues& values, const PreparePlan& plan) {
   const InputFormat format = plan.input.format;
   const std::string_view name = input_format_name(format);
-  const bool has_texts = format == InputFormat::kAclImdb || format == InputFormat::kTextFolder;
+  const std::optional<Layout> layout = layout_of(format);
+  const bool has_texts = layout && !holds_images(*layout);
   const bool has_images = std::ranges::any_of(plan.schema.features, [](const FeatureDefinition& feature) {
     return feature.type == SchemaType::kImage;
   });

@@ -397,7 +397,7 @@ Result<std::unique_ptr<PredictInput>> open_image_input(const ExportedModel& mode
     return std::unique_ptr<RowSource>(std::make_unique<UrlSource>(urls, column));
   };
   return std::unique_ptr<PredictInput>(std::make_unique<RawInput>(
-      std::move(recipe), Input{.format = InputFormat::kImageFolder, .slices = {Slice{}}}, open_source, stores,
+      std::move(recipe), Input{.format = InputFormat::kImageFiles, .slices = {Slice{}}}, open_source, stores,
       options));
 }
 

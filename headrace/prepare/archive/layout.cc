@@ -64,10 +64,11 @@ ClassifiedPath classify_aclimdb_path(const Segments& segments) {
 }
 
 // Classifies a file whose name is that of a text or image.
-ClassifiedPath classify_by_folders(Segments segments) {
+ClassifiedPath classify_by_folders(Segments segments, bool has_labels) {
   segments.pop_back();
   if (holds(segments, "") || holds(segments, ".")) return rejected("path has an empty segment, or one \".\"");
   if (std::ranges::any_of(segments, is_left_by_a_file_system)) return ignored("left by a file system");
+  if (!has_labels) return {.verdict = PathVerdict::kExample};
   if (segments.empty()) return ignored("outside of a label's folder");
   const std::string label = segments.back();
   segments.pop_back();
@@ -78,18 +79,18 @@ ClassifiedPath classify_by_folders(Segments segments) {
   return {.verdict = PathVerdict::kExample, .label = label};
 }
 
-ClassifiedPath classify_text_path(Segments segments) {
+ClassifiedPath classify_text_path(Segments segments, bool has_labels) {
   if (!to_lower(segments.back()).ends_with(".txt")) return ignored("no .txt file");
-  return classify_by_folders(std::move(segments));
+  return classify_by_folders(std::move(segments), has_labels);
 }
 
-ClassifiedPath classify_image_path(Segments segments) {
+ClassifiedPath classify_image_path(Segments segments, bool has_labels) {
   constexpr std::array<std::string_view, 3> kRead = {".jpg", ".jpeg", ".png"};
   constexpr std::array<std::string_view, 5> kNotRead = {".gif", ".bmp", ".webp", ".tif", ".tiff"};
   const std::string name = to_lower(segments.back());
   const bool is_read = ends_in(name, kRead);
   if (!is_read && !ends_in(name, kNotRead)) return ignored("no .jpg, .jpeg or .png file");
-  ClassifiedPath path = classify_by_folders(std::move(segments));
+  ClassifiedPath path = classify_by_folders(std::move(segments), has_labels);
   if (is_read || path.verdict != PathVerdict::kExample) return path;
   return rejected("image format that is not read");
 }
@@ -105,6 +106,8 @@ const std::vector<std::string>& layout_splits() {
   return kSplits;
 }
 
+bool holds_images(Layout layout) { return layout == Layout::kImageFolder || layout == Layout::kImageFiles; }
+
 ClassifiedPath classify_path(Layout layout, std::string_view path) {
   Segments segments = split(path, '/');
   if (path.starts_with('/') || holds(segments, "..")) return rejected("path leaves the archive");
@@ -115,9 +118,11 @@ ClassifiedPath classify_path(Layout layout, std::string_view path) {
     case Layout::kAclImdb:
       return classify_aclimdb_path(segments);
     case Layout::kTextFolder:
-      return classify_text_path(std::move(segments));
+    case Layout::kTextFiles:
+      return classify_text_path(std::move(segments), layout == Layout::kTextFolder);
     case Layout::kImageFolder:
-      return classify_image_path(std::move(segments));
+    case Layout::kImageFiles:
+      return classify_image_path(std::move(segments), layout == Layout::kImageFolder);
   }
   return ignored("of no layout");
 }

@@ -10,7 +10,10 @@
 
 namespace headrace {
 
-enum class Layout : std::uint8_t { kAclImdb, kTextFolder, kImageFolder };
+enum class Layout : std::uint8_t { kAclImdb, kTextFolder, kImageFolder, kTextFiles, kImageFiles };
+
+/// Whether its examples are images; else they are texts.
+bool holds_images(Layout layout);
 
 enum class PathVerdict : std::uint8_t {
   kExample,   // a labelled text or image
@@ -21,7 +24,7 @@ enum class PathVerdict : std::uint8_t {
 struct ClassifiedPath {
   PathVerdict verdict = PathVerdict::kIgnored;
   std::string split{};   // of an example, as written; empty: no split
-  std::string label{};   // of an example
+  std::string label{};   // of an example; empty: the layout has none
   std::string reason{};  // otherwise: a short phrase, equal for all cases of one kind
 };
 
@@ -44,6 +47,8 @@ const std::vector<std::string>& layout_splits();
 /// folders above ("aclImdb/", "PetImages/") have no meaning. A file in a split's folder is rejected if it
 /// lies in no label's folder, or deeper than one. Texts end in .txt, images in .jpg, .jpeg or .png, in any
 /// case; other images are rejected, and all other files are ignored.
+///
+/// kTextFiles, kImageFiles: the same files, wherever they lie, without splits and labels.
 ClassifiedPath classify_path(Layout layout, std::string_view path);
 
 }  // namespace headrace

@@ -13,7 +13,7 @@ Cell text_cell(std::string_view text) { return {.kind = CellKind::kBytes, .data 
 
 LayoutRows::LayoutRows(Layout layout, std::uint64_t cell_limit_bytes)
     : layout_(layout), cell_limit_bytes_(cell_limit_bytes) {
-  cells_[kContent].name = layout == Layout::kImageFolder ? "image" : "text";
+  cells_[kContent].name = holds_images(layout) ? "image" : "text";
   cells_[kLabel].name = "label";
   cells_[kSplit].name = "split";
   cells_[kId].name = "id";
@@ -34,7 +34,7 @@ SourceRow LayoutRows::classify(std::string path, std::string_view archive, RowPl
 
 SourceRow LayoutRows::row(const Cell& content) {
   cells_[kContent].cell = content;
-  cells_[kLabel].cell = text_cell(path_.label);
+  cells_[kLabel].cell = path_.label.empty() ? Cell{} : text_cell(path_.label);
   cells_[kSplit].cell = path_.split.empty() ? Cell{} : text_cell(path_.split);
   cells_[kId].cell = text_cell(id_);
   return {.place = place_, .id = id_, .cells = cells_};
@@ -50,7 +50,7 @@ SourceRow LayoutRows::reject(std::string reason, std::string detail) const {
 
 SourceRow LayoutRows::reject_as_too_large(std::string detail) const {
   const std::string_view what =
-      layout_ == Layout::kImageFolder ? "image larger than --max-cell " : "text larger than --max-cell ";
+      holds_images(layout_) ? "image larger than --max-cell " : "text larger than --max-cell ";
   return reject(concat(what, format_size(cell_limit_bytes_)), std::move(detail));
 }
 

@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (missing if there is none),
+/// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (each missing if there is none),
 /// and `id`. A row is valid until the next `classify`.
 class LayoutRows {
  public:

@@ -111,6 +111,21 @@ TEST(ImageFolderLayout, WhatIsNoExampleHasAReason) {
   }
 }
 
+TEST(FilesLayouts, TakeTheirFilesWhereverTheyLieWithoutLabels) {
+  for (const std::string path : {"a.jpg", "train/cats/a.JPEG", "train/a.png", "a/b/c/d.jpg"}) {
+    const ClassifiedPath image = classify_path(Layout::kImageFiles, path);
+    EXPECT_EQ(image.verdict, PathVerdict::kExample) << path;
+    EXPECT_EQ(image.label + image.split, "") << path;
+    EXPECT_EQ(classify_path(Layout::kTextFiles, path).verdict, PathVerdict::kIgnored) << path;
+  }
+  EXPECT_EQ(classify_path(Layout::kTextFiles, "a.txt").verdict, PathVerdict::kExample);
+  EXPECT_EQ(classify_path(Layout::kImageFiles, "a.gif").verdict, PathVerdict::kRejected);
+  EXPECT_EQ(classify_path(Layout::kImageFiles, "../a.jpg").verdict, PathVerdict::kRejected);
+  EXPECT_EQ(classify_path(Layout::kImageFiles, ".cache/a.jpg").verdict, PathVerdict::kIgnored);
+  EXPECT_TRUE(holds_images(Layout::kImageFiles));
+  EXPECT_FALSE(holds_images(Layout::kTextFiles));
+}
+
 TEST(TextFolderLayout, OtherFilesAreIgnored) {
   for (const char* path : {"aclImdb/train/labeledBow.feat", "train/pos/0.jpg", "README"})
     EXPECT_EQ(classify_path(Layout::kTextFolder, path).reason, "no .txt file") << path;

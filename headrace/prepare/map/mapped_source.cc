@@ -25,6 +25,7 @@ bool is_text_column(InputFormat format, std::string_view name) {
     case InputFormat::kTfrecord:
       return false;
     case InputFormat::kImageFolder:
+    case InputFormat::kImageFiles:
       return name != "image";
     case InputFormat::kWebDataset: {
       const std::string field = to_lower(name.substr(name.rfind('.') + 1));

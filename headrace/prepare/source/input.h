@@ -21,6 +21,8 @@ enum class InputFormat : std::uint8_t {
   kAclImdb,
   kTextFolder,
   kImageFolder,
+  kTextFiles,
+  kImageFiles,
   kCsv,
   kTsv,
   kJsonLines,
@@ -28,7 +30,7 @@ enum class InputFormat : std::uint8_t {
   kTfrecord,
 };
 
-/// "aclimdb", "text-folder", "image-folder", "csv", "tsv", "jsonl", "webdataset", "tfrecord".
+/// "aclimdb", "text-folder", "image-folder", "text-files", "image-files", "csv", "tsv", "jsonl", "webdataset", "tfrecord".
 std::string_view input_format_name(InputFormat format);
 /// \error kInvalidArgument  no such format; lists them
 Result<InputFormat> parse_input_format(std::string_view name);
@@ -92,7 +94,8 @@ Status check_staged_rows(const Input& input, const Location& output);
 /// 1,000 names of a folder; in a tar or zip, at the names in its first 64 MiB.
 /// \error kInvalidArgument  the names fit no format, or several; lists the formats
 /// \error kNotFound
-Result<InputFormat> guess_input_format(const Location& location);
+/// `needs_labels`: else files in folders are text-files and image-files, except those of aclimdb.
+Result<InputFormat> guess_input_format(const Location& location, bool needs_labels = true);
 
 /// How the tables of an input of CSV or TSV are read.
 TableOptions table_options(const Input& input, std::uint64_t cell_limit_bytes);

@@ -21,7 +21,7 @@ constexpr std::size_t kNameBytes = 200;
 // The formats that names tell, each with the first that tells it.
 class Guess {
  public:
-  explicit Guess(std::string name) : name_(std::move(name)) {}
+  Guess(std::string name, bool needs_labels) : name_(std::move(name)), needs_labels_(needs_labels) {}
 
   void add(InputFormat format, std::string_view path) {
     found_.try_emplace(format, printable_line(path, kNameBytes));
@@ -30,17 +30,20 @@ class Guess {
   // Takes the path of a file below a folder or in an archive.
   void add_path(std::string_view path) {
     if (is_arrow_name(path)) arrow_file_ = printable_line(path, kNameBytes);
-    if (classify_path(Layout::kImageFolder, path).verdict == PathVerdict::kExample)
-      return add(InputFormat::kImageFolder, path);
+    if (is_example(Layout::kImageFolder, path) && needs_labels_) return add(InputFormat::kImageFolder, path);
+    if (is_example(Layout::kImageFiles, path)) return add_without_label(InputFormat::kImageFiles, path);
     const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
     if (imdb.verdict == PathVerdict::kExample) return add(InputFormat::kAclImdb, path);
     // Files that aclimdb has no use for ("unsup") are not examples of a text folder.
     const bool is_known = !imdb.reason.starts_with("outside of ");
-    if (!is_known && classify_path(Layout::kTextFolder, path).verdict == PathVerdict::kExample)
-      add(InputFormat::kTextFolder, path);
+    if (is_known) return;
+    if (is_example(Layout::kTextFolder, path) && needs_labels_) return add(InputFormat::kTextFolder, path);
+    if (is_example(Layout::kTextFiles, path)) add_without_label(InputFormat::kTextFiles, path);
   }
 
-  Result<InputFormat> finish() const {
+  Result<InputFormat> finish() {
+    if (!needs_labels_ && without_label_ && !found_.contains(InputFormat::kWebDataset))
+      found_.insert(*without_label_);
     if (found_.size() == 1) return found_.begin()->first;
     if (found_.empty() && !arrow_file_.empty()) {
       return Error{
@@ -53,6 +56,13 @@ class Guess {
                    concat(name_,
                           " is a workbook of a spreadsheet, which Headrace does not read: save its table as "
                           "CSV, or give headrace.prepare of Python the frame of pandas.read_excel")};
+    }
+    if (found_.empty() && without_label_) {
+      return Error{Code::kInvalidArgument,
+                   concat("files in ", name_, ", such as ", without_label_->second,
+                          ", lie in no folder that names their label: name the folder above, or read them "
+                          "without labels by --layout ",
+                          input_format_name(without_label_->first))};
     }
     std::vector<std::string> told, options;
     for (const auto& [format, path] : found_) {
@@ -68,7 +78,18 @@ class Guess {
   }
 
  private:
+  static bool is_example(Layout layout, std::string_view path) {
+    return classify_path(layout, path).verdict == PathVerdict::kExample;
+  }
+  void add_without_label(InputFormat format, std::string_view path) {
+    const bool is_image_beside_texts = without_label_ && without_label_->first < format;
+    if (!without_label_ || is_image_beside_texts) without_label_ = {format, printable_line(path, kNameBytes)};
+  }
+
   const std::string name_;
+  const bool needs_labels_;
+  // A file that is a row if rows need no labels; texts beside images are not: they tell about them.
+  std::optional<std::pair<InputFormat, std::string>> without_label_;
   std::string arrow_file_;
   std::map<InputFormat, std::string> found_;
 };
@@ -80,8 +101,8 @@ bool are_one_sample(std::string_view a, std::string_view b) {
   return a.substr(a.rfind('.')) != b.substr(b.rfind('.'));
 }
 
-Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& object) {
-  Guess guess(location.describe());
+Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& object, bool needs_labels) {
+  Guess guess(location.describe(), needs_labels);
   ArchivedFiles files({{location, object.size_bytes, object.version, {}}});
   std::string before;
   for (std::size_t seen = 0; seen < kNamesLookedAt && files.consumed_bytes() < kArchiveBytes; ++seen) {
@@ -96,9 +117,9 @@ Result<InputFormat> guess_archive(const Location& location, const ObjectInfo& ob
   return guess.finish();
 }
 
-Result<InputFormat> guess_object(const Location& location, const ObjectInfo& object) {
-  if (is_archive_name(location.key)) return guess_archive(location, object);
-  Guess guess(location.describe());
+Result<InputFormat> guess_object(const Location& location, const ObjectInfo& object, bool needs_labels) {
+  if (is_archive_name(location.key)) return guess_archive(location, object, needs_labels);
+  Guess guess(location.describe(), needs_labels);
   if (const auto format = format_of_name(location.key)) {
     guess.add(*format, last_segment(location.key));
   } else if (is_arrow_name(location.key)) {
@@ -109,14 +130,14 @@ Result<InputFormat> guess_object(const Location& location, const ObjectInfo& obj
 
 }  // namespace
 
-Result<InputFormat> guess_input_format(const Location& location) {
+Result<InputFormat> guess_input_format(const Location& location, bool needs_labels) {
   if (!location.key.empty()) {
     const auto object = location.store->stat(location.key, {});
-    if (object) return guess_object(location, *object);
+    if (object) return guess_object(location, *object, needs_labels);
     if (object.error().code != Code::kNotFound && !is_pattern(location.key))
       return object.error().in("looking at the input");
   }
-  Guess guess(location.describe());
+  Guess guess(location.describe(), needs_labels);
   std::size_t seen = 0;
   const std::string prefix = folder_prefix(location.key);
   HEADRACE_TRY(const std::optional<NumberedObject> published, read_current_manifest(location));

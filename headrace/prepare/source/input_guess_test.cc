@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -57,10 +58,27 @@ TEST_F(GuessInputFormat, FoldersTellLayouts) {
   EXPECT_EQ(guess_folder({concat(kManifestPrefix, "00000001"), "data/train-0.csv"}), "tfrecord");
 }
 
+TEST_F(GuessInputFormat, FilesThatNeedNoLabelsMayLieAnywhere) {
+  const auto guess_unlabelled = [&](const std::vector<std::string>& names) {
+    guess_folder(names);
+    const auto format = guess_input_format(at(concat("folder-", folders_)), false);
+    return format ? std::string(input_format_name(*format)) : format.error().message;
+  };
+  EXPECT_EQ(guess_unlabelled({"0.jpg", "more/1.png", "README.txt"}), "image-files");
+  EXPECT_EQ(guess_unlabelled({"train/cats/0.jpg"}), "image-files");
+  EXPECT_EQ(guess_unlabelled({"0.txt", "more/1.txt"}), "text-files");
+  EXPECT_EQ(guess_unlabelled({"train/neg/0_3.txt", "imdb.vocab"}), "aclimdb");
+  EXPECT_EQ(guess_unlabelled({"a.csv"}), "csv");
+  EXPECT_THAT(guess_unlabelled({"0.jpg", "a.csv"}),
+              testing::HasSubstr("--layout image-files or --layout csv"));
+  EXPECT_THAT(guess_folder({"0.jpg"}), testing::HasSubstr("without labels by --layout image-files"));
+}
+
 TEST_F(GuessInputFormat, TheFilesOfAnArchiveTellWhatItIs) {
   EXPECT_EQ(guess_tar({"train/cats/cat.0.jpg", "train/cats/cat.1.jpg"}), "image-folder");
   EXPECT_EQ(guess_tar({"aclImdb/train/unsup/0_0.txt", "aclImdb/test/pos/0_9.txt"}), "aclimdb");
   EXPECT_EQ(guess_tar({"0.jpg", "0.cls", "1.jpg", "1.cls"}), "webdataset");
+  EXPECT_EQ(*guess_input_format(at("guessed.tar"), false), InputFormat::kWebDataset);
 }
 
 TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
@@ -70,7 +88,8 @@ TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
   EXPECT_EQ(
       guess_folder({"a.orc"}),
       "cannot tell the format of memory://test/folder-2 by its names: no ending or folder shows it; name it "
-      "with --layout: aclimdb, text-folder, image-folder, csv, tsv, jsonl, webdataset, tfrecord");
+      "with --layout: aclimdb, text-folder, image-folder, text-files, image-files, csv, tsv, "
+      "jsonl, webdataset, tfrecord");
   EXPECT_NE(guess("folder-2/a.orc").find("no ending or folder shows it"), std::string::npos);
   EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
             std::string::npos);

@@ -14,14 +14,16 @@ struct Name {
   std::string_view name;
 };
 
-constexpr std::array<Name, 8> kNames = {{{InputFormat::kAclImdb, "aclimdb"},
-                                         {InputFormat::kTextFolder, "text-folder"},
-                                         {InputFormat::kImageFolder, "image-folder"},
-                                         {InputFormat::kCsv, "csv"},
-                                         {InputFormat::kTsv, "tsv"},
-                                         {InputFormat::kJsonLines, "jsonl"},
-                                         {InputFormat::kWebDataset, "webdataset"},
-                                         {InputFormat::kTfrecord, "tfrecord"}}};
+constexpr std::array<Name, 10> kNames = {{{InputFormat::kAclImdb, "aclimdb"},
+                                          {InputFormat::kTextFolder, "text-folder"},
+                                          {InputFormat::kImageFolder, "image-folder"},
+                                          {InputFormat::kTextFiles, "text-files"},
+                                          {InputFormat::kImageFiles, "image-files"},
+                                          {InputFormat::kCsv, "csv"},
+                                          {InputFormat::kTsv, "tsv"},
+                                          {InputFormat::kJsonLines, "jsonl"},
+                                          {InputFormat::kWebDataset, "webdataset"},
+                                          {InputFormat::kTfrecord, "tfrecord"}}};
 
 constexpr std::array<Name, 7> kEndings = {{{InputFormat::kCsv, ".csv"},
                                            {InputFormat::kTsv, ".tsv"},
@@ -78,6 +80,10 @@ std::optional<Layout> layout_of(InputFormat format) {
       return Layout::kTextFolder;
     case InputFormat::kImageFolder:
       return Layout::kImageFolder;
+    case InputFormat::kTextFiles:
+      return Layout::kTextFiles;
+    case InputFormat::kImageFiles:
+      return Layout::kImageFiles;
     default:
       return std::nullopt;
   }
