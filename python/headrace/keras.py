@@ -172,12 +172,14 @@ class Resume(keras.callbacks.Callback):
         self.model._initial_epoch = None  # fit has read it; the next one is not to, also if this one fails
         self._epoch = epoch
         self._epoch_start = self._trained
+        self._given = 0
         self._epoch_end = self._rest_ends or self._trained + self._steps
         self._rest_ends = None
 
     def on_train_batch_end(self, batch, logs=None):
         # An execution of several batches may have ended short.
-        self._trained = min(self._epoch_start + batch + 1, self._epoch_end)
+        self._given = batch + 1
+        self._count_trained()
         if self._trained > self.loader.step:
             raise FailedPreconditionError(
                 f"fit has trained on {self._trained} batches, but the loader of Resume has given "
@@ -191,6 +193,7 @@ class Resume(keras.callbacks.Callback):
             self._save(self._epoch, self._epoch_end)
 
     def on_epoch_end(self, epoch, logs=None):
+        self._count_trained()  # the batches that end the epoch may be lost
         self.loader.begin_passes_at(self._trained)
         if self.model.stop_training is _END_OF_EPOCH:
             self.model.stop_training = False
@@ -207,6 +210,9 @@ class Resume(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         self._start = self._trained
         self.model._initial_epoch = None
+
+    def _count_trained(self) -> None:
+        self._trained = min(self.loader.step_after(self._epoch_start, self._given), self._epoch_end)
 
     # ---- saving and restoring
 

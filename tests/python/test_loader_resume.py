@@ -124,6 +124,34 @@ def test_an_interrupted_training_ends_as_an_uninterrupted_one(
     assert job.loader.step == EPOCHS * BATCHES
 
 
+class LossyData:
+    """Six batches of four records in their order; of one batch, all records are damaged."""
+
+    def __init__(self, file, lost_batch: int):
+        frames = [tfrecords.frame(tfrecords.encode(tfrecords.numbered_example(i))) for i in range(24)]
+        for i in range(4 * lost_batch, 4 * lost_batch + 4):
+            frames[i] = frames[i][:-6] + bytes([frames[i][-6] ^ 1]) + frames[i][-5:]
+        file.write_bytes(b"".join(frames))
+        self.data = hr.open(file, on_corrupt="skip-record")
+
+    def loader(self, **options):
+        return self.data.loader(**{**options, "batch_size": 4, "shuffle": False})
+
+
+@pytest.mark.parametrize("lost_batch", [0, 3, 5])
+def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_batch):
+    data = LossyData(tmp_path / "a.tfrecord", lost_batch)
+    whole = Job(data, tmp_path / "whole", prefetch=10)
+    assert whole.run()
+    assert whole.loader.step == EPOCHS * 6
+    job = Job(data, tmp_path / "interrupted", save_every=1, prefetch=10)
+    for batches in (4, 3, 5):
+        assert not job.run(interrupt_after=batches)
+    assert job.run()
+    assert job.loader.step == EPOCHS * 6
+    np.testing.assert_array_equal(job.weights(), whole.weights())
+
+
 def test_a_finished_training_is_not_done_again(data, uninterrupted):
     before = uninterrupted.weights()
     assert uninterrupted.run()

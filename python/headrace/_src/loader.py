@@ -190,6 +190,7 @@ class Loader:
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
+        self._passed_over: list[int] | None = None  # steps of passes since `begin_passes_at`, ascending
         self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
         self._pass_number = 0
         self._is_taking = False  # a pass waits for a batch of the present engine
@@ -354,6 +355,16 @@ class Loader:
         not changed."""
         with self._pass_lock:
             self._pass_start, self._pass_end = step, end
+            self._passed_over = []
+
+    def step_after(self, first: int, batches: int) -> int:
+        """Returns the step that follows `batches` batches of passes since `begin_passes_at(first)`. Batches
+        whose records are all lost are steps, and passes leave them out."""
+        step = first + batches
+        for passed_over in tuple(self._passed_over or ()):
+            if passed_over <= step:
+                step += 1
+        return step
 
     def step_of(self, state: bytes) -> int:
         """Returns the step at which `state` continues.
@@ -492,14 +503,19 @@ class Loader:
             if is_past_the_end or start != self.step or self._is_taking:
                 self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
             left_out_before = self._engine.left_out_rows
+            if self._passed_over is not None:
+                self._passed_over = [step for step in self._passed_over if step < start]
         for step in range(start, end):
             batch = self._next_of_pass(number)
+            is_passed_over = self._is_passed_over(batch)
             with self._pass_lock:
                 self._check_pass(number)
+                if is_passed_over and self._passed_over is not None:
+                    self._passed_over.append(step)
                 if step + 1 == end:
                     self._pass_start, self._pass_end = end, None
                     self._left_out_rows = self._engine.left_out_rows - left_out_before
-            if not self._is_passed_over(batch):
+            if not is_passed_over:
                 yield batch
 
     def _next_of_pass(self, number: int) -> Batch:
