@@ -258,3 +258,17 @@ def test_metrics_of_damaged_data_are_those_of_the_rows_that_are_there(tmp_path, 
     assert padded["exact"] == pytest.approx(np.mean(errors), rel=1e-6)
     assert padded["mae"] != pytest.approx(np.mean(errors), rel=1e-3)
     assert any("weighted_metrics" in record.getMessage() for record in caplog.records)
+
+
+def test_a_loss_that_divides_by_weights_ignores_the_rows_that_fill_up(numbered):
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(1, kernel_initializer="ones")])
+    columns = {"vector": hr.float32[3], "number": hr.int64}
+    true_loss = np.mean([abs(0.75 - number) for number in range(300)])
+
+    def loss(**options):
+        model.compile(loss=keras.losses.MeanAbsoluteError(**options))
+        loader = numbered.loader(batch_size=400, columns=columns, drop_remainder="pad")
+        return model.evaluate(loader.as_tf_dataset("vector", "number"), verbose=0)
+
+    assert loss(reduction="mean_with_sample_weight") == pytest.approx(true_loss, rel=1e-5)
+    assert loss() == pytest.approx(true_loss * 300 / 400, rel=1e-5)
