@@ -21,10 +21,11 @@ class Closable(Protocol):
 class Producers:
     """Threads of TensorFlow that run Python to take the elements of loaders.
 
-    An iterator's destruction waits for its thread, and may happen as late as when the interpreter clears its
-    modules. A thread that is in Python by then never comes back, and the process would not end. So `atexit`
-    closes the loaders and waits until no thread takes elements. Register it after all that it relies on:
-    `atexit` calls the last function first.
+    TensorFlow destroys an iterator as late as when the interpreter clears its modules, and then waits for the
+    iterator's thread. A thread that is in Python by then never comes back, so the process would not end.
+    Therefore `atexit` closes the loaders and waits until no thread takes elements, at most for 5 seconds.
+
+    Make it after the import of TensorFlow and of the native module: `atexit` calls the last function first.
     """
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class Producers:
         self._wait_until_quiet()
 
     def _wait_until_quiet(self) -> None:
-        """A thread that has got an element, or the end, may call once more, at once."""
+        """A thread that has got an element may ask for the next one at once: it has to get its end."""
         deadline = time.monotonic() + _MOST_SECONDS
         seen = None
         while (self._inside, self._calls) != (0, seen) and time.monotonic() < deadline:
