@@ -11,7 +11,8 @@ Column column_of(const ModelFeature& feature) {
   return {.name = feature.name,
           .type = feature.type,
           .length = static_cast<std::uint32_t>(feature.size()),
-          .required = !feature.is_optional};
+          .required = !feature.is_optional,
+          .advice = "leave such records out with --on-corrupt skip-record"};
 }
 
 ImageColumn image_of(const ModelFeature& feature) {

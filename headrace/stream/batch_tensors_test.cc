@@ -49,6 +49,7 @@ TEST_F(BatchTensorsTest, ARecordMayLackAnOptionalFeature) {
   const BatchTensors optional({{.name = "n", .type = DataType::kInt64, .is_optional = true}});
   EXPECT_FALSE(optional.columns()[0].required);
   EXPECT_TRUE(tensors.columns()[1].required);
+  EXPECT_THAT(tensors.columns()[1].advice, testing::HasSubstr("--on-corrupt skip-record"));
 }
 
 TEST_F(BatchTensorsTest, TensorsViewTheBatch) {

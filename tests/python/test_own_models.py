@@ -367,6 +367,21 @@ def test_gaps_in_a_table_are_zero_in_training_and_in_answers(headrace, folder, t
         assert gap["probability"] == pytest.approx(prepared["probability"], rel=1e-5)
 
 
+def test_a_record_without_its_label_is_an_error_or_left_out(headrace, folder, tmp_path):
+    schema = textwrap.dedent(SCHEMA).replace("[features.rich]\n", "[features.rich]\noptional = true\n")
+    (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
+    rows = people(60, 4)
+    write_table(tmp_path / "people.csv", [row | {"rich": ""} if row is rows[7] else row for row in rows])
+    headrace("prepare", tmp_path / "people.csv", tmp_path / "data", "--schema", tmp_path / "schema.toml")
+    words = ["--model", f"{folder}/models.py:income", "--features", "text=about", "--labels", "rich"]
+    train = ["train", tmp_path / "data", tmp_path / "run", *words, "--epochs", "1", "--validation", "0"]
+    failed = headrace(*train, check=False)
+    assert failed.returncode == 1
+    assert "does not have it; leave such records out with --on-corrupt skip-record" in failed.stderr
+    trained = headrace(*train, "--on-corrupt", "skip-record", "--overwrite")
+    assert "1 corrupt records of each epoch were left out" in trained.stderr
+
+
 def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     words = ["--model", f"{folder}/models.py:income", "--labels", "rich"]
     some = ["--features", "age,hours,job"]
