@@ -203,9 +203,13 @@ def test_a_mixture_has_a_default_where_records_of_any_dataset_may_lack_a_feature
     assert {name: row["age"] for name, row in rows.items()} == {b"all": 7, b"bare": 0, b"whole": 9}
 
 
-def test_the_error_about_a_gap_names_the_default(gaps):
-    with pytest.raises(InvalidArgumentError, match=r"give the column a default: hr.int64.default\(0\)$"):
+def test_the_error_about_a_gap_says_what_to_do(gaps):
+    with pytest.raises(
+        InvalidArgumentError, match=r"give the column a default: hr.int64.default\(0\), or leave"
+    ):
         list(gaps.loader(batch_size=2, columns={"age": hr.int64}))
+    kept = gaps.loader(batch_size=2, columns={"age": hr.int64}, on_corrupt="skip-record")
+    assert [batch["age"].tolist() for batch in kept] == [[7]]
     with pytest.raises(InvalidArgumentError, match="leave out records without an image, with on_corrupt="):
         list(gaps.loader(batch_size=2, columns={"note": hr.image(4, 4)}))
 

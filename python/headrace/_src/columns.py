@@ -84,7 +84,10 @@ class Column:
     @property
     def advice(self) -> str:
         """Ends the message about a record that lacks the feature."""
-        return f"give the column a default: {optional(self)!r}"
+        return (
+            f"give the column a default: {optional(self)!r}, or leave such records out, with "
+            "on_corrupt='skip-record'"
+        )
 
     @property
     def is_ragged(self) -> bool:

@@ -430,7 +430,7 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
                 continue
             wanted = column.stored
             if name not in schema:
-                hint = f"; if some records lack it, {column.advice}"
+                hint = f"; if some records lack it, give it a default: {optional(wanted)!r}"
                 raise InvalidArgumentError(_no_feature(data, name) + (hint if wanted is column else ""))
             found = schema[name]
             if "__key__" in schema and {wanted.dtype, found.dtype} == {"bytes", "int64"}:
