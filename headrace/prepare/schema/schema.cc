@@ -296,6 +296,7 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
   HEADRACE_CHECK(keys.flag("optional", feature.is_optional));
   HEADRACE_CHECK(keys.text("default", feature.default_text));
   if (type == SchemaType::kImage || is_text) HEADRACE_CHECK(keys.flag("uri", feature.is_uri));
+  if (type == SchemaType::kString) HEADRACE_CHECK(keys.flag("file_name", feature.is_file_name));
   const bool has_several = feature.shape.kind == FeatureShape::Kind::kFixed && feature.shape.size > 1;
   if (is_text && has_several && feature.default_text)
     return keys.error(node, "default", "is one text, but shape asks for several; leave one of them out");
@@ -465,6 +466,7 @@ std::string feature_to_toml(const FeatureDefinition& feature) {
   if (feature.shape.kind == FeatureShape::Kind::kFixed) out += concat("shape = [", feature.shape.size, "]\n");
   if (feature.shape.kind == FeatureShape::Kind::kRagged) out += "shape = \"ragged\"\n";
   if (feature.is_uri) out += "uri = true\n";
+  if (feature.is_file_name) out += "file_name = true\n";
   if (feature.is_optional) out += "optional = true\n";
   if (feature.default_text) out += concat("default = ", quoted(*feature.default_text), "\n");
   if (!feature.vocabulary.empty()) out += concat("vocabulary = ", quoted(feature.vocabulary), "\n");

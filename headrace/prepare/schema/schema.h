@@ -44,8 +44,9 @@ struct FeatureDefinition {
   SchemaType type = SchemaType::kBytes;
   std::vector<std::string> columns;  // one, or one for each number of a fixed shape
   FeatureShape shape{};
-  bool is_uri = false;       // cells are URLs or paths of objects whose bytes are the value
-  bool is_optional = false;  // a missing cell leaves the feature out
+  bool is_uri = false;        // cells are URLs or paths of objects whose bytes are the value
+  bool is_file_name = false;  // of a string: only what follows its last `/` is stored
+  bool is_optional = false;   // a missing cell leaves the feature out
   std::optional<std::string> default_text{};
   std::vector<std::string> vocabulary{};  // of a label; empty: the values that occur
   std::string vocabulary_url{};           // the vocabulary is read from here instead

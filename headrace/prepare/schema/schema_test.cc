@@ -52,6 +52,7 @@ default = "0"
 
 [features.text]
 type = "string"
+file_name = true
 
 [features.sentence]
 type = "vector"
@@ -93,6 +94,7 @@ TEST(Schema, ReadsWhatItSays) {
   EXPECT_TRUE(schema->features[3].is_optional);
   EXPECT_EQ(schema->features[3].default_text, "0");
   EXPECT_EQ(schema->features[4].encoder, "hash:512");
+  EXPECT_TRUE(schema->features[5].is_file_name);
   EXPECT_THAT(schema->features[4].columns, ElementsAre("text"));
 }
 
@@ -179,6 +181,8 @@ TEST(Schema, ValuesAreChecked) {
   EXPECT_THAT(error_of("[features.a]\ntype='float32'\ncolumn='x'\ncolumns=['x','y']"),
               HasSubstr("exclude each other"));
   EXPECT_THAT(error_of("[features.a]\ntype='vector'"), HasSubstr("encoder is missing"));
+  EXPECT_THAT(error_of("[features.a]\ntype='bytes'\nfile_name=true"),
+              HasSubstr("file_name is not known here"));
   for (const char* const type : {"image", "label", "vector"})
     EXPECT_THAT(error_of(concat("[features.a]\ntype='", type, "'\nencoder='hash:8'\nshape='ragged'")),
                 HasSubstr(" is not known here"));

@@ -48,7 +48,8 @@ void add_what_tells_of(const FeatureDefinition& image, Schema& schema) {
                            .is_optional = image.is_optional,
                            .image_feature = image.name});
   }
-  FeatureDefinition image_name{.name = "image_name", .type = SchemaType::kString, .columns = image.columns};
+  FeatureDefinition image_name{
+      .name = "image_name", .type = SchemaType::kString, .columns = image.columns, .is_file_name = true};
   image_name.is_optional = image.is_optional;
   if (!image.is_uri) {
     std::erase_if(schema.features, [](const FeatureDefinition& feature) {

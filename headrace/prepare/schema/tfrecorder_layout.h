@@ -8,8 +8,8 @@
 namespace headrace {
 
 /// Returns the schema with its image as `image` (raw pixels, grey or RGB, in base64), and adds `image_name`
-/// (the image's URL as given, or the row's id), `image_height`, `image_width`, `image_channels`, and the
-/// split as a text. A feature that already has such a name stays as it is.
+/// (the file's name in the image's URL or in the row's id), `image_height`, `image_width`, `image_channels`,
+/// and the split as a text. A feature that already has such a name stays as it is.
 /// \error kInvalidArgument  the schema has several images, or another feature is called `image`
 Result<Schema> in_tfrecorder_layout(Schema schema);
 

@@ -34,6 +34,7 @@ image = "image"
 [features.image_name]
 type = "string"
 column = "image_uri"
+file_name = true
 
 [features.image_width]
 type = "image-width"

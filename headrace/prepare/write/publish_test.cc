@@ -119,9 +119,11 @@ TEST_F(PublishTest, WorkIsRemovedOnceTheManifestIsThereAndNotBefore) {
 }
 
 TEST_F(PublishTest, TheManifestSaysWhichFeaturesRecordsMayLack) {
-  plan.schema.features = {{.name = "age", .type = SchemaType::kInt64, .is_optional = true},
-                          {.name = "filled", .is_optional = true, .default_text = "none"},
-                          {.name = "name"}};
+  plan.schema = *parse_schema(
+      "[features.age]\ntype = 'int64'\noptional = true\n"
+      "[features.filled]\ntype = 'string'\noptional = true\ndefault = 'none'\n"
+      "[features.name]\ntype = 'string'\n",
+      "test.toml");
   const auto made = publish_it();
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_TRUE(made->attributes.features.at("age").is_optional);

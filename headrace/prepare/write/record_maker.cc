@@ -73,6 +73,11 @@ void read_byte_strings(const Cell& cell, std::vector<BytesView>& values) {
   while (const auto value = take_byte_string(rest)) values.push_back(*value);
 }
 
+BytesView file_name_of(BytesView uri) {
+  const std::string_view text = as_text(uri);
+  return uri.subspan(text.rfind('/') + 1);  // npos + 1 is 0
+}
+
 // An empty list of numbers can also be read as an empty list of texts.
 bool is_empty_list_of_numbers(const Cell& cell) {
   return (cell.kind == CellKind::kInt64s || cell.kind == CellKind::kFloats) && cell.data.empty();
@@ -318,6 +323,9 @@ RowRemark RecordMaker::add_byte_strings(Feature& feature, const Cell& cell, Text
   }
   RowRemark remark;
   if (definition.type == SchemaType::kString) remark = decode_texts(feature, encoding);
+  if (definition.is_file_name) {
+    for (BytesView& text : feature.byte_strings) text = file_name_of(text);
+  }
   if (!remark.is_rejection) builder_.add_bytes_list(definition.name, feature.byte_strings);
   return remark;
 }

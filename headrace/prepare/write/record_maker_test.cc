@@ -219,6 +219,15 @@ TEST(RecordMaker, AMissingCellIsADefaultALackOrARejection) {
   EXPECT_THAT(made[1].example, IsEmpty());
 }
 
+TEST(RecordMaker, AFileNameIsWhatFollowsTheLastSlash) {
+  const auto name_of = [](std::string_view uri) {
+    return make("[features.name]\ntype = 'string'\nfile_name = true", {{text_cell(uri)}})[0].text("name");
+  };
+  EXPECT_EQ(name_of("s3://raw/cats/a b.jpg"), "a b.jpg");
+  EXPECT_EQ(name_of("b.jpg"), "b.jpg");
+  EXPECT_EQ(name_of("folder/"), "");
+}
+
 TEST(RecordMaker, TextIsOfTheEncodingOrRejectedOrRepaired) {
   const auto strict = make("[features.t]\ntype='string'", {{text_cell("caf\xe9")}, {text_cell("café")}});
   EXPECT_TRUE(strict[0].is_rejected);

@@ -26,9 +26,7 @@ _DIRECT = "DirectRunner"
 _DATAFLOW = "DataflowRunner"
 _RUNNERS = {_DIRECT: _DIRECT, _DATAFLOW: _DATAFLOW, "DataFlowRunner": _DATAFLOW}  # as README wrote it
 _COMPRESSIONS = {"gzip": "gzip", None: "none"}
-# Endings of the names of the columns that are made of an image's column.
-_RESOLVED = " as URL"
-_FILE_NAME = " as file name"
+_RESOLVED = " as URL"  # ends the name of the column with URLs of images
 
 
 def convert(
@@ -146,25 +144,19 @@ def _shard_records(splits: pandas.Series, num_shards: int) -> int | None:
 
 def _prepare(rows: Source, schema: Schema, output: str, options: dict[str, Any]) -> Prepared:
     frame, image = rows.frame.copy(), schema.image_uri_key
-    image_columns = None
     labels = schema.columns_of(types.StringLabel)
     for column in labels:
         frame[column] = frame[column].map(lambda value: str(value).strip(), na_action="ignore")
-    if image is not None:
-        image_columns = image + _RESOLVED, image + _FILE_NAME
-        frame[image_columns[0]] = rows.image_urls(image)
-        frame[image_columns[1]] = rows.frame[image].map(_file_name, na_action="ignore")
+    resolved = None if image is None else image + _RESOLVED
+    if resolved is not None:
+        frame[resolved] = rows.image_urls(image)
     vocabularies = {column: _vocabulary(frame, schema.split_key, column) for column in labels}
-    options["schema"] = schema.to_headrace(image_columns, vocabularies)
+    options["schema"] = schema.to_headrace(resolved, vocabularies)
     if rows.base:
         return prepare_stored_rows(frame, output, **options)
     is_local = "runner" not in options
     with _table(frame) if is_local else contextlib.nullcontext(frame) as source:
         return prepare(source, output, **options)
-
-
-def _file_name(uri: Any) -> str:
-    return str(uri).rpartition("/")[2]
 
 
 @contextlib.contextmanager

@@ -61,14 +61,11 @@ class Schema:
         """Names of the columns of a type, or of several types."""
         return [column for column, its in self.input_schema_map.items() if issubclass(its, of)]
 
-    def to_headrace(
-        self, image_columns: tuple[str, str] | None, vocabularies: Mapping[str, list[str]]
-    ) -> dict[str, Any]:
+    def to_headrace(self, image_column: str | None, vocabularies: Mapping[str, list[str]]) -> dict[str, Any]:
         """The schema of `headrace.prepare` that produces such records.
 
         Args:
-            image_columns: one with URLs of images that do not depend on a folder, one with the names of their
-                files; None: there is no image.
+            image_column: column with URLs of images that do not depend on a folder.
             vocabularies: the values of each `types.StringLabel`.
         """
         features = {
@@ -78,10 +75,14 @@ class Schema:
         }
         for column, vocabulary in vocabularies.items():
             features[column]["vocabulary"] = vocabulary
-        if image_columns is not None:
-            url, name = image_columns
-            features["image"] = {"type": "image", "column": url, "uri": True, "encode": "raw-base64"}
-            features["image_name"] = {"type": "string", "column": name}
+        if self.image_uri_key is not None:
+            features["image"] = {
+                "type": "image",
+                "column": image_column,
+                "uri": True,
+                "encode": "raw-base64",
+            }
+            features["image_name"] = {"type": "string", "column": self.image_uri_key, "file_name": True}
             for size in ("height", "width", "channels"):
                 features[f"image_{size}"] = {"type": f"image-{size}", "image": "image"}
         return {"split": self.split_key, "features": features}
