@@ -82,9 +82,10 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
     return Error{
         Code::kInvalidArgument,
         concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
-               " is to be written: ", join(reasons, ", "),
-               plan.map.empty() ? concat("; is it the format ", input_format_name(plan.input.format), "?")
-                                : concat("; look at what the function ", plan.map, " returns"))};
+               " is to be written: ", arrangement.counts.rejected, " rejected, ", arrangement.counts.ignored,
+               " ignored (", join(reasons, ", "), "); ",
+               plan.map.empty() ? concat("is it the format ", input_format_name(plan.input.format), "?")
+                                : concat("look at what the function ", plan.map, " returns"))};
   }
   for (const std::string& name : promised_splits(plan)) {
     const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),
