@@ -391,6 +391,15 @@ def test_a_job_is_printed_only_if_its_processes_share_the_work(headrace):
             assert done.returncode == 2 and message in done.stderr and not done.stdout
 
 
+def test_a_task_says_why_it_failed_below_a_call_of_python_too(build, tmp_path, monkeypatch):
+    from headrace._src.runners.tasks import Plan, TaskError
+
+    monkeypatch.setenv("HEADRACE_BUILD", str(build))
+    monkeypatch.setenv("HEADRACE_ERRORS", "json")  # as headrace.prepare sets it
+    with pytest.raises(TaskError, match="headrace: no plan lies at"):
+        Plan(f"file://{tmp_path}/none").execute([0])
+
+
 def test_what_is_no_text_is_refused_in_a_job_of_kubernetes(headrace):
     name = os.fsdecode(b"s3://raw/Z\xfcrich")
     done = headrace("prepare", name, "b", "--print-manifest", "kubernetes", check=False)

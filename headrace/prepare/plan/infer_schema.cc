@@ -293,7 +293,8 @@ class Inference {
       add_remarks(column);
     }
     if (schema_.features.empty())
-      return invalid("no column of its first rows has a value that makes a feature; name a --schema");
+      return invalid(
+          "no column of the rows that were looked at has a value that makes a feature; name a --schema");
     std::sort(schema_.features.begin(), schema_.features.end(),
               [](const FeatureDefinition& a, const FeatureDefinition& b) { return a.name < b.name; });
     return InferredSchema{std::move(schema_), std::move(remarks_)};
@@ -308,7 +309,7 @@ class Inference {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return found->second;
     if (columns_.size() == kMaxColumns) {
-      return invalid(concat("its first rows have more than ", kMaxColumns,
+      return invalid(concat("the rows that were looked at have more than ", kMaxColumns,
                             " columns together; name those that are wanted in a --schema"));
     }
     Column& column = columns_.emplace_back(make_column(name, input_.format));

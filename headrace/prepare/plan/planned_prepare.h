@@ -20,7 +20,7 @@ struct PlannedPrepare {
   PreparePlan plan;
   TextEncoders encoders{};
   std::unique_ptr<MapPool> map{};  // set if the plan has a map
-  /// The schema was inferred from the first rows, since the request named none.
+  /// The schema was inferred from a sample of the rows, since the request named none.
   bool has_inferred_schema = false;
   /// Those of infer_schema.
   std::vector<std::string> remarks{};

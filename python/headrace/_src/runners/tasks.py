@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import re
 import socket
 import subprocess
@@ -55,6 +56,8 @@ class Plan:
             capture_output=True,
             text=True,
             check=False,
+            # The message is taken from stderr, also below a headrace.prepare that wants it in the document.
+            env={name: value for name, value in os.environ.items() if name != "HEADRACE_ERRORS"},
         )
         if done.returncode == 0:
             return done.stdout
