@@ -251,7 +251,8 @@ Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input,
     context.console.note(concat("the schema inferred from some rows (--schema names another):\n\n",
                                 schema_to_toml(planned.plan.schema)));
   for (const std::string& remark : planned.remarks) context.console.warn(remark);
-  HEADRACE_CHECK(warn_of_foreign_shards(context, output));
+  const bool writes = !values.flag("print-schema") && !values.flag("dry-run");
+  if (writes) HEADRACE_CHECK(warn_of_foreign_shards(context, output));
   if (!planned.replaced_splits.empty()) {
     context.console.warn(concat("--split decides the splits, not the ", planned.replaced_splits, " of ",
                                 input.describe(), "; leave --split out to keep what the input says"));

@@ -199,9 +199,9 @@ EncoderSources encoder_sources_from(const CommandContext& context, const OptionV
 /// The context in which this process makes plans. `values` have `encoder-weights` and `map-timeout`.
 PlanningContext planning_context(const CommandContext& context, const OptionValues& values);
 
-/// Plans as `values` say, shows the schema if it had to be inferred, and warns if --split replaces splits of
-/// the input.
-/// \error as plan_prepare
+/// Plans as `values` say, shows the schema if it had to be inferred, and warns of what may have been meant
+/// otherwise: columns, splits that --split replaces, foreign shards in the output if it is to be written.
+/// \error kInvalidArgument  an option has no use for this input; and as plan_prepare
 Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
                                  const OptionValues& values);
 

@@ -283,6 +283,7 @@ TEST_F(InferSchema, ATextAmongNumbersIsToldWithItsRowAndTheOptionThatMendsIt) {
   EXPECT_THAT(remarks("n\n1\n\"no, none\"\n2\n"), HasSubstr("the key missing of a --schema"));
   EXPECT_THAT(remarks("n\n1\n\"2,5\"\n"), HasSubstr("row 3 of memory://test/table.csv is \"2,5\""));
   EXPECT_THAT(remarks("n\n\"1,5\"\n\"2,5\"\n"), HasSubstr("--decimal ,"));
+  EXPECT_THAT(remarks("n\n1\n\" \"\n2\n"), HasSubstr("leave them empty"));
   EXPECT_EQ(remarks("n\n1\n2.5\n"), "none");
   EXPECT_EQ(remarks("n\n1\na\nb\n"), "none") << "numbers among texts";
   EXPECT_EQ(remarks("n\n1\n2\n123456789012345678901\n"), "none") << "an id, not a missing value";

@@ -43,6 +43,8 @@ void OddTexts::add_text(std::string_view text, std::string_view place) {
 // A text with a comma or a quote cannot be part of the option's value.
 std::string OddTexts::option() const {
   if (have_decimal_comma_) return "If its comma begins a fraction, say --decimal ,";
+  if (std::ranges::find(different_, "") != different_.end())
+    return "Cells of white space alone are text: leave them empty where there is no value";
   const bool can_be_named =
       different_.size() <= kNamedTexts && std::ranges::all_of(different_, [](auto& text) {
         return text.size() <= kQuotedTextBytes && text.find_first_of(",'") == text.npos;
