@@ -19,8 +19,8 @@ struct DatasetInputOptions {
   std::uint64_t memory_budget_bytes = 256 << 20;  // of each piece that is read
 };
 
-/// Borrows the model. An answer begins with the record's `id`: its feature `id`, or that of the column that the
-/// schema names as the id; nothing, if there is no such text.
+/// Borrows the model. An answer begins with the record's `id`: its feature `id`, or that of the column that
+/// the schema names as the id; nothing, if there is no such text.
 /// \error those of Dataset::open and check_inputs
 Result<std::unique_ptr<PredictInput>> open_dataset_input(const ExportedModel& model, const Location& data,
                                                          const DatasetInputOptions& options,
