@@ -1,12 +1,12 @@
 /// How fast is the native training loop fed from shards, beside the same loop on one batch that lies in
 /// memory?
 ///
-///   headrace_bench_train_loop MODEL_FOLDER DATA_URL EPOCHS
+///   headrace_bench_train_loop MODEL_FOLDER DATA_URL BATCH_SIZE EPOCHS
 ///
-/// MODEL_FOLDER is the traced SavedModel of a run, RUN/model/saved_model. Epochs of as many steps on one
+/// MODEL_FOLDER is the traced model of a run, RUN/model; the data have the features that it takes. Epochs of as many steps on one
 /// cached batch, then epochs from shards; the first of each is not measured. Writes JSON to standard output:
 /// steps of an epoch, wall seconds of each, and anonymous memory before the first batch was read and at the
-/// end. bench/train_loop.py pins it and runs the peers beside it.
+/// end. bench/train_loop.py and train_images.py pin it and run the peers beside it.
 
 #include <time.h>
 
@@ -18,15 +18,12 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/engine/tensorflow/trace.h"
 #include "headrace/store/registry.h"
 #include "headrace/train/step_loop.h"
 
 namespace headrace {
 namespace {
-
-constexpr std::uint32_t kFeatures = 512;
-constexpr std::uint32_t kClasses = 2;
-constexpr std::uint64_t kBatchSize = 128;
 
 double wall_seconds() {
   timespec time{};
@@ -44,14 +41,11 @@ std::uint64_t anonymous_kib() {
 
 /// Wall seconds of each epoch but the first; the loader goes on through all of them, as in training.
 Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<const Dataset>& dataset,
-                                        std::uint64_t epochs, MetricSums& sums) {
-  HEADRACE_TRY(
-      const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", DataType::kFloat32, kFeatures},
-                                                               {"label", DataType::kInt64, kClasses}},
-                                                   .batch_size = kBatchSize,
-                                                   .seed = 44,
-                                                   .epochs = epochs + 1}));
+                                        LoaderOptions options, std::uint64_t epochs, MetricSums& sums) {
+  options.seed = 44;
+  options.epochs = epochs + 1;
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create({{.dataset = dataset}}, options));
   std::vector<double> seconds;
   for (std::uint64_t epoch = 0; epoch <= epochs; ++epoch) {
     const double start = wall_seconds();
@@ -76,34 +70,44 @@ Result<std::vector<double>> from_memory(StepCall& step, const Batch& batch, std:
   return seconds;
 }
 
-Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, std::uint64_t& steps) {
-  HEADRACE_TRY(
-      const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::create({{.dataset = dataset}}, {.columns = {{"sentence", DataType::kFloat32, kFeatures},
-                                                               {"label", DataType::kInt64, kClasses}},
-                                                   .batch_size = kBatchSize}));
+Result<Batch> first_batch(const std::shared_ptr<const Dataset>& dataset, const LoaderOptions& options,
+                          std::uint64_t& steps) {
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create({{.dataset = dataset}}, options));
   steps = loader->batches_per_epoch();
   HEADRACE_TRY(std::optional<Batch> batch, loader->next());
   if (!batch) return Error{Code::kInvalidArgument, "the dataset is empty"};
   return *std::move(batch);
 }
 
-Status run(const std::string& model_folder, const std::string& data, std::uint64_t epochs) {
+LoaderOptions columns_of(const ModelBinding& binding, std::uint64_t batch_size) {
+  const BatchTensors tensors(binding.step_features());
+  LoaderOptions options;
+  options.columns = tensors.columns();
+  options.images.columns = tensors.images();
+  options.batch_size = batch_size;
+  return options;
+}
+
+Status run(const std::string& model_folder, const std::string& data, std::uint64_t batch_size,
+           std::uint64_t epochs) {
   const Environment environment = Environment::capture();
   StoreRegistry registry(environment);
   HEADRACE_TRY(const Location folder, registry.open(data));
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
   HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));
-  HEADRACE_TRY(const std::unique_ptr<Model> model, engine->load(model_folder, {}));
-  HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", kFeatures, kClasses));
+  HEADRACE_TRY(const TracedModel traced, read_traced_model(model_folder));
+  HEADRACE_TRY(const std::unique_ptr<Model> model, engine->load(traced.saved_model_folder, {}));
+  HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", traced.binding));
+  const LoaderOptions options = columns_of(traced.binding, batch_size);
   const std::uint64_t before_kib = anonymous_kib();
 
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset, Dataset::open(folder, {}));
   std::uint64_t steps = 0;
-  HEADRACE_TRY(const Batch cached, first_batch(dataset, steps));
-  MetricSums sums({"examples", "accuracy"});
+  HEADRACE_TRY(const Batch cached, first_batch(dataset, options, steps));
+  MetricSums sums(traced.metric_names);
   HEADRACE_TRY(const std::vector<double> cached_s, from_memory(step, cached, steps, epochs, sums));
-  HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, epochs, sums));
+  HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, options, epochs, sums));
   std::cout << Json{{"steps", steps},
                     {"shards_s", shards_s},
                     {"cached_s", cached_s},
@@ -118,10 +122,11 @@ Status run(const std::string& model_folder, const std::string& data, std::uint64
 }  // namespace headrace
 
 int main(int argc, char** argv) {
-  const auto epochs = headrace::parse_number<std::uint64_t>(argc == 4 ? argv[3] : "");
-  if (!epochs || *epochs == 0) return 2;
+  const auto batch_size = headrace::parse_number<std::uint64_t>(argc == 5 ? argv[3] : "");
+  const auto epochs = headrace::parse_number<std::uint64_t>(argc == 5 ? argv[4] : "");
+  if (!batch_size || *batch_size == 0 || !epochs || *epochs == 0) return 2;
   headrace::set_tensorflow_environment();
-  const headrace::Status status = headrace::run(argv[1], argv[2], *epochs);
+  const headrace::Status status = headrace::run(argv[1], argv[2], *batch_size, *epochs);
   if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
   return status ? 0 : 1;
 }
