@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema by which the model's
-/// training data were made turns them into records, and the loader's own code turns these into batches. A
+/// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema by which the
+/// model's training data were made turns them into records, and the loader's own code turns these into batches. A
 /// piece is a slice of the input.
 
 #include <cstdint>
@@ -35,9 +35,9 @@ Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model,
                                                      StoreRegistry& stores, TextEncoders encoders,
                                                      const RawInputOptions& options);
 
-/// Rows that come one after another, as the rows of `stream`; one piece. Its reader ends where no row has come,
-/// and goes on if it is asked again once there are more: see RowStream::wait. Borrows `model`, `stream` and
-/// `stores`.
+/// Rows that come one after another, as the rows of `stream`; one piece. Its reader ends where no row has
+/// come, and goes on if it is asked again once there are more: see RowStream::wait. Borrows `model`, `stream`
+/// and `stores`.
 /// \error as open_raw_input
 Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model, RowStream& stream,
                                                       InputFormat format, StoreRegistry& stores,

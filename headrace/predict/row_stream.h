@@ -14,7 +14,7 @@ namespace headrace {
 /// Not thread-safe. Memory: a row, and a piece of the input.
 class RowStream {
  public:
-  /// `descriptor` is borrowed. `url` names the rows in messages, and relative URLs in them are relative to it.
+  /// `descriptor` is borrowed. `url` names the rows in messages; relative URLs in them are relative to it.
   RowStream(int descriptor, std::unique_ptr<RowParser> parser, std::string url, std::stop_token stop);
 
   /// Waits until more has come; false at the end.

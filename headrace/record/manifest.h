@@ -79,7 +79,7 @@ struct FeatureSchema {
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
   bool is_image = false;                             // "bytes" that are an encoded image
   bool is_optional = false;                          // records may lack it
-  /// Of the values of a vector, in their order: what they were made from; empty: not of several columns.
+  /// The columns that a vector's values were made from, in their order; empty: it was made from one.
   std::vector<std::string> columns{};
 };
 

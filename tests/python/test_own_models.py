@@ -138,7 +138,7 @@ def folder(headrace, tmp_path_factory):
 
 
 def children() -> set[int]:
-    """Of this process, those that answer for a model."""
+    """The processes that answer for a model of this one."""
     found = pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return {int(pid) for pid in found if b"predict" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()}
 

@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-/// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (each missing if there is none),
-/// and `id`. A row is valid until the next `classify`.
+/// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (each missing if there is
+/// none), and `id`. A row is valid until the next `classify`.
 class LayoutRows {
  public:
   LayoutRows(Layout layout, std::uint64_t cell_limit_bytes);

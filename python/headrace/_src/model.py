@@ -42,8 +42,8 @@ class _Output:
 
 
 class Answers(Sequence[Mapping[str, Any]]):
-    """What a model answers to some rows: for each a dict, as `headrace predict` writes it
-    (docs/formats/predictions.md), in their order."""
+    """A model's answers to some rows, in their order: each is a dict, as `headrace predict` writes it
+    (docs/formats/predictions.md)."""
 
     def __init__(self, rows: list[dict[str, Any]], outputs: Mapping[str, _Output]):
         self._rows, self._outputs = rows, outputs
@@ -116,7 +116,7 @@ class Model:
 
     @property
     def url(self) -> str:
-        """Of the export, which a run may have been named by."""
+        """The export's, whether the model was loaded by it or by its run."""
         return self._about["model"]
 
     @property
@@ -199,7 +199,7 @@ class Model:
         return ({self.columns[0]: self._value(row)} for row in rows)
 
     def _value(self, value: str | bytes | os.PathLike[str]) -> str | bytes:
-        """Of the only column: images are named or given; texts are what they are."""
+        """A value for the only column: images are read by their names; texts are what they are."""
         if isinstance(value, bytes) or not self._takes_images:
             return os.fspath(value)
         name = os.fspath(value)
