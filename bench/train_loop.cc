@@ -3,9 +3,9 @@
 ///
 ///   headrace_bench_train_loop MODEL_FOLDER DATA_URL BATCH_SIZE EPOCHS
 ///
-/// MODEL_FOLDER is the traced model of a run, RUN/model; the data have the features that it takes. Epochs of as
-/// many steps on one cached batch, then epochs from shards; the first of each is not measured. Writes JSON to
-/// standard output: steps of an epoch, wall seconds of each, and anonymous memory before the first batch was
+/// MODEL_FOLDER is the traced model of a run, RUN/model; the data have the features that it takes. Epochs of
+/// as many steps on one cached batch, then epochs from shards; the first of each is not measured. Writes JSON
+/// to standard output: steps of an epoch, wall seconds of each, and anonymous memory before the first batch was
 /// read and at the end. bench/train_loop.py and bench/train_images.py pin it and run the peers beside it.
 
 #include <time.h>

@@ -1,8 +1,8 @@
 #pragma once
 
 /// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema by which the
-/// model's training data were made turns them into records, and the loader's own code turns these into batches. A
-/// piece is a slice of the input.
+/// model's training data were made turns them into records, and the loader's own code turns these into
+/// batches. A piece is a slice of the input.
 
 #include <cstdint>
 #include <memory>

@@ -30,8 +30,8 @@ enum class InputFormat : std::uint8_t {
   kTfrecord,
 };
 
-/// "aclimdb", "text-folder", "image-folder", "text-files", "image-files", "csv", "tsv", "jsonl", "webdataset",
-/// "tfrecord".
+/// "aclimdb", "text-folder", "image-folder", "text-files", "image-files", "csv", "tsv", "jsonl",
+/// "webdataset", "tfrecord".
 std::string_view input_format_name(InputFormat format);
 /// \error kInvalidArgument  no such format; lists them
 Result<InputFormat> parse_input_format(std::string_view name);
