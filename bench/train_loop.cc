@@ -5,8 +5,8 @@
 ///
 /// MODEL_FOLDER is the traced model of a run, RUN/model; the data have the features that it takes. Epochs of
 /// as many steps on one cached batch, then epochs from shards; the first of each is not measured. Writes JSON
-/// to standard output: steps of an epoch, wall seconds of each, and anonymous memory before the first batch was
-/// read and at the end. bench/train_loop.py and bench/train_images.py pin it and run the peers beside it.
+/// to standard output: steps of an epoch, wall seconds of each, and anonymous memory before the first batch
+/// was read and at the end. bench/train_loop.py and bench/train_images.py pin it and run peers beside it.
 
 #include <time.h>
 
