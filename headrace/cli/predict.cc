@@ -8,6 +8,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/cli/model_options.h"
+#include "headrace/cli/parquet.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/table_options.h"
 #include "headrace/cli/tensorflow_engine.h"
@@ -46,8 +47,10 @@ constexpr Option kPredictOptions[] = {
     {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
     {.name = "format",
      .default_value = "jsonl",
-     .sentence = "With --data: format of the predictions, gzipped in a folder.",
-     .choices = "jsonl|csv|tfrecord"},
+     .sentence =
+         "With --data: format of the predictions; all but parquet are gzipped in a folder. Parquet needs "
+         "pyarrow in the interpreter.",
+     .choices = "jsonl|csv|tfrecord|parquet"},
     kDataVersionOption,
     kSplitOption,
     kOnCorruptOption,
@@ -130,18 +133,33 @@ void show_predictions(Console& console, const Location& output, const PredictRes
                         format_size(result.shard_bytes)));
 }
 
+// Types of a table's columns, as JSON for the program that writes it as Parquet.
+std::string column_types(const ExportedModel& model, const PredictInput& input) {
+  std::map<std::string, std::string> types = AnswerFormat(model.contract).column_types();
+  for (const std::string& name : input.names()) types[name] = name == "row" ? "int64" : "string";
+  return Json(types).dump();
+}
+
 Status predict_recorded(CommandContext& context, const Location& run, const Location& data,
                         const Location& output, const OptionValues& values, RunRecorder& recorder,
                         RunEnd& end) {
   HEADRACE_TRY(const PredictionFormat format, parse_prediction_format(values.text("format")));
-  const PredictOptions options{
-      .workers = workers_of(values), .overwrite = values.flag("overwrite"), .format = format};
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
                open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
   HEADRACE_CHECK(recorder.add_input("model", model.folder));
   HEADRACE_CHECK(recorder.add_input("data", data, data_version(values)));
   HEADRACE_TRY(const std::unique_ptr<PredictInput> input, open_input(context, model, data, output, values));
+  const std::string types = column_types(model, *input);
+  const PredictOptions options{
+      .workers = workers_of(values),
+      .overwrite = values.flag("overwrite"),
+      .format = format,
+      .to_parquet =
+          [&](const std::string& csv, const std::string& parquet) {
+            return run_parquet_program(context, "predictions_parquet.py", {csv, parquet, types});
+          },
+      .temporary_folder = temporary_folder(context.environment)};
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("predicting", done, std::max(done, total), "records");
   };
@@ -175,6 +193,8 @@ Status check_predict(const OptionValues& values) {
   const bool are_printed = values.text("data") == kStandardInput || !values.has("data");
   if (!are_printed && !values.has("to"))
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
+  if (are_printed && values.text("format") == "parquet")
+    return Error{Code::kInvalidArgument, "--format parquet is for folders: give --data and --to"};
   if (are_printed && values.has("to"))
     return Error{Code::kInvalidArgument,
                  "--to is for --data of a dataset or rows in a store: these answers are printed"};

@@ -3,16 +3,11 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/inspect_statistics.h"
-#include "headrace/cli/own_package.h"
-#include "headrace/engine/tensorflow/tensorflow.h"
-#include "headrace/engine/tensorflow/trace.h"
-#include "headrace/os/child_process.h"
+#include "headrace/cli/parquet.h"
 #include "headrace/statistics/report_lines.h"
 
 namespace headrace {
 namespace {
-
-constexpr std::chrono::hours kDeadline{1};
 
 Result<std::uint64_t> write_lines(const PublishedFolder& published, const CallOptions& call,
                                   const std::string& path) {
@@ -26,18 +21,6 @@ Result<std::uint64_t> write_lines(const PublishedFolder& published, const CallOp
   if (!file.flush())
     return Error{Code::kResourceExhausted, concat("cannot write ", path, ": is the disk full?")};
   return lines;
-}
-
-// The core has no writer of Parquet; the interpreter's pyarrow has.
-Status convert(CommandContext& context, const std::string& lines, const std::string& parquet) {
-  HEADRACE_TRY(const std::string interpreter, find_interpreter(context.environment, ""));
-  HEADRACE_TRY(const std::string package_folder, own_python_package());
-  const std::string program = concat(package_folder, "/headrace/_src/report_parquet.py");
-  HEADRACE_TRY(const ChildResult done,
-               run_child({interpreter, program, lines, parquet}, context.environment.variables,
-                         {.deadline = kDeadline, .stop = context.stop}));
-  if (done.exit_status == 0) return {};
-  return Error{Code::kFailedPrecondition, concat(interpreter, ": ", trim(done.error_tail))};
 }
 
 Status copy(const Location& from, const Location& to, const CallOptions& call) {
@@ -63,7 +46,7 @@ Status write_report_parquet(CommandContext& context, const PublishedFolder& publ
                  concat(published.folder.describe(),
                         " has no report: no row was rejected, dropped or changed; prepare with "
                         "--report all to have a line for each")};
-  HEADRACE_CHECK(convert(context, lines, parquet));
+  HEADRACE_CHECK(run_parquet_program(context, "report_parquet.py", {lines, parquet}));
   HEADRACE_TRY(const Location from, context.stores.open(std::filesystem::absolute(parquet).string()));
   HEADRACE_CHECK(copy(from, to, context.call()));
   context.console.note(concat(to.describe(), " has ", count, " rows"));

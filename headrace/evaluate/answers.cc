@@ -65,7 +65,7 @@ std::size_t binary_class(std::span<const float> scores) { return scores.front() 
 
 AnswerFormat::AnswerFormat(const ModelContract& contract) {
   for (const ModelOutput& output : contract.binding.outputs) {
-    Output added{.name = output.name};
+    Output added{.name = output.name, .values = output.size()};
     for (const ModelTarget& target : contract.binding.targets) {
       if (target.output != output.name) continue;
       added.kind = target.kind;
@@ -171,6 +171,20 @@ std::vector<std::string> AnswerFormat::columns() const {
         for (const std::string& name : output.classes) out.push_back(concat(prefix, "probability:", name));
         break;
     }
+  }
+  return out;
+}
+
+std::map<std::string, std::string> AnswerFormat::column_types() const {
+  std::map<std::string, std::string> out;
+  for (const std::string& name : columns()) out[name] = "float32";  // but for these:
+  for (const Output& output : outputs_) {
+    const std::string prefix = prefix_of(output);
+    if (output.kind == TargetKind::kMultiLabel) out[prefix + "labels"] = "list<string>";
+    if (output.kind == TargetKind::kClasses || output.kind == TargetKind::kBinary)
+      out[prefix + "label"] = "string";
+    const bool has_numbers = output.kind.value_or(TargetKind::kRegression) == TargetKind::kRegression;
+    if (has_numbers && output.values != 1) out[prefix + "value"] = "list<float32>";
   }
   return out;
 }

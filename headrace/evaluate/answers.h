@@ -3,6 +3,7 @@
 /// \file The answers of a model to rows, as JSON and for people. Format: docs/formats/predictions.md.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,8 @@ class AnswerFormat {
   std::string to_text(Values values) const;
   /// The columns of a table of answers, and the cells of one of them, without quotes.
   std::vector<std::string> columns() const;
+  /// Column → "string" or "float32"; "list<string>" or "list<float32>" where a cell is a list of JSON.
+  std::map<std::string, std::string> column_types() const;
   std::vector<std::string> cells(Values values) const;
   /// Appends a tf.Example of an answer.
   void append_example(const RowName& name, Values values, Bytes& out) const;
@@ -46,6 +49,7 @@ class AnswerFormat {
  private:
   struct Output {
     std::string name;
+    std::optional<std::uint64_t> values{};  // of a row; none: their number is open
     std::optional<TargetKind> kind{};       // none: it is compared with no label
     std::vector<std::string> classes{};     // of each score; a binary output has one score and two classes
     std::vector<std::string> json_names{};  // of these

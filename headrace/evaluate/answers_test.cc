@@ -72,6 +72,20 @@ TEST(AnswerFormat, SeveralOutputsAreNamed) {
   EXPECT_EQ(text(made, {{0.75F}, {1, 2}}), "out: yes  0.7500  embedding: 1.0000 2.0000");
 }
 
+TEST(AnswerFormat, ColumnsOfATableHaveTypes) {
+  ModelContract made = contract(TargetKind::kMultiLabel, 2, {"a", "b"});
+  made.binding.outputs.push_back(output("embedding", 2));
+  made.binding.outputs.push_back(output("size", 1));
+  using Types = std::map<std::string, std::string>;
+  EXPECT_EQ(AnswerFormat(made).column_types(), (Types{{"embedding/value", "list<float32>"},
+                                                      {"out/labels", "list<string>"},
+                                                      {"out/probability:a", "float32"},
+                                                      {"out/probability:b", "float32"},
+                                                      {"size/value", "float32"}}));
+  EXPECT_EQ(AnswerFormat(contract(TargetKind::kBinary, 1, {"no", "yes"})).column_types(),
+            (Types{{"label", "string"}, {"probability", "float32"}}));
+}
+
 TEST(AnswerFormat, WhatComesFirstIsWrittenAsItIs) {
   const ModelContract made = contract(TargetKind::kRegression, 1);
   EXPECT_EQ(json(made, {{1}}, json_member("id", "x\xff\"\n")),

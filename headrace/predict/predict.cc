@@ -8,7 +8,6 @@
 #include "headrace/evaluate/evaluation.h"
 #include "headrace/os/parallel.h"
 #include "headrace/predict/answer_writer.h"
-#include "headrace/predict/prediction_shard.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
@@ -23,17 +22,23 @@ struct PieceOutcome {
   std::vector<std::string> remarks;
 };
 
+Result<std::unique_ptr<PredictionShard>> start_shard(const Location& output, const std::string& name,
+                                                     const PredictOptions& options) {
+  if (options.format != PredictionFormat::kParquet) return start_gzip_shard(output, name);
+  return start_parquet_shard(output, name, options.temporary_folder, options.to_parquet);
+}
+
 // Answers the rows of one piece in their order.
 Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInput& input, std::size_t piece,
                                    const OwnedOutput& output, const PredictOptions& options,
                                    const std::stop_token& stop) {
   const std::string name =
       prediction_shard_name(piece, input.pieces(), output.suffix(), prediction_ending(options.format));
-  HEADRACE_TRY(PredictionShard shard, PredictionShard::start(output.output(), name));
+  HEADRACE_TRY(const std::unique_ptr<PredictionShard> shard, start_shard(output.output(), name, options));
   HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(piece, options.batch_size, stop));
   HEADRACE_TRY(AnswerWriter answers, AnswerWriter::create(model, {options.format, input.names()},
                                                           [&](BytesView bytes, std::uint64_t rows) {
-                                                            return shard.add(bytes, rows);
+                                                            return shard->add(bytes, rows);
                                                           }));
   while (true) {
     Result<std::optional<PredictRows>> rows = reader->next();
@@ -45,7 +50,7 @@ Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInpu
   }
   HEADRACE_CHECK(answers.finish());
   PieceOutcome outcome{.left_out = reader->left_out(), .remarks = reader->remarks()};
-  HEADRACE_TRY(outcome.part, shard.finish());
+  HEADRACE_TRY(outcome.part, shard->finish());
   return outcome;
 }
 
@@ -62,8 +67,8 @@ Configuration describe(const ExportedModel& model, const PredictInput& input, co
 
 std::vector<std::string> names_with(std::string_view suffix) {
   std::vector<std::string> names;
-  for (const auto format :
-       {PredictionFormat::kJsonLines, PredictionFormat::kCsv, PredictionFormat::kTfrecord})
+  for (const auto format : {PredictionFormat::kJsonLines, PredictionFormat::kCsv, PredictionFormat::kTfrecord,
+                            PredictionFormat::kParquet})
     names.push_back(concat("predictions-#####-of-#####", suffix, prediction_ending(format)));
   return names;
 }

@@ -12,6 +12,7 @@
 #include "headrace/coordinate/actor.h"
 #include "headrace/evaluate/exported_model.h"
 #include "headrace/predict/predict_input.h"
+#include "headrace/predict/prediction_shard.h"
 #include "headrace/predict/prediction_writer.h"
 
 namespace headrace {
@@ -22,6 +23,9 @@ struct PredictOptions {
   int workers = 1;
   bool overwrite = false;
   PredictionFormat format = PredictionFormat::kJsonLines;
+  /// Must be there for kParquet: converts files below `temporary_folder`.
+  ToParquet to_parquet{};
+  std::string temporary_folder{};
 };
 
 struct PredictResult {

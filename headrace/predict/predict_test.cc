@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,43 @@ TEST_F(Predict, WritesALineForEachRecordInTheirOrder) {
             "{\"id\":\"a1\",\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
   EXPECT_EQ(lines("to/predictions-00001-of-00002.jsonl.gz"),
             "{\"id\":\"a2\",\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+}
+
+TEST_F(Predict, ConvertsATableOfEachShardToParquet) {
+  publish_data({{tiny_record(0, 0), tiny_record(0, 1)}, {tiny_record(1, 1)}}, attributes());
+  const auto convert = [](const std::string& csv, const std::string& parquet) -> Status {
+    std::ofstream(parquet) << "converted " << std::ifstream(csv).rdbuf();
+    return {};
+  };
+  const PredictOptions options{.format = PredictionFormat::kParquet,
+                               .to_parquet = convert,
+                               .temporary_folder = testing::TempDir() + "headrace-predict-test"};
+  const auto result = run(options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->records, 3);
+  const auto made = objects("to/predictions-");
+  EXPECT_EQ(made.at("00000-of-00002.parquet"),
+            "converted id,label,probability:pos,probability:neg\na0,pos,0.75,0.25\na1,neg,0.25,0.75\n");
+  EXPECT_EQ(made.at("00001-of-00002.parquet"),
+            "converted id,label,probability:pos,probability:neg\na2,neg,0.25,0.75\n");
+  const auto published = read_published(at("to"), "predictions");
+  ASSERT_TRUE(published && *published);
+  const ManifestPart& part = (*published)->manifest.parts[1];
+  EXPECT_EQ(part.crc32c, crc32c(as_bytes(made.at("00001-of-00002.parquet"))));
+  EXPECT_EQ(part.records, 1);
+}
+
+TEST_F(Predict, AConversionThatFailsPublishesNothing) {
+  publish_data({{tiny_record(0, 0)}}, attributes());
+  const auto refuse = [](const std::string&, const std::string&) -> Status {
+    return Error{Code::kFailedPrecondition, "no pyarrow"};
+  };
+  const auto result = run({.format = PredictionFormat::kParquet,
+                           .to_parquet = refuse,
+                           .temporary_folder = testing::TempDir() + "headrace-predict-test"});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("no pyarrow"));
+  EXPECT_TRUE(objects("to/predictions-").empty());
 }
 
 TEST_F(Predict, PublishesWhatItWrote) {

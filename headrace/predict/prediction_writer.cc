@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"jsonl", "csv", "tfrecord"};
+constexpr std::array<std::string_view, 4> kNames = {"jsonl", "csv", "tfrecord", "parquet"};
 
 // RFC 4180, but for the ends of lines, which are LF.
 std::string quoted_cell(const std::string& text) {
@@ -48,11 +48,11 @@ Result<PredictionFormat> parse_prediction_format(std::string_view name) {
 }
 
 std::string prediction_ending(PredictionFormat format) {
-  return concat(".", prediction_format_name(format), ".gz");
+  return concat(".", prediction_format_name(format), format == PredictionFormat::kParquet ? "" : ".gz");
 }
 
 void PredictionWriter::begin(const AnswerFormat& answers, Bytes& out) const {
-  if (format_ != PredictionFormat::kCsv) return;
+  if (format_ != PredictionFormat::kCsv && format_ != PredictionFormat::kParquet) return;
   std::vector<std::string> columns = names_;
   for (std::string& column : answers.columns()) columns.push_back(std::move(column));
   append_row(columns, out);
@@ -65,7 +65,8 @@ void PredictionWriter::add(const RowName& name, const Answers& answers, std::uin
       append(out, as_bytes(answers.format().to_json(json_members(name), values)));
       append(out, as_bytes("\n"));
       return;
-    case PredictionFormat::kCsv: {
+    case PredictionFormat::kCsv:
+    case PredictionFormat::kParquet: {
       std::vector<std::string> cells;
       for (const std::string& column : names_) cells.push_back(cell_of(name, column));
       for (std::string& cell : answers.format().cells(values)) cells.push_back(std::move(cell));

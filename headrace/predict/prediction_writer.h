@@ -12,13 +12,14 @@
 
 namespace headrace {
 
-enum class PredictionFormat : std::uint8_t { kJsonLines, kCsv, kTfrecord };
+/// Parquet is written as CSV, which PredictionShard converts.
+enum class PredictionFormat : std::uint8_t { kJsonLines, kCsv, kTfrecord, kParquet };
 
-/// "jsonl", "csv", "tfrecord".
+/// "jsonl", "csv", "tfrecord", "parquet".
 std::string_view prediction_format_name(PredictionFormat format);
 /// \error kInvalidArgument  there is no such format
 Result<PredictionFormat> parse_prediction_format(std::string_view name);
-/// ".jsonl.gz", ".csv.gz", ".tfrecord.gz".
+/// ".jsonl.gz", ".csv.gz", ".tfrecord.gz", ".parquet".
 std::string prediction_ending(PredictionFormat format);
 
 /// Writes answers as bytes. Not thread-safe.

@@ -91,10 +91,11 @@ TEST_F(Written, ARecordHasAFeatureForEachMember) {
 }
 
 TEST(PredictionFormats, HaveNamesAndEndings) {
-  for (const auto format :
-       {PredictionFormat::kJsonLines, PredictionFormat::kCsv, PredictionFormat::kTfrecord})
+  for (const auto format : {PredictionFormat::kJsonLines, PredictionFormat::kCsv, PredictionFormat::kTfrecord,
+                            PredictionFormat::kParquet})
     EXPECT_EQ(*parse_prediction_format(prediction_format_name(format)), format);
   EXPECT_EQ(prediction_ending(PredictionFormat::kCsv), ".csv.gz");
+  EXPECT_EQ(prediction_ending(PredictionFormat::kParquet), ".parquet");
   EXPECT_FALSE(parse_prediction_format("xml"));
 }
 

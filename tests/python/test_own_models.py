@@ -19,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pandas
 import PIL.Image
+import pyarrow.parquet
 import pytest
 import tensorflow as tf
 from headrace._src.program import find_program
@@ -215,6 +216,22 @@ def test_rows_from_standard_input_are_answered_as_they_come(folder, income):
     done = subprocess.run([*command, *words], input=table, capture_output=True, check=True)
     lines = list(csv.DictReader(done.stdout.decode().splitlines()))
     assert {line["id"]: line["label"] for line in lines} == {i: a["label"] for i, a in known.items()}
+
+
+def test_parquet_has_the_answers_with_their_types(headrace, folder, income):
+    words = ["--data", folder / "new.csv", "--to", folder / "parquet", "--format", "parquet"]
+    headrace("predict", folder / "income", *words)
+    (path,) = (folder / "parquet").glob("predictions-*.parquet")
+    table = pyarrow.parquet.read_table(path)
+    assert {field.name: str(field.type) for field in table.schema} == {
+        "id": "string", "row": "int64", "label": "string", "probability": "float",
+    }  # fmt: skip
+    rows = sorted(table.to_pylist(), key=lambda row: row["id"])
+    known = predictions(folder / "raw")
+    assert [row["label"] for row in rows] == [answer["label"] for answer in known]
+    assert [row["row"] for row in rows] == [None] * 80
+    for row, answer in zip(rows, known, strict=True):
+        assert row["probability"] == pytest.approx(answer["probability"], rel=1e-5)
 
 
 @pytest.fixture(scope="module")
