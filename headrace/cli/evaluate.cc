@@ -113,7 +113,19 @@ void show_numbers(Console& console, const TargetEvaluation& target) {
   }
 }
 
-void show_target(Console& console, const TargetEvaluation& target) {
+void show_worst(Console& console, const TargetEvaluation& target) {
+  constexpr std::size_t kShown = 3;  // of those that the object has
+  std::size_t shown_records = 0;
+  for (const WorstRecord& record : target.worst.records()) {
+    if (shown_records == 0) console.result("\n  farthest from the truth:");
+    if (++shown_records > kShown) return;
+    console.result(concat("  ", describe_truth(target, record), " answered as ",
+                          describe_answer(target, record), "  (off by ", shown(record.error), ")  record ",
+                          record.record, " of ", record.object));
+  }
+}
+
+void show_scores(Console& console, const TargetEvaluation& target) {
   switch (target.kind) {
     case TargetKind::kClasses:
       return show_classes(console, target);
@@ -135,7 +147,8 @@ void show_table(Console& console, const Evaluation& evaluation) {
     if (target.kind != TargetKind::kRegression && !evaluation.metrics.contains("accuracy"))
       console.result(concat("  accuracy ", shown(target.accuracy())));
     console.result(evaluation.targets.size() == 1 ? "" : concat("\n  ", target.output, ": ", target.label));
-    show_target(console, target);
+    show_scores(console, target);
+    show_worst(console, target);
   }
 }
 

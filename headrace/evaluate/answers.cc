@@ -15,14 +15,7 @@
 namespace headrace {
 namespace {
 
-// The shortest decimal that gives the same float, written as JSON writes it.
-void add_number(float value, std::string& out) {
-  std::array<char, 32> digits{};
-  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  double shortest = 0;
-  std::from_chars(digits.data(), end, shortest);
-  out += Json(shortest).dump();
-}
+void add_number(float value, std::string& out) { out += Json(shortest_double(value)).dump(); }
 
 void add_numbers(std::span<const float> values, std::string& out) {
   if (values.size() == 1) return add_number(values.front(), out);
@@ -62,6 +55,14 @@ std::vector<std::string> names_above(const std::vector<std::string>& names, std:
 std::size_t binary_class(std::span<const float> scores) { return scores.front() > kYesThreshold ? 1 : 0; }
 
 }  // namespace
+
+double shortest_double(float value) {
+  std::array<char, 32> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  double shortest = 0;
+  std::from_chars(digits.data(), end, shortest);
+  return shortest;
+}
 
 AnswerFormat::AnswerFormat(const ModelContract& contract) {
   for (const ModelOutput& output : contract.binding.outputs) {

@@ -24,6 +24,9 @@ struct RowName {
   std::uint64_t row = 0;  // its number there
 };
 
+/// The double whose decimal is the shortest that gives the same float32: JSON shows it so. REQUIRES: finite
+double shortest_double(float value);
+
 /// How the answers of one model are written. Any thread.
 class AnswerFormat {
  public:

@@ -47,6 +47,18 @@ std::optional<std::size_t> class_of(std::span<const double> row, std::size_t cla
   return is_class ? std::optional(static_cast<std::size_t>(row[0])) : std::nullopt;
 }
 
+// How far an answer is from its label; 0: it is right. REQUIRES: `truth` is what such a target has
+double error_of(TargetKind kind, std::span<const double> truth, std::span<const float> answer) {
+  double largest = 0;
+  if (kind == TargetKind::kClasses)
+    return static_cast<double>(answer[*highest(answer)] - answer[*class_of(truth, answer.size())]);
+  if (kind == TargetKind::kBinary)
+    return std::abs(static_cast<double>(*class_of(truth, 2)) - static_cast<double>(answer.front()));
+  for (std::size_t i = 0; i < truth.size(); ++i)
+    largest = std::max(largest, std::abs(truth[i] - static_cast<double>(answer[i])));
+  return largest;
+}
+
 // Compares one output with its label.
 class TargetEvaluator {
  public:
@@ -195,11 +207,18 @@ class Evaluator {
     const std::size_t size = values.size() / batch.records;
     std::vector<double> truth(target.target().label.size());
     std::size_t answer = 0;
+    std::vector<RecordPlace> places;  // once they are needed
     for (std::size_t row = 0; row < batch.rows; ++row) {
       if (batch.weights()[row] == 0) continue;
       read_row(labels, row, truth);
-      if (!target.add(truth, values.subspan(size * answer++, size)))
-        return wrong_label(batch, row, target, loader);
+      const std::span<const float> given = values.subspan(size * answer++, size);
+      if (!target.add(truth, given)) return wrong_label(batch, row, target, loader);
+      const double error = error_of(target.target().kind, truth, given);
+      WorstRecords& worst = target.evaluation().worst;
+      if (!worst.would_keep(error)) continue;
+      if (places.empty()) places = loader.where(batch.epoch, batch.number);
+      if (row >= places.size()) continue;
+      worst.add({places[row].object, places[row].record, error, truth, {given.begin(), given.end()}});
     }
     return {};
   }

@@ -49,6 +49,37 @@ TEST_F(Evaluate, CountsAnswersAndWeighsLossesByRecords) {
   EXPECT_DOUBLE_EQ(result->targets[0].accuracy(), 0.6);
 }
 
+TEST_F(Evaluate, NamesTheRecordsFarthestFromTheTruth) {
+  publish_data({{tiny_record(0, 0, 1), tiny_record(0, 1, 3)}, {tiny_record(1, 1, 3), tiny_record(1, 0, 10)}},
+               attributes());
+  const auto result = run({.batch_size = 2});
+  ASSERT_TRUE(result) << result.error().message;
+  const TargetEvaluation& target = result->targets[0];
+  ASSERT_EQ(target.worst.records().size(), 2) << "the others are right";
+  const WorstRecord& worst = target.worst.records()[0];
+  EXPECT_EQ(worst.object, "memory://test/data/test-00000");
+  EXPECT_EQ(worst.record, 1);
+  EXPECT_DOUBLE_EQ(worst.error, 0.5);
+  EXPECT_EQ(target.worst.records()[1].object, "memory://test/data/test-00001");
+  EXPECT_NE(describe_truth(target, worst), describe_answer(target, worst));
+  const Json document = *parse_json(evaluation_to_json(*result, "r"));
+  const Json& first = document["targets"].values()[0]["worst"].values()[0];
+  EXPECT_EQ(first["record"], 1);
+  EXPECT_EQ(first["truth"].text(), describe_truth(target, worst));
+}
+
+TEST(WorstRecords, AreTheTenWithTheLargestErrorsAndTheFirstOfEqualOnes) {
+  WorstRecords worst;
+  EXPECT_FALSE(worst.would_keep(0)) << "it is right";
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const double error = i % 3 == 0 ? 2 : 1 + 0.01 * static_cast<double>(i);
+    if (worst.would_keep(error)) worst.add({.record = i, .error = error});
+  }
+  std::vector<std::uint64_t> kept;
+  for (const WorstRecord& record : worst.records()) kept.push_back(record.record);
+  EXPECT_EQ(kept, (std::vector<std::uint64_t>{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}));
+}
+
 TEST_F(Evaluate, DoesNotDependOnTheBatchSize) {
   std::vector<TinyRecord> records;
   for (int i = 0; i < 100; ++i) records.push_back(tiny_record(i % 2, i % 3 == 0 ? 1 : 0, 1));

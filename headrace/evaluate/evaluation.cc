@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/evaluate/answers.h"
 #include "headrace/track/json_number.h"
 
 namespace headrace {
@@ -69,6 +72,59 @@ Json to_json(const RegressionScores& numbers) {
           {"r_squared", number_to_json(numbers.r_squared())}};
 }
 
+// Classes are named; numbers are a list.
+Json shown_values(const TargetEvaluation& target, std::span<const double> values, double threshold) {
+  std::vector<std::string> names;
+  switch (target.kind) {
+    case TargetKind::kRegression: {
+      Json out = Json::array();
+      for (const double value : values) {
+        const auto single = static_cast<float>(value);
+        out.push_back(number_to_json(single == value ? shortest_double(single) : value));
+      }
+      return out;
+    }
+    case TargetKind::kMultiLabel:
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] > threshold) names.push_back(target.classes[i]);
+      }
+      return names;
+    case TargetKind::kClasses:
+    case TargetKind::kBinary:
+      break;
+  }
+  if (values.size() > 1)
+    return target.classes[static_cast<std::size_t>(std::ranges::max_element(values) - values.begin())];
+  if (target.kind == TargetKind::kBinary) return target.classes[values.front() > threshold ? kYes : 0];
+  return target.classes[static_cast<std::size_t>(values.front())];
+}
+
+Json truth_of(const TargetEvaluation& target, const WorstRecord& record) {
+  std::vector<double> truth = record.truth;
+  // One of two classes, as a 1 among zeros.
+  if (target.kind == TargetKind::kBinary && truth.size() > 1) truth = {truth[kYes]};
+  return shown_values(target, truth, kYesThreshold);
+}
+
+Json answer_of(const TargetEvaluation& target, const WorstRecord& record) {
+  return shown_values(target, std::vector<double>(record.answer.begin(), record.answer.end()), kYesThreshold);
+}
+
+Json to_json(const TargetEvaluation& target, const WorstRecord& record) {
+  return {{"object", record.object},
+          {"record", record.record},
+          {"error", number_to_json(record.error)},
+          {"truth", truth_of(target, record)},
+          {"answer", answer_of(target, record)}};
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.text();
+  std::vector<std::string> parts;
+  for (const Json& part : value.values()) parts.push_back(part.is_string() ? part.text() : part.dump());
+  return parts.empty() ? "none" : join(parts, ", ");
+}
+
 Json to_json(const TargetEvaluation& target) {
   Json out = {{"output", target.output}, {"label", target.label}, {"kind", target_kind_name(target.kind)}};
   switch (target.kind) {
@@ -87,6 +143,8 @@ Json to_json(const TargetEvaluation& target) {
       for (const RegressionScores& numbers : target.numbers) out["numbers"].push_back(to_json(numbers));
       break;
   }
+  out["worst"] = Json::array();
+  for (const WorstRecord& record : target.worst.records()) out["worst"].push_back(to_json(target, record));
   return out;
 }
 
@@ -108,6 +166,14 @@ TargetEvaluation TargetEvaluation::of(const ModelTarget& target, std::vector<std
     if (target.kind == TargetKind::kBinary) out.scores.emplace_back(20);
   }
   return out;
+}
+
+std::string describe_truth(const TargetEvaluation& target, const WorstRecord& record) {
+  return text_of(truth_of(target, record));
+}
+
+std::string describe_answer(const TargetEvaluation& target, const WorstRecord& record) {
+  return text_of(answer_of(target, record));
 }
 
 double TargetEvaluation::accuracy() const {

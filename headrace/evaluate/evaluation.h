@@ -12,6 +12,7 @@
 #include "headrace/evaluate/binary_scores.h"
 #include "headrace/evaluate/confusion_matrix.h"
 #include "headrace/evaluate/regression_scores.h"
+#include "headrace/evaluate/worst_records.h"
 
 namespace headrace {
 
@@ -30,6 +31,7 @@ struct TargetEvaluation {
   std::vector<ConfusionMatrix> confusion;  // classes, binary: one; multi-label: of no and yes, for each label
   std::vector<BinaryScores> scores;        // binary: one; multi-label: one for each label
   std::vector<RegressionScores> numbers;   // regression: one for each number of the output
+  WorstRecords worst;
 
   /// Without records.
   static TargetEvaluation of(const ModelTarget& target, std::vector<std::string> classes);
@@ -49,6 +51,10 @@ struct Evaluation {
   std::uint64_t fetched_bytes = 0;    // from the store
   std::vector<std::string> remarks;   // for people
 };
+
+/// A record's label, and the model's answer, for people: "cat", "sport, money", "3.5, 2.0".
+std::string describe_truth(const TargetEvaluation& target, const WorstRecord& record);
+std::string describe_answer(const TargetEvaluation& target, const WorstRecord& record);
 
 /// The scores above this mean yes.
 inline constexpr float kYesThreshold = 0.5F;

@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file The records whose answers are farthest from the truth.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headrace {
+
+struct WorstRecord {
+  std::string object;        // as the store describes it
+  std::uint64_t record = 0;  // its number within the object
+  /// How far off: classes: the highest score minus that of the true class; binary, multi-label: the largest
+  /// difference of a score from 0 or 1; regression: the largest residual. Above 0.
+  double error = 0;
+  std::vector<double> truth;  // the label's values
+  std::vector<float> answer;  // the output's values
+};
+
+/// The ten with the largest errors, largest first; of equal ones, those that came first.
+class WorstRecords {
+ public:
+  static constexpr std::size_t kMost = 10;
+
+  /// Whether `add` would keep a record with that error.
+  bool would_keep(double error) const {
+    return error > 0 && (records_.size() < kMost || error > records_.back().error);
+  }
+  /// REQUIRES: would_keep(record.error)
+  void add(WorstRecord record);
+  const std::vector<WorstRecord>& records() const { return records_; }
+
+ private:
+  std::vector<WorstRecord> records_;
+};
+
+}  // namespace headrace
