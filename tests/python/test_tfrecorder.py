@@ -482,7 +482,7 @@ def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):
     assert "--runner-option=temp_location=gs://bucket/out/tmp" in arguments
     assert "--runner-option=num_workers=3" in arguments
     assert result["tfrecord_dir"] == asked["to"] == f"gs://bucket/out/{result['job_id']}"
-    with pytest.raises(ValueError, match="is for --runner ray and beam"):  # the command knows the option
+    with pytest.raises(ValueError, match="^runner_options is for runner ray and beam"):
         hr.prepare(frame, tmp_path / "out", runner="local", runner_options={"project": "p"})
     assert "us-central1" in result["dataflow_url"] and "my-project" in result["dataflow_url"]
 

@@ -46,7 +46,8 @@ class PrepareOptions(TypedDict, total=False):
     retry_failed: bool
 
 
-_NAMES = {"version": "map-version", "splits": "split"}  # those that the command calls otherwise
+# Those that the command calls otherwise.
+_NAMES = {"version": "map-version", "splits": "split", "runner_options": "runner-option"}
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
