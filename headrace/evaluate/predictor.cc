@@ -61,7 +61,7 @@ Result<EncoderDescription> text_encoder_of(const ExportedModel& model) {
   for (const ModelInput& input : inputs) takes.push_back(describe(input.feature));
   return Error{Code::kInvalidArgument,
                concat("the model in ", model.folder.describe(), " takes ", join(takes, ", "),
-                      ", not the vector of a text; give --data instead of --text")};
+                      ", not the vector of a text; give --data, or --image for an image, instead of --text")};
 }
 
 Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encoder) {

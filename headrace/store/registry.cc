@@ -64,9 +64,10 @@ Result<const StoreDriver*> StoreRegistry::driver(std::string_view scheme) {
   return Error{
       Code::kInvalidArgument,
       concat("no store driver for \"", scheme, "://\"; the schemes built in are ", join(schemes(), ", "),
-             is_address ? ". The address of a server is no part of a URL but a setting of its driver: "
-                          "headrace stores names the variable"
-                        : "")};
+             is_address
+                 ? ". To read a file of the web, download it first. The address of an S3 server is not part "
+                   "of a URL but a setting of its driver: headrace stores names the variable"
+                 : "")};
 }
 
 Result<Url> StoreRegistry::parse(std::string_view text) {

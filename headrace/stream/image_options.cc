@@ -43,7 +43,8 @@ Status check(const Flip&, ImageSize&) { return {}; }
 Status check(const Crop& crop, ImageSize& size) {
   if (pixel_count(crop.size) == 0 || crop.size.width > size.width || crop.size.height > size.height) {
     return Error{Code::kInvalidArgument,
-                 concat("a crop of ", text_of(crop.size), " of an image of ", text_of(size), " pixels")};
+                 concat("a crop of ", text_of(crop.size), " of an image of ", text_of(size),
+                        " pixels: make the crop smaller, or the image larger")};
   }
   size = crop.size;
   return {};

@@ -268,10 +268,11 @@ TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
               HasSubstr("1 to 4 channels"));
   EXPECT_THAT(refused([](auto& with) { with.images.columns.clear(), with.images.augmentations = {Flip{}}; }),
               HasSubstr("no image column to augment"));
-  EXPECT_THAT(refused([](auto& with) {
-                with.images.augmentations = {Crop{{5, 5}}, Crop{{6, 5}}};
-              }),
-              HasSubstr("image column image: a crop of 5 × 6 of an image of 5 × 5 pixels"));
+  EXPECT_THAT(
+      refused([](auto& with) {
+        with.images.augmentations = {Crop{{5, 5}}, Crop{{6, 5}}};
+      }),
+      HasSubstr("image column image: a crop of 5 × 6 of an image of 5 × 5 pixels: make the crop smaller"));
   EXPECT_THAT(refused([](auto& with) { with.images.augmentations = {Brightness{-1}}; }),
               HasSubstr("a brightness of -1"));
   EXPECT_THAT(refused([](auto& with) {

@@ -100,7 +100,8 @@ class RecordCutter {
   Error error(ScanOutcome outcome, std::size_t position) const {
     const std::uint64_t offset = summary_.uncompressed_bytes - held_ + position;
     if (offset == 0 && outcome != ScanOutcome::kBadDataChecksum)
-      return {Code::kInvalidArgument, concat(where_, " is not a TFRecord file")};
+      return {Code::kInvalidArgument,
+              concat(where_, " is not a TFRecord file; headrace prepare makes such files from other data")};
     return scan_error(outcome, where_, offset, summary_.records);
   }
 

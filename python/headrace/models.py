@@ -30,6 +30,11 @@ def dense_classifier(
     """
     import keras
 
+    if not isinstance(features, int):
+        raise ValueError(
+            f"this classifier takes one vector of numbers, but the data have {features}. For images, or "
+            "several inputs, give a model of your own with --model"
+        )
     if seed is not None:
         keras.utils.set_random_seed(seed)
     model = keras.Sequential(

@@ -248,6 +248,8 @@ class ErrorsTest(_ModelsTest):
 
     def test_faults_of_the_function(self):
         self.assert_error("type", "returned int, not a keras.Model", "mine:not_a_model")
+        (self.folder / "forgets.py").write_text("def build():\n    pass\n", encoding="utf-8")
+        self.assert_error("type", "NoneType.*end it with a return of the model", "forgets:build")
         self.assert_error("function", "ValueError: my own fault", "mine:fails")
         self.assert_error("compile", "not compiled", "mine:not_compiled")
         self.assert_error("trainable", "no trainable variables", "mine:without_weights")

@@ -277,10 +277,15 @@ Result<FeatureDefinition> read_feature(std::string_view name, const toml::node& 
   }
   KeyReader keys(*table, where, source_name);
   FeatureDefinition feature{.name = std::string(name)};
-  if (!table->contains("type"))
+  if (!table->contains("type")) {
+    for (const auto& [key, value] : *table) {
+      if (nearest_name(key.str(), {"type"}))
+        return keys.error(value, key.str(), "is not a key; did you mean type?");
+    }
     return keys.error(node, "type",
                       "is missing; say type = \"image\", \"bytes\", \"string\", \"int64\", \"float32\", "
                       "\"label\" or \"vector\"");
+  }
   HEADRACE_CHECK(keys.name("type", kTypes, feature.type));
   if (is_of_image(feature.type)) {
     HEADRACE_CHECK(keys.text("image", feature.image_feature));
@@ -495,9 +500,15 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {
     const std::uint64_t line = parsed.error().source().begin.line;
+    if (toml.find_first_not_of(" \t\r\n") != std::string_view::npos &&
+        toml[toml.find_first_not_of(" \t\r\n")] == '{')
+      return Error{Code::kInvalidArgument,
+                   concat(source_name, " begins with {, as JSON does: a schema is TOML")};
     const std::optional<std::string> bare = bare_word_problem(line_of(toml, line));
-    return Error{Code::kInvalidArgument,
-                 concat(source_name, ", line ", line, ": ", bare ? *bare : parsed.error().description())};
+    return Error{Code::kInvalidArgument, concat(source_name, ", line ", line, ": ",
+                                                bare ? *bare
+                                                     : concat(parsed.error().description(),
+                                                              " (is a quote or a bracket not closed?)"))};
   }
   const toml::table& table = parsed.table();
   KeyReader keys(table, "", source_name);

@@ -151,6 +151,11 @@ TEST(Schema, ErrorsNameLineAndKeyAndWhatWasMeant) {
   EXPECT_THAT(error_of("[features.a]\ntype = 'int64'\nresize = [1, 2]"),
               HasSubstr("line 3: [features.a]: resize is not known here"));
   EXPECT_THAT(error_of("[features.a]\ncolumn = 'b'"), HasSubstr("type is missing"));
+  EXPECT_THAT(error_of("[features.a]\ntpye = 'int64'"), HasSubstr("tpye is not a key; did you mean type?"));
+  EXPECT_THAT(error_of("{\"features\": {}}"), HasSubstr("a schema is TOML"));
+  EXPECT_THAT(error_of("[features.a]\ntype = \"int64\ncolumn = 'b'"),
+              HasSubstr("line 2: Error while parsing string"));
+  EXPECT_THAT(error_of("[features.a]\ntype = \"int64\ncolumn = 'b'"), HasSubstr("is a quote"));
   EXPECT_THAT(error_of("features.a = 3"), HasSubstr("must be a table"));
   EXPECT_THAT(error_of("encoding = 'latin1'\n[features.a]\ntype='int64'"),
               HasSubstr("did you mean latin-1?"));

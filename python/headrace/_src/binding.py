@@ -356,7 +356,8 @@ def _match(
         fitting = [feature for feature in free if to.fits(feature)]
         rivals = [other for other in left if other is not to and any(map(other.fits, fitting))]
         if len(fitting) != 1 or rivals:
-            raise error(f"nothing fits {to}" if not fitting else f"it is not clear what {to.name} takes")
+            nothing = f"nothing fits {to}: give it the shape and type of one of those below"
+            raise error(nothing if not fitting else f"it is not clear what {to.name} takes")
         bound[to.name] = fitting[0]
     return [bound[to.name] for to in wanted]
 
@@ -482,6 +483,11 @@ def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
         return (
             f"{gives}, but the data has {label.classes} classes: the last layer must have {label.classes} "
             f"units{also}"
+        )
+    if label.dtype == "bytes":
+        return (
+            f"{model_name} cannot learn {label.name}, which the dataset stores as text: give the feature "
+            'type = "label" in the schema (for numbers, "int64" or "float32"), and prepare the data again'
         )
     return (
         f"{gives} and the loss {output.loss}, but the label is {label}: the last layer must have "

@@ -63,9 +63,14 @@ def batches_of(source: Any) -> Iterator[Batch]:
         return batches_of_arrow(source)
     if hasattr(source, "collect") and type(source).__module__.startswith("polars"):
         raise InvalidArgumentError("a LazyFrame has no rows yet; give frame.collect()")
-    if isinstance(source, Mapping) or not isinstance(source, Iterable):
+    if isinstance(source, Mapping):
         raise InvalidArgumentError(
-            f"source is {type(source).__name__}; it is a URL or path, a frame, a table of Arrow, "
+            f"source is {type(source).__name__}; for one row, put it into a list: [row]; for columns, give a "
+            "frame: pandas.DataFrame(columns)"
+        )
+    if not isinstance(source, Iterable):
+        raise InvalidArgumentError(
+            f"source is {type(source).__name__}; it must be a URL or path, a frame, a table of Arrow, "
             "headrace.query(…), or an iterable of mappings from column to value"
         )
     return _batches_of_mappings(source)
@@ -105,7 +110,8 @@ def _batches_of_mappings(source: Iterable[Any]) -> Iterator[Batch]:
         for number, row in enumerate(source):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"row {number + 1} is {type(row).__name__}; it is a mapping from column to value"
+                    f"row {number + 1} is {type(row).__name__}; it must be a mapping from column to value, "
+                    "such as {'age': 44, 'job': 'cook'}"
                 )
             yield row
 

@@ -22,7 +22,7 @@ def split_model_name(name: str) -> tuple[str, str]:
     module, colon, function = name.rpartition(":")
     if not colon or not module or not function.isidentifier():
         raise ModelError(
-            "name", f"'{name}' is not of the form MODULE:FUNCTION, as in headrace.models:dense_classifier"
+            "name", f"'{name}' is not of the form MODULE:FUNCTION or FILE.py:FUNCTION, as in model.py:build"
         )
     if module.endswith(".py"):
         file = Path(module).resolve()

@@ -72,7 +72,8 @@ def check_compiled(model, name: str) -> None:
     import keras
 
     if not isinstance(model, keras.Model):
-        raise ModelError("type", f"{name} returned {type(model).__name__}, not a keras.Model")
+        hint = ": end it with a return of the model" if model is None else ""
+        raise ModelError("type", f"{name} returned {type(model).__name__}, not a keras.Model{hint}")
     if not getattr(model, "compiled", False) or model.optimizer is None or model.loss is None:
         raise ModelError(
             "compile",
