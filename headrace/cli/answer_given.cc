@@ -28,7 +28,10 @@ Result<TextEncoders> encoders_of(CommandContext& context, const ExportedModel& m
                                  const OptionValues& values) {
   TextEncoders out;
   for (const auto& [feature, wanted] : model.contract.encoders) {
-    if (out.contains(wanted.name)) continue;
+    if (const auto made = out.find(wanted.name); made != out.end()) {
+      HEADRACE_CHECK(check_encoder(wanted, *made->second));
+      continue;
+    }
     HEADRACE_TRY(std::shared_ptr<const TextEncoder> encoder,
                  make_text_encoder(wanted.name, encoder_sources(context, values.text("encoder-weights"))));
     HEADRACE_CHECK(check_encoder(wanted, *encoder));

@@ -49,7 +49,8 @@ inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
      .default_value = "auto",
      .sentence = "Format of FROM; auto: recognised by file names. Folders are <split>/<label>/ or <label>/.",
-     .choices = "auto|aclimdb|text-folder|image-folder|csv|tsv|jsonl|webdataset|tfrecord"},
+     .choices =
+         "auto|aclimdb|text-folder|image-folder|text-files|image-files|csv|tsv|jsonl|webdataset|tfrecord"},
     kDelimiterOption,
     {.name = "encoding",
      .default_value = "utf-8",

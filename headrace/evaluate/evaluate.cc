@@ -134,6 +134,20 @@ class TargetEvaluator {
   TargetEvaluation evaluation_;
 };
 
+// The confusion has the square of the classes.
+Status check_classes(const ModelContract& contract) {
+  constexpr std::size_t kMostClasses = 2000;
+  for (const ModelTarget& target : contract.binding.targets) {
+    const std::size_t classes = class_names(contract, target).size();
+    if (target.kind != TargetKind::kClasses || classes <= kMostClasses) continue;
+    return Error{
+        Code::kUnimplemented,
+        concat("the output ", target.output, " has ", classes, " classes; evaluation counts at most ",
+               kMostClasses, ". headrace predict --data writes the answers to every record")};
+  }
+  return {};
+}
+
 class Evaluator {
  public:
   static Result<Evaluator> create(const ExportedModel& model) {
@@ -252,6 +266,7 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                                     .on_corrupt = options.on_corrupt,
                                     .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset, true));
+  HEADRACE_CHECK(check_classes(model.contract));
   HEADRACE_TRY(
       const std::unique_ptr<BatchLoader> loader,
       BatchLoader::create({{.dataset = dataset}}, loader_options(model.contract.binding, options, stop)));

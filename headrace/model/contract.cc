@@ -1,5 +1,7 @@
 #include "headrace/model/contract.h"
 
+#include <set>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -62,7 +64,7 @@ Status check_target(const ModelContract& contract, const ModelTarget& target) {
       fits = output->shape.size() == 1 && scores == classes && (values == 1 || values == scores);
       break;
     case TargetKind::kBinary:
-      fits = scores == 1 && values == 1 && classes == 2;
+      fits = scores == 1 && classes == 2 && (values == 1 || (target.label.is_one_hot && values == 2));
       break;
     case TargetKind::kMultiLabel:
       fits = scores == values && scores == classes;
@@ -75,6 +77,37 @@ Status check_target(const ModelContract& contract, const ModelTarget& target) {
   return Error{Code::kDataLoss,
                concat("the output ", target.output, " and the label ", describe(target.label),
                       " do not fit each other as ", target_kind_name(target.kind))};
+}
+
+// Batches have one column for a feature, and labels are read as numbers: see stream/batch_tensors.h.
+Status check_features(const ModelBinding& binding) {
+  std::map<std::string, ModelFeature> known;
+  for (const ModelFeature& feature : binding.step_features()) {
+    const ModelFeature& first = known.emplace(feature.name, feature).first->second;
+    if (first.type == feature.type && first.shape == feature.shape) continue;
+    return Error{Code::kDataLoss,
+                 concat("the feature ", describe(first), " is there a second time as ", describe(feature))};
+  }
+  for (const ModelTarget& target : binding.targets) {
+    if (target.label.type == DataType::kInt64 || target.label.type == DataType::kFloat32) continue;
+    return Error{Code::kDataLoss, concat("the label ", describe(target.label), " has no numbers")};
+  }
+  return {};
+}
+
+Status check_names(const ModelBinding& binding) {
+  std::set<std::string> arguments, results, outputs;
+  bool are_distinct = true;
+  for (const ModelInput& input : binding.inputs)
+    are_distinct = arguments.insert(input.tensor).second && are_distinct;
+  for (const ModelTarget& target : binding.targets)
+    are_distinct = arguments.insert(target.tensor).second && are_distinct;
+  for (const ModelOutput& output : binding.outputs) {
+    are_distinct = results.insert(output.tensor).second && are_distinct;
+    are_distinct = outputs.insert(output.name).second && are_distinct;
+  }
+  if (are_distinct) return {};
+  return Error{Code::kDataLoss, "two of its tensors or outputs have one name"};
 }
 
 }  // namespace
@@ -133,6 +166,8 @@ Result<ModelContract> parse_contract(std::string_view text) {
     out.label_columns = from.get_or("label_columns", out.label_columns);
     out.vocabularies = from.get<std::map<std::string, std::vector<std::string>>>("vocabularies");
     if (out.metrics.empty()) return Error{Code::kDataLoss, "metrics is empty"};
+    HEADRACE_CHECK(check_features(out.binding));
+    HEADRACE_CHECK(check_names(out.binding));
     for (const ModelTarget& target : out.binding.targets) HEADRACE_CHECK(check_target(out, target));
     return out;
   });

@@ -131,6 +131,11 @@ TEST(ModelContract, WhoseOutputAndLabelDoNotFitEachOtherIsDamage) {
     EXPECT_EQ(parsed.has_value(), fits) << target_kind_name(kind) << testing::PrintToString(output);
     if (!fits) EXPECT_THAT(parsed.error().message, HasSubstr("do not fit each other"));
   }
+  ModelContract two = contract();
+  two.binding.targets[0] = {"labels", "work", *model_feature(people(), "one_hot"), TargetKind::kBinary};
+  two.binding.outputs[0].shape = {1};
+  two.vocabularies = {{"one_hot", {"no", "yes"}}};
+  EXPECT_TRUE(parse_contract(to_json(two).dump())) << "a yes or no as a 1 among zeros";
   ModelContract other = contract();
   other.vocabularies["job"].emplace_back("a fourth");
   EXPECT_FALSE(parse_contract(to_json(other).dump())) << "three scores for four classes";
@@ -148,6 +153,24 @@ TEST(ClassNames, OfSeveralLabelsAreTheColumnsThatTheyWereMadeFrom) {
   const auto made = parse_contract(to_json(make_contract(binding, {"examples"}, data)).dump());
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_THAT(class_names(*made, made->binding.targets[0]), ElementsAre("sport", "money"));
+}
+
+TEST(ModelContract, IsRefusedWhereWhoReadsItWouldReadBeyondAColumn) {
+  const auto error_of = [](const ModelContract& made) {
+    const auto parsed = parse_contract(to_json(made).dump());
+    return parsed ? std::string("it is read") : parsed.error().message;
+  };
+  ModelContract twice = contract();
+  twice.binding.inputs.push_back({"other", "other", twice.binding.inputs[1].feature});
+  EXPECT_EQ(error_of(twice), "it is read") << "a feature may be taken twice";
+  twice.binding.inputs[2].feature.shape = {400};
+  EXPECT_THAT(error_of(twice), HasSubstr("text float32[4] is there a second time as text float32[400]"));
+  ModelContract texts = contract();
+  texts.binding.targets[0].label.type = DataType::kBytes;
+  EXPECT_THAT(error_of(texts), HasSubstr("has no numbers"));
+  ModelContract named = contract();
+  named.binding.inputs[1].tensor = "age";
+  EXPECT_THAT(error_of(named), HasSubstr("one name"));
 }
 
 TEST(ClassNames, AreThoseOfTheVocabularyOrNumbers) {

@@ -105,14 +105,19 @@ class DatasetInput final : public PredictInput {
                                                loader_options(batch_size, stop)));
     }
     return std::unique_ptr<PieceReader>(std::make_unique<ShardReader>(
-        std::move(loader), id_column_ ? std::optional(loader_.columns.size()) : std::nullopt, is_lost));
+        std::move(loader), id_column_ ? std::optional(place_of_id()) : std::nullopt, is_lost));
   }
 
  private:
-  // The ids come last.
+  // A model may take the ids as well; else they come last.
+  std::size_t place_of_id() const {
+    const auto found = std::ranges::find(loader_.columns, id_column_->name, &Column::name);
+    return static_cast<std::size_t>(found - loader_.columns.begin());
+  }
+
   LoaderOptions loader_options(std::uint64_t batch_size, const std::stop_token& stop) const {
     LoaderOptions out = loader_;
-    if (id_column_) out.columns.push_back(*id_column_);
+    if (id_column_ && place_of_id() == out.columns.size()) out.columns.push_back(*id_column_);
     out.batch_size = batch_size;
     out.on_corrupt = options_.on_corrupt;
     out.memory_budget_bytes = options_.memory_budget_bytes;

@@ -47,8 +47,12 @@ Result<Schema> pruned_schema(const ModelContract& contract, const std::string& w
   schema.splits.clear();
   std::set<std::string> wanted;
   for (const ModelInput& input : contract.binding.inputs) wanted.insert(input.feature.name);
+  std::set<std::string> kept = wanted;
+  for (const FeatureDefinition& feature : schema.features) {
+    if (wanted.contains(feature.name) && !feature.image_feature.empty()) kept.insert(feature.image_feature);
+  }
   std::erase_if(schema.features,
-                [&](const FeatureDefinition& feature) { return !wanted.contains(feature.name); });
+                [&](const FeatureDefinition& feature) { return !kept.contains(feature.name); });
   for (const FeatureDefinition& feature : schema.features) wanted.erase(feature.name);
   if (wanted.empty()) return schema;
   return Error{Code::kFailedPrecondition,
@@ -303,10 +307,27 @@ class RawInput final : public PredictInput {
   mutable PictureMemory pictures_{kPictureBytes};
 };
 
+// A manifest may lack what its schema needs.
+Status check_recipe(const Recipe& recipe, const std::string& where) {
+  for (const FeatureDefinition& feature : recipe.schema.features) {
+    const bool lacks_encoder =
+        feature.type == SchemaType::kVector && !recipe.encoders.contains(feature.encoder);
+    const bool lacks_vocabulary =
+        feature.type == SchemaType::kLabel && !recipe.vocabularies.contains(feature.name);
+    if (!lacks_encoder && !lacks_vocabulary) continue;
+    return Error{Code::kFailedPrecondition,
+                 concat("the model in ", where, " names no ", lacks_encoder ? "encoder" : "vocabulary",
+                        " of its feature ", feature.name,
+                        ": prepare the rows with headrace prepare, and give the dataset by --data")};
+  }
+  return {};
+}
+
 Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
                            const RawInputOptions& options) {
   Recipe recipe{.schema = {}, .vocabularies = model.contract.vocabularies, .encoders = std::move(encoders)};
   HEADRACE_TRY(recipe.schema, pruned_schema(model.contract, model.folder.describe()));
+  HEADRACE_CHECK(check_recipe(recipe, model.folder.describe()));
   recipe.loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
   recipe.loader.on_corrupt = options.on_corrupt;
   return recipe;

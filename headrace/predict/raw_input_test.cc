@@ -240,6 +240,13 @@ TEST_F(RawInputTest, RowsOfAStreamAreReadAsTheyCome) {
   EXPECT_THAT(rows.status.error().message, HasSubstr("in file:///here/-, row 5"));
 }
 
+TEST_F(RawInputTest, AManifestThatLacksWhatItsSchemaNeedsIsRefused) {
+  put("new.csv", "age,job,about,name\n1,cook,a,ann\n");
+  model.contract.vocabularies.erase("job");
+  EXPECT_THAT(open("new.csv", InputFormat::kCsv).error().message,
+              HasSubstr("no vocabulary of its feature job"));
+}
+
 TEST_F(RawInputTest, NamesTheColumnsThatItsInputsAreMadeFrom) {
   const auto columns = raw_columns(model);
   ASSERT_TRUE(columns) << columns.error().message;

@@ -303,6 +303,8 @@ def test_a_model_is_of_its_process_and_ends_its_child(folder, income):
     with pytest.raises(hr.errors.CancelledError):
         model.predict([row])
     assert len(model.predict([row])) == 1, "another child answers"
+    with pytest.raises(hr.errors.InvalidArgumentError):
+        model.predict([{**row, "job": "thief"}])
     model.close()
     assert children() == others
     with pytest.raises(hr.errors.FailedPreconditionError, match="closed"):

@@ -256,6 +256,12 @@ class _Wanted:
             wanted in (None, size) for wanted, size in zip(self.shape, feature.shape, strict=True)
         )
 
+    def shape_for(self, feature: Feature) -> tuple[int, ...]:
+        """The shape in which the model takes it. The feature decides the sizes that the model leaves open."""
+        if self.shape is None or None in self.shape:
+            return feature.shape
+        return self.shape
+
     def sized(self, feature: Feature) -> Feature:
         """Images are given to the model in the size that it takes."""
         if feature.dtype != _PIXELS:
@@ -314,7 +320,7 @@ def _bind_inputs(model_name: str, spec: Spec, structure: Any) -> list[Input]:
             name=to.name,
             feature=feature,
             dtype=feature.tensor_dtype if to.dtype is None else to.dtype,
-            shape=feature.shape if to.shape is None or feature.dtype == _PIXELS else to.shape,
+            shape=feature.shape if feature.dtype == _PIXELS else to.shape_for(feature),
         )
         for tensor, to, feature in zip(tensors, wanted, bound, strict=True)
     ]
@@ -456,6 +462,8 @@ class _Compared:
 def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list[Output]) -> list[Target]:
     losses = _loss_names(model, outputs)
     compared = [_Compared(o.name, losses[o.name], o.shape) for o in outputs if o.name in losses]
+    if not compared:
+        raise ModelError("loss", f"{model_name} is compiled with a loss for none of its outputs")
     if len(compared) == len(spec.labels) == 1 and not compared[0].fits(spec.labels[0]):
         raise ModelError("classes", _misfit(model_name, compared[0], spec.labels[0]))
     bound = _match(compared, spec.labels, spec.outputs, f"{model_name} has the outputs", "labels")
@@ -480,6 +488,8 @@ def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
     gives = f"{model_name} gives outputs of shape {output.shape}"
     if label.classes:
         also = " (or 1, with a sigmoid and the loss binary_crossentropy)" if label.classes == 2 else ""
+        if label.classes > 2 and "binary" in output.loss:
+            also = ", with a softmax and the loss sparse_categorical_crossentropy"
         return (
             f"{gives}, but the data has {label.classes} classes: the last layer must have {label.classes} "
             f"units{also}"

@@ -111,6 +111,7 @@ class Model:
         self._url, self._options = url, list(options)
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._is_closed = False
         self._child = _Child(url, self._options)
         self._about = self._child.about
 
@@ -163,6 +164,7 @@ class Model:
     def close(self) -> None:
         """Ends the child. The model answers no more."""
         with self._lock:
+            self._is_closed = True
             self._child.close()
 
     def __enter__(self) -> Model:
@@ -177,6 +179,8 @@ class Model:
         return f"Model({self.url}: {takes} → {gives})"
 
     def _ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
+        if self._is_closed:
+            raise FailedPreconditionError("this model was closed")
         if self._child.has_failed:  # by a row of an earlier call
             self._child = _Child(self._url, self._options)
         return self._child.ask(batch, done)
@@ -206,8 +210,8 @@ class Model:
         is_url = "://" in name
         if self._about["columns"][0]["is_url"]:
             return name if is_url else os.path.abspath(name)
-        folder, _, key = name.rpartition("/")
-        return open_store(folder or ".").read(key)
+        folder, slash, key = (name if is_url else os.path.abspath(name)).rpartition("/")
+        return open_store(folder or slash).read(key)
 
     @property
     def _described_outputs(self) -> dict[str, _Output]:
@@ -240,8 +244,6 @@ class _Child:
 
     def ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
         """`done`: rows of the caller's before these; an error counts from the first of them."""
-        if not self._end.alive:
-            raise FailedPreconditionError("this model was closed")
         records = _headrace.encode_examples(batch.rows, list(batch.columns))
         writer = threading.Thread(target=_write, args=(self._child.stdin, records), daemon=True)
         try:
@@ -274,6 +276,7 @@ class _Child:
 
     def _fail(self) -> None:
         self.has_failed = True
+        _stop(self._child)  # before its input is closed, which waits for a thread that writes
         self._end()
 
 
@@ -297,7 +300,14 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     for pipe in (child.stdout, child.stdin):
         with contextlib.suppress(OSError):
             pipe.close()
-    for make_end in (lambda: None, child.terminate, child.kill):
+    try:
+        child.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        _stop(child)
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    for make_end in (child.terminate, child.kill):
         make_end()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_STOP_SECONDS)

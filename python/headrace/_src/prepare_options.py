@@ -48,7 +48,7 @@ class PrepareOptions(TypedDict, total=False):
 
 # Those that the command calls otherwise.
 _NAMES = {"version": "map-version", "splits": "split", "runner_options": "runner-option"}
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_OPTION = re.compile(r"(?<![\w/.-])--([a-z]+(?:-[a-z]+)*)")
 
 
 def in_python(message: str) -> str:
