@@ -137,6 +137,7 @@ Status check_continuation(const OptionValues& values) {
 Status check_prepare_options(const OptionValues& values) {
   if (values.has("split")) HEADRACE_CHECK(parse_splits(values.text("split")));
   HEADRACE_CHECK(delimiter_from(values));
+  if (values.text("layout") != "auto") HEADRACE_CHECK(parse_input_format(values.text("layout")));
   if (values.has("resize")) HEADRACE_CHECK(check_resize(values.text("resize")));
   if (values.given("image-format") && !values.has("resize"))
     return wrong("image-format", "goes with --resize; without it, images are stored as they are");

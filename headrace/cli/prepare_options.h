@@ -48,9 +48,11 @@ inline constexpr Option kPatienceOption = {
 inline constexpr Option kPrepareOptions[] = {
     {.name = "layout",
      .default_value = "auto",
-     .sentence = "Format of FROM; auto: recognised by file names. Folders are <split>/<label>/ or <label>/.",
-     .choices =
-         "auto|aclimdb|text-folder|image-folder|text-files|image-files|csv|tsv|jsonl|webdataset|tfrecord"},
+     .unit = "FORMAT",
+     .sentence =
+         "Format of FROM: aclimdb, text-folder, image-folder, text-files, image-files, csv, tsv, jsonl, "
+         "webdataset or tfrecord; auto: recognised by file names. Folders are <split>/<label>/ or "
+         "<label>/, but for text-files and image-files, which have no labels."},
     kDelimiterOption,
     {.name = "encoding",
      .default_value = "utf-8",
