@@ -49,7 +49,9 @@ def traced(folder: pathlib.Path, data: pathlib.Path) -> pathlib.Path:
 
 
 def native(program: pathlib.Path, model: pathlib.Path, data: pathlib.Path, epochs: int) -> dict:
-    done = measuring.run([program, model, f"file://{data}", BATCH, epochs], measuring.cores())
+    threads = len(measuring.cores())  # of `headrace train --intra-op-threads`
+    command = [program, model, f"file://{data}", BATCH, epochs, threads]
+    done = measuring.run(command, measuring.cores())
     return json.loads(done.output)
 
 

@@ -1,7 +1,7 @@
 /// How fast is the native training loop fed from shards, beside the same loop on one batch that lies in
 /// memory?
 ///
-///   headrace_bench_train_loop MODEL_FOLDER DATA_URL BATCH_SIZE EPOCHS
+///   headrace_bench_train_loop MODEL_FOLDER DATA_URL BATCH_SIZE EPOCHS INTRA_OP_THREADS
 ///
 /// MODEL_FOLDER is the traced model of a run, RUN/model; the data have the features that it takes. Epochs of
 /// as many steps on one cached batch, then epochs from shards; the first of each is not measured. Writes JSON
@@ -90,14 +90,15 @@ LoaderOptions columns_of(const ModelBinding& binding, std::uint64_t batch_size) 
 }
 
 Status run(const std::string& model_folder, const std::string& data, std::uint64_t batch_size,
-           std::uint64_t epochs) {
+           std::uint64_t epochs, int threads) {
   const Environment environment = Environment::capture();
   StoreRegistry registry(environment);
   HEADRACE_TRY(const Location folder, registry.open(data));
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
   HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));
   HEADRACE_TRY(const TracedModel traced, read_traced_model(model_folder));
-  HEADRACE_TRY(const std::unique_ptr<Model> model, engine->load(traced.saved_model_folder, {}));
+  HEADRACE_TRY(const std::unique_ptr<Model> model,
+               engine->load(traced.saved_model_folder, {.intra_op_threads = threads}));
   HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", traced.binding));
   const LoaderOptions options = columns_of(traced.binding, batch_size);
   const std::uint64_t before_kib = anonymous_kib();
@@ -122,11 +123,12 @@ Status run(const std::string& model_folder, const std::string& data, std::uint64
 }  // namespace headrace
 
 int main(int argc, char** argv) {
-  const auto batch_size = headrace::parse_number<std::uint64_t>(argc == 5 ? argv[3] : "");
-  const auto epochs = headrace::parse_number<std::uint64_t>(argc == 5 ? argv[4] : "");
-  if (!batch_size || *batch_size == 0 || !epochs || *epochs == 0) return 2;
+  const auto batch_size = headrace::parse_number<std::uint64_t>(argc == 6 ? argv[3] : "");
+  const auto epochs = headrace::parse_number<std::uint64_t>(argc == 6 ? argv[4] : "");
+  const auto threads = headrace::parse_number<int>(argc == 6 ? argv[5] : "");
+  if (!batch_size || *batch_size == 0 || !epochs || *epochs == 0 || !threads) return 2;
   headrace::set_tensorflow_environment();
-  const headrace::Status status = headrace::run(argv[1], argv[2], *batch_size, *epochs);
+  const headrace::Status status = headrace::run(argv[1], argv[2], *batch_size, *epochs, *threads);
   if (!status) std::fprintf(stderr, "%s\n", status.error().message.c_str());
   return status ? 0 : 1;
 }

@@ -60,7 +60,7 @@ def keras_fit(data: pathlib.Path, pipeline: str, threads: int, jit: str, epochs:
 
 
 def native_loop(program: pathlib.Path, run: pathlib.Path, data: pathlib.Path, epochs: int) -> dict:
-    command = [program, run / "model", f"file://{data}", 128, epochs]
+    command = [program, run / "model", f"file://{data}", 128, epochs, 1]
     return json.loads(measuring.run(command, measuring.cores()).output)
 
 
