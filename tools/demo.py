@@ -242,9 +242,10 @@ def main() -> int:
     evaluation, evaluated = evaluate(job)
     prediction, answers = predict(job)
     stages = [prepared, training, evaluation, prediction]
-    print_table(stages, evaluated["accuracy"])
+    results = results_of(job, stages, trained, evaluated, answers)
+    print_table(stages, results["test"]["accuracy"])
     print_answers(answers)
-    report = write_report(arguments.folder, results_of(job, stages, trained, evaluated, answers))
+    report = write_report(arguments.folder, results)
     print_next_steps(job, report)
     return 0
 

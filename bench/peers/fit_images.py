@@ -16,9 +16,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import best_fit
 import tensorflow as tf
 from image_model import SIDE, build
-from train_loop import EpochClock
 
 SHUFFLED = 256  # images in the buffer, some 10 MB
 FEATURES = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
@@ -39,19 +39,8 @@ def pipeline(folder: str, batch: int) -> tf.data.Dataset:
 
 def main() -> None:
     folder, batch, threads, jit, epochs = sys.argv[1:]
-    tf.config.threading.set_intra_op_parallelism_threads(int(threads))
-    model = build()
-    model.compile(
-        optimizer=model.optimizer,
-        loss=model.loss,
-        metrics=["accuracy"],
-        steps_per_execution=32,
-        jit_compile={"auto": "auto", "yes": True, "no": False}[jit],
-    )
-    clock = EpochClock()
-    model.fit(pipeline(folder, int(batch)), epochs=1 + int(epochs), verbose=0, callbacks=[clock])
-    steps = int(model.optimizer.iterations) // len(clock.seconds)
-    print(json.dumps({"steps": steps, "epoch_s": clock.seconds[1:]}))
+    model = best_fit.compiled(build(), threads, jit)
+    print(json.dumps(best_fit.fit(model, pipeline(folder, int(batch)), int(epochs))))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import best_fit
 import tensorflow as tf
 from table_model import CATEGORIES, NUMBERS, build
-from train_loop import EpochClock
 
 TRAIN_BATCH, PREDICT_BATCH = 256, 512
 FEATURES = {"numbers": tf.io.FixedLenFeature([NUMBERS], tf.float32)}
@@ -43,15 +43,7 @@ def pipeline(folder: str, batch: int, with_labels: bool) -> tf.data.Dataset:
 
 def main() -> None:
     folder, threads, jit, what = sys.argv[1:]
-    tf.config.threading.set_intra_op_parallelism_threads(int(threads))
-    model = build()
-    model.compile(
-        optimizer=model.optimizer,
-        loss=model.loss,
-        metrics=["accuracy"],
-        steps_per_execution=32,
-        jit_compile={"auto": "auto", "yes": True, "no": False}[jit],
-    )
+    model = best_fit.compiled(build(), threads, jit)
     if what == "predict":
         seconds = []
         for _ in range(3):
@@ -60,10 +52,7 @@ def main() -> None:
             seconds.append(time.monotonic() - start)
         print(json.dumps({"rows": rows, "wall_s": seconds[1:]}))
         return
-    clock = EpochClock()
-    model.fit(pipeline(folder, TRAIN_BATCH, True), epochs=1 + int(what), verbose=0, callbacks=[clock])
-    steps = int(model.optimizer.iterations) // len(clock.seconds)
-    print(json.dumps({"steps": steps, "epoch_s": clock.seconds[1:]}))
+    print(json.dumps(best_fit.fit(model, pipeline(folder, TRAIN_BATCH, True), int(what))))
 
 
 if __name__ == "__main__":

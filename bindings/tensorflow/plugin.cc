@@ -1,6 +1,7 @@
 #include "bindings/tensorflow/plugin.h"
 
 #include <unistd.h>
+#include <cctype>
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,7 +32,8 @@ std::string with_own_schemes(std::string message) {
   for (const std::string_view scheme : kTaken) {
     const std::string store_url = concat(scheme, "://");
     for (std::size_t at = 0; (at = message.find(store_url, at)) != message.npos; at += store_url.size()) {
-      if (std::string_view(message).substr(0, at).ends_with(kOwn)) continue;
+      const bool begins_here = at == 0 || std::isalnum(static_cast<unsigned char>(message[at - 1])) == 0;
+      if (!begins_here) continue;  // "hrfile://", "profile://"
       message.insert(at, kOwn);
       at += kOwn.size();
     }

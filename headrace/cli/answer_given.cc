@@ -10,19 +10,14 @@
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/table_options.h"
 #include "headrace/cli/text_lines.h"
+#include "headrace/cli/worker_count.h"
 #include "headrace/evaluate/predictor.h"
-#include "headrace/os/parallel.h"
 #include "headrace/predict/answer_writer.h"
 #include "headrace/predict/predict.h"
 #include "headrace/predict/raw_input.h"
 #include "headrace/stream/batch_tensors.h"
 
 namespace headrace {
-
-int workers_of(const OptionValues& values) {
-  if (values.integer("workers") != 0) return static_cast<int>(values.integer("workers"));
-  return available_cores();
-}
 
 Result<TextEncoders> encoders_of(CommandContext& context, const ExportedModel& model,
                                  const OptionValues& values) {
@@ -89,13 +84,12 @@ Status answer(const ExportedModel& model, const TextEncoder& encoder, std::span<
 
 Status answer_texts(CommandContext& context, const ExportedModel& model, const OptionValues& values) {
   HEADRACE_TRY(const EncoderDescription wanted, text_encoder_of(model));
-  HEADRACE_TRY(const std::shared_ptr<const TextEncoder> encoder,
-               make_text_encoder(wanted.name, encoder_sources(context, values.text("encoder-weights"))));
-  HEADRACE_CHECK(check_encoder(wanted, *encoder));
+  HEADRACE_TRY(const TextEncoders encoders, encoders_of(context, model, values));
+  const TextEncoder& encoder = *encoders.at(wanted.name);
   AnswerPrinter printer(context.console, model);
   for (const std::string& text : values.list("text")) {
     if (text != kStandardInput) {
-      HEADRACE_CHECK(answer(model, *encoder, {&text, 1}, 1, printer));
+      HEADRACE_CHECK(answer(model, encoder, {&text, 1}, 1, printer));
       continue;
     }
     TextLines lines(STDIN_FILENO, context.stop);
@@ -103,7 +97,7 @@ Status answer_texts(CommandContext& context, const ExportedModel& model, const O
       HEADRACE_TRY(const std::vector<std::string> texts, lines.next());
       if (texts.empty()) break;
       if (context.stop.stop_requested()) return Error{Code::kCancelled, "predicting was stopped"};
-      HEADRACE_CHECK(answer(model, *encoder, texts, workers_of(values), printer));
+      HEADRACE_CHECK(answer(model, encoder, texts, workers_from(values), printer));
       HEADRACE_CHECK(context.console.flush());  // a program may wait for it before it writes on
     }
   }

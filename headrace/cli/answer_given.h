@@ -9,11 +9,8 @@
 
 namespace headrace {
 
-/// How --data names the rows that come from standard input.
+/// How --data and --text name standard input.
 inline constexpr std::string_view kStandardInput = "-";
-
-/// Threads of --workers; 0 there: one for each core.
-int workers_of(const OptionValues& values);
 
 /// The encoders of the model's inputs, each as the model was trained with it.
 /// \error kFailedPrecondition  the encoder here has other weights

@@ -6,6 +6,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/worker_count.h"
 #include "headrace/prepare/execute/dry_run.h"
 
 namespace headrace {

@@ -1,6 +1,7 @@
 #include "headrace/predict/predict.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
@@ -12,6 +13,7 @@
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/table_options.h"
 #include "headrace/cli/tensorflow_engine.h"
+#include "headrace/cli/worker_count.h"
 #include "headrace/coordinate/versions.h"
 #include "headrace/predict/dataset_input.h"
 #include "headrace/predict/raw_input.h"
@@ -19,6 +21,8 @@
 
 namespace headrace {
 namespace {
+
+constexpr const char* kParquetProgram = "predictions_parquet.py";
 
 constexpr Positional kPredictPositionals[] = {
     {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
@@ -86,6 +90,16 @@ Result<std::unique_ptr<PredictInput>> open_dataset(const ExportedModel& model, c
                             stop);
 }
 
+// Options that only some inputs have a use for.
+Status check_uses(const OptionValues& values, std::initializer_list<std::string_view> useless,
+                  std::string_view why) {
+  for (const std::string_view option : useless) {
+    if (!values.given(option)) continue;
+    return Error{Code::kInvalidArgument, concat("--", option, " has no use: ", why, ". Leave it out")};
+  }
+  return {};
+}
+
 // A published dataset, TFRecords or a WebDataset is read as a dataset; everything else as rows.
 Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const ExportedModel& model,
                                                  const Location& data, const Location& output,
@@ -101,8 +115,8 @@ Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const 
     if (manifest || format == InputFormat::kTfrecord || format == InputFormat::kWebDataset)
       return open_dataset(model, data, values, context.stop);
   }
-  if (values.has("data-version"))
-    return Error{Code::kInvalidArgument, concat("--data-version: ", data.describe(), " is no dataset")};
+  HEADRACE_CHECK(check_uses(values, {"data-version", "split", "memory"},
+                            concat(data.describe(), " is no dataset; all of its rows are answered")));
   HEADRACE_TRY(Input input, find_input(data, format));
   HEADRACE_TRY(input.delimiter, delimiter_from(values));
   HEADRACE_CHECK(check_staged_rows(input, output));
@@ -150,14 +164,19 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   HEADRACE_CHECK(recorder.add_input("model", model.folder));
   HEADRACE_CHECK(recorder.add_input("data", data, data_version(values)));
   HEADRACE_TRY(const std::unique_ptr<PredictInput> input, open_input(context, model, data, output, values));
-  const std::string types = column_types(model, *input);
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
+  const std::string types = concat(staged.path(), "/types.json");
+  if (format == PredictionFormat::kParquet) {
+    HEADRACE_CHECK(run_parquet_program(context, kParquetProgram, {}));  // not after hours: is pyarrow there?
+    std::ofstream(types) << column_types(model, *input);
+  }
   const PredictOptions options{
-      .workers = workers_of(values),
+      .workers = workers_from(values),
       .overwrite = values.flag("overwrite"),
       .format = format,
       .to_parquet =
           [&](const std::string& csv, const std::string& parquet) {
-            return run_parquet_program(context, "predictions_parquet.py", {csv, parquet, types});
+            return run_parquet_program(context, kParquetProgram, {csv, parquet, types});
           },
       .temporary_folder = temporary_folder(context.environment)};
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
@@ -187,9 +206,16 @@ Status answer_given(CommandContext& context, const Location& run, const OptionVa
 Status check_predict(const OptionValues& values) {
   if (values.has("text") + values.has("image") + values.has("data") != 1)
     return Error{Code::kInvalidArgument, "give either --text, --image, or --data with --to: what to answer"};
-  if (values.has("data-version") && !values.has("data"))
-    return Error{Code::kInvalidArgument,
-                 "--data-version is a version of --data: give --data, or leave it out"};
+  if (!values.has("data")) {
+    HEADRACE_CHECK(check_uses(
+        values,
+        {"data-version", "split", "memory", "layout", "delimiter", "format", "on-corrupt", "overwrite"},
+        "it is for --data"));
+  }
+  if (values.text("data") == kStandardInput) {
+    HEADRACE_CHECK(check_uses(values, {"data-version", "split", "memory", "overwrite", "workers"},
+                              "rows of standard input are answered as they come"));
+  }
   const bool are_printed = values.text("data") == kStandardInput || !values.has("data");
   if (!are_printed && !values.has("to"))
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};

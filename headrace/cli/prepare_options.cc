@@ -265,11 +265,6 @@ RejectLimit max_rejects_from(const OptionValues& values) {
   return parse_reject_limit(values.text("max-rejects")).value_or(RejectLimit{});
 }
 
-int workers_from(const OptionValues& values) {
-  const auto workers = static_cast<int>(values.integer("workers"));
-  return workers != 0 ? workers : available_cores();
-}
-
 LeaseOptions lease_from(const OptionValues& values) {
   const std::chrono::milliseconds lease = std::chrono::seconds(values.integer("lease"));
   return {.renewed_each = lease / 6, .stale_after = lease};

@@ -214,9 +214,6 @@ Result<RejectLimit> parse_reject_limit(std::string_view text);
 /// The limit of `values`. REQUIRES: they were checked
 RejectLimit max_rejects_from(const OptionValues& values);
 
-/// The number of threads that --workers asks for; for 0, one for each core.
-int workers_from(const OptionValues& values);
-
 /// The lease of `values`, which have `lease`.
 LeaseOptions lease_from(const OptionValues& values);
 

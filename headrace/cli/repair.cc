@@ -1,4 +1,5 @@
 #include "headrace/prepare/execute/repair.h"
+#include "headrace/cli/worker_count.h"
 
 #include <atomic>
 #include <map>

@@ -3,6 +3,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/cli/rank.h"
+#include "headrace/cli/worker_count.h"
 
 namespace headrace {
 namespace {

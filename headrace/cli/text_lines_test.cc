@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <array>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "headrace/os/pipe_test.h"
 
 namespace headrace {
 namespace {
@@ -15,27 +15,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// `lines` reads whatever is written to `input`.
-class TextLinesTest : public testing::Test {
+// `lines` reads whatever is sent.
+class TextLinesTest : public PipeTest {
  protected:
-  TextLinesTest() { EXPECT_EQ(pipe(ends_.data()), 0); }
-  ~TextLinesTest() override {
-    end();
-    close(ends_[0]);
-  }
-  void write_text(std::string_view text) {
-    ASSERT_EQ(::write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  }
-  void end() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
-  TextLines lines() const { return {ends_[0], stop.get_token()}; }
-
-  std::stop_source stop;
-
- private:
-  std::array<int, 2> ends_{};
+  TextLines lines() const { return {descriptor(), stop.get_token()}; }
 };
 
 std::vector<std::string> value_of(Result<std::vector<std::string>> result) {
@@ -44,7 +27,7 @@ std::vector<std::string> value_of(Result<std::vector<std::string>> result) {
 }
 
 TEST_F(TextLinesTest, EndsLinesAtEitherNewlineAndTheLastOneAtTheEnd) {
-  write_text("a\r\n\nb\rc\nlast");
+  send("a\r\n\nb\rc\nlast");
   end();
   TextLines read = lines();
   EXPECT_THAT(value_of(read.next()), ElementsAre("a", "", "b\rc"));
@@ -53,15 +36,15 @@ TEST_F(TextLinesTest, EndsLinesAtEitherNewlineAndTheLastOneAtTheEnd) {
 }
 
 TEST_F(TextLinesTest, GivesWhatIsThereWithoutWaitingForMore) {
-  write_text("one\ntwo\nhal");
+  send("one\ntwo\nhal");
   TextLines read = lines();
   EXPECT_THAT(value_of(read.next()), ElementsAre("one", "two"));
-  write_text("f\n");
+  send("f\n");
   EXPECT_THAT(value_of(read.next()), ElementsAre("half"));
 }
 
 TEST_F(TextLinesTest, GivesABoundedNumberAtOnce) {
-  for (std::size_t i = 0; i < TextLines::kLinesAtOnce + 3; ++i) write_text("x\n");
+  for (std::size_t i = 0; i < TextLines::kLinesAtOnce + 3; ++i) send("x\n");
   end();
   TextLines read = lines();
   EXPECT_EQ(value_of(read.next()).size(), TextLines::kLinesAtOnce);
@@ -70,9 +53,9 @@ TEST_F(TextLinesTest, GivesABoundedNumberAtOnce) {
 
 TEST_F(TextLinesTest, RefusesALineBeyondTheLimitAndNamesIt) {
   std::jthread writer([this] {
-    write_text("short\n");
+    send("short\n");
     const std::string piece(1 << 16, 'x');
-    for (std::size_t sent = 0; sent <= TextLines::kLineLimitBytes; sent += piece.size()) write_text(piece);
+    for (std::size_t sent = 0; sent <= TextLines::kLineLimitBytes; sent += piece.size()) send(piece);
   });
   TextLines read = lines();
   EXPECT_THAT(value_of(read.next()), ElementsAre("short"));

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kTextsPerTask = 8;  // texts differ in length by far: small tasks even that out
 
-std::string describe_encoder(const std::string& name, const std::string& weights_digest) {
-  return concat(name, " (weights ", weights_digest.empty() ? "none" : weights_digest.substr(0, 16), ")");
-}
-
 }  // namespace
 
 Status check_predictions(const Tensor& predictions, const ModelOutput& output, std::uint64_t rows) {
@@ -65,14 +61,11 @@ Result<EncoderDescription> text_encoder_of(const ExportedModel& model) {
 }
 
 Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encoder) {
-  if (encoder.name() == wanted.name && encoder.weights_digest() == wanted.weights_digest &&
-      encoder.dimension() == wanted.dimension)
-    return {};
-  return Error{
-      Code::kFailedPrecondition,
-      concat("the model was trained on vectors of ", describe_encoder(wanted.name, wanted.weights_digest),
-             ", but the encoder here is ", describe_encoder(encoder.name(), encoder.weights_digest()),
-             "; give the folder with the right weights by --encoder-weights")};
+  const EncoderDescription here{encoder.name(), encoder.weights_digest(), encoder.dimension()};
+  if (here == wanted) return {};
+  return Error{Code::kFailedPrecondition,
+               concat("the model was trained on vectors of ", describe(wanted), ", but the encoder here is ",
+                      describe(here), "; give the folder with the right weights by --encoder-weights")};
 }
 
 Result<Answers> predict_texts(const ExportedModel& model, const TextEncoder& encoder,

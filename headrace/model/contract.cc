@@ -12,12 +12,6 @@ DataType type_named(std::string_view name) {
   return name == data_type_name(DataType::kBytes) ? DataType::kBytes : DataType::kFloat32;
 }
 
-std::string describe_encoder(const EncoderDescription& encoder) {
-  if (encoder.name.empty()) return "no encoder";
-  return concat(encoder.name, " (weights ",
-                encoder.weights_digest.empty() ? "none" : encoder.weights_digest.substr(0, 16), ")");
-}
-
 EncoderDescription encoder_of(const std::map<std::string, EncoderDescription>& encoders,
                               const std::string& feature) {
   const auto found = encoders.find(feature);
@@ -112,6 +106,12 @@ Status check_names(const ModelBinding& binding) {
 
 }  // namespace
 
+std::string describe(const EncoderDescription& encoder) {
+  if (encoder.name.empty()) return "no encoder";
+  return concat(encoder.name, " (weights ",
+                encoder.weights_digest.empty() ? "none" : encoder.weights_digest.substr(0, 16), ")");
+}
+
 std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name) {
   const auto found = data.features.find(name);
   if (found == data.features.end() || !found->second.shape) return std::nullopt;
@@ -197,8 +197,8 @@ Status check_inputs(const ModelContract& contract, const DatasetAttributes& data
     const EncoderDescription found = encoder_of(data.encoders, name);
     if (wanted == found) continue;
     return Error{Code::kFailedPrecondition,
-                 concat("the model was trained on vectors of ", describe_encoder(wanted), " in ", name,
-                        ", but ", where, " was prepared with ", describe_encoder(found))};
+                 concat("the model was trained on vectors of ", describe(wanted), " in ", name, ", but ",
+                        where, " was prepared with ", describe(found))};
   }
   return {};
 }

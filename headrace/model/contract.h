@@ -49,6 +49,9 @@ Status check_inputs(const ModelContract& contract, const DatasetAttributes& data
 /// \error kInvalidArgument  a label is missing, of another type or shape, or has other classes
 Status check_targets(const ModelContract& contract, const DatasetAttributes& data, std::string_view where);
 
+/// "hash:16 (weights 0123456789abcdef)"; "no encoder".
+std::string describe(const EncoderDescription& encoder);
+
 /// The feature of a dataset as a model may take it; none: it is ragged.
 std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name);
 

@@ -142,10 +142,12 @@ Result<PredictResult> predict(const ExportedModel& model, const PredictInput& in
     result.records += pieces[i].part.records.value_or(0);
     result.shard_bytes += pieces[i].part.size_bytes;
     result.left_out += pieces[i].left_out;
-    for (std::string& remark : pieces[i].remarks) add_remark(result.remarks, std::move(remark));
     on_rows(result.records, input.records());
     return {};
   }));
+  for (PieceOutcome& piece : pieces) {
+    for (std::string& remark : piece.remarks) add_remark(result.remarks, std::move(remark));
+  }
   HEADRACE_CHECK(publish(model, configuration, owned, pieces, actor.run));
   return result;
 }

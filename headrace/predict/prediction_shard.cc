@@ -17,12 +17,12 @@ constexpr int kLevel = 6;
 constexpr std::size_t kFilePieceBytes = 4 << 20;
 
 // The object that becomes visible, and its part.
-class ObjectWriter {
+class PredictionObject {
  public:
-  static Result<ObjectWriter> start(const Location& folder, std::string name) {
+  static Result<PredictionObject> start(const Location& folder, std::string name) {
     HEADRACE_TRY(std::unique_ptr<Upload> upload,
                  folder.store->start_upload(folder.at(name).key, {.only_if_absent = true}));
-    return ObjectWriter(std::move(name), std::move(upload));
+    return PredictionObject(std::move(name), std::move(upload));
   }
 
   void count(std::uint64_t answers) { *part_.records += answers; }
@@ -39,7 +39,7 @@ class ObjectWriter {
   }
 
  private:
-  ObjectWriter(std::string name, std::unique_ptr<Upload> upload) : upload_(std::move(upload)) {
+  PredictionObject(std::string name, std::unique_ptr<Upload> upload) : upload_(std::move(upload)) {
     part_.key = std::move(name);
   }
   std::unique_ptr<Upload> upload_;
@@ -48,7 +48,7 @@ class ObjectWriter {
 
 class GzipShard final : public PredictionShard {
  public:
-  GzipShard(ObjectWriter object, GzipCompressor compressor)
+  GzipShard(PredictionObject object, GzipCompressor compressor)
       : object_(std::move(object)), compressor_(std::move(compressor)) {}
 
   Status add(BytesView bytes, std::uint64_t answers) override {
@@ -71,14 +71,14 @@ class GzipShard final : public PredictionShard {
     return object_.append(compressed);
   }
 
-  ObjectWriter object_;
+  PredictionObject object_;
   GzipCompressor compressor_;
   Bytes member_;
 };
 
 class ParquetShard final : public PredictionShard {
  public:
-  ParquetShard(ObjectWriter object, StagedFolder files, ToParquet convert)
+  ParquetShard(PredictionObject object, StagedFolder files, ToParquet convert)
       : object_(std::move(object)),
         files_(std::move(files)),
         convert_(std::move(convert)),
@@ -110,7 +110,7 @@ class ParquetShard final : public PredictionShard {
     return {Code::kResourceExhausted, concat("cannot write ", path, ": is the disk full?")};
   }
 
-  ObjectWriter object_;
+  PredictionObject object_;
   const StagedFolder files_;
   const ToParquet convert_;
   std::ofstream csv_;
@@ -125,7 +125,7 @@ std::string prediction_shard_name(std::size_t number, std::size_t count, std::st
 
 Result<std::unique_ptr<PredictionShard>> start_gzip_shard(const Location& folder, std::string name) {
   HEADRACE_TRY(GzipCompressor compressor, GzipCompressor::create(kLevel));
-  HEADRACE_TRY(ObjectWriter object, ObjectWriter::start(folder, std::move(name)));
+  HEADRACE_TRY(PredictionObject object, PredictionObject::start(folder, std::move(name)));
   return std::unique_ptr<PredictionShard>(
       std::make_unique<GzipShard>(std::move(object), std::move(compressor)));
 }
@@ -134,7 +134,7 @@ Result<std::unique_ptr<PredictionShard>> start_parquet_shard(const Location& fol
                                                              const std::string& temporary_folder,
                                                              ToParquet convert) {
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
-  HEADRACE_TRY(ObjectWriter object, ObjectWriter::start(folder, std::move(name)));
+  HEADRACE_TRY(PredictionObject object, PredictionObject::start(folder, std::move(name)));
   return std::unique_ptr<PredictionShard>(
       std::make_unique<ParquetShard>(std::move(object), std::move(files), std::move(convert)));
 }

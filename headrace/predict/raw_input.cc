@@ -7,6 +7,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/evaluate/answers.h"
+#include "headrace/evaluate/evaluation.h"
 #include "headrace/prepare/extract/column_finder.h"
 #include "headrace/prepare/extract/row_batch.h"
 #include "headrace/prepare/row/byte_strings.h"
@@ -22,15 +23,17 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kRemarks = 100;
 constexpr std::uint64_t kPictureBytes = 256 << 20;
+constexpr std::uint64_t kRecordBytes = 64 << 20;  // a batch ends with the record that goes beyond
+constexpr std::uint64_t kBatchBytes = 256 << 20;  // numbers of a batch, as the model takes them
 
 // How raw rows become the inputs of a model. Immutable.
 struct Recipe {
   Schema schema;  // only features that the model takes
   Vocabularies vocabularies;
   TextEncoders encoders;
-  LoaderOptions loader;  // as records of these features are read for the model
+  LoaderOptions loader;         // as records of these features are read for the model
+  std::uint64_t row_bytes = 1;  // of the numbers of a row
 };
 
 // The schema as far as the model needs it: rows need no labels and no splits.
@@ -89,7 +92,8 @@ class SliceReader final : public PieceReader {
 
   Result<std::optional<PredictRows>> next() override {
     drop_used();
-    while (made_.size() < batch_size_ && !has_ended_) HEADRACE_CHECK(make_some());
+    while (made_.size() < batch_size_ && examples_.size() < kRecordBytes && !has_ended_)
+      HEADRACE_CHECK(make_some());
     if (!made_.empty()) return make_batch();
     has_ended_ = false;  // a stream may have more the next time
     return std::optional<PredictRows>();
@@ -194,13 +198,9 @@ class SliceReader final : public PieceReader {
       return Error{Code::kInvalidArgument,
                    concat(described, "; leave such rows out with --on-corrupt skip-record")};
     }
-    note(described);
-    return {};
-  }
-
-  void note(std::string remark) {
     ++left_out_;
-    if (remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
+    add_remark(remarks_, described);
+    return {};
   }
 
   Result<std::optional<PredictRows>> make_batch() {
@@ -219,9 +219,7 @@ class SliceReader final : public PieceReader {
     HEADRACE_CHECK(batches_.make(
         {.places = places_, .first = 0, .find = find, .describe = describe, .stop = stop_}, out.batch));
     const std::uint64_t bad = batches_.take_corrupt_records();
-    for (std::string& remark : batches_.take_remarks()) {
-      if (remarks_.size() < kRemarks) remarks_.push_back(std::move(remark));
-    }
+    for (std::string& remark : batches_.take_remarks()) add_remark(remarks_, std::move(remark));
     left_out_ += bad;
     return std::optional(std::move(out));
   }
@@ -292,10 +290,11 @@ class RawInput final : public PredictInput {
     const Slice& slice = input_.slices[piece];
     HEADRACE_TRY(std::unique_ptr<RowSource> source, open_source_(input_, slice));
     LoaderOptions loader = recipe_.loader;
-    loader.batch_size = batch_size;
+    loader.batch_size = std::clamp<std::uint64_t>(kBatchBytes / recipe_.row_bytes, 1, batch_size);
     HEADRACE_TRY(BatchMaker maker, BatchMaker::create(loader, pictures_));
-    return std::unique_ptr<PieceReader>(std::make_unique<SliceReader>(
-        recipe_, input_, slice, std::move(source), stores_, options_, std::move(maker), batch_size, stop));
+    return std::unique_ptr<PieceReader>(
+        std::make_unique<SliceReader>(recipe_, input_, slice, std::move(source), stores_, options_,
+                                      std::move(maker), loader.batch_size, stop));
   }
 
  private:
@@ -330,6 +329,10 @@ Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
   HEADRACE_CHECK(check_recipe(recipe, model.folder.describe()));
   recipe.loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
   recipe.loader.on_corrupt = options.on_corrupt;
+  for (const ModelInput& input : model.contract.binding.inputs) {
+    const bool has_numbers = input.feature.type != DataType::kBytes;
+    if (has_numbers) recipe.row_bytes += input.feature.size() * data_type_size_bytes(input.feature.type);
+  }
   return recipe;
 }
 

@@ -2,7 +2,8 @@
 
 /// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema by which the
 /// model's training data were made turns them into records, and the loader's own code turns these into
-/// batches. A piece is a slice of the input.
+/// batches. A piece is a slice of the input. Batches are smaller where rows are large: 64 MiB of records, and
+/// 256 MiB of the numbers that the model takes.
 
 #include <cstdint>
 #include <memory>

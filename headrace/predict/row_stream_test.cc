@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <array>
 #include <string>
 #include <vector>
 
+#include "headrace/os/pipe_test.h"
 #include "headrace/prepare/source/input.h"
 #include "headrace/record/tfrecord.h"
 
@@ -18,22 +17,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class RowStreamTest : public testing::Test {
+class RowStreamTest : public PipeTest {
  protected:
-  RowStreamTest() { EXPECT_EQ(pipe(ends_.data()), 0); }
-  ~RowStreamTest() override {
-    end();
-    close(ends_[0]);
-  }
-  void send(std::string_view text) {
-    ASSERT_EQ(::write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  }
-  void end() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
   RowStream open(InputFormat format) const {
-    return {ends_[0], *make_row_parser({.format = format}), "file:///here/-", stop.get_token()};
+    return {descriptor(), *make_row_parser({.format = format}), "file:///here/-", stop.get_token()};
   }
   // The rows that have come: "number: name=value …".
   static std::vector<std::string> rows(RowStream& stream) {
@@ -48,11 +35,6 @@ class RowStreamTest : public testing::Test {
       out.push_back(text + (*row)->reason);
     }
   }
-
-  std::stop_source stop;
-
- private:
-  std::array<int, 2> ends_{};
 };
 
 TEST_F(RowStreamTest, GivesTheRowsThatHaveComeWhole) {

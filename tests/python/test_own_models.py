@@ -90,6 +90,13 @@ MODELS = """
 """
 
 
+def answers_to(headrace, run: pathlib.Path, data: pathlib.Path, *options) -> list[dict]:
+    """The predictions of a run for data, in the order of their ids."""
+    to = run.with_name(f"{run.name}-{data.stem}-answers")
+    headrace("predict", run, "--data", data, "--to", to, *options)
+    return predictions(to)
+
+
 def people(count: int, seed: int) -> list[dict]:
     """Rows whose wage and wealth are functions of the rest."""
     draw = random.Random(seed)
@@ -178,18 +185,8 @@ def test_a_binary_target_is_learnt_and_measured(income):
 
 
 def test_raw_rows_are_answered_as_the_same_rows_prepared(headrace, folder, income):
-    headrace("predict", folder / "income", "--data", folder / "new.csv", "--to", folder / "raw")
-    headrace(
-        "predict",
-        folder / "income",
-        "--data",
-        folder / "known",
-        "--split",
-        "train",
-        "--to",
-        folder / "as-data",
-    )
-    raw, prepared = predictions(folder / "raw"), predictions(folder / "as-data")
+    raw = answers_to(headrace, folder / "income", folder / "new.csv")
+    prepared = answers_to(headrace, folder / "income", folder / "known", "--split", "train")
     assert len(raw) == 80
     assert [answer["id"] for answer in raw] == [answer["id"] for answer in prepared]
     for one, other in zip(raw, prepared, strict=True):
@@ -200,7 +197,7 @@ def test_raw_rows_are_answered_as_the_same_rows_prepared(headrace, folder, incom
 
 def test_rows_from_standard_input_are_answered_as_they_come(folder, income):
     """A line at a time: each answer comes before the next row is sent."""
-    known = {answer["id"]: answer for answer in predictions(folder / "raw")}
+    known = {answer["id"]: answer for answer in predictions(folder / "income-new-answers")}
     command = [find_program(), "predict", folder / "income", "--data", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         for row in people(80, 2)[:3]:
@@ -227,7 +224,7 @@ def test_parquet_has_the_answers_with_their_types(headrace, folder, income):
         "id": "string", "row": "int64", "label": "string", "probability": "float",
     }  # fmt: skip
     rows = sorted(table.to_pylist(), key=lambda row: row["id"])
-    known = predictions(folder / "raw")
+    known = predictions(folder / "income-new-answers")
     assert [row["label"] for row in rows] == [answer["label"] for answer in known]
     assert [row["row"] for row in rows] == [None] * 80
     for row, answer in zip(rows, known, strict=True):
@@ -241,7 +238,7 @@ def loaded(folder, income):
 
 
 def test_python_gets_the_answers_of_the_command(folder, loaded):
-    known = predictions(folder / "raw")
+    known = predictions(folder / "income-new-answers")
     rows = sorted(people(80, 2), key=lambda row: row["name"])
     answers = loaded.predict(rows)
     assert [answer["id"] for answer in answers] == [answer["id"] for answer in known]
@@ -482,18 +479,8 @@ def test_images_are_learnt_and_answered_raw_as_prepared(headrace, pictures):
         headrace("evaluate", pictures / "run", "--data", pictures / "data", "--json").stdout
     )
     assert evaluated["targets"][0]["accuracy"] == 1
-    headrace("predict", pictures / "run", "--data", pictures / "new", "--to", pictures / "raw")
-    headrace(
-        "predict",
-        pictures / "run",
-        "--data",
-        pictures / "known",
-        "--split",
-        "train",
-        "--to",
-        pictures / "set",
-    )
-    raw, prepared = predictions(pictures / "raw"), predictions(pictures / "set")
+    raw = answers_to(headrace, pictures / "run", pictures / "new")
+    prepared = answers_to(headrace, pictures / "run", pictures / "known", "--split", "train")
     assert len(raw) == 20
     for one, other in zip(raw, prepared, strict=True):
         assert one["id"] == other["id"]

@@ -3,6 +3,7 @@ on the same weights and records."""
 
 import functools
 import gzip
+import importlib
 import itertools
 import json
 import os
@@ -334,6 +335,20 @@ def test_predict_shows_people_a_line_for_each_text(headrace, job):
     assert label in LABELS
     assert 0.5 <= float(share) <= 1
     assert text == "a great film"
+
+
+def test_the_demo_shows_what_the_stages_answer(root, job, tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(root / "tools")
+    demo = importlib.import_module("demo")
+    stages = [demo.Stage("train", 10, 1.0)]
+    answers = [line | {"text": line["id"], "expected": None} for line in saved_predictions(job)[:3]]
+    evaluated = answer(job, "evaluate")
+    results = demo.results_of(demo.Job(str(job)), stages, answer(job, "train"), evaluated, answers)
+    demo.print_table(stages, results["test"]["accuracy"])
+    demo.print_answers(answers)
+    assert f"test accuracy {evaluated['targets'][0]['accuracy']:.4f}" in capsys.readouterr().out
+    page = demo.write_report(tmp_path, results).read_text(encoding="utf-8")
+    assert all(line["id"] in page for line in answers)
 
 
 def test_predict_refuses_an_encoder_with_other_weights(headrace, job, tmp_path):

@@ -52,11 +52,6 @@ std::string_view whole_lines(std::string_view text, bool is_at_end) {
   return is_at_end ? text : text.substr(0, text.rfind('\n') + 1);
 }
 
-std::unique_ptr<RowParser> parser_of(const Input& input, std::uint64_t cell_limit_bytes) {
-  if (input.format == InputFormat::kJsonLines) return make_json_lines_parser(cell_limit_bytes);
-  return make_table_parser(table_options(input, cell_limit_bytes));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<RowSource>> open_stretch(const Input& input, const InputFile& file,
@@ -77,8 +72,9 @@ Result<std::unique_ptr<RowSource>> open_stretch(const Input& input, const InputF
   Bytes bytes;
   append(bytes, as_bytes(header));
   append(bytes, as_bytes(lines));
+  HEADRACE_TRY(std::unique_ptr<RowParser> parser, make_row_parser(input, cell_limit_bytes));
   return std::unique_ptr<RowSource>(
-      std::make_unique<StretchRows>(std::move(bytes), parser_of(input, cell_limit_bytes), file.url));
+      std::make_unique<StretchRows>(std::move(bytes), std::move(parser), file.url));
 }
 
 }  // namespace headrace

@@ -1,8 +1,9 @@
 """Writes a table of predictions as Parquet, for `headrace predict --format parquet`.
 
-    python predictions_parquet.py answers.csv answers.parquet TYPES
+    python predictions_parquet.py answers.csv answers.parquet types.json
+    python predictions_parquet.py                  # only whether pyarrow is there
 
-TYPES is JSON: each column's type, "string", "int64" or "float32"; or a list of those, whose cells are JSON, a
+types.json has each column's type, "string", "int64" or "float32"; or a list of those, whose cells are JSON, a
 list or its only value. An empty cell is null. docs/formats/predictions.md has the columns.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 _BLOCK_BYTES = 16 << 20
 
@@ -26,8 +28,10 @@ def main(arguments: list[str]) -> None:
         from pyarrow import csv, parquet
     except ImportError:
         raise SystemExit("Parquet is written by pyarrow, which is not there: pip install pyarrow") from None
+    if not arguments:
+        return
     source, target, described = arguments
-    types = json.loads(described)
+    types = json.loads(Path(described).read_text(encoding="utf-8"))
     known = {"string": pa.string(), "int64": pa.int64(), "float32": pa.float32()}
     lists = {f"list<{name}>": pa.list_(of) for name, of in known.items()}
     read = {name: known.get(of, pa.string()) for name, of in types.items()}

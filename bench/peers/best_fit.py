@@ -1,0 +1,26 @@
+"""Keras `fit` at its best, as the peers of `headrace train` call it: 32 steps in one execution, and intra-op
+threads and jit_compile as the caller has found them."""
+
+import keras
+import tensorflow as tf
+from train_loop import EpochClock
+
+
+def compiled(model: keras.Model, threads: str, jit: str) -> keras.Model:
+    """The model, compiled anew. `threads`: 0 is TensorFlow's default; `jit`: auto, yes or no."""
+    tf.config.threading.set_intra_op_parallelism_threads(int(threads))
+    model.compile(
+        optimizer=model.optimizer,
+        loss=model.loss,
+        metrics=["accuracy"],
+        steps_per_execution=32,
+        jit_compile={"auto": "auto", "yes": True, "no": False}[jit],
+    )
+    return model
+
+
+def fit(model: keras.Model, data: tf.data.Dataset, epochs: int) -> dict:
+    """Steps of an epoch, and wall seconds of each epoch but a first one, which traces."""
+    clock = EpochClock()
+    model.fit(data, epochs=1 + epochs, verbose=0, callbacks=[clock])
+    return {"steps": int(model.optimizer.iterations) // len(clock.seconds), "epoch_s": clock.seconds[1:]}
