@@ -133,9 +133,11 @@ Status find_images(TrainRun& run) {
     if (taken) feature.shape = {taken->height, taken->width, -1};
   }
   if (has_images || (!size && run.augmentations.empty())) return {};
-  return Error{Code::kInvalidArgument, concat(size ? "--image-size" : "--augment",
-                                              " is for images, and the model may take none; the ",
-                                              "features that it may take are given by --features")};
+  return Error{Code::kInvalidArgument,
+               concat(size ? "--image-size" : "--augment",
+                      " is for images, and none of the features that the model may take is one: leave it "
+                      "out, or name an image by --features; the dataset has ",
+                      features_of(*run.dataset->attributes()))};
 }
 
 Status find_features(TrainRun& run, const DatasetAttributes& attributes) {

@@ -91,11 +91,15 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
     const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),
                                       [&](const ArrangedSplit& split) { return split.name == name; });
     if (is_there) continue;
+    std::vector<std::string> names;
+    for (const ArrangedSplit& split : arrangement.splits) names.push_back(split.name);
     return Error{
         Code::kInvalidArgument,
         concat("the ", name, " split of ", plan.input.url, " is empty, among ", arrangement.counts.in,
-               " rows; look at the column or the folders that name splits, or say "
-               "--splits-as-they-are if there is to be no such split")};
+               " rows; ", plan.schema.split ? concat("column ", *plan.schema.split) : "the input",
+               " names the splits ", printable_line(join(names, ", "), 200),
+               ": correct it, replace it by --split, or say --splits-as-they-are if there is to be no such "
+               "split")};
   }
   return {};
 }

@@ -30,7 +30,9 @@ Status check_header(const std::vector<std::string>& wanted, std::span<const Name
     return Error{Code::kInvalidArgument,
                  concat("the schema names a column ", column, ", which the header of ", source, " lacks; ",
                         nearest ? concat("did you mean ", *nearest, "?")
-                                : concat("there are ", printable_line(join(names, ", "), 500)))};
+                                : concat("there are ", printable_line(join(names, ", "), 500),
+                                         "; if its first line is data, put a line with the columns' names "
+                                         "above it"))};
   }
   return {};
 }

@@ -288,6 +288,7 @@ class Inference {
                             ". Correct it, name its format, or name a --schema"));
     }
     find_roles();
+    if (is_table()) add_remark_of_header();
     for (const Column& column : columns_) {
       if (column.values > 0 && &column != split_) HEADRACE_CHECK(add_feature(column));
       add_remarks(column);
@@ -368,6 +369,15 @@ class Inference {
     feature.name = unused_name(feature.name);
     schema_.features.push_back(std::move(feature));
     return {};
+  }
+
+  void add_remark_of_header() {
+    const auto number = std::ranges::find_if(
+        columns_, [](const Column& column) { return parse_float(column.name).has_value(); });
+    if (number == columns_.end()) return;
+    remarks_.push_back(concat("a column is called ", number->name,
+                              ", which is a number: if the first line of the table is data, put a line with "
+                              "the columns' names above it"));
   }
 
   void add_remarks(const Column& column) {

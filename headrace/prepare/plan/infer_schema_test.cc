@@ -285,6 +285,7 @@ TEST_F(InferSchema, ATextAmongNumbersIsToldWithItsRowAndTheOptionThatMendsIt) {
   EXPECT_THAT(remarks("n\n\"1,5\"\n\"2,5\"\n"), HasSubstr("--decimal ,"));
   EXPECT_THAT(remarks("n\n1\n\" \"\n2\n"), HasSubstr("leave them empty"));
   EXPECT_EQ(remarks("n\n1\n2.5\n"), "none");
+  EXPECT_THAT(remarks("0,44,cook\n1,38,pilot\n"), HasSubstr("a column is called 0, which is a number"));
   EXPECT_EQ(remarks("n\n1\na\nb\n"), "none") << "numbers among texts";
   EXPECT_EQ(remarks("n\n1\n2\n123456789012345678901\n"), "none") << "an id, not a missing value";
   EXPECT_EQ(remarks("id,n\n1,2\n2,3\nx,4\n"), "none") << "names of rows";

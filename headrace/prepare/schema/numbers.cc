@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 
 #include "headrace/base/text.h"
 
@@ -34,10 +33,8 @@ Result<float> out_of_range(std::string_view cell, std::string_view digits) {
   return invalid(cell, "is too large for float32");
 }
 
-template <typename Number>
-Status parse_list(std::string_view cell, char decimal,
-                  const std::function<Result<Number>(std::string_view)>& parse,
-                  std::vector<Number>& numbers) {
+template <typename Number, typename Parse>
+Status parse_list(std::string_view cell, char decimal, Parse parse, std::vector<Number>& numbers) {
   std::string_view separators = kSeparators;
   if (decimal == ',') separators.remove_suffix(1);
   std::string_view rest = trim(cell);
@@ -86,11 +83,11 @@ Result<float> parse_float(std::string_view cell, char decimal) {
 }
 
 Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers, char decimal) {
-  return parse_list<std::int64_t>(cell, decimal, parse_int64, numbers);
+  return parse_list(cell, decimal, parse_int64, numbers);
 }
 
 Status parse_floats(std::string_view cell, std::vector<float>& numbers, char decimal) {
-  return parse_list<float>(
+  return parse_list(
       cell, decimal, [&](std::string_view text) { return parse_float(text, decimal); }, numbers);
 }
 

@@ -119,6 +119,8 @@ class TableParser final : public RowParser {
   // Rejects a file whose header shows that it cannot be read as text.
   Status check_text(const std::vector<std::string>& names) const {
     if (!names.empty() && begins_as_utf16(names.front())) return invalid(kIsUtf16);
+    if (!names.empty() && names.front().starts_with("PK\x03\x04"))
+      return invalid("is a workbook of a spreadsheet, or a zip: save its table as CSV");
     for (const std::string& name : names) {
       if (name.find('\0') != name.npos)
         return invalid("has zero bytes in its header: it is not text, or it is UTF-16; convert it to UTF-8");

@@ -134,6 +134,7 @@ struct RecordMaker::Feature {
   const FeatureDefinition* definition = nullptr;
   std::vector<std::size_t> places;  // in a row's cells
   std::unordered_map<std::string_view, std::int64_t> ids;
+  std::string shown_vocabulary;  // its first values, for people
   std::int64_t vocabulary_size = 0;
   std::size_t label_number = 0;  // among the labels
   const TextEncoder* encoder = nullptr;
@@ -168,6 +169,8 @@ RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies,
     if (definition.type == SchemaType::kVector) feature.encoder = encoders.at(definition.encoder).get();
     if (definition.type != SchemaType::kLabel) continue;
     feature.label_number = label_count++;
+    feature.shown_vocabulary =
+        printable_line(join(vocabularies.at(definition.name), ", "), kQuotedValueBytes);
     for (const std::string& value : vocabularies.at(definition.name))
       feature.ids.emplace(value, feature.vocabulary_size++);
   }
@@ -297,7 +300,8 @@ RowRemark RecordMaker::add_label(Feature& feature, const Cell& cell) {
   const auto found = feature.ids.find(*value);
   if (found == feature.ids.end()) {
     return rejection("label that is not in the vocabulary", feature.column(),
-                     concat("\"", printable_line(*value, kQuotedValueBytes), "\" is not in the vocabulary"));
+                     concat("\"", printable_line(*value, kQuotedValueBytes),
+                            "\" is not in the vocabulary: ", feature.shown_vocabulary));
   }
   label_features_.push_back(feature.label_number);
   labels_.push_back(found->second);

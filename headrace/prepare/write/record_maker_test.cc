@@ -203,6 +203,7 @@ TEST(RecordMaker, LabelsAreIdsOrOneHot) {
   EXPECT_THAT(ids[1].of<std::vector<std::int64_t>>("label"), ElementsAre(2));
   EXPECT_THAT(ids[2].of<std::vector<std::int64_t>>("label"), ElementsAre(2));
   EXPECT_EQ(ids[3].reason, "label that is not in the vocabulary");
+  EXPECT_THAT(ids[3].detail, testing::HasSubstr("is not in the vocabulary: "));
   EXPECT_EQ(ids[4].reason, "no label");
   const auto hot = make("[features.label]\ntype='label'\none_hot=true\ndefault='cat'", {{Cell{}}});
   EXPECT_THAT(hot[0].of<std::vector<std::int64_t>>("label"), ElementsAre(1, 0, 0));

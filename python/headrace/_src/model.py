@@ -227,7 +227,7 @@ class _Child:
     """The native program, which answers records of rows with lines of JSON."""
 
     def __init__(self, url: str, options: Sequence[str]):
-        environment = dict(os.environ)
+        environment = dict(os.environ) | {"HEADRACE_ERRORS": "json"}
         environment.setdefault("HEADRACE_PYTHON", sys.executable)
         words = ["predict", url, "--data", "-", "--layout", "tfrecord", "--json", *options]
         self._child = subprocess.Popen(
