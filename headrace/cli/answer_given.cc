@@ -120,7 +120,8 @@ Status answer_images(CommandContext& context, const ExportedModel& model, const 
     HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());
     if (!rows) break;
     const std::uint64_t count = std::min<std::uint64_t>(rows->batch.rows, urls.size() - done);
-    HEADRACE_TRY(const Answers answers, predictor.run(tensors.view(rows->batch, count), count));
+    HEADRACE_TRY(const std::span<const TensorView> columns, tensors.view(rows->batch, count));
+    HEADRACE_TRY(const Answers answers, predictor.run(columns, count));
     for (std::size_t i = 0; i < count; ++i) printer.add("image", values.list("image")[done++], answers, i);
   }
   return printer.finish();

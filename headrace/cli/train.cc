@@ -83,7 +83,8 @@ constexpr Option kTrainOptions[] = {
     {.name = "features",
      .unit = "[INPUT=]NAME,…",
      .sentence =
-         "Features that the model takes: names alone leave out all others, INPUT=NAME says where one goes. "
+         "Features that the model takes: names alone leave out all others, INPUT=NAME says where one goes, "
+         "INPUT=NAME:mask where the input is 1 for values that a record has and 0 for others. "
          "Default: each input takes the feature of its name, or the only one that fits."},
     {.name = "labels",
      .unit = "[OUTPUT=]NAME,…",
@@ -121,9 +122,9 @@ constexpr Option kTrainOptions[] = {
      .sentence = "Folder on a local disk that caches DATA; processes may share it."},
     {.name = "intra-op-threads",
      .type = OptionType::kInteger,
-     .default_value = "1",
      .unit = "threads",
-     .sentence = "Threads of one TensorFlow operation; small models are fastest with one.",
+     .sentence = "Threads of one TensorFlow operation. Default: one for each core if the model takes images, "
+                 "else 1, with which small models are fastest; a run that is continued keeps its number.",
      .minimum = 1,
      .maximum = 1024},
     {.name = "overwrite",
@@ -165,7 +166,8 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
   options.memory_budget_bytes = values.size_bytes("memory");
   options.loader_threads = static_cast<int>(values.integer("loader-threads"));
-  options.intra_op_threads = static_cast<int>(values.integer("intra-op-threads"));
+  if (values.has("intra-op-threads"))
+    options.intra_op_threads = static_cast<int>(values.integer("intra-op-threads"));
   options.overwrite = values.flag("overwrite");
   return options;
 }

@@ -29,6 +29,8 @@ TargetKind kind_from_json(const Json& from) {
   throw JsonError(concat("kind is ", name, ", which is unknown"));
 }
 
+constexpr std::string_view kMaskSuffix = ":mask";
+
 std::vector<std::int64_t> sizes_from_json(const Json& from, std::int64_t lowest) {
   auto sizes = from.as<std::vector<std::int64_t>>("a shape");
   if (sizes.size() >= Shape::kRankMax) throw JsonError("a shape has too many dimensions");
@@ -44,12 +46,18 @@ std::vector<std::int64_t> sizes_from_json(const Json& from, std::int64_t lowest)
 ModelFeature feature_from_json(const Json& from) {
   ModelFeature out{.name = from.get<std::string>("name"),
                    .type = type_from_json(from.at("dtype")),
-                   .shape = sizes_from_json(from.at("shape"), 1),
+                   .shape = sizes_from_json(from.at("shape"), from.get_or("ragged", false) ? -1 : 1),
                    .classes = from.get_or("classes", 0),
                    .is_one_hot = from.get_or("one_hot", false),
-                   .is_optional = from.get_or("optional", false)};
+                   .is_optional = from.get_or("optional", false),
+                   .is_ragged = from.get_or("ragged", false),
+                   .is_mask = from.get_or("mask", false)};
   if (out.type == DataType::kUint8 && out.shape.size() != 3)
     throw JsonError(concat("the image ", out.name, " has no height, width and channels"));
+  if (out.is_ragged && (out.type == DataType::kUint8 || out.shape.size() != 1 || out.shape.front() == 0))
+    throw JsonError(concat("the ragged feature ", out.name, " has another shape than one size"));
+  if (out.is_mask && out.type == DataType::kUint8)
+    throw JsonError(concat("the image ", out.name, " has no mask"));
   return out;
 }
 
@@ -90,9 +98,17 @@ std::vector<ModelFeature> ModelBinding::step_features() const {
 std::string_view target_kind_name(TargetKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 Json to_json(const ModelFeature& feature) {
-  return {{"name", feature.name},          {"dtype", data_type_name(feature.type)},
-          {"shape", feature.shape},        {"classes", feature.classes},
-          {"one_hot", feature.is_one_hot}, {"optional", feature.is_optional}};
+  Json out = {{"name", feature.name},          {"dtype", data_type_name(feature.type)},
+              {"shape", feature.shape},        {"classes", feature.classes},
+              {"one_hot", feature.is_one_hot}, {"optional", feature.is_optional}};
+  if (feature.is_ragged) out["ragged"] = true;
+  if (feature.is_mask) out["mask"] = true;
+  return out;
+}
+
+std::optional<std::string_view> masked_feature(std::string_view name) {
+  if (!name.ends_with(kMaskSuffix)) return std::nullopt;
+  return name.substr(0, name.size() - kMaskSuffix.size());
 }
 
 Json to_json(const ModelBinding& binding) {
@@ -122,6 +138,8 @@ ModelBinding binding_from_json(const Json& from) {
   for (const Json& target : from.at("targets").values()) {
     out.targets.push_back({target.get<std::string>("tensor"), target.get<std::string>("output"),
                            feature_from_json(target.at("label")), kind_from_json(target.at("kind"))});
+    const ModelFeature& label = out.targets.back().label;
+    if (label.is_ragged || label.is_mask) throw JsonError(concat("the label ", label.name, " is ragged"));
   }
   for (const Json& output : from.at("outputs").values()) {
     out.outputs.push_back({output.get<std::string>("tensor"), output.get<std::string>("name"),
@@ -132,6 +150,12 @@ ModelBinding binding_from_json(const Json& from) {
 }
 
 std::string describe(const ModelFeature& feature) {
+  if (feature.is_mask) return concat("the mask of ", feature.name);
+  if (feature.is_ragged) {
+    const std::string cut =
+        feature.shape.front() < 0 ? std::string() : concat(", filled up or cut to ", feature.shape.front());
+    return concat(feature.name, " ", data_type_name(feature.type), "[any number", cut, "]");
+  }
   std::vector<std::string> sizes;
   for (const std::int64_t size : feature.shape) sizes.push_back(size < 0 ? "?" : concat(size));
   const std::string_view type = feature.type == DataType::kUint8 ? "image" : data_type_name(feature.type);

@@ -20,12 +20,17 @@ struct ModelFeature {
   std::string name;
   DataType type = DataType::kFloat32;  // kFloat32, kInt64, kBytes, or kUint8: pixels of a decoded image
   /// The shape of a row; empty: one value. Pixels have height, width and channels, -1 where the model
-  /// decides.
+  /// decides. Ragged: one size, to which rows are filled up with 0 or empty byte strings, or cut; -1: that of
+  /// the longest row of the batch.
   std::vector<std::int64_t> shape{};
   int classes = 0;          // of a label with a vocabulary
   bool is_one_hot = false;  // a label of `classes` values, one of which is 1
   /// A record may lack it; its values are then 0 or empty byte strings. No label is optional, and no image.
   bool is_optional = false;
+  bool is_ragged = false;  // each record has any number of values
+  /// The model takes the mask instead of the values: float32, 1 for a value of the record, 0 for one that
+  /// fills a row up or stands for one that is missing.
+  bool is_mask = false;
 
   /// Values of a row. REQUIRES: the shape is known
   std::uint64_t size() const;
@@ -81,6 +86,8 @@ struct ModelBinding {
 };
 
 Json to_json(const ModelFeature& feature);
+/// "tokens", if `name` is "tokens:mask": how options name the mask of a feature.
+std::optional<std::string_view> masked_feature(std::string_view name);
 /// The members "inputs", "targets" and "outputs" of an object.
 Json to_json(const ModelBinding& binding);
 /// \throws JsonError

@@ -166,7 +166,7 @@ class Evaluator {
 
   Status add(const Batch& batch, const BatchLoader& loader) {
     if (batch.records == 0) return {};
-    const std::span<const TensorView> columns = tensors_.view(batch, batch.rows);
+    HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
     std::vector<TensorView> inputs(columns.begin(), columns.end());
     inputs.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
     std::vector<Tensor> outputs(2 + targets_.size());

@@ -20,15 +20,16 @@ EncoderDescription encoder_of(const std::map<std::string, EncoderDescription>& e
 
 std::string described(const DatasetAttributes& data, const std::string& feature) {
   if (!data.features.contains(feature)) return "have no such feature";
-  const auto found = model_feature(data, feature);
-  return found ? concat("have ", describe(*found)) : "have it with any number of values";
+  return concat("have ", describe(*model_feature(data, feature)));
 }
 
 Status check_feature(const ModelFeature& wanted, const DatasetAttributes& data, std::string_view where,
                      std::string_view role) {
   const auto found = model_feature(data, wanted.name);
-  const bool is_image = wanted.type == DataType::kUint8;  // of any size: it is resized
-  if (found && found->type == wanted.type && (is_image || found->shape == wanted.shape)) return {};
+  const bool fits = found && found->type == wanted.type && found->is_ragged == wanted.is_ragged;
+  // Images of any size are resized, and rows of any length filled up.
+  const bool has_any_size = wanted.type == DataType::kUint8 || wanted.is_ragged;
+  if (fits && (has_any_size || found->shape == wanted.shape)) return {};
   return Error{Code::kInvalidArgument, concat("the model ", role, " ", describe(wanted), ", but ", where,
                                               ": the data ", described(data, wanted.name))};
 }
@@ -78,7 +79,8 @@ Status check_features(const ModelBinding& binding) {
   std::map<std::string, ModelFeature> known;
   for (const ModelFeature& feature : binding.step_features()) {
     const ModelFeature& first = known.emplace(feature.name, feature).first->second;
-    if (first.type == feature.type && first.shape == feature.shape) continue;
+    const bool is_same = first.type == feature.type && first.is_ragged == feature.is_ragged;
+    if (is_same && (feature.is_ragged || first.shape == feature.shape)) continue;
     return Error{Code::kDataLoss,
                  concat("the feature ", describe(first), " is there a second time as ", describe(feature))};
   }
@@ -114,17 +116,18 @@ std::string describe(const EncoderDescription& encoder) {
 
 std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name) {
   const auto found = data.features.find(name);
-  if (found == data.features.end() || !found->second.shape) return std::nullopt;
-  if (found->second.is_image)
+  if (found == data.features.end()) return std::nullopt;
+  if (found->second.is_image && found->second.shape)
     return ModelFeature{.name = name, .type = DataType::kUint8, .shape = {-1, -1, -1}};
   ModelFeature out{.name = name,
                    .type = type_named(found->second.dtype),
-                   .shape = *found->second.shape,
-                   .is_optional = found->second.is_optional};
+                   .shape = found->second.shape.value_or(std::vector<std::int64_t>{-1}),
+                   .is_optional = found->second.is_optional,
+                   .is_ragged = !found->second.shape};
   const auto vocabulary = data.vocabularies.find(name);
   if (vocabulary == data.vocabularies.end()) return out;
   out.classes = static_cast<int>(vocabulary->second.size());
-  out.is_one_hot = !out.shape.empty();
+  out.is_one_hot = !out.shape.empty() && !out.is_ragged;
   return out;
 }
 

@@ -52,7 +52,7 @@ Status check_targets(const ModelContract& contract, const DatasetAttributes& dat
 /// "hash:16 (weights 0123456789abcdef)"; "no encoder".
 std::string describe(const EncoderDescription& encoder);
 
-/// The feature of a dataset as a model may take it; none: it is ragged.
+/// The feature of a dataset as a model may take it; none: there is no such feature.
 std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name);
 
 }  // namespace headrace

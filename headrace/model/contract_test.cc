@@ -43,7 +43,8 @@ TEST(ModelFeature, IsAsTheDatasetSays) {
   EXPECT_EQ(one_hot.classes, 2);
   EXPECT_TRUE(one_hot.is_one_hot);
   EXPECT_EQ(describe(*model_feature(people(), "text")), "text float32[4]");
-  EXPECT_FALSE(model_feature(people(), "tags")) << "it is ragged";
+  EXPECT_TRUE(model_feature(people(), "tags")->is_ragged);
+  EXPECT_EQ(model_feature(people(), "tags")->shape, Sizes{-1});
   EXPECT_FALSE(model_feature(people(), "none"));
 }
 
@@ -66,6 +67,46 @@ TEST(ModelContract, SaysWhichFeaturesMayBeMissing) {
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_TRUE(parsed->binding.inputs[0].feature.is_optional);
   EXPECT_FALSE(parsed->binding.inputs[1].feature.is_optional);
+}
+
+TEST(ModelContract, KeepsRaggedFeaturesAndMasks) {
+  const ModelFeature tags = *model_feature(people(), "tags");
+  ModelContract made = contract();
+  made.binding.inputs.push_back({"tags", "tags", tags});
+  ModelFeature mask = tags;
+  mask.shape = {20};
+  mask.is_mask = true;
+  made.binding.inputs.push_back({"tags_mask", "tags_mask", mask});
+  const auto parsed = parse_contract(to_json(made).dump());
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->binding.inputs[2].feature, tags);
+  EXPECT_EQ(parsed->binding.inputs[3].feature, mask);
+  EXPECT_TRUE(check_inputs(*parsed, people(), "there"));
+  EXPECT_EQ(describe(tags), "tags bytes[any number]");
+  EXPECT_EQ(describe(mask), "the mask of tags");
+  DatasetAttributes even = people();
+  even.features["tags"].shape = Sizes{3};
+  EXPECT_FALSE(check_inputs(*parsed, even, "there"));
+}
+
+TEST(ModelContract, ARaggedFeatureHasOneSizeAndIsNoLabel) {
+  const auto error = [](auto change) {
+    ModelContract made = contract();
+    made.binding.inputs.push_back({"tags", "tags", *model_feature(people(), "tags")});
+    change(made);
+    const auto parsed = parse_contract(to_json(made).dump());
+    return parsed ? std::string("none") : parsed.error().message;
+  };
+  EXPECT_THAT(error([](ModelContract& made) {
+                made.binding.inputs.back().feature.shape = {2, 2};
+              }),
+              HasSubstr("ragged feature tags"));
+  EXPECT_THAT(error([](ModelContract& made) { made.binding.inputs.back().feature.shape = {0}; }),
+              HasSubstr("ragged feature tags"));
+  EXPECT_THAT(error([](ModelContract& made) { made.binding.inputs.back().feature.is_ragged = false; }),
+              HasSubstr("the size -1"));
+  EXPECT_THAT(error([](ModelContract& made) { made.binding.targets.front().label.is_mask = true; }),
+              HasSubstr("is ragged"));
 }
 
 TEST(ModelContract, HoldsWhatItsFeaturesNeed) {
@@ -129,7 +170,9 @@ TEST(ModelContract, WhoseOutputAndLabelDoNotFitEachOtherIsDamage) {
     made.binding.outputs[0].shape = output;
     const auto parsed = parse_contract(to_json(made).dump());
     EXPECT_EQ(parsed.has_value(), fits) << target_kind_name(kind) << testing::PrintToString(output);
-    if (!fits) EXPECT_THAT(parsed.error().message, HasSubstr("do not fit each other"));
+    if (!parsed) {
+      EXPECT_THAT(parsed.error().message, HasSubstr("do not fit each other"));
+    }
   }
   ModelContract two = contract();
   two.binding.targets[0] = {"labels", "work", *model_feature(people(), "one_hot"), TargetKind::kBinary};
@@ -196,7 +239,7 @@ TEST(CheckInputs, NamesWhatTheDataLackOrHaveOtherwise) {
   EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("have no such feature"));
   data = people();
   data.features["text"].shape.reset();
-  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("any number of values"));
+  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("text float32[any number]"));
 }
 
 TEST(CheckInputs, AnotherEncoderIsRefused) {

@@ -21,7 +21,8 @@ Status AnswerWriter::add(const PredictRows& given) {
   std::uint64_t rows = given.batch.rows;
   while (rows > 0 && weights[rows - 1] == 0) --rows;  // what fills up the last batch
   if (rows == 0) return {};
-  HEADRACE_TRY(const Answers answers, predictor_.run(tensors_.view(given.batch, rows), rows));
+  HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(given.batch, rows));
+  HEADRACE_TRY(const Answers answers, predictor_.run(columns, rows));
   std::uint64_t count = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     if (weights[row] == 0) continue;

@@ -4,37 +4,22 @@
 #include <utility>
 
 #include "headrace/base/text.h"
-#include "headrace/prepare/schema/schema.h"
 #include "headrace/stream/batch_tensors.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::string_view kIdFeature = "id";
-
-// The feature that holds the records' ids: "id", or that of the column that the schema names as the id.
-std::string id_feature(const DatasetAttributes& attributes) {
-  const auto schema = parse_schema(attributes.schema, "the dataset's schema");
-  if (attributes.features.contains(std::string(kIdFeature)) || !schema || !schema->id)
-    return std::string(kIdFeature);
-  for (const FeatureDefinition& feature : schema->features) {
-    if (feature.columns.front() == *schema->id) return feature.name;
-  }
-  return std::string(kIdFeature);
-}
-
 // The records' ids, where the dataset has one text for each.
 std::optional<Column> id_column(const Dataset& dataset) {
   if (!dataset.attributes()) return std::nullopt;
-  const std::string name = id_feature(*dataset.attributes());
-  const auto id = dataset.attributes()->features.find(name);
-  if (id == dataset.attributes()->features.end()) return std::nullopt;
-  const std::string& dtype = id->second.dtype;
-  const auto& shape = id->second.shape;
-  if (dtype != data_type_name(DataType::kBytes)) return std::nullopt;
+  const std::string* const name = id_feature(*dataset.attributes());
+  if (name == nullptr) return std::nullopt;
+  const FeatureSchema& id = dataset.attributes()->features.at(*name);
+  const auto& shape = id.shape;
+  if (id.dtype != data_type_name(DataType::kBytes)) return std::nullopt;
   if (shape && std::ranges::any_of(*shape, [](std::int64_t size) { return size != 1; })) return std::nullopt;
-  return Column{.name = name, .type = DataType::kBytes, .length = 1, .required = false};
+  return Column{.name = *name, .type = DataType::kBytes, .length = 1, .required = false};
 }
 
 std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row) {
@@ -89,7 +74,7 @@ class DatasetInput final : public PredictInput {
             {"split", options_.split}};
   }
   std::vector<std::string> names() const override {
-    return id_column_ ? std::vector<std::string>{std::string(kIdFeature)} : std::vector<std::string>();
+    return id_column_ ? std::vector<std::string>{"id"} : std::vector<std::string>();
   }
   std::size_t pieces() const override { return dataset_->shards().size(); }
   std::uint64_t records() const override { return dataset_->record_count(); }

@@ -330,7 +330,7 @@ Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
   recipe.loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
   recipe.loader.on_corrupt = options.on_corrupt;
   for (const ModelInput& input : model.contract.binding.inputs) {
-    const bool has_numbers = input.feature.type != DataType::kBytes;
+    const bool has_numbers = input.feature.type != DataType::kBytes && !input.feature.is_ragged;
     if (has_numbers) recipe.row_bytes += input.feature.size() * data_type_size_bytes(input.feature.type);
   }
   return recipe;

@@ -118,7 +118,7 @@ class RawInputTest : public testing::Test {
  private:
   static void add(const PredictRows& rows, BatchTensors& tensors, Rows& out) {
     ++out.batches;
-    const auto views = tensors.view(rows.batch, rows.batch.rows);
+    const auto views = *tensors.view(rows.batch, rows.batch.rows);
     ASSERT_THAT(rows.names, SizeIs(rows.batch.rows));
     for (std::size_t row = 0; row < rows.batch.rows; ++row) {
       if (rows.batch.weights()[row] == 0) continue;

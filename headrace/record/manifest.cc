@@ -140,6 +140,7 @@ Json feature_to_json(const FeatureSchema& feature) {
   if (feature.is_image) out["image"] = true;
   if (!feature.columns.empty()) out["columns"] = feature.columns;
   if (feature.is_optional) out["optional"] = true;
+  if (feature.is_id) out["id"] = true;
   return out;
 }
 
@@ -147,6 +148,7 @@ FeatureSchema feature_from_json(const Json& from, const std::string& name) {
   FeatureSchema feature{.dtype = from.get<std::string>("dtype"),
                         .is_image = from.get_or("image", false),
                         .is_optional = from.get_or("optional", false),
+                        .is_id = from.get_or("id", false),
                         .columns = from.get_or("columns", std::vector<std::string>())};
   if (!from.contains("shape")) return feature;
   feature.shape = from.at("shape").as<std::vector<std::int64_t>>(concat("shape of ", name));
@@ -248,6 +250,13 @@ std::map<std::string, EncoderDescription> only_encoder(const Json& encoder,
       out[feature] = {name, encoder.get<std::string>("weights_digest"), dimension};
   }
   return out;
+}
+
+const std::string* id_feature(const DatasetAttributes& attributes) {
+  const auto marked =
+      std::ranges::find_if(attributes.features, [](const auto& of) { return of.second.is_id; });
+  const auto found = marked != attributes.features.end() ? marked : attributes.features.find("id");
+  return found == attributes.features.end() ? nullptr : &found->first;
 }
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes) {

@@ -79,6 +79,7 @@ struct FeatureSchema {
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
   bool is_image = false;                             // "bytes" that are an encoded image
   bool is_optional = false;                          // records may lack it
+  bool is_id = false;                                // it names the record
   /// The columns that a vector's values were made from, in their order; empty: it was made from one.
   std::vector<std::string> columns{};
 };
@@ -122,6 +123,10 @@ struct DatasetAttributes {
   std::vector<InputDescription> inputs;
   std::uint64_t seed = 0;
 };
+
+/// The feature that names the records: the one that is marked as the id, else one called "id". Null: there is
+/// none.
+const std::string* id_feature(const DatasetAttributes& attributes);
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes);
 /// \error kDataLoss  a field is missing or of another type, or a number is not whole or out of range

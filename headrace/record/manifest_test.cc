@@ -319,6 +319,18 @@ TEST(Manifest, AFeatureSaysWhetherRecordsMayLackIt) {
   EXPECT_FALSE(parsed->features.at("name").is_optional);
 }
 
+TEST(Manifest, AFeatureNamesTheRecords) {
+  DatasetAttributes attributes{.compression = "none"};
+  attributes.features = {{"name", {.dtype = "bytes"}}};
+  EXPECT_EQ(id_feature(attributes), nullptr);
+  attributes.features["id"] = {.dtype = "bytes"};
+  EXPECT_EQ(*id_feature(attributes), "id");
+  attributes.features["name"].is_id = true;
+  const auto parsed = parse_dataset_attributes(dataset_attributes_to_json(attributes));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*id_feature(*parsed), "name");
+}
+
 TEST(Manifest, OnlyADatasetsBlocksAreComparedWithItsCompression) {
   Manifest manifest = example();
   manifest.kind = "predictions";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "headrace/base/text.h"
+
 namespace headrace {
 namespace {
 
@@ -27,15 +29,85 @@ Shape with_rows(std::uint64_t rows, const std::vector<std::int64_t>& row_shape) 
   return Shape(sizes);
 }
 
+// Whether any of the features needs the number of values that a record has.
+bool is_variable(const std::vector<ModelFeature>& features, const std::string& name) {
+  return std::ranges::any_of(features, [&](const ModelFeature& feature) {
+    return feature.name == name && (feature.is_ragged || feature.is_mask);
+  });
+}
+
+std::uint64_t row_size(const ColumnData& data, std::size_t row) {
+  return static_cast<std::uint64_t>(data.row_offsets[row + 1] - data.row_offsets[row]);
+}
+
+// Values of a row once all rows have as many.
+Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData& data, std::uint64_t rows) {
+  constexpr std::uint64_t kMostValues = (std::uint64_t{1} << 30) / sizeof(std::int64_t);
+  std::uint64_t longest = 1;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint64_t size = row_size(data, row);
+    longest = std::max(longest, size);
+    if (feature.is_ragged || size == 0 || size == feature.size()) continue;
+    return Error{Code::kInvalidArgument,
+                 concat("a record has ", size, " values of ", feature.name, ", not ", feature.size())};
+  }
+  const std::uint64_t wanted = feature.is_ragged && feature.shape.front() < 0 ? longest : feature.size();
+  if (wanted <= kMostValues / rows) return wanted;
+  return Error{
+      Code::kResourceExhausted,
+      concat(rows, " rows of ", feature.name, ", filled up to ", wanted,
+             " values each, take more than 1 GiB; give a smaller --batch-size, or let the model take "
+             "a smaller number of values")};
+}
+
+template <typename Value>
+void fill_rows(const ColumnData& data, std::uint64_t rows, std::uint64_t size, std::byte* target) {
+  const auto* const values = reinterpret_cast<const Value*>(data.values);
+  auto* out = reinterpret_cast<Value*>(target);
+  for (std::size_t row = 0; row < rows; ++row, out += size) {
+    const std::uint64_t count = std::min(size, row_size(data, row));
+    std::copy_n(values + data.row_offsets[row], count, out);
+    std::fill(out + count, out + size, Value{});
+  }
+}
+
+void fill_mask(const ColumnData& data, std::uint64_t rows, std::uint64_t size, std::byte* target) {
+  auto* out = reinterpret_cast<float*>(target);
+  for (std::size_t row = 0; row < rows; ++row, out += size) {
+    const std::uint64_t count = std::min(size, row_size(data, row));
+    std::fill_n(out, count, 1.0F);
+    std::fill(out + count, out + size, 0.0F);
+  }
+}
+
+std::string_view string_of(const ColumnData& data, std::size_t i) {
+  const auto begin = static_cast<std::size_t>(data.byte_offsets[i]);
+  const auto end = static_cast<std::size_t>(data.byte_offsets[i + 1]);
+  return {reinterpret_cast<const char*>(data.values) + begin, end - begin};
+}
+
+void fill_strings(const ColumnData& data, std::uint64_t rows, std::uint64_t size,
+                  std::vector<std::string_view>& out) {
+  out.assign(rows * size, {});
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint64_t count = std::min(size, row_size(data, row));
+    for (std::size_t i = 0; i < count; ++i)
+      out[row * size + i] = string_of(data, static_cast<std::size_t>(data.row_offsets[row]) + i);
+  }
+}
+
 }  // namespace
 
-BatchTensors::BatchTensors(std::vector<ModelFeature> features)
-    : features_(std::move(features)), views_(features_.size()), strings_(features_.size()) {
-  for (const ModelFeature& feature : features_) {
+BatchTensors::BatchTensors(std::vector<ModelFeature> features) : views_(features.size()) {
+  for (const ModelFeature& feature : features) {
     const auto found = std::ranges::find(columns_, feature.name, &Column::name);
-    column_of_.push_back(static_cast<std::size_t>(found - columns_.begin()));
-    if (found == columns_.end()) columns_.push_back(headrace::column_of(feature));
+    sources_.push_back({.feature = feature,
+                        .column = static_cast<std::size_t>(found - columns_.begin()),
+                        .is_variable = is_variable(features, feature.name)});
     if (feature.type == DataType::kUint8) images_.emplace(feature.name, image_of(feature));
+    if (found != columns_.end()) continue;
+    columns_.push_back(headrace::column_of(feature));
+    if (sources_.back().is_variable) columns_.back().length.reset();
   }
 }
 
@@ -48,25 +120,51 @@ LoaderOptions BatchTensors::options_in_order() const {
   return out;
 }
 
-std::span<const TensorView> BatchTensors::view(const Batch& batch, std::uint64_t rows) {
-  for (std::size_t i = 0; i < features_.size(); ++i) {
-    const ModelFeature& feature = features_[i];
-    const ColumnData data = batch.data(column_of_[i]);
-    views_[i] = {.type = feature.type, .shape = with_rows(rows, feature.shape), .data = data.values};
-    if (feature.type == DataType::kBytes) view_strings(data, i, rows);
+Result<std::span<const TensorView>> BatchTensors::view(const Batch& batch, std::uint64_t rows) {
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    Source& source = sources_[i];
+    const ColumnData data = batch.data(source.column);
+    if (source.is_variable) {
+      HEADRACE_CHECK(fill(source, data, rows, views_[i]));
+      continue;
+    }
+    views_[i] = {
+        .type = source.feature.type, .shape = with_rows(rows, source.feature.shape), .data = data.values};
+    if (source.feature.type == DataType::kBytes) view_strings(source, data, rows, views_[i]);
   }
-  return views_;
+  return std::span<const TensorView>(views_);
 }
 
-void BatchTensors::view_strings(const ColumnData& data, std::size_t feature, std::uint64_t rows) {
-  std::vector<std::string_view>& strings = strings_[feature];
-  strings.resize(rows * features_[feature].size());
-  const auto* bytes = reinterpret_cast<const char*>(data.values);
-  for (std::size_t i = 0; i < strings.size(); ++i) {
-    const auto begin = static_cast<std::size_t>(data.byte_offsets[i]);
-    strings[i] = {bytes + begin, static_cast<std::size_t>(data.byte_offsets[i + 1]) - begin};
+Status BatchTensors::fill(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view) {
+  const ModelFeature& feature = source.feature;
+  HEADRACE_TRY(const std::uint64_t size, filled_size(feature, data, rows));
+  const Shape shape = feature.is_ragged
+                          ? Shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(size)}
+                          : with_rows(rows, feature.shape);
+  if (feature.type == DataType::kBytes && !feature.is_mask) {
+    fill_strings(data, rows, size, source.strings);
+    view = TensorView::of(source.strings, shape);
+    return {};
   }
-  views_[feature] = TensorView::of(strings, views_[feature].shape);
+  const DataType type = feature.is_mask ? DataType::kFloat32 : feature.type;
+  source.filled.resize(rows * size * data_type_size_bytes(type));
+  std::byte* const filled = source.filled.data();
+  if (feature.is_mask) {
+    fill_mask(data, rows, size, filled);
+  } else if (type == DataType::kInt64) {
+    fill_rows<std::int64_t>(data, rows, size, filled);
+  } else {
+    fill_rows<float>(data, rows, size, filled);
+  }
+  view = {.type = type, .shape = shape, .data = filled};
+  return {};
+}
+
+void BatchTensors::view_strings(Source& source, const ColumnData& data, std::uint64_t rows,
+                                TensorView& view) {
+  source.strings.resize(rows * source.feature.size());
+  for (std::size_t i = 0; i < source.strings.size(); ++i) source.strings[i] = string_of(data, i);
+  view = TensorView::of(source.strings, view.shape);
 }
 
 }  // namespace headrace

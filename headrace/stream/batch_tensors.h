@@ -32,19 +32,29 @@ class BatchTensors {
   /// Those of a loader that reads these columns in the dataset's order, on one thread.
   LoaderOptions options_in_order() const;
 
-  /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied.
+  /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied,
+  /// unless rows have to be filled up.
+  /// \error kResourceExhausted  rows filled up to the longest one would take more than 1 GiB
+  /// \error kInvalidArgument    a record has another number of values than its feature's shape
   /// REQUIRES: the batch is of a loader with these columns, and has as many rows
-  std::span<const TensorView> view(const Batch& batch, std::uint64_t rows);
+  Result<std::span<const TensorView>> view(const Batch& batch, std::uint64_t rows);
 
  private:
-  void view_strings(const ColumnData& data, std::size_t feature, std::uint64_t rows);
+  // A feature of the model, as the batch has it.
+  struct Source {
+    ModelFeature feature;
+    std::size_t column = 0;
+    bool is_variable = false;                 // rows of the column have any number of values
+    std::vector<std::string_view> strings{};  // where it is byte strings
+    GatheredBytes filled{};                   // rows of numbers that were filled up, or a mask
+  };
+  static Status fill(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view);
+  static void view_strings(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view);
 
-  std::vector<ModelFeature> features_;
+  std::vector<Source> sources_;
   std::vector<Column> columns_;
   std::map<std::string, ImageColumn> images_;
-  std::vector<std::size_t> column_of_;  // each feature's
   std::vector<TensorView> views_;
-  std::vector<std::vector<std::string_view>> strings_;  // of the features that are byte strings
 };
 
 }  // namespace headrace

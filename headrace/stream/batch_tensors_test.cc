@@ -53,7 +53,7 @@ TEST_F(BatchTensorsTest, ARecordMayLackAnOptionalFeature) {
 }
 
 TEST_F(BatchTensorsTest, TensorsViewTheBatch) {
-  const auto views = tensors.view(batch, 3);
+  const auto views = *tensors.view(batch, 3);
   ASSERT_EQ(views.size(), 4U);
   EXPECT_EQ(views[0].data, batch.column(0));
   EXPECT_EQ(views[0].shape, (Shape{3, 2}));
@@ -66,10 +66,100 @@ TEST_F(BatchTensorsTest, TensorsViewTheBatch) {
 }
 
 TEST_F(BatchTensorsTest, FewerRowsAreTheFirstOnes) {
-  const auto views = tensors.view(batch, 2);
+  const auto views = *tensors.view(batch, 2);
   EXPECT_EQ(views[0].shape, (Shape{2, 2}));
   EXPECT_EQ(views[1].shape, (Shape{2}));
   EXPECT_THAT(views[2].strings, ElementsAre("ab", ""));
+}
+
+// Three rows of any number of values: 1 2 3, none, 4.
+class FilledTensorsTest : public testing::Test {
+ protected:
+  static ModelFeature ragged(std::int64_t size, DataType type = DataType::kInt64) {
+    return {.name = "n", .type = type, .shape = {size}, .is_ragged = true};
+  }
+
+  static Batch batch_of(const BatchTensors& tensors) {
+    const Batch batch = BatchPool::create({batch_column(tensors.columns().front())}, 3)->take();
+    VariableColumn& column = batch.variable(0);
+    column.integers = {1, 2, 3, 4};
+    column.bytes.resize(4);
+    std::memcpy(column.bytes.data(), "abcd", 4);
+    column.byte_offsets = {0, 1, 2, 3, 4};
+    column.row_offsets = {0, 3, 3, 4};
+    return batch;
+  }
+
+  template <typename Value>
+  static std::vector<Value> values(const TensorView& view) {
+    const auto* first = static_cast<const Value*>(view.data);
+    return {first, first + view.shape.elements()};
+  }
+};
+
+TEST_F(FilledTensorsTest, RowsAreFilledUpToTheLongestOfTheBatch) {
+  BatchTensors tensors({ragged(-1)});
+  EXPECT_FALSE(tensors.columns().front().length);
+  const Batch batch = batch_of(tensors);
+  const auto all = *tensors.view(batch, 3);
+  EXPECT_EQ(all[0].shape, (Shape{3, 3}));
+  EXPECT_THAT(values<std::int64_t>(all[0]), ElementsAre(1, 2, 3, 0, 0, 0, 4, 0, 0));
+  BatchTensors empty({ragged(-1)});
+  Batch second = batch_of(empty);
+  second.variable(0).row_offsets = {0, 0, 0, 0};
+  EXPECT_EQ((*empty.view(second, 3))[0].shape, (Shape{3, 1})) << "no model takes rows of no values";
+}
+
+TEST_F(FilledTensorsTest, RowsAreCutToWhatTheModelTakes) {
+  BatchTensors tensors({ragged(2), ragged(4)});
+  const Batch batch = batch_of(tensors);
+  const auto views = *tensors.view(batch, 3);
+  EXPECT_EQ(views[0].shape, (Shape{3, 2}));
+  EXPECT_THAT(values<std::int64_t>(views[0]), ElementsAre(1, 2, 0, 0, 4, 0));
+  EXPECT_THAT(values<std::int64_t>(views[1]), ElementsAre(1, 2, 3, 0, 0, 0, 0, 0, 4, 0, 0, 0));
+}
+
+TEST_F(FilledTensorsTest, AMaskTellsValuesFromWhatIsFilledIn) {
+  ModelFeature mask = ragged(-1);
+  mask.is_mask = true;
+  BatchTensors tensors({ragged(-1), mask});
+  EXPECT_EQ(tensors.columns().size(), 1U) << "it is read once";
+  const Batch batch = batch_of(tensors);
+  const auto views = *tensors.view(batch, 3);
+  EXPECT_EQ(views[1].type, DataType::kFloat32);
+  EXPECT_THAT(values<float>(views[1]), ElementsAre(1, 1, 1, 0, 0, 0, 1, 0, 0));
+}
+
+TEST_F(FilledTensorsTest, StringsAreFilledUpWithEmptyOnes) {
+  BatchTensors tensors({ragged(2, DataType::kBytes)});
+  const Batch batch = batch_of(tensors);
+  EXPECT_THAT((*tensors.view(batch, 3))[0].strings, ElementsAre("a", "b", "", "", "d", ""));
+}
+
+TEST_F(FilledTensorsTest, TheMaskOfAnOptionalFeatureTellsWhetherItIsThere) {
+  ModelFeature value{.name = "n", .type = DataType::kInt64, .is_optional = true};
+  ModelFeature mask = value;
+  mask.is_mask = true;
+  BatchTensors tensors({value, mask});
+  Batch batch = batch_of(tensors);
+  batch.variable(0).row_offsets = {0, 1, 1, 2};
+  const auto views = *tensors.view(batch, 3);
+  EXPECT_EQ(views[0].shape, (Shape{3}));
+  EXPECT_THAT(values<std::int64_t>(views[0]), ElementsAre(1, 0, 2));
+  EXPECT_EQ(views[1].shape, (Shape{3}));
+  EXPECT_THAT(values<float>(views[1]), ElementsAre(1, 0, 1));
+  batch.variable(0).row_offsets = {0, 2, 2, 3};
+  const auto wrong = tensors.view(batch, 3);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "a record has 2 values of n, not 1");
+}
+
+TEST_F(FilledTensorsTest, RowsThatWouldTakeTooMuchMemoryAreAnError) {
+  BatchTensors tensors({ragged(std::int64_t{1} << 29)});
+  const auto views = tensors.view(batch_of(tensors), 3);
+  ASSERT_FALSE(views);
+  EXPECT_EQ(views.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(views.error().message, testing::HasSubstr("3 rows of n, filled up to 536870912 values each"));
 }
 
 }  // namespace

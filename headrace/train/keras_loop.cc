@@ -70,7 +70,7 @@ class KerasLoop {
     folder_ = fs::absolute(staged.path());
     HEADRACE_CHECK(fit());
     HEADRACE_TRY(result_.model, read_traced_model(folder_ / "trace"));
-    const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
+    const ModelOptions model_options{.intra_op_threads = run_.intra_op_threads};
     HEADRACE_TRY(const std::unique_ptr<Model> model,
                  run_.environment.engine.load(result_.model.saved_model_folder, model_options));
     HEADRACE_CHECK(export_run(run_, *owned_, *model, result_));
@@ -135,7 +135,7 @@ class KerasLoop {
             {"training_budget_bytes", budgets.training_bytes},
             {"validation_budget_bytes", budgets.validation_bytes},
             {"loader_threads", options.loader_threads},
-            {"intra_op_threads", options.intra_op_threads},
+            {"intra_op_threads", run_.intra_op_threads},
             {"run", run_.run.url.text()},
             {"checkpoints", run_.run.at("checkpoints").url.text()}};
   }

@@ -91,7 +91,7 @@ class NativeLoop {
   }
 
   Status load_model() {
-    const ModelOptions model_options{.intra_op_threads = options_.intra_op_threads};
+    const ModelOptions model_options{.intra_op_threads = run_.intra_op_threads};
     HEADRACE_TRY(model_, environment_.engine.load(result_.model.saved_model_folder, model_options));
     return {};
   }

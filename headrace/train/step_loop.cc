@@ -29,7 +29,7 @@ Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, con
 }
 
 Result<float> StepCall::run(const Batch& batch, MetricSums& sums) {
-  const std::span<const TensorView> columns = tensors_.view(batch, batch.rows);
+  HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
   inputs_.assign(columns.begin(), columns.end());
   inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
   std::array<Tensor, 2> outputs;

@@ -66,7 +66,9 @@ struct TrainOptions {
   /// The cache through which DATA is read, in the form of parse_cache_url; empty: none. The caller has opened
   /// DATA with it; Keras' process opens DATA itself.
   std::string cache_url{};
-  int intra_op_threads = 1;
+  /// Threads of one TensorFlow operation. None: those that a run was begun with; else as many as there are
+  /// cores if the model may take images, and one if not.
+  std::optional<int> intra_op_threads{};
   bool overwrite = false;
 };
 

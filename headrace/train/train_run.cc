@@ -10,6 +10,7 @@
 #include "headrace/coordinate/versions.h"
 #include "headrace/model/assignments.h"
 #include "headrace/model/contract.h"
+#include "headrace/os/parallel.h"
 #include "headrace/stream/batch_tensors.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
@@ -75,7 +76,7 @@ std::string shown(const FeatureSchema& schema) {
   std::string text = schema.dtype;
   for (const std::int64_t size : schema.shape.value_or(std::vector<std::int64_t>{}))
     text += concat("[", size, "]");
-  return text;
+  return schema.shape ? text : text + "[any number]";
 }
 
 // For people: the features of a dataset.
@@ -89,22 +90,29 @@ Result<ModelFeature> named_feature(const DatasetAttributes& attributes, std::str
                                    const std::string& name) {
   std::optional<ModelFeature> found = model_feature(attributes, name);
   if (found) return *std::move(found);
-  const bool is_ragged = attributes.features.contains(name);
+  return Error{
+      Code::kInvalidArgument,
+      concat(option, " ", name, ": there is no such feature; the dataset has ", features_of(attributes))};
+}
+
+Result<ModelFeature> named_label(const DatasetAttributes& attributes, const std::string& name) {
+  HEADRACE_TRY(ModelFeature label, named_feature(attributes, "--labels", name));
+  label.is_optional = false;  // nothing can be learned from a record without it
+  if (!label.is_ragged) return label;
   return Error{Code::kInvalidArgument,
-               concat(option, " ", name,
-                      is_ragged ? ": it has a different number of values in each record; "
-                                : ": there is no such feature; ",
-                      "the dataset has ", features_of(attributes))};
+               concat("--labels ", name,
+                      ": it has a different number of values in each record, and a label has "
+                      "as many in all; give it a shape in the schema, and prepare the data again")};
 }
 
 // All that a model may take if nothing is named: neither a label nor the name of a record.
 std::vector<ModelFeature> possible_inputs(const DatasetAttributes& attributes,
                                           const std::vector<ModelFeature>& labels) {
   std::vector<ModelFeature> out;
+  const std::string* const id = id_feature(attributes);
   for (const auto& [name, schema] : attributes.features) {
-    std::optional<ModelFeature> feature = model_feature(attributes, name);
-    if (feature && name != "id" && std::ranges::find(labels, name, &ModelFeature::name) == labels.end())
-      out.push_back(*std::move(feature));
+    if (&name != id && std::ranges::find(labels, name, &ModelFeature::name) == labels.end())
+      out.push_back(*model_feature(attributes, name));
   }
   return out;
 }
@@ -154,13 +162,14 @@ Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
                  .outputs = std::move(labels.by_name),
                  .seed = run.options.seed};
   for (const std::string& name : labels.values) {
-    HEADRACE_TRY(ModelFeature label, named_feature(attributes, "--labels", name));
-    label.is_optional = false;  // nothing can be learned from a record without it
+    HEADRACE_TRY(ModelFeature label, named_label(attributes, name));
     run.request.labels.push_back(std::move(label));
   }
   for (const std::string& name : features.values) {
-    HEADRACE_TRY(ModelFeature feature, named_feature(attributes, "--features", name));
-    run.request.features.push_back(std::move(feature));
+    const std::string of(masked_feature(name).value_or(name));
+    HEADRACE_TRY(ModelFeature feature, named_feature(attributes, "--features", of));
+    if (std::ranges::find(run.request.features, of, &ModelFeature::name) == run.request.features.end())
+      run.request.features.push_back(std::move(feature));
   }
   if (!features.is_selection) {
     for (ModelFeature& feature : possible_inputs(attributes, run.request.labels)) {
@@ -184,6 +193,7 @@ std::string value_of(const Configuration& configuration, const std::string& key)
 constexpr const char* kDataUrl = "data";
 constexpr const char* kDataDigest = "data manifest";
 constexpr const char* kEpochs = "epochs";
+constexpr const char* kIntraOpThreads = "intra-op-threads";
 
 Status open_data(TrainRun& run) {
   const Location& data = run.data;
@@ -235,6 +245,11 @@ Result<std::string> initial_checkpoint(TrainRun& run) {
                                               " was trained by Keras' fit: give --loop keras here too")};
 }
 
+bool may_take_images(const TrainRun& run) {
+  return std::ranges::find(run.request.features, DataType::kUint8, &ModelFeature::type) !=
+         run.request.features.end();
+}
+
 Configuration describe(const TrainRun& run, const std::string& init_digest) {
   const TrainOptions& options = run.options;
   Configuration out{{"stage", stage_name(run.order_version)},
@@ -253,7 +268,7 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
                     {"early-stop", concat(options.early_stop)},
                     {"init-from", init_digest},
                     {"on-corrupt", std::string(policy_name(options.on_corrupt))},
-                    {"intra-op-threads", concat(options.intra_op_threads)},
+                    {kIntraOpThreads, concat(run.intra_op_threads)},
                     {"engine", run.environment.engine.version()}};
   if (options.loop == TrainLoop::kKeras) {
     out["loop"] = "keras";
@@ -299,6 +314,15 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
                                      latest->number, ": train on that in another RUN, or with --overwrite")};
 }
 
+// Convolutions are fastest on all cores; small operations on one thread.
+int choose_intra_op_threads(const TrainRun& run, const std::optional<Configuration>& begun) {
+  if (run.options.intra_op_threads) return *run.options.intra_op_threads;
+  if (begun) {
+    if (const auto before = parse_number<int>(value_of(*begun, kIntraOpThreads))) return *before;
+  }
+  return may_take_images(run) ? available_cores() : 1;
+}
+
 double TrainRun::wall_time_s() const {
   return std::chrono::duration<double>(environment.environment.now().time_since_epoch()).count();
 }
@@ -336,6 +360,7 @@ Status open_run(TrainRun& run) {
   }
   HEADRACE_CHECK(open_data(run));
   HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
+  run.intra_op_threads = choose_intra_op_threads(run, begun);
   run.configuration = describe(run, init_digest);
   run.plan = configuration_digest(run.configuration);
   HEADRACE_TRY(run.seen,
@@ -353,10 +378,8 @@ Result<OwnedOutput> claim_run(const TrainRun& run) {
 
 LoaderBudgets loader_budgets(const TrainRun& run) {
   const std::uint64_t all = run.options.memory_budget_bytes;
-  const bool has_images = std::ranges::find(run.request.features, DataType::kUint8, &ModelFeature::type) !=
-                          run.request.features.end();
   // It is read in order, which takes less; but decoding takes as much.
-  const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / (has_images ? 2 : 4);
+  const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / (may_take_images(run) ? 2 : 4);
   return {all - validation, validation};
 }
 

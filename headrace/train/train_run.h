@@ -34,6 +34,7 @@ struct TrainRun {
   TraceRequest request{};  // the model, and the features that it may take
   std::vector<Augmentation> augmentations{};
   int order_version = kOrderVersion;  // of a run that is continued: the version that it began with
+  int intra_op_threads = 1;
   RecordRange train_range{};
   RecordRange validation_range{};
   Configuration configuration{};
@@ -43,6 +44,9 @@ struct TrainRun {
 
   double wall_time_s() const;
 };
+
+/// TrainOptions::intra_op_threads, decided. `begun`: the configuration of the run that is continued.
+int choose_intra_op_threads(const TrainRun& run, const std::optional<Configuration>& begun);
 
 /// The result with everything that is known before training.
 TrainResult begin_result(const TrainRun& run);

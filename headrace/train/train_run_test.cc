@@ -8,6 +8,7 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -90,13 +91,37 @@ TEST_F(ChooseDataVersion, WhereNothingIsPublishedThereIsNone) {
   EXPECT_EQ(choose_data_version(data, run, {}).error().code, Code::kInvalidArgument);
 }
 
-class IsExported : public testing::Test {
+class TrainRunTest : public testing::Test {
  protected:
-  IsExported() : output(*stores.open("memory://test/run")) {
+  TrainRunTest() : output(*stores.open("memory://test/run")) {
     run.configuration = {{"stage", "train 2"}};
     run.plan = "p";
   }
 
+  class NoEngine final : public Engine {
+   public:
+    std::string version() const override { return "tensorflow 0.0"; }
+    Result<std::unique_ptr<Model>> load(const std::string&, const ModelOptions&) override {
+      return Error{Code::kUnimplemented, "not in this test"};
+    }
+  };
+
+  StoreRegistry stores{Environment{}};
+  Location output;
+  NoEngine engine;
+  const TraceOptions trace{};
+  const Environment environment{};
+  TrainOptions options{};
+  const TrainEnvironment with{engine, trace, environment, ""};
+  const Actor actor{.command = "train"};
+  const OnStep on_step{};
+  const OnEpoch on_epoch{};
+  const std::stop_token stop{};
+  TrainRun run{output, output, options, with, actor, on_step, on_epoch, stop};
+};
+
+class IsExported : public TrainRunTest {
+ protected:
   // Takes the run, as the same command does.
   OwnedOutput take() {
     run.seen.chain = *read_chain(output);
@@ -124,27 +149,6 @@ class IsExported : public testing::Test {
     EXPECT_TRUE(is_it) << is_it.error().message;
     return is_it && *is_it;
   }
-
-  class NoEngine final : public Engine {
-   public:
-    std::string version() const override { return "tensorflow 0.0"; }
-    Result<std::unique_ptr<Model>> load(const std::string&, const ModelOptions&) override {
-      return Error{Code::kUnimplemented, "not in this test"};
-    }
-  };
-
-  StoreRegistry stores{Environment{}};
-  Location output;
-  NoEngine engine;
-  const TraceOptions trace{};
-  const Environment environment{};
-  const TrainOptions options{};
-  const TrainEnvironment with{engine, trace, environment, ""};
-  const Actor actor{.command = "train"};
-  const OnStep on_step{};
-  const OnEpoch on_epoch{};
-  const std::stop_token stop{};
-  TrainRun run{output, output, options, with, actor, on_step, on_epoch, stop};
 };
 
 TEST_F(IsExported, TheServedModelStaysWhileAFinishedRunIsRepeated) {
@@ -166,6 +170,16 @@ TEST_F(IsExported, WhatAKilledOwnerLeftThereIsReplaced) {
   export_as(heir);
   EXPECT_TRUE(is_exported_now());
   EXPECT_EQ(as_text(read_object(*output.store, output.at("export/saved_model.pb").key, 100)->data), "graph");
+}
+
+TEST_F(TrainRunTest, ARunKeepsTheThreadsOfItsOperations) {
+  EXPECT_EQ(choose_intra_op_threads(run, std::nullopt), 1);
+  run.request.features = {{.name = "photo", .type = DataType::kUint8}};
+  EXPECT_EQ(choose_intra_op_threads(run, std::nullopt), available_cores());
+  const Configuration begun = {{"intra-op-threads", "7"}};
+  EXPECT_EQ(choose_intra_op_threads(run, begun), 7) << "also on a machine with other cores";
+  options.intra_op_threads = 3;
+  EXPECT_EQ(choose_intra_op_threads(run, begun), 3) << "which is refused then";
 }
 
 }  // namespace

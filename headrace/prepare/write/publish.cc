@@ -77,6 +77,8 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
     described = describe_feature(context, feature, arrangement);
     if (feature.columns.size() > 1) described.columns = feature.columns;
     described.is_optional = feature.is_optional && !feature.default_text;
+    described.is_id =
+        plan.schema.id && feature.columns.size() == 1 && feature.columns.front() == *plan.schema.id;
     if (feature.type != SchemaType::kVector) continue;
     const TextEncoder& encoder = *context.encoders.at(feature.encoder);
     out.encoders[feature.name] = {encoder.name(), encoder.weights_digest(), encoder.dimension()};

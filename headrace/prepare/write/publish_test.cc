@@ -132,6 +132,17 @@ TEST_F(PublishTest, TheManifestSaysWhichFeaturesRecordsMayLack) {
   EXPECT_FALSE(made->attributes.features.at("name").is_optional);
 }
 
+TEST_F(PublishTest, TheManifestSaysWhichFeatureNamesTheRecords) {
+  plan.schema = *parse_schema(
+      "id = 'key'\n[features.number]\ntype = 'int64'\ncolumn = 'key'\n"
+      "[features.id]\ntype = 'string'\n",
+      "test.toml");
+  const auto made = publish_it();
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(made->attributes.features.at("number").is_id);
+  EXPECT_FALSE(made->attributes.features.at("id").is_id);
+}
+
 TEST_F(PublishTest, RowsThatWereKeptAndCameToNoShardStopIt) {
   receipts.front().in = 1;  // though two were written, so that all counts add up
   const auto made = publish_it();

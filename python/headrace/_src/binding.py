@@ -19,7 +19,9 @@ import tensorflow as tf
 from headrace._src.errors import ModelError
 
 _PIXELS = "uint8"
+_MASK = ":mask"  # ends the name of a feature's mask in options
 _USUAL_CHANNELS = 3
+_PROBED_VALUES = (16, 17)  # values of a ragged feature in the rows by which a model is tried
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,10 +30,14 @@ class Feature:
 
     name: str
     dtype: str  # float32, int64, bytes, or uint8 for the pixels of images
-    shape: tuple[int, ...]  # of pixels: height, width, channels; -1 where the model decides
+    # Of pixels: height, width, channels; -1 where the model decides. Of a ragged feature: to how many values
+    # rows are filled up or cut; -1: as many as the longest row of the batch has.
+    shape: tuple[int, ...]
     classes: int = 0  # of a label with a vocabulary
     one_hot: bool = False
     optional: bool = False  # a record may lack it; its values are then 0 or empty
+    ragged: bool = False  # each record has any number of values
+    mask: bool = False  # the tensor is float32: 1 for a value of the record, 0 for one that is filled in
 
     @property
     def size(self) -> int:
@@ -42,9 +48,33 @@ class Feature:
 
     @property
     def tensor_dtype(self) -> tf.DType:
+        if self.mask:
+            return tf.float32
         return tf.string if self.dtype == "bytes" else tf.as_dtype(self.dtype)
 
+    @property
+    def tensor_shape(self) -> list[int | None]:
+        """Of one row, in the signatures."""
+        return [None if size < 0 else size for size in self.shape]
+
+    def filled(self, rows: tf.RaggedTensor) -> tf.Tensor:
+        """The tensor for the signatures, from rows that have as many values as their records do."""
+        lengths = rows.row_lengths()
+        if self.ragged and self.shape[0] < 0:
+            width = tf.maximum(tf.reduce_max(lengths), 1)
+        else:
+            width = tf.constant(self.size, tf.int64)
+        if self.mask:
+            tensor = tf.sequence_mask(lengths, width, self.tensor_dtype)
+        else:
+            tensor = rows.to_tensor(shape=tf.stack([tf.constant(-1, tf.int64), width]))
+        return tensor if self.ragged else tf.reshape(tensor, [-1, *self.shape])
+
     def __str__(self) -> str:
+        if self.mask:
+            return f"the mask of {self.name}"
+        if self.ragged:
+            return f"{self.name} {self.dtype}[any number]"
         if self.dtype == _PIXELS:
             return f"{self.name} image[{', '.join('?' if size < 0 else str(size) for size in self.shape)}]"
         classes = f", {self.classes} classes" if self.classes else ""
@@ -75,8 +105,10 @@ class Spec:
 
     @property
     def usual_features(self) -> list[Feature]:
-        """For a model that does not say what it takes: the numbers; where there are none, the texts."""
-        return [f for f in self.features if f.dtype != "bytes"] or list(self.features)
+        """For a model that does not say what it takes: the numbers; where there are none, the texts. Ragged
+        ones only where there are no others."""
+        even = [f for f in self.features if not f.ragged] or list(self.features)
+        return [f for f in even if f.dtype != "bytes"] or even
 
     def offered(self) -> dict[str, Any]:
         """Arguments that a model's function may declare."""
@@ -94,6 +126,8 @@ def _shown_shape(feature: Feature) -> int | tuple[int | None, ...]:
     if feature.dtype == _PIXELS:
         height, width, channels = (None if size < 0 else size for size in feature.shape)
         return height, width, channels or _USUAL_CHANNELS
+    if feature.ragged:
+        return (None,)
     return feature.shape[0] if len(feature.shape) == 1 else feature.shape
 
 
@@ -110,7 +144,7 @@ class Input:
     def convert(self, values: tf.Tensor) -> tf.Tensor:
         if values.dtype != self.dtype:
             values = tf.cast(values, self.dtype)
-        if self.shape != self.feature.shape:
+        if self.shape != self.feature.shape and not self.feature.ragged:
             values = tf.reshape(values, [-1, *self.shape])
         return values
 
@@ -159,14 +193,19 @@ class Binding:
         self._input_structure = _input_structure(model, spec)
         self.inputs = _bind_inputs(name, spec, self._input_structure)
         self._predictions = self._first_predictions(model, name)
-        self.outputs = _outputs(model, self._predictions)
+        self.outputs = _outputs(model, self._predictions, self._open_shapes(model))
         self.targets = _bind_targets(model, name, spec, self.outputs)
 
     @property
     def features(self) -> list[Feature]:
-        """All that has to be read from each record: features and labels, each once."""
-        found = {to.feature.name: to.feature for to in self.inputs}
-        return list((found | {to.label.name: to.label for to in self.targets}).values())
+        """All that has to be read from each record: features and labels, each once. Those whose rows are
+        to be `filled` are ragged."""
+        found = {to.label.name: to.label for to in self.targets}
+        for to in self.inputs:
+            feature = dataclasses.replace(to.feature, ragged=to.feature.ragged or to.feature.mask, mask=False)
+            if feature.ragged or feature.name not in found:
+                found[feature.name] = feature
+        return list(found.values())
 
     def x(self, columns: list[tf.Tensor]) -> Any:
         """The model's input, of the columns of `inputs`."""
@@ -212,13 +251,25 @@ class Binding:
         try:
             return model(self.x(zeros), training=False)
         except Exception as error:
-            given = ", ".join(f"{to.name} {list(to.feature.shape)}" for to in self.inputs)
+            given = ", ".join(f"{to.name} {to.feature.tensor_shape}" for to in self.inputs)
             raise ModelError("features", f"{name} does not take {given}: {error}") from error
 
+    def _open_shapes(self, model: keras.Model) -> list[tuple[int | None, ...]]:
+        """The shapes of a row of the outputs. None: it depends on the number of values in the inputs."""
+        first = tf.nest.flatten(self._predictions)
+        if not any(-1 in to.feature.shape for to in self.inputs):
+            return [tuple(values.shape[1:]) for values in first]
+        zeros = [_zeros(to.feature, _PROBED_VALUES[1]) for to in self.inputs]
+        other = tf.nest.flatten(model(self.x(zeros), training=False))
+        return [
+            tuple(a if a == b else None for a, b in zip(one.shape[1:], two.shape[1:], strict=True))
+            for one, two in zip(first, other, strict=True)
+        ]
 
-def _zeros(feature: Feature) -> tf.Tensor:
-    empty = "" if feature.dtype == "bytes" else 0
-    return tf.fill([1, *feature.shape], tf.cast(empty, feature.tensor_dtype) if empty == 0 else empty)
+
+def _zeros(feature: Feature, values: int = _PROBED_VALUES[0]) -> tf.Tensor:
+    shape = [1, *(values if size is None else size for size in feature.tensor_shape)]
+    return tf.fill(shape, "") if feature.tensor_dtype == tf.string else tf.zeros(shape, feature.tensor_dtype)
 
 
 # ---- inputs --------------------------------------------------------------------------------------
@@ -232,12 +283,19 @@ class _Wanted:
     dtype: tf.DType | None = None
     shape: tuple[int | None, ...] | None = None
 
-    def fits(self, feature: Feature) -> bool:
+    def takes(self, feature: Feature) -> bool:
         return self._takes_type(feature) and self._takes_shape(feature)
+
+    def fits(self, feature: Feature) -> bool:
+        """Whether nobody has to say that it takes this feature. What is cut to a length has to be named."""
+        is_cut = feature.ragged and self.shape is not None and None not in self.shape
+        return self.takes(feature) and not is_cut
 
     def _takes_type(self, feature: Feature) -> bool:
         if self.dtype is None:
             return True
+        if feature.mask:
+            return self.dtype != tf.string
         if self.dtype == tf.string or feature.dtype == "bytes":
             return self.dtype == tf.string and feature.dtype == "bytes"
         return self.dtype.is_floating or feature.dtype != "float32"
@@ -250,6 +308,8 @@ class _Wanted:
                 size < 0 or wanted in (None, size)
                 for wanted, size in zip(self.shape, feature.shape, strict=True)
             )
+        if feature.ragged:
+            return len(self.shape) == 1
         if None not in self.shape:
             return math.prod(self.shape) == feature.size
         return len(self.shape) == len(feature.shape) and all(
@@ -263,7 +323,10 @@ class _Wanted:
         return self.shape
 
     def sized(self, feature: Feature) -> Feature:
-        """Images are given to the model in the size that it takes."""
+        """Images and ragged features are given to the model in the size that it takes."""
+        if feature.ragged:
+            length = self.shape[0] if self.shape else None
+            return dataclasses.replace(feature, shape=(length or -1,))
         if feature.dtype != _PIXELS:
             return feature
         wanted = self.shape or (None, None, None)
@@ -342,11 +405,13 @@ def _match(
             f"Say which goes where: --{option} {example}",
         )
 
-    known = {feature.name: feature for feature in features}
+    known = _masks(features) | {feature.name: feature for feature in features}
     bound: dict[str, Feature] = {}
     for name, feature in asked.items():
         if name not in {to.name for to in wanted}:
             raise error(f"there is no {name}")
+        if feature not in known and feature.endswith(_MASK):
+            raise error(f"{feature.removesuffix(_MASK)} has no mask: every record has all of its values")
         if feature not in known:
             raise error(f"there is no feature {feature}")
         bound[name] = known[feature]
@@ -354,7 +419,7 @@ def _match(
         if to.name not in bound and to.name in known:
             bound[to.name] = known[to.name]
     for to in wanted:
-        if to.name in bound and not to.fits(bound[to.name]):
+        if to.name in bound and not to.takes(bound[to.name]):
             raise error(f"{to} does not take {bound[to.name]}")
     left = [to for to in wanted if to.name not in bound]
     free = [feature for feature in features if feature not in bound.values()]
@@ -366,6 +431,16 @@ def _match(
             raise error(nothing if not fitting else f"it is not clear what {to.name} takes")
         bound[to.name] = fitting[0]
     return [bound[to.name] for to in wanted]
+
+
+def _masks(features: tuple[Feature, ...]) -> dict[str, Feature]:
+    """The masks of those that have one, by the name in options and by that which an input may have."""
+    masks: dict[str, Feature] = {}
+    for feature in features:
+        if (feature.ragged or feature.optional) and feature.dtype != _PIXELS:
+            mask = dataclasses.replace(feature, mask=True)
+            masks |= {f"{feature.name}{_MASK}": mask, f"{feature.name}_mask": mask}
+    return masks
 
 
 def _example(name: str, features: tuple[Feature, ...]) -> str:
@@ -386,7 +461,7 @@ def _tensor_names(names: list[str]) -> list[str]:
 # ---- outputs -------------------------------------------------------------------------------------
 
 
-def _outputs(model: keras.Model, predictions: Any) -> list[Output]:
+def _outputs(model: keras.Model, predictions: Any, shapes: list[tuple[int | None, ...]]) -> list[Output]:
     flat = tf.nest.flatten(predictions)
     functional = getattr(model, "_functional", model)  # of a Sequential
     declared = getattr(functional, "output_names", None) or []
@@ -398,8 +473,8 @@ def _outputs(model: keras.Model, predictions: Any) -> list[Output]:
         names = [f"output_{i}" for i in range(len(flat))]
     tensors = ["predictions"] if len(flat) == 1 else _tensor_names(names)
     return [
-        Output(tensor, name, value.dtype, tuple(value.shape[1:]))
-        for tensor, name, value in zip(tensors, names, flat, strict=True)
+        Output(tensor, name, value.dtype, shape)
+        for tensor, name, value, shape in zip(tensors, names, flat, shapes, strict=True)
     ]
 
 
@@ -438,6 +513,8 @@ class _Compared:
     def fits(self, label: Feature) -> bool:
         return self.kind(label) is not None
 
+    takes = fits
+
     def kind(self, label: Feature) -> str | None:
         """The kind of target if the loss compares this output with that label; None: they do not fit."""
         if label.dtype not in ("int64", "float32"):
@@ -464,6 +541,13 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
     compared = [_Compared(o.name, losses[o.name], o.shape) for o in outputs if o.name in losses]
     if not compared:
         raise ModelError("loss", f"{model_name} is compiled with a loss for none of its outputs")
+    for to in compared:
+        if None in to.shape:
+            raise ModelError(
+                "classes",
+                f"the output {to.name} of {model_name} has as many values as its input, and labels have one "
+                "number of values: end the model with a layer that gives a fixed shape, such as pooling",
+            )
     if len(compared) == len(spec.labels) == 1 and not compared[0].fits(spec.labels[0]):
         raise ModelError("classes", _misfit(model_name, compared[0], spec.labels[0]))
     bound = _match(compared, spec.labels, spec.outputs, f"{model_name} has the outputs", "labels")

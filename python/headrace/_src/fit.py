@@ -64,7 +64,7 @@ def _column(feature: Feature, image_size: list[int] | None = None) -> Column:
 
     if feature.dtype == "uint8":
         return hr.image(*(image_size or feature.shape[:2]), feature.shape[2])
-    column = Column(feature.dtype, feature.shape)
+    column = Column(feature.dtype, None if feature.ragged else feature.shape)
     return optional(column) if feature.optional else column
 
 
@@ -110,6 +110,19 @@ def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader 
     return training, validation
 
 
+def _tensor(feature: Feature, column: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    import tensorflow as tf
+
+    return feature.filled(column) if isinstance(column, tf.RaggedTensor) else column
+
+
+def _tuples(structure: Any) -> Any:
+    """Lists become tuples: a tf.data.Dataset takes a list for a tensor."""
+    if isinstance(structure, dict):
+        return {name: _tuples(value) for name, value in structure.items()}
+    return tuple(map(_tuples, structure)) if isinstance(structure, list | tuple) else structure
+
+
 def _dataset(loader: Loader, binding: Binding) -> tf.data.Dataset:
     """Inputs and targets as the model takes them; rows of weight 0 are left out, but for a batch that has no
     others."""
@@ -118,8 +131,8 @@ def _dataset(loader: Loader, binding: Binding) -> tf.data.Dataset:
     from headrace._src.tensorflow import dataset_of
 
     def element(columns):
-        x = binding.x([columns[to.feature.name] for to in binding.inputs])
-        y = binding.y([columns[to.label.name] for to in binding.targets])
+        x = _tuples(binding.x([_tensor(to.feature, columns[to.feature.name]) for to in binding.inputs]))
+        y = _tuples(binding.y([columns[to.label.name] for to in binding.targets]))
         weights = columns.get(_WEIGHTS)
         if weights is None:
             return x, y

@@ -251,7 +251,7 @@ def _learning_rate_setter(optimizer: keras.optimizers.Optimizer):
 
 
 def _column_spec(tensor: str, feature: Feature) -> tf.TensorSpec:
-    return tf.TensorSpec([None, *feature.shape], feature.tensor_dtype, name=tensor)
+    return tf.TensorSpec([None, *feature.tensor_shape], feature.tensor_dtype, name=tensor)
 
 
 def _without_padding(batch):
