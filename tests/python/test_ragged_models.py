@@ -69,7 +69,7 @@ MODELS = """
 
 
 def rows(count: int, seed: int) -> list[dict]:
-    """Of 0 to 9 tokens; the label says whether 7 is among them, the age is often missing."""
+    """Rows of 0 to 9 tokens; the label says whether 7 is among them, the age is often missing."""
     draw = random.Random(seed)
     made = []
     for number in range(count):

@@ -30,8 +30,8 @@ class Feature:
 
     name: str
     dtype: str  # float32, int64, bytes, or uint8 for the pixels of images
-    # Of pixels: height, width, channels; -1 where the model decides. Of a ragged feature: to how many values
-    # rows are filled up or cut; -1: as many as the longest row of the batch has.
+    # Pixels have height, width and channels; -1 where the model decides. A ragged feature has one size, to
+    # which rows are filled up or cut; -1: that of the longest row of the batch.
     shape: tuple[int, ...]
     classes: int = 0  # of a label with a vocabulary
     one_hot: bool = False
@@ -54,7 +54,7 @@ class Feature:
 
     @property
     def tensor_shape(self) -> list[int | None]:
-        """Of one row, in the signatures."""
+        """The shape of one row in the signatures."""
         return [None if size < 0 else size for size in self.shape]
 
     def filled(self, rows: tf.RaggedTensor) -> tf.Tensor:
@@ -287,7 +287,7 @@ class _Wanted:
         return self._takes_type(feature) and self._takes_shape(feature)
 
     def fits(self, feature: Feature) -> bool:
-        """Whether nobody has to say that it takes this feature. What is cut to a length has to be named."""
+        """Whether nobody has to say that it takes this feature. Rows that would be cut have to be named."""
         is_cut = feature.ragged and self.shape is not None and None not in self.shape
         return self.takes(feature) and not is_cut
 
