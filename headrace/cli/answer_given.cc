@@ -142,8 +142,11 @@ Json describe_model(const ExportedModel& model, const std::vector<RawColumn>& co
   return out;
 }
 
-Status answer_stream(CommandContext& context, const ExportedModel& model, const OptionValues& values) {
+}  // namespace
+
+Status answer_rows(CommandContext& context, const ExportedModel& model, const OptionValues& values) {
   Console& console = context.console;
+  console.begin_stream();
   HEADRACE_TRY(const InputFormat layout,
                parse_input_format(values.has("layout") ? values.text("layout") : "jsonl"));
   HEADRACE_TRY(const PredictionFormat format, parse_prediction_format(values.text("format")));
@@ -180,18 +183,6 @@ Status answer_stream(CommandContext& context, const ExportedModel& model, const 
   if (reader->left_out() > 0)
     console.warn(concat(reader->left_out(), " rows could not be read and were left out"));
   return {};
-}
-
-}  // namespace
-
-Status answer_rows(CommandContext& context, const ExportedModel& model, const OptionValues& values) {
-  Status outcome = answer_stream(context, model, values);
-  if (outcome || !context.console.json()) return outcome;
-  // Answers may have been printed before, so that the console itself prints no document of an error.
-  const Json document = {
-      {"error", {{"code", code_name(outcome.error().code)}, {"message", outcome.error().message}}}};
-  (void)context.console.result_bytes(as_bytes(document.dump() + "\n"));
-  return outcome;
 }
 
 }  // namespace headrace

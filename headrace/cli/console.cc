@@ -103,6 +103,7 @@ struct Console::State {
   std::optional<Stage> stage;
   bool line_drawn = false;
   bool has_printed = false;
+  bool is_stream = false;
   int output_error = 0;
 };
 
@@ -115,6 +116,8 @@ bool Console::can_ask() const { return state_->options.can_ask; }
 std::string Console::name(std::string_view name) const {
   return quoted_name(name, state_->options.quotes_names ? Quoting::kShell : Quoting::kUnsafe);
 }
+
+void Console::begin_stream() { state_->is_stream = true; }
 
 void Console::result(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
@@ -140,7 +143,7 @@ void Console::warn(std::string_view line) {
 
 void Console::error(const Error& error) {
   const std::lock_guard lock(state_->mutex);
-  const bool has_document = json() && !state_->has_printed;
+  const bool has_document = json() && (!state_->has_printed || state_->is_stream);
   if (!has_document || !state_->options.tells_errors_once)
     state_->print_error_line("headrace: ", error.message);
   if (!has_document) return;

@@ -47,6 +47,8 @@ class Console {
   /// A line of the result, or several; the newline is added. Control characters become blanks: names in it
   /// pass through `name` first.
   void result(std::string_view line);
+  /// From now on, each line of the result is a document of its own: with `json`, an error is one more.
+  void begin_stream();
   /// Bytes of the result, as they are.
   /// \error kCancelled  nobody reads any more
   /// \error kUnknown    standard output cannot be written; the message has the system's reason
@@ -56,8 +58,8 @@ class Console {
   void note(std::string_view line);
   /// Reports a possible problem of a command that continues: "headrace: warning: …".
   void warn(std::string_view line);
-  /// Reports why the command failed: "headrace: …". With `json`, unless a result was printed before, also
-  /// prints the document {"error": {"code": "NOT_FOUND", "message": "…"}} for programs.
+  /// Reports why the command failed: "headrace: …". With `json`, unless a result that is no stream was printed
+  /// before, also prints the document {"error": {"code": "NOT_FOUND", "message": "…"}} for programs.
   void error(const Error& error);
 
   /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");

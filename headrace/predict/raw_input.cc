@@ -70,10 +70,11 @@ bool has_one_file(const Input& input) {
 class SliceReader final : public PieceReader {
  public:
   SliceReader(const Recipe& recipe, const Input& input, const Slice& slice, std::unique_ptr<RowSource> source,
-              StoreRegistry& stores, const RawInputOptions& options, BatchMaker maker,
+              bool is_stream, StoreRegistry& stores, const RawInputOptions& options, BatchMaker maker,
               std::uint64_t batch_size, std::stop_token stop)
       : recipe_(recipe),
         input_(input),
+        is_stream_(is_stream),
         slice_(slice),
         source_(std::move(source)),
         options_(options),
@@ -106,6 +107,7 @@ class SliceReader final : public PieceReader {
   struct Made {
     std::size_t begin = 0, end = 0;  // of its record in `examples_`
     RowName name;
+    RowPlace place;
   };
 
   // Forgets the records of the last batch.
@@ -141,7 +143,7 @@ class SliceReader final : public PieceReader {
   Status take(const SourceRow& row) {
     if (row.verdict == RowVerdict::kIgnored) return {};
     if (row.verdict == RowVerdict::kRejected) return leave_out(row.id, row.place, row.reason, row.detail);
-    if (is_table() && !has_seen_header_) {
+    if (is_table() && !has_seen_header_) {  // all files have the same
       has_seen_header_ = true;
       HEADRACE_CHECK(check_header(feature_columns(recipe_.schema), row.cells, source_of(slice_, row.place)));
     }
@@ -186,14 +188,19 @@ class SliceReader final : public PieceReader {
       }
       const std::size_t begin = examples_.size();
       append(examples_, record.example);
-      made_.push_back({begin, examples_.size(), std::move(names_[i])});
+      made_.push_back({begin, examples_.size(), std::move(names_[i]), rows_.rows()[i].place});
       return {};
     });
   }
 
+  std::string describe(std::string_view id, RowPlace place) const {
+    if (is_stream_) return concat("row ", place.row, " of standard input");
+    return describe_row(replace_invalid_utf8(id).text, slice_, place);
+  }
+
   Status leave_out(std::string_view id, RowPlace place, std::string_view reason, std::string_view detail) {
-    const std::string described =
-        describe_rejection(replace_invalid_utf8(id).text, slice_, place, reason, detail);
+    const std::string described = concat(describe(id, place), " is rejected: ", reason,
+                                         detail.empty() ? "" : concat(" (", detail, ")"));
     if (options_.on_corrupt == CorruptionPolicy::kFail) {
       return Error{Code::kInvalidArgument,
                    concat(described, "; leave such rows out with --on-corrupt skip-record")};
@@ -215,9 +222,12 @@ class SliceReader final : public PieceReader {
     const auto find = [&](std::uint64_t number) {
       return number < places_.size() ? std::optional(places_[number]) : std::nullopt;
     };
-    const auto describe = [&](std::size_t row) { return concat("the row ", json_members(out.names[row])); };
+    const auto describe_made = [&](std::size_t row) {
+      const std::string& id = out.names[row].id;
+      return describe(id.empty() ? "the row" : id, made_[row].place);
+    };
     HEADRACE_CHECK(batches_.make(
-        {.places = places_, .first = 0, .find = find, .describe = describe, .stop = stop_}, out.batch));
+        {.places = places_, .first = 0, .find = find, .describe = describe_made, .stop = stop_}, out.batch));
     const std::uint64_t bad = batches_.take_corrupt_records();
     for (std::string& remark : batches_.take_remarks()) add_remark(remarks_, std::move(remark));
     left_out_ += bad;
@@ -226,6 +236,7 @@ class SliceReader final : public PieceReader {
 
   const Recipe& recipe_;
   const Input& input_;
+  const bool is_stream_;
   const Slice& slice_;
   const std::unique_ptr<RowSource> source_;
   const RawInputOptions& options_;
@@ -259,9 +270,10 @@ using OpenSource = std::function<Result<std::unique_ptr<RowSource>>(const Input&
 class RawInput final : public PredictInput {
  public:
   RawInput(Recipe recipe, Input input, OpenSource open_source, StoreRegistry& stores,
-           const RawInputOptions& options)
+           const RawInputOptions& options, bool is_stream = false)
       : recipe_(std::move(recipe)),
         input_(std::move(input)),
+        is_stream_(is_stream),
         open_source_(std::move(open_source)),
         stores_(stores),
         options_(options) {}
@@ -293,13 +305,14 @@ class RawInput final : public PredictInput {
     loader.batch_size = std::clamp<std::uint64_t>(kBatchBytes / recipe_.row_bytes, 1, batch_size);
     HEADRACE_TRY(BatchMaker maker, BatchMaker::create(loader, pictures_));
     return std::unique_ptr<PieceReader>(
-        std::make_unique<SliceReader>(recipe_, input_, slice, std::move(source), stores_, options_,
-                                      std::move(maker), loader.batch_size, stop));
+        std::make_unique<SliceReader>(recipe_, input_, slice, std::move(source), is_stream_, stores_,
+                                      options_, std::move(maker), loader.batch_size, stop));
   }
 
  private:
   const Recipe recipe_;
   const Input input_;
+  const bool is_stream_;
   const OpenSource open_source_;
   StoreRegistry& stores_;
   const RawInputOptions options_;
@@ -391,7 +404,7 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
   };
   Input input{.format = format, .url = stream.url(), .slices = {Slice{.files = {{.url = stream.url()}}}}};
   return std::unique_ptr<PredictInput>(
-      std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options));
+      std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options, true));
 }
 
 Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {

@@ -498,6 +498,8 @@ def test_an_image_is_answered_alone(headrace, pictures):
         of_python = model.predict([str(red), red.as_uri(), blue.read_bytes()])
         np.testing.assert_allclose(of_python.array()[0], list(alone[0]["probabilities"].values()), rtol=1e-5)
         assert of_python.labels == ["red", "red", "blue"]
+        with pytest.raises(hr.errors.InvalidArgumentError, match=r"^row 2 is rejected: .*image"):
+            model.predict([str(red), b"no image"])
     done = headrace("predict", pictures / "run", "--image", pictures / "none.png", check=False)
     assert done.returncode == 1 and "none.png" in done.stderr
 

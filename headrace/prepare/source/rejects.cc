@@ -15,11 +15,15 @@ std::string source_of(const Slice& slice, RowPlace place) {
 
 std::string base_of(const Slice& slice, RowPlace place) { return source_of(slice, place); }
 
+std::string describe_row(std::string_view id, const Slice& slice, RowPlace place) {
+  const std::string source = source_of(slice, place);
+  return concat(id, source.empty() ? "" : concat(" in ", source, ", row ", place.row));
+}
+
 std::string describe_rejection(std::string_view id, const Slice& slice, RowPlace place,
                                std::string_view reason, std::string_view detail) {
-  const std::string source = source_of(slice, place);
-  return concat(id, source.empty() ? "" : concat(" in ", source, ", row ", place.row),
-                " is rejected: ", reason, detail.empty() ? "" : concat(" (", detail, ")"));
+  return concat(describe_row(id, slice, place), " is rejected: ", reason,
+                detail.empty() ? "" : concat(" (", detail, ")"));
 }
 
 Error too_many_rejects(std::string_view first, std::uint64_t allowed) {

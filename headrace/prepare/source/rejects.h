@@ -35,7 +35,9 @@ std::string source_of(const Slice& slice, RowPlace place);
 /// The base for relative URLs in that row (RFC 3986, section 5.1): its file's URL, or empty as above.
 std::string base_of(const Slice& slice, RowPlace place);
 
-/// "<id> in <file>, row 7 is rejected: <reason> (<detail>)".
+/// "<id> in <file>, row 7"; an object of a folder has no number.
+std::string describe_row(std::string_view id, const Slice& slice, RowPlace place);
+/// The same with " is rejected: <reason> (<detail>)".
 std::string describe_rejection(std::string_view id, const Slice& slice, RowPlace place,
                                std::string_view reason, std::string_view detail);
 

@@ -31,7 +31,9 @@ from headrace.errors import (
 if TYPE_CHECKING:
     import numpy as np
 
-_REJECTED = re.compile(r", row (\d+) is rejected: (.*); leave such rows out", re.DOTALL)
+_REJECTED = re.compile(
+    r"^row (\d+) of standard input(?: is rejected)?: (.*); (?:replace the image, or )?leave such", re.DOTALL
+)
 _STOP_SECONDS = 5.0  # that the child may take to end
 
 
@@ -270,6 +272,8 @@ class _Child:
             raise _ended(self._child)
         answer = json.loads(line)
         if "error" in answer:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(_STOP_SECONDS)  # it ends by itself
             self._fail()
             raise error_of(answer["error"]["code"], answer["error"]["message"])
         return answer
