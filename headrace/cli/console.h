@@ -58,8 +58,8 @@ class Console {
   void note(std::string_view line);
   /// Reports a possible problem of a command that continues: "headrace: warning: …".
   void warn(std::string_view line);
-  /// Reports why the command failed: "headrace: …". With `json`, unless a result that is no stream was printed
-  /// before, also prints the document {"error": {"code": "NOT_FOUND", "message": "…"}} for programs.
+  /// Reports why the command failed: "headrace: …". With `json`, unless a result that is no stream was
+  /// printed before, also prints the document {"error": {"code": "NOT_FOUND", "message": "…"}}.
   void error(const Error& error);
 
   /// Shows how far `stage` is; `total` 0 if unknown. `unit` is what is counted, in the plural ("records");
