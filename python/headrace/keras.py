@@ -1,4 +1,5 @@
-"""A callback for Keras' own `fit` that saves weights and data position together, and resumes from them.
+"""For Keras: `Resume`, a callback for its own `fit` that saves weights and data position together, and
+resumes from them; `load_weights`, which gives a model the weights of a run.
 
     loader = data.loader(batch_size=128, seed=44)
     model.fit(loader.as_tf_dataset(), epochs=10, callbacks=[hr.keras.Resume("s3://bucket/run", loader)])
@@ -19,11 +20,11 @@ import keras
 import numpy as np
 
 from headrace import _headrace
-from headrace._src import callback_state, checked, history, model_variables
+from headrace._src import callback_state, checked, exported_weights, history, model_variables
 from headrace._src.loader import Loader
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
-__all__ = ["Resume"]
+__all__ = ["Resume", "load_weights"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
 # The value of `stop_training` that ends one epoch.
@@ -48,6 +49,30 @@ def _sign_of(metric: str | None, mode: str) -> int:
     raise InvalidArgumentError(
         f"keep_best is {metric!r}: say whether the best is the 'min' or 'max', by mode="
     )
+
+
+def load_weights(model: keras.Model | keras.Layer, run: str | os.PathLike[str]) -> list[str]:
+    """Gives a model, or one of its layers, the weights of a run that `headrace train` has finished.
+
+        def build():
+            body = keras.Sequential([...], name="body")
+            headrace.keras.load_weights(body, "s3://runs/pretrained")
+            body.trainable = False
+
+    A weight is taken if the run has one of the same path, as `variable.path` shows it. So layers that are to
+    be found must have the same names in both models; others keep their initial weights.
+
+    Args:
+        run: URL of the run, or of a version of a named model.
+
+    Returns:
+        The paths of the weights that were taken.
+
+    Raises:
+        InvalidArgumentError: none has the path of a weight of the run; or one has, but another shape.
+        NotFoundError: there is no finished run. The store's errors.
+    """
+    return exported_weights.load(model, os.fspath(run))
 
 
 class Resume(keras.callbacks.Callback):

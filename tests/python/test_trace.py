@@ -279,14 +279,29 @@ class SourceDigestTest(unittest.TestCase):
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def test_covers_the_package_and_what_it_imports_and_nothing_else(self):
-        first = sources.source_digest("package.model")
+        first = sources.probe("package.model")
         self.write("unrelated.py", "changed = True\n")
-        self.assertEqual(sources.source_digest("package.model"), first)
+        self.assertEqual(sources.probe("package.model"), first)
         self.write("helper.py", "RATE = 2\n")
-        second = sources.source_digest("package.model")
+        second = sources.probe("package.model")
         self.assertNotEqual(second, first)
         self.write("package/layers.py", "")
-        self.assertNotEqual(sources.source_digest("package.model"), second)
+        self.assertNotEqual(sources.probe("package.model"), second)
+
+    def test_a_model_that_may_read_files_says_so(self):
+        self.assertFalse(sources.probe("package.model")["reads_files"])
+        for line in (
+            "keras.models.load_model('a.keras')",
+            "model.load_weights(path)",
+            "np.load('x.npy')",
+            "TFSMLayer('saved')",
+            "MobileNetV2(weights='imagenet')",
+            "open('words.txt').read()",
+        ):
+            self.write("helper.py", f"{line}\n")
+            self.assertTrue(sources.probe("package.model")["reads_files"], line)
+        self.write("helper.py", "MobileNetV2(weights=None); reopen(); loader = 1; class_weights = 2\n")
+        self.assertFalse(sources.probe("package.model")["reads_files"])
 
 
 if __name__ == "__main__":

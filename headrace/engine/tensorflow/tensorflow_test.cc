@@ -314,6 +314,31 @@ TEST(TracedModel, IsTakenFromTheCacheUntilItsSourceChanges) {
   EXPECT_THAT(third.error().message, testing::HasSubstr("returned list, not a keras.Model"));
 }
 
+TEST(TracedModel, IsTracedAgainIfItsSourceMayReadFiles) {
+  const std::string file = shared->folder + "/reads.py", words = shared->folder + "/words.txt";
+  std::ofstream(words) << "4";
+  std::ofstream(file) << "from headrace.models import dense_classifier\n"
+                         "def build(features, classes):\n"
+                         "    classes += int(open('"
+                      << words << "').read()) - 4\n    return dense_classifier(features, classes)\n";
+  const TraceRequest request{
+      .model = file + ":build",
+      .features = {{.name = "x", .type = DataType::kFloat32, .shape = {8}}},
+      .labels = {{.name = "y", .type = DataType::kInt64, .shape = {3}, .classes = 3, .is_one_hot = true}}};
+  std::string folder;
+  {
+    const auto first = trace_model(request, shared->options, shared->environment);
+    ASSERT_TRUE(first) << first.error().message;
+    folder = first->folder;
+    EXPECT_TRUE(fs::exists(first->description_file));
+  }
+  EXPECT_FALSE(fs::exists(folder)) << "nobody would ever use it again";
+  std::ofstream(words) << "5";
+  const auto second = trace_model(request, shared->options, shared->environment);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("the last layer must have 3 units"));
+}
+
 TEST(SessionCall, RefusesWhatTheSignatureDoesNotTake) {
   Trainer trainer;
   const auto no_signature = trainer.model->prepare("train", {}, {});

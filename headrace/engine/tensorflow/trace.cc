@@ -70,19 +70,26 @@ Error cannot_write(const fs::path& path) {
   return Error{Code::kPermissionDenied, concat("writing ", path.string(), " in the cache of traced models")};
 }
 
-/// Runs Python into a folder of its own, then moves that to `entry`, unless another process was first.
-Status fill(const fs::path& entry, const TraceRequest& request, const Json& spec, const TraceOptions& options,
-            const Environment& environment) {
-  HEADRACE_TRY(const StagedFolder work, StagedFolder::create(options.cache_folder));
+fs::path trace_in(const StagedFolder& work) { return fs::path(work.path()) / "trace"; }
+
+/// Runs Python into a folder of its own.
+Result<StagedFolder> run_trace(const TraceRequest& request, const Json& spec, const TraceOptions& options,
+                               const Environment& environment) {
+  HEADRACE_TRY(StagedFolder work, StagedFolder::create(options.cache_folder));
   const fs::path spec_file = fs::path(work.path()) / "spec.json";
-  const fs::path output = fs::path(work.path()) / "trace";
+  const fs::path output = trace_in(work);
   if (!(std::ofstream(spec_file) << spec.dump() << std::endl)) return cannot_write(spec_file);
   HEADRACE_CHECK(run_tracer(
       request,
       {"--spec", spec_file.string(), "--seed", concat(request.seed & kSeedMask), "--output", output.string()},
       options, environment));
+  return work;
+}
+
+/// Moves a trace to `entry`, unless another process was first.
+Status keep(const StagedFolder& work, const fs::path& entry) {
   std::error_code failure;
-  fs::rename(output, entry, failure);
+  fs::rename(trace_in(work), entry, failure);
   if (failure && !fs::exists(entry / "model.json", failure)) return cannot_write(entry);
   return {};
 }
@@ -173,8 +180,15 @@ Result<TracedModel> trace_model(const TraceRequest& request, const TraceOptions&
   const std::string digest = sha256_hex(as_bytes(depends.dump()));
   const fs::path entry = fs::path(options.cache_folder) / digest.substr(0, 32);
   std::error_code ignored;
+  if (probe.get_or("reads_files", false)) {
+    HEADRACE_TRY(StagedFolder work, run_trace(request, spec, options, environment));
+    HEADRACE_TRY(TracedModel model, read_traced_model(trace_in(work).string()));
+    model.staged = std::make_shared<const StagedFolder>(std::move(work));
+    return model;
+  }
   if (!fs::exists(entry / "model.json", ignored)) {
-    HEADRACE_CHECK(fill(entry, request, spec, options, environment));
+    HEADRACE_TRY(const StagedFolder work, run_trace(request, spec, options, environment));
+    HEADRACE_CHECK(keep(work, entry));
   }
   HEADRACE_TRY(TracedModel model, read_traced_model(entry.string()));
   model.digest = digest;

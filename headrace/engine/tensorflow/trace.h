@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -17,6 +18,7 @@
 #include "headrace/base/result.h"
 #include "headrace/engine/model_binding.h"
 #include "headrace/engine/tensor.h"
+#include "headrace/store/staging.h"
 
 namespace headrace {
 
@@ -73,6 +75,8 @@ struct TracedLayer {
 /// `metric_names`.
 struct TracedModel {
   std::string folder;  // of the three below
+  /// Holds that folder if the cache does not keep it.
+  std::shared_ptr<const StagedFolder> staged{};
   std::string saved_model_folder;
   std::string graph_file;        // a GraphDef, for people to look at
   std::string description_file;  // model.json
@@ -93,7 +97,8 @@ struct TracedModel {
   std::uint64_t parameters = 0;
 };
 
-/// Traces the model, or finds the trace in the cache (0.1 s instead of 4 to 15 s). The interpreter runs in
+/// Traces the model, or finds the trace in the cache (0.1 s instead of 4 to 15 s). A model whose source may
+/// read files, such as pretrained weights, is traced each time, because those may have changed. The interpreter runs in
 /// this process's working folder, whose modules it finds; `environment` is passed on to it. Several processes
 /// may call it at once: an entry of the cache appears whole, and the first one stays.
 /// \error kInvalidArgument     the model is at fault: does not import, is not compiled, does not fit the

@@ -96,9 +96,16 @@ class TracedModel(tf.Module):
 
     def __init__(self, model: keras.Model, binding: Binding, with_training: bool = True):
         super().__init__(name="headrace_model")
-        self.vars = {variable.name: variable.value for variable in variables_of(model)}
+        self.vars = {variable.name: _savable(variable.value) for variable in variables_of(model)}
         self.tables = _tables_of(model)
         self.concrete_functions = _concrete_functions(model, binding, self.vars, with_training)
+
+
+def _savable(variable: tf.Variable) -> tf.Variable:
+    """Names the variables of a TFSMLayer, which Keras calls "x:0:0", so that TensorFlow can save them."""
+    if variable.name.count(":") > 1:
+        variable._handle_name = f"{variable.name.partition(':')[0]}:0"
+    return variable
 
 
 def _tables_of(model: keras.Model) -> list[tf.lookup.StaticHashTable]:

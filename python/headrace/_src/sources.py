@@ -7,13 +7,21 @@ import hashlib
 import importlib.machinery
 import importlib.metadata
 import platform
+import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 from headrace._src.errors import ModelError
 
 _FILES_MAX = 5_000
+# By such words a model's source takes weights, vocabularies or settings from files. A word too many costs one
+# trace more; a word too few, a model with weights of yesterday.
+_READS = re.compile(
+    rb"\b(?:load\w*|restore\w*|open|imread|read_\w+|from_pretrained|TFSMLayer|GFile|adapt)\s*\("
+    rb"|\bweights\s*=\s*(?!None\b)"
+)
 
 
 def split_model_name(name: str) -> tuple[str, str]:
@@ -69,11 +77,11 @@ def _imports_of(source: bytes) -> set[str]:
     return names
 
 
-def source_digest(module: str) -> str:
-    """SHA-256 of the module's package, of this one, and of all modules they import that are not installed."""
+def _sources(module: str) -> Iterator[tuple[str, Path, bytes]]:
+    """Package, file and source of the module's package, of this one, and of all modules they import that are
+    not installed."""
     own = {module.partition(".")[0], "headrace"}
     waiting, seen, files = sorted(own), set(own), 0
-    digest = hashlib.sha256()
     while waiting:
         package = waiting.pop(0)
         imported: set[str] = set()
@@ -82,11 +90,20 @@ def source_digest(module: str) -> str:
             if files > _FILES_MAX:
                 raise ModelError("import", f"the model's package has more than {_FILES_MAX} Python files")
             source = file.read_bytes()
-            digest.update(f"{package} {file.name} {len(source)}\n".encode() + source)
+            yield package, file, source
             imported |= _imports_of(source)
         waiting += sorted(imported - seen)
         seen |= imported
-    return digest.hexdigest()
+
+
+def probe(module: str) -> dict[str, str | bool]:
+    """`source_digest`: SHA-256 of all sources that the model may depend on. `reads_files`: whether one of
+    them may read files, on which the model then depends as well."""
+    digest, reads_files = hashlib.sha256(), False
+    for package, file, source in _sources(module):
+        digest.update(f"{package} {file.name} {len(source)}\n".encode() + source)
+        reads_files |= package != "headrace" and _READS.search(source) is not None
+    return {"source_digest": digest.hexdigest(), "reads_files": reads_files}
 
 
 def _version_of(*distributions: str) -> str:

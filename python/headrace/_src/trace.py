@@ -48,7 +48,7 @@ def answer(arguments: list[str] | None) -> dict:
     try:
         if options.probe:
             module, _ = sources.split_model_name(options.model)
-            return {"source_digest": sources.source_digest(module), "versions": sources.versions()}
+            return {**sources.probe(module), "versions": sources.versions()}
         spec = json.loads(options.spec.read_text(encoding="utf-8"))
         options.output.mkdir(parents=True, exist_ok=True)
         trace(options.model, spec, options.seed, options.output)
