@@ -31,6 +31,9 @@ namespace {
 using ColumnTuple =
     std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object, std::string>;
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
+/// "balance" or "bucket", and the feature that it goes by: name, element type, number of values (none:
+/// ragged).
+using ArrangementTuple = std::tuple<std::string, std::string, std::string, std::optional<std::uint32_t>>;
 /// Dataset, weight in the mixture, which of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
@@ -45,6 +48,7 @@ struct Arguments {
   std::vector<AugmentationTuple> augment;
   std::uint64_t batch_size = 0;
   std::string shuffle;
+  std::optional<ArrangementTuple> arrangement;
   std::uint64_t window_bytes = 0;
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
@@ -117,6 +121,13 @@ std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
   return sources;
 }
 
+WindowArrangement arrangement_of(const ArrangementTuple& tuple) {
+  const auto& [kind, name, type, length] = tuple;
+  return {.kind = kind == arrangement_name(ArrangementKind::kBalance) ? ArrangementKind::kBalance
+                                                                      : ArrangementKind::kBucket,
+          .feature = {.name = name, .type = data_type_of(type), .length = length}};
+}
+
 LoaderOptions options_of(const Arguments& arguments) {
   LoaderOptions options{.images = images_of(arguments.images, arguments.augment),
                         .batch_size = arguments.batch_size,
@@ -135,6 +146,7 @@ LoaderOptions options_of(const Arguments& arguments) {
                         .headspace = arguments.headspace,
                         .trace = arguments.trace};
   for (const ColumnTuple& column : arguments.columns) options.columns.push_back(column_of(column));
+  if (arguments.arrangement) options.arrangement = arrangement_of(*arguments.arrangement);
   return options;
 }
 
@@ -245,8 +257,10 @@ class Loader {
   }
 
   std::vector<PlaceTuple> where(std::uint64_t epoch, std::uint64_t batch) const {
+    const BatchLoader& batches = *engine_.here().batches;
     std::vector<PlaceTuple> places;
-    for (RecordPlace& place : engine_.here().batches->where(epoch, batch))
+    for (RecordPlace& place : value_of(run_interruptibly(
+             [&](const std::stop_token& stop) { return batches.where(epoch, batch, {.stop = stop}); })))
       places.emplace_back(std::move(place.object), place.record);
     return places;
   }
@@ -256,7 +270,9 @@ class Loader {
     const std::vector<FoundRecord> found =
         value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<std::vector<FoundRecord>> {
           std::vector<FoundRecord> records;
-          for (const RecordPlace& place : engine.batches->where(epoch, batch)) {
+          HEADRACE_TRY(const std::vector<RecordPlace> places,
+                       engine.batches->where(epoch, batch, {.stop = stop}));
+          for (const RecordPlace& place : places) {
             HEADRACE_TRY(FoundRecord record, engine.look_up(place, {.stop = stop}));
             records.push_back(std::move(record));
           }
@@ -372,23 +388,39 @@ void bind_loader(nb::module_& module) {
           "__init__",
           [](Loader* self, std::vector<SourceTuple> sources, std::vector<ColumnTuple> columns,
              std::vector<ImageTuple> images, std::vector<AugmentationTuple> augment, std::uint64_t batch_size,
-             std::string shuffle, std::uint64_t window_bytes, std::uint64_t seed, std::uint64_t epochs,
-             bool drop_remainder, std::uint64_t rank, std::uint64_t world_size, std::uint64_t micro_shards,
-             int order_version, std::string on_corrupt, int threads, std::uint64_t memory_budget_bytes,
-             bool headspace, bool trace, const std::optional<nb::bytes>& state,
-             const std::optional<Position>& position) {
-            new (self) Loader({std::move(sources), std::move(columns), std::move(images), std::move(augment),
-                               batch_size, std::move(shuffle), window_bytes, seed, epochs, drop_remainder,
-                               rank, world_size, micro_shards, order_version, std::move(on_corrupt), threads,
-                               memory_budget_bytes, headspace, trace},
+             std::string shuffle, std::optional<ArrangementTuple> arrangement, std::uint64_t window_bytes,
+             std::uint64_t seed, std::uint64_t epochs, bool drop_remainder, std::uint64_t rank,
+             std::uint64_t world_size, std::uint64_t micro_shards, int order_version, std::string on_corrupt,
+             int threads, std::uint64_t memory_budget_bytes, bool headspace, bool trace,
+             const std::optional<nb::bytes>& state, const std::optional<Position>& position) {
+            new (self) Loader({std::move(sources),
+                               std::move(columns),
+                               std::move(images),
+                               std::move(augment),
+                               batch_size,
+                               std::move(shuffle),
+                               std::move(arrangement),
+                               window_bytes,
+                               seed,
+                               epochs,
+                               drop_remainder,
+                               rank,
+                               world_size,
+                               micro_shards,
+                               order_version,
+                               std::move(on_corrupt),
+                               threads,
+                               memory_budget_bytes,
+                               headspace,
+                               trace},
                               state, position);
           },
           nb::kw_only(), nb::arg("sources"), nb::arg("columns"), nb::arg("images"), nb::arg("augment"),
-          nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("window_bytes"), nb::arg("seed"),
-          nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"), nb::arg("world_size"),
-          nb::arg("micro_shards"), nb::arg("order_version"), nb::arg("on_corrupt"), nb::arg("threads"),
-          nb::arg("memory_budget_bytes"), nb::arg("headspace"), nb::arg("trace"), nb::arg("state").none(),
-          nb::arg("position").none())
+          nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("arrangement").none(), nb::arg("window_bytes"),
+          nb::arg("seed"), nb::arg("epochs"), nb::arg("drop_remainder"), nb::arg("rank"),
+          nb::arg("world_size"), nb::arg("micro_shards"), nb::arg("order_version"), nb::arg("on_corrupt"),
+          nb::arg("threads"), nb::arg("memory_budget_bytes"), nb::arg("headspace"), nb::arg("trace"),
+          nb::arg("state").none(), nb::arg("position").none())
       .def("next", &Loader::next, nb::arg("weights_name").none())
       .def("close", &Loader::close)
       .def("state", &Loader::state, nb::arg("epoch"), nb::arg("batch"))

@@ -230,7 +230,9 @@ class Evaluator {
       const double error = error_of(target.target().kind, truth, given);
       WorstRecords& worst = target.evaluation().worst;
       if (!worst.would_keep(error)) continue;
-      if (places.empty()) places = loader.where(batch.epoch, batch.number);
+      if (places.empty()) {
+        HEADRACE_TRY(places, loader.where(batch.epoch, batch.number, {}));
+      }
       if (row >= places.size()) continue;
       worst.add({places[row].object, places[row].record, error, truth, {given.begin(), given.end()}});
     }
@@ -239,9 +241,10 @@ class Evaluator {
 
   static Error wrong_label(const Batch& batch, std::size_t row, const TargetEvaluator& target,
                            const BatchLoader& loader) {
-    const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
-    const std::string where =
-        row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
+    const auto places = loader.where(batch.epoch, batch.number, {});
+    const std::string where = places && row < places->size()
+                                  ? concat("record ", (*places)[row].record, " of ", (*places)[row].object)
+                                  : "a record";
     return {Code::kInvalidArgument, concat("the feature ", describe(target.target().label), " of ", where,
                                            " is not ", target.wanted())};
   }

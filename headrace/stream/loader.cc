@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/stream/arranged_records.h"
 #include "headrace/stream/batch_plan.h"
 #include "headrace/stream/loader_memory.h"
 #include "headrace/stream/loader_state.h"
@@ -95,6 +97,11 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
                                                 " of the order; this Headrace has 1 to ", kOrderVersion)};
   }
   HEADRACE_CHECK(check_images(options.images, options.columns));
+  const std::string_view arrangement = arrangement_name(options.arrangement.kind);
+  if (options.arrangement.kind != ArrangementKind::kNone && options.shuffle == ShuffleMode::kNone)
+    return Error{Code::kInvalidArgument,
+                 concat(arrangement, " by ", options.arrangement.feature.name,
+                        " needs an order that is shuffled: shuffle, or leave ", arrangement, " out")};
   if (sources.empty() || sources.size() > kMaxMixtureSources) {
     return Error{Code::kInvalidArgument,
                  concat(sources.size(), " sources; a mixture has 1 … ", kMaxMixtureSources)};
@@ -104,6 +111,8 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
       return Error{Code::kInvalidArgument,
                    concat("the weight of ", source.dataset->describe(), " is not above 0: ", source.weight)};
     for (const Column& column : options.columns) HEADRACE_CHECK(check_column(*source.dataset, column));
+    if (options.arrangement.kind != ArrangementKind::kNone)
+      HEADRACE_CHECK(check_arrangement(*source.dataset, options.arrangement));
     HEADRACE_CHECK(check_lost_shards(*source.dataset, options.on_corrupt));
     if (count_of(source) == 0) {
       const std::string& split = source.dataset->split();
@@ -137,7 +146,9 @@ Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<Load
                        .order_version = options.order_version,
                        .mode = options.shuffle,
                        .seed = options.seed,
-                       .window_bytes = options.window_bytes};
+                       .window_bytes = options.window_bytes,
+                       .arrangement = options.arrangement.kind,
+                       .batch_size = options.batch_size};
     if (from.size() > 1) {
       const long double share = static_cast<long double>(mixture.weight(s)) / mixture.total_weight();
       with.seed = derive_order_key(options.seed, "source", s, 0).low;
@@ -159,7 +170,11 @@ class Loader final : public BatchLoader {
         sources_(std::move(sources)),
         plan_(plan),
         remarks_(std::move(remarks)),
-        pipeline_(sources_, plan_, options_, sizes) {}
+        pipeline_(sources_, plan_, options_, sizes) {
+    if (options_.arrangement.kind == ArrangementKind::kNone) return;
+    for (const auto& source : sources_)
+      arranged_.emplace_back(*source, options_.arrangement, options_.on_corrupt);
+  }
 
   Result<std::optional<Batch>> next() override { return pipeline_.next(); }
   void close() override { pipeline_.close(); }
@@ -176,10 +191,11 @@ class Loader final : public BatchLoader {
     return all;
   }
 
-  std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const override {
+  Result<std::vector<RecordPlace>> where(std::uint64_t epoch, std::uint64_t batch,
+                                         const CallOptions& call) const override {
     std::vector<RecordPlace> places;
     for (const SourcePosition& row : plan_.rows(epoch * plan_.batches_per_epoch() + batch)) {
-      const SourceRecord record = sources_[row.source]->at(row.epoch, row.position);
+      HEADRACE_TRY(const SourceRecord record, record_at(row, call));
       places.push_back({row.source, record.shard, record.record,
                         sources_[row.source]->dataset().describe_shard(record.shard)});
     }
@@ -194,12 +210,18 @@ class Loader final : public BatchLoader {
   }
 
  private:
+  Result<SourceRecord> record_at(const SourcePosition& row, const CallOptions& call) const {
+    if (arranged_.empty()) return sources_[row.source]->at(row.epoch, row.position);
+    return arranged_[row.source].at(row.epoch, row.position, call);
+  }
+
   const std::vector<LoaderSource> from_;
   const LoaderOptions options_;
   const std::vector<std::unique_ptr<Source>> sources_;
   const BatchPlan plan_;
   const std::vector<std::string> remarks_;
-  Pipeline pipeline_;  // last: its threads use the rest
+  mutable std::deque<ArrangedRecords> arranged_;  // by source; none without an arrangement
+  Pipeline pipeline_;                             // last: its threads use the rest
 };
 
 }  // namespace

@@ -33,6 +33,9 @@ struct LoaderOptions {
   ImageOptions images{};
   std::uint64_t batch_size = 128;  // global
   ShuffleMode shuffle = ShuffleMode::kWindow;
+  /// Rearranges the records within each window; not with ShuffleMode::kNone. The feature need not be among
+  /// the columns.
+  WindowArrangement arrangement{};
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
   /// False: the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches are
@@ -83,7 +86,7 @@ struct LoaderStats {
   double fetch_seconds = 0;
   double inflate_seconds = 0;
   double check_seconds = 0;   // of records' checksums
-  double decode_seconds = 0;  // into batches
+  double decode_seconds = 0;  // into batches, and for arranging windows
   double idle_seconds = 0;    // of threads with nothing to do
   double wait_seconds = 0;    // of the caller, in `next`
   int threads = 0;            // that work at present
@@ -103,8 +106,9 @@ struct RecordPlace {
 class BatchLoader {
  public:
   /// \error kInvalidArgument     a column that the schema lacks or has with another type (both are named),
-  ///                             images that check_images refuses, rank ≥ world size, a weight that is not
-  ///                             above 0
+  ///                             images that check_images refuses, an arrangement that check_arrangement
+  ///                             refuses or that has no shuffled order, rank ≥ world size, a weight that is
+  ///                             not above 0
   /// \error kResourceExhausted   the budget is smaller than the memory that must be held at once; the message
   ///                             says how much that is
   /// \error kFailedPrecondition  no records
@@ -135,10 +139,14 @@ class BatchLoader {
   /// The work of each thread over time, in Chrome's trace format.
   virtual std::string trace_json() const = 0;
 
-  /// The records of this rank's part of a batch, computed, not remembered; RecordFinder reads them.
-  virtual std::vector<RecordPlace> where(std::uint64_t epoch, std::uint64_t batch) const = 0;
+  /// The records of this rank's part of a batch; RecordFinder reads them. Computed, not remembered. With an
+  /// arrangement, the windows of these records are read once more, block by block, for their values; in exact
+  /// order with room for a window's records. Records of a window that was asked about last cost nothing.
+  /// \error of reading, as `next`; never without an arrangement
+  virtual Result<std::vector<RecordPlace>> where(std::uint64_t epoch, std::uint64_t batch,
+                                                 const CallOptions& call) const = 0;
 
-  /// The order of a dataset in this loader. REQUIRES: i < number of sources
+  /// The order of a dataset in this loader, before it is arranged. REQUIRES: i < number of sources
   virtual const Source& source(std::size_t i) const = 0;
 
   /// docs/formats/order.md, "State": the state that continues after batch `next_batch` − 1 of `epoch`; less

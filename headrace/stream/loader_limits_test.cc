@@ -370,7 +370,7 @@ TEST_F(LoaderTest, ABillionRecordsAreOpenedByTheirManifest) {
   auto loader = make_loader(dataset, options());
   ASSERT_TRUE(loader) << loader.error().message;
   EXPECT_EQ((*loader)->batches_per_epoch(), 64'000'000U);
-  EXPECT_EQ((*loader)->where(3, 63'999'999).size(), 16U);
+  EXPECT_EQ((*loader)->where(3, 63'999'999, {})->size(), 16U);
 }
 
 }  // namespace

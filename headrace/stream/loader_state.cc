@@ -14,6 +14,7 @@ namespace {
 
 // Size of the text that says where the data lie.
 constexpr std::size_t kPlaceBytes = 300;
+constexpr ArrangementKind kArrangements[] = {ArrangementKind::kBalance, ArrangementKind::kBucket};
 
 std::string fingerprint(const LoaderSource& source) {
   const Dataset& dataset = *source.dataset;
@@ -36,6 +37,23 @@ Json document_of(const LoaderOptions& options) {
   return {{"order", options.order_version},       {"seed", options.seed},
           {"batch_size", options.batch_size},     {"mode", shuffle_mode_name(options.shuffle)},
           {"window_bytes", options.window_bytes}, {"drop_remainder", options.drop_remainder}};
+}
+
+// The feature that an arrangement of this kind goes by; null without one.
+Json arranged_by(const LoaderOptions& options, ArrangementKind kind) {
+  return options.arrangement.kind == kind ? Json(options.arrangement.feature.name) : Json();
+}
+
+// An order with another arrangement, or with none, is another order.
+Status check_arrangements(const Json& state, const LoaderOptions& options) {
+  for (const ArrangementKind kind : kArrangements) {
+    const std::string name(arrangement_name(kind));
+    const Json here = arranged_by(options, kind);
+    if (state[name] == here) continue;
+    return Error{Code::kFailedPrecondition, concat("the loader's state has another ", name, ": ",
+                                                   state[name].dump(), ", here ", here.dump())};
+  }
+  return {};
 }
 
 // kOrderVersion if the state names none.
@@ -120,6 +138,10 @@ BatchPlan batch_plan_of(const std::vector<LoaderSource>& sources, const LoaderOp
 std::string loader_state(const std::vector<LoaderSource>& sources, const LoaderOptions& options,
                          const LoaderPosition& position) {
   Json document = document_of(options);
+  for (const ArrangementKind kind : kArrangements) {
+    if (const Json by = arranged_by(options, kind); !by.is_null())
+      document[std::string(arrangement_name(kind))] = by;
+  }
   document["dataset"] = fingerprint(sources);
   document["data"] = describe(sources);
   document["epoch"] = position.epoch;
@@ -143,6 +165,7 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
     return Error{Code::kFailedPrecondition, concat("the loader's state has another ", name, ": ",
                                                    stored.dump(), ", here ", value.dump())};
   }
+  HEADRACE_CHECK(check_arrangements(document, options));
   if (document["dataset"] != fingerprint(sources)) return other_data(document, sources);
   if (!is_same_order(sources, options, version)) return other_order(version, options);
   const LoaderPosition position{document["epoch"].as<std::uint64_t>(), document["batch"].as<std::uint64_t>()};

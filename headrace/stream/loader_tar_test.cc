@@ -162,6 +162,28 @@ TEST_F(LoaderTarTest, ResumesAtAnyBatch) {
   }
 }
 
+TEST_F(LoaderTarTest, BalancesAFieldThatIsNoColumn) {
+  TarBuilder tar;
+  const auto class_of = [](std::uint64_t i) { return i % 10 == 3 ? 7 : 4; };
+  for (std::uint64_t i = 0; i < 100; ++i) tar.file(key_of(i) + ".cls", concat(class_of(i)));
+  write("data/a.tar", tar.finish());
+  with.columns = {{.name = "__key__", .type = DataType::kBytes, .length = 1}};
+  with.batch_size = 20;
+  with.arrangement = {ArrangementKind::kBalance, {.name = "cls", .type = DataType::kInt64, .length = 1}};
+  auto loader = BatchLoader::create({{.dataset = open()}}, with);
+  ASSERT_TRUE(loader) << loader.error().message;
+  for (int b = 0; b < 5; ++b) {
+    const auto batch = (*loader)->next();
+    ASSERT_TRUE(batch && *batch);
+    const ColumnData keys = (*batch)->data(0);
+    const std::string_view all = as_text({keys.values, keys.value_count});
+    std::map<int, int> classes;
+    for (std::size_t at = 0; at < all.size(); at += key_of(0).size())
+      ++classes[class_of(static_cast<std::uint64_t>(all[at + key_of(0).size() - 1] - '0'))];
+    EXPECT_EQ(classes, (std::map<int, int>{{4, 10}, {7, 10}}));
+  }
+}
+
 TEST_F(LoaderTarTest, TarsAndTfrecordFilesMix) {
   with.columns = {{.name = "text", .type = DataType::kBytes, .length = 1},
                   {.name = "y", .type = DataType::kInt64, .length = 2, .default_value = std::int64_t{-7}}};

@@ -49,7 +49,8 @@ TEST_P(LoaderOrderTest, IsThatOfTheOrderFunctionWhateverTheThreads) {
   const std::vector<std::uint64_t> starts = {0, 50, 81, 82};
   for (std::uint64_t b = 0; b < expected.size(); ++b) {
     std::vector<std::int64_t> ids;
-    for (const RecordPlace& place : (*loader)->where(0, b)) {
+    const auto places = (*loader)->where(0, b, {});
+    for (const RecordPlace& place : *places) {
       const auto shard = static_cast<std::size_t>(place.object.back() - '0');
       ids.push_back(static_cast<std::int64_t>(starts[shard] + place.record));
     }

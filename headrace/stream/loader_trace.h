@@ -17,7 +17,8 @@ class LoaderTrace {
   using Clock = std::chrono::steady_clock;
   explicit LoaderTrace(bool enabled) : enabled_(enabled) {}
 
-  /// `stage` must live as long as the trace. \param number  of the batch or block, as the viewer shows it
+  /// `stage` must live as long as the trace. \param number  of the batch or block, or a
+  /// window's first position, as the viewer shows it
   void add(const char* stage, std::size_t thread, std::uint64_t number, Clock::time_point begin);
   std::string json() const;
 

@@ -13,6 +13,7 @@ constexpr std::size_t kPipelineRemarks = 100;
 constexpr std::chrono::milliseconds kLookAround{100};
 constexpr const char* kOpening = "opening a window";
 constexpr const char* kLoading = "loading";
+constexpr const char* kArranging = "arranging a window";
 constexpr const char* kMaking = "making";
 
 double seconds_between(std::chrono::steady_clock::time_point begin,
@@ -42,6 +43,7 @@ BlockLoadStats sum_of(const std::vector<BlockLoader>& loaders) {
 struct Pipeline::Worker {
   std::size_t number;
   std::vector<BlockLoader> loaders;  // by source
+  std::vector<ValueReader> values;   // likewise; none without an arrangement
   BatchMaker maker;
   BlockLoadStats counted{};  // of all loaders: what is in stats_ already
 };
@@ -174,11 +176,23 @@ bool Pipeline::may_make_batch() const {
     if (begin == end) continue;
     if (states_[s].opened < end) return false;
     const bool all_loaded = std::ranges::all_of(states_[s].windows, [&](const auto& open) {
-      return open->is_loaded() || open->end <= begin || open->begin >= end;
+      return open->is_ready() || open->end <= begin || open->begin >= end;
     });
     if (!all_loaded) return false;
   }
   return true;
+}
+
+// A window whose blocks are all loaded, but whose records are not arranged yet.
+std::shared_ptr<Pipeline::OpenWindow> Pipeline::claim_arrangement() {
+  for (const SourceState& state : states_) {
+    for (const auto& open : state.windows) {
+      if (!open->is_loaded() || open->is_ready() || open->is_arranging) continue;
+      open->is_arranging = true;
+      return open;
+    }
+  }
+  return nullptr;
 }
 
 Pipeline::BatchTask Pipeline::claim_batch() {
@@ -246,7 +260,7 @@ void Pipeline::fail(std::uint64_t sequence, Error error) {
   may_take_.notify_all();
 }
 
-// REQUIRES: mutex_ is held; it is let go meanwhile. So do the next two
+// REQUIRES: mutex_ is held; it is let go meanwhile. So do the next three
 void Pipeline::open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock) {
   const Source& from = *sources_[source];
   const std::uint64_t epoch = states_[source].opened / from.record_count();
@@ -258,6 +272,7 @@ void Pipeline::open_window(std::size_t source, Worker& worker, std::unique_lock<
   open->begin = epoch * from.record_count() + open->window->first_position();
   open->end = open->begin + open->window->record_count();
   for (const DatasetBlock& block : open->window->blocks()) open->bytes += block.stream_bytes;
+  open->is_arranged = options_.arrangement.kind == ArrangementKind::kNone;
   lock.lock();
   SourceState& state = states_[source];
   open->waits_to_share = !state.windows.empty() && open->window->is_same_epoch(*state.windows.back()->window);
@@ -274,7 +289,8 @@ void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_loc
   ++loads_;
   lock.unlock();
   BlockLoader& loader = worker.loaders[task.source];
-  Status status = task.open->window->load(task.block, loader, {.stop = stop_.get_token()});
+  ValueReader* values = worker.values.empty() ? nullptr : &worker.values[task.source];
+  Status status = task.open->window->load(task.block, loader, values, {.stop = stop_.get_token()});
   trace_.add(kLoading, worker.number, task.block, start);
   lock.lock();
   --loads_;
@@ -283,13 +299,35 @@ void Pipeline::load_block(const BlockTask& task, Worker& worker, std::unique_loc
   ++settled_;
   ++task.open->loaded;
   add_remarks(loader.take_remarks());
+  if (values != nullptr) add_remarks(values->take_remarks());
   if (!status) task.open->errors.emplace(task.block, std::move(status).error());
   changed();
 }
 
-std::string Pipeline::describe_record(const SourcePosition& row) {
+void Pipeline::arrange(OpenWindow& open, Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const Clock::time_point start = Clock::now();
+  begin(worker, {.stage = kArranging, .since = start});
+  lock.unlock();
+  open.window->arrange();
+  trace_.add(kArranging, worker.number, open.window->first_position(), start);
+  lock.lock();
+  stats_.decode_seconds += seconds_between(start, Clock::now());
+  open.is_arranged = true;
+  ++settled_;
+  changed();
+}
+
+const Window& Pipeline::window_of(const BatchTask& task, const SourcePosition& row) const {
+  const std::uint64_t position = row.epoch * sources_[row.source]->record_count() + row.position;
+  const auto& open = *std::ranges::find_if(task.windows[row.source], [&](const auto& candidate) {
+    return position >= candidate->begin && position < candidate->end;
+  });
+  return *open->window;
+}
+
+std::string Pipeline::describe_record(const Window& window, const SourcePosition& row) {
   const Dataset& dataset = sources_[row.source]->dataset();
-  const SourceRecord record = sources_[row.source]->at(row.epoch, row.position);
+  const SourceRecord record = window.record(row.position);
   const auto offset = finder_.offset(dataset, record.shard, record.record, {.stop = stop_.get_token()});
   return concat("record ", record.record, offset ? concat(", at byte ", *offset, " uncompressed,") : "",
                 " of ", dataset.describe_shard(record.shard));
@@ -302,13 +340,7 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) {
       if (!open->errors.empty()) return open->errors.begin()->second;
     }
   }
-  const auto place = [&](const SourcePosition& at) {
-    const std::uint64_t position = at.epoch * sources_[at.source]->record_count() + at.position;
-    const auto& open = *std::ranges::find_if(task.windows[at.source], [&](const auto& candidate) {
-      return position >= candidate->begin && position < candidate->end;
-    });
-    return open->window->place(at.position);
-  };
+  const auto place = [&](const SourcePosition& at) { return window_of(task, at).place(at.position); };
   const std::vector<SourcePosition> rows = plan_.rows(task.sequence);
   std::vector<Window::Place> places;
   places.reserve(rows.size());
@@ -317,7 +349,9 @@ Status Pipeline::fill(BatchTask& task, Worker& worker) {
     const auto at = i < plan_.batch_size() ? plan_.record(task.sequence, i) : std::nullopt;
     return at ? std::optional(place(*at)) : std::nullopt;
   };
-  const auto describe = [&](std::size_t row) { return describe_record(rows[row]); };
+  const auto describe = [&](std::size_t row) {
+    return describe_record(window_of(task, rows[row]), rows[row]);
+  };
   return worker.maker.make({places, plan_.row_first(), record, describe, stop_.get_token()}, task.batch);
 }
 
@@ -352,6 +386,11 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
     make_batch(std::move(task), worker, lock);
     return true;
   }
+  if (const std::shared_ptr<OpenWindow> open = claim_arrangement()) {
+    may_work_.notify_one();
+    arrange(*open, worker, lock);
+    return true;
+  }
   std::optional<std::size_t> window = claim_window(false);
   const std::optional<BlockTask> block = window ? std::nullopt : claim_block();
   // Many small windows fit the budget; they must not delay the first batches.
@@ -373,9 +412,16 @@ void Pipeline::work(std::size_t number) {
   try {
     auto maker = BatchMaker::create(options_, pictures_);
     if (!maker) return fail(next_sequence_, std::move(maker).error());
-    Worker worker{.number = number, .loaders = {}, .maker = *std::move(maker)};
-    for (const auto& source : sources_)
-      worker.loaders.emplace_back(source->dataset(), options_.on_corrupt, buffers_, options_.columns);
+    Worker worker{.number = number, .loaders = {}, .values = {}, .maker = *std::move(maker)};
+    const std::vector<Column> columns = columns_to_load(options_.columns, options_.arrangement);
+    for (const auto& source : sources_) {
+      const Dataset& dataset = source->dataset();
+      worker.loaders.emplace_back(dataset, options_.on_corrupt, buffers_, columns);
+      if (options_.arrangement.kind == ArrangementKind::kNone) continue;
+      auto values = ValueReader::create(dataset, options_.on_corrupt, options_.arrangement);
+      if (!values) return fail(next_sequence_, std::move(values).error());
+      worker.values.push_back(*std::move(values));
+    }
     while (!stop.stop_requested()) {
       const std::uint64_t seen = changes_;
       if (claim_and_work(worker, lock)) continue;

@@ -5,8 +5,8 @@
 ///
 /// Concurrency. One mutex guards everything except the content of windows, blocks and batches. A thread
 /// claims a task under it, works without it, and settles under it. The thread that claimed a window makes it,
-/// and the thread that claimed a block loads it; both are read only by batch tasks, which are claimed after
-/// all blocks of their windows have been settled.
+/// and the thread that claimed a block loads it. If there is an arrangement, a thread arranges a window whose
+/// blocks are all settled. Windows and blocks are read only by batch tasks, which are claimed after that.
 ///
 /// Failures. A failure at a batch ends the order there: the batches before it are made and returned first, so
 /// the caller always gets the same ones.
@@ -65,11 +65,15 @@ class Pipeline {
     std::uint64_t end = 0;
     std::size_t next_block = 0;  // the first that is not claimed
     std::size_t loaded = 0;
+    bool is_arranged = true;                // or needs not be
+    bool is_arranging = false;              // some thread arranges it
     bool waits_to_share = false;            // the blocks of the window before it, once they are loaded
     std::uint64_t bytes = 0;                // of its blocks
     std::map<std::size_t, Error> errors{};  // by block
 
     bool is_loaded() const { return loaded == window->blocks().size(); }
+    /// Or cannot be read, which a batch task then says.
+    bool is_ready() const { return is_loaded() && (is_arranged || !errors.empty()); }
   };
   struct SourceState {
     std::deque<std::shared_ptr<OpenWindow>> windows;
@@ -114,10 +118,13 @@ class Pipeline {
   void open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock);
   std::optional<BlockTask> claim_block();
   void load_block(const BlockTask& task, Worker& worker, std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<OpenWindow> claim_arrangement();
+  void arrange(OpenWindow& open, Worker& worker, std::unique_lock<std::mutex>& lock);
   BatchTask claim_batch();
   void make_batch(BatchTask task, Worker& worker, std::unique_lock<std::mutex>& lock);
   Status fill(BatchTask& task, Worker& worker);
-  std::string describe_record(const SourcePosition& row);
+  const Window& window_of(const BatchTask& task, const SourcePosition& row) const;
+  std::string describe_record(const Window& window, const SourcePosition& row);
   void count(Worker& worker);
   void add_remarks(std::vector<std::string> remarks);
   void fail(std::uint64_t sequence, Error error);

@@ -21,6 +21,8 @@ constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // more than any 
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
 // Memory for a kept record that is a block of its own.
 constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
+// Memory for each record of a window that is arranged: its value, its number, and what arranging takes.
+constexpr std::uint64_t kArrangedRecordBytes = 8 + 4 + 28;
 
 // The index of a lost shard: its records are counted and never read.
 Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
@@ -45,26 +47,49 @@ std::uint64_t first_record_from(const ShardIndex& index, const DatasetBlock& blo
 
 }  // namespace
 
-Status Window::load(std::size_t i, BlockLoader& loader, const CallOptions& call) {
+Status Window::load(std::size_t i, BlockLoader& loader, ValueReader* values, const CallOptions& call) {
   HEADRACE_TRY(LoadedBlock block, loader.load(blocks_[i], call));
+  if (values != nullptr) HEADRACE_CHECK(read_values(i, block, *values));
   if (kept_) return keep(i, block);
   loaded_[i] = std::make_shared<const LoadedBlock>(std::move(block));
   return {};
 }
 
+Status Window::load_values(std::size_t i, BlockLoader& loader, ValueReader& values, const CallOptions& call) {
+  HEADRACE_TRY(const LoadedBlock block, loader.load(blocks_[i], call));
+  return read_values(i, block, values);
+}
+
+Status Window::read_values(std::size_t i, const LoadedBlock& block, ValueReader& values) {
+  std::vector<std::int64_t> read;
+  read.reserve(end_of(i) - first_records_[i]);
+  for (std::uint64_t number = first_records_[i]; number < end_of(i); ++number) {
+    const std::uint64_t record = in_block(i, number);
+    if (block.hole(record) != nullptr) {
+      read.push_back(kNoValue);
+      continue;
+    }
+    HEADRACE_TRY(const std::int64_t value,
+                 values.read(blocks_[i].shard, blocks_[i].first_record + record, block.data(record)));
+    read.push_back(value);
+  }
+  values_[i] = std::make_shared<const std::vector<std::int64_t>>(std::move(read));
+  return {};
+}
+
 // Copies the wanted records to their places, which no other block has.
 Status Window::keep(std::size_t i, const LoadedBlock& block) {
-  for (std::uint32_t rank = kept_->first[i]; rank < kept_->first[i + 1]; ++rank) {
-    auto record = block.record(kept_->wanted[rank]);
-    const MutableBytesView target =
-        kept_->data.bytes().subspan(kept_->offsets[rank], kept_->offsets[rank + 1] - kept_->offsets[rank]);
+  for (std::uint64_t number = first_records_[i]; number < end_of(i); ++number) {
+    auto record = block.record(kept_->wanted[number]);
+    const std::uint64_t begin = kept_->offsets[number];
+    const MutableBytesView target = kept_->data.bytes().subspan(begin, kept_->offsets[number + 1] - begin);
     if (record && record->size() != target.size())
       return Error{Code::kDataLoss, concat("a record has ", record->size(), " bytes, but by its index ",
                                            target.size(), "; prepare the dataset again")};
     if (record) {
       std::ranges::copy(*record, target.begin());
     } else {
-      kept_->holes[i].emplace(rank, std::move(record).error());
+      kept_->holes[i].emplace(number, std::move(record).error());
     }
   }
   return {};
@@ -81,27 +106,65 @@ void Window::share(const Window& from) {
     const auto same = std::ranges::find_if(from.blocks_, [&](const DatasetBlock& block) {
       return block.shard == blocks_[i].shard && block.first_record == blocks_[i].first_record;
     });
-    loaded_[i] = from.loaded_[static_cast<std::size_t>(same - from.blocks_.begin())];
+    const auto number = static_cast<std::size_t>(same - from.blocks_.begin());
+    loaded_[i] = from.loaded_[number];
+    values_[i] = from.values_[number];
   }
 }
 
-Window::Place Window::place(std::uint64_t position) const {
-  const std::uint64_t i = position - first_position_;
-  if (kept_) {
-    const std::uint32_t rank = kept_->ranks[i];
-    const auto after = std::ranges::upper_bound(kept_->first, rank);
-    const auto& holes = kept_->holes[static_cast<std::size_t>(after - kept_->first.begin()) - 1];
-    const auto hole = holes.empty() ? holes.end() : holes.find(rank);
-    if (hole != holes.end()) return {{}, &hole->second};
-    return {
-        kept_->data.view().subspan(kept_->offsets[rank], kept_->offsets[rank + 1] - kept_->offsets[rank])};
+// The number of the record at the window's position `position`.
+std::uint64_t Window::number_at(std::uint64_t position) const {
+  return numbers_.empty() ? order_->record_in_window(key_, record_count_, position) : numbers_[position];
+}
+
+std::size_t Window::block_of(std::uint64_t number) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(first_records_, number) - first_records_.begin()) -
+         1;
+}
+
+// One beyond the numbers of the block's records.
+std::uint64_t Window::end_of(std::size_t block) const {
+  return block + 1 < first_records_.size() ? first_records_[block + 1] : record_count_;
+}
+
+// Where in the block the record with this number is.
+std::uint64_t Window::in_block(std::size_t block, std::uint64_t number) const {
+  return kept_ ? kept_->wanted[number] : skipped_[block] + number - first_records_[block];
+}
+
+void Window::arrange() {
+  std::vector<std::uint32_t> numbers(record_count_);
+  std::vector<std::int64_t> values(record_count_);
+  for (std::uint64_t i = 0; i < record_count_; ++i) {
+    const std::uint64_t number = number_at(i);
+    const std::size_t block = block_of(number);
+    numbers[i] = static_cast<std::uint32_t>(number);
+    values[i] = (*values_[block])[number - first_records_[block]];
   }
-  const std::uint64_t record = order_->record_in_window(key_, record_count_, i);
-  const auto after = std::ranges::upper_bound(first_records_, record);
-  const auto block = static_cast<std::size_t>(after - first_records_.begin()) - 1;
-  const std::uint64_t in_block = skipped_[block] + record - first_records_[block];
-  const Error* hole = loaded_[block]->hole(in_block);
-  return {hole == nullptr ? loaded_[block]->data(in_block) : BytesView(), hole};
+  const bool is_balanced = to_arrange_.kind == ArrangementKind::kBalance;
+  numbers_ = is_balanced ? balanced_order(values, to_arrange_.seed)
+                         : bucketed_order(values, to_arrange_.seed, first_position_, to_arrange_.batch_size);
+  for (std::uint32_t& place : numbers_) place = numbers[place];
+}
+
+Window::Place Window::place(std::uint64_t position) const {
+  const std::uint64_t number = number_at(position - first_position_);
+  const std::size_t block = block_of(number);
+  if (!kept_) {
+    const std::uint64_t record = in_block(block, number);
+    const Error* hole = loaded_[block]->hole(record);
+    return {hole == nullptr ? loaded_[block]->data(record) : BytesView(), hole};
+  }
+  const auto hole = kept_->holes[block].find(number);
+  if (hole != kept_->holes[block].end()) return {{}, &hole->second};
+  const std::uint64_t begin = kept_->offsets[number];
+  return {kept_->data.view().subspan(begin, kept_->offsets[number + 1] - begin)};
+}
+
+SourceRecord Window::record(std::uint64_t position) const {
+  const std::uint64_t number = number_at(position - first_position_);
+  const std::size_t block = block_of(number);
+  return {blocks_[block].shard, blocks_[block].first_record + in_block(block, number)};
 }
 
 Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options)
@@ -136,6 +199,12 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
                         " of ", dataset->describe(), ", which has ", dataset->record_count())};
   }
   auto source = std::unique_ptr<Source>(new Source(std::move(dataset), options));
+  const std::uint64_t most = (source->block_bytes() + options.window_bytes) / kRecordFramingBytes;
+  if (options.arrangement != ArrangementKind::kNone && std::min(most, source->record_count()) >> 32 != 0)
+    return Error{
+        Code::kInvalidArgument,
+        concat(arrangement_name(options.arrangement), " in windows of ", format_size(options.window_bytes),
+               ", which may have 2^32 records or more; make windows smaller")};
   if (options.mode != ShuffleMode::kExact) return source;
   if (source->dataset_->location().store->capabilities().keeps_ranges)
     source->piece_bytes_ = source->recurring_bytes();
@@ -199,7 +268,15 @@ std::uint64_t Source::window_at(std::uint64_t epoch, std::uint64_t position) con
 }
 
 std::unique_ptr<Window> Source::window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const {
-  if (options_.mode == ShuffleMode::kExact) return exact_window(epoch, number, pool);
+  auto window = options_.mode == ShuffleMode::kExact ? exact_window(epoch, number, pool)
+                                                     : window_of_blocks(epoch, number);
+  window->values_.resize(window->blocks_.size());
+  window->to_arrange_ = {options_.arrangement, arrangement_seed(options_.seed, epoch, number),
+                         options_.batch_size};
+  return window;
+}
+
+std::unique_ptr<Window> Source::window_of_blocks(std::uint64_t epoch, std::uint64_t number) const {
   auto window = std::unique_ptr<Window>(new Window);
   window->order_ = order(epoch);
   const EpochOrder::Window& from = window->order_->windows()[number];
@@ -291,20 +368,19 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
   std::ranges::sort(by_place, {},
                     [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
   Window::Kept& kept = window->kept_.emplace();
-  kept.ranks.resize(records.size());
+  window->numbers_.resize(records.size());
   kept.offsets.push_back(0);
   for (std::uint32_t rank = 0; rank < by_place.size(); ++rank) {
     const SourceRecord& record = records[by_place[rank]];
     const ShardIndex& index = indexes_[record.shard];
     if (window->blocks_.empty() || !joins(window->blocks_.back(), record)) {
       window->blocks_.push_back(unit_around(record));
-      kept.first.push_back(rank);
+      window->first_records_.push_back(rank);
     }
-    kept.ranks[by_place[rank]] = rank;
+    window->numbers_[by_place[rank]] = rank;
     kept.wanted.push_back(record.record - window->blocks_.back().first_record);
     kept.offsets.push_back(kept.offsets.back() + index.record_bytes(record.record) - kRecordFramingBytes);
   }
-  kept.first.push_back(static_cast<std::uint32_t>(by_place.size()));
   kept.holes.resize(window->blocks_.size());
   kept.data = pool.take(kept.offsets.back());
   return window;
@@ -325,19 +401,28 @@ std::uint64_t Source::stored_block_bytes() const {
   return most;
 }
 
-// Offsets of the records of a block with the smallest ones, in bytes for each 1,024 of it.
-std::uint64_t Source::offsets_share() const {
+// Memory for the records of the block that has the smallest ones, besides their own: in bytes for each 1,024
+// of the block.
+std::uint64_t Source::records_share() const {
+  const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
+  const std::uint64_t each = sizeof(std::uint64_t) + (is_arranged ? kArrangedRecordBytes : 0);
   std::uint64_t most = 0;
   for (const Slice& slice : slices_) {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
-    most = std::max(most, block.record_count * sizeof(std::uint64_t) * 1024 / block.stream_bytes);
+    most = std::max(most, block.record_count * each * 1024 / block.stream_bytes);
   }
   return most + 1;
 }
 
+// In exact order, memory for a record on average.
+double Source::kept_record_bytes() const {
+  const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
+  return mean_record_bytes() + kKeptRecordBytes + (is_arranged ? kArrangedRecordBytes : 0);
+}
+
 std::uint64_t Source::window_memory_bytes() const {
   if (options_.mode == ShuffleMode::kExact) {
-    const double each = mean_record_bytes() + kKeptRecordBytes;
+    const double each = kept_record_bytes();
     const std::uint64_t records = std::min(exact_window_records(), record_count());
     return static_cast<std::uint64_t>(each * static_cast<double>(records));
   }
@@ -345,19 +430,19 @@ std::uint64_t Source::window_memory_bytes() const {
   for (const OrderBlock& block : order_blocks_) all_bytes += block.size_bytes;
   const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
   const std::uint64_t bytes = std::min(all_bytes, window_bytes + block_bytes());
-  return bytes + bytes / 1024 * offsets_share();
+  return bytes + bytes / 1024 * records_share();
 }
 
 std::uint64_t Source::span_memory_bytes(std::uint64_t records) const {
   double each = 0;  // of a record, where records are largest
   for (const OrderBlock& block : order_blocks_)
     each = std::max(each, static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count));
-  if (options_.mode == ShuffleMode::kExact) each = mean_record_bytes() + kKeptRecordBytes;
+  if (options_.mode == ShuffleMode::kExact) each = kept_record_bytes();
   const double bytes = each * static_cast<double>(records);
   // No memory has so much; what is added to it must not wrap around.
   constexpr double kMostBytes = 1LL << 60;
   return static_cast<std::uint64_t>(
-      std::min(bytes + bytes / 1024 * static_cast<double>(offsets_share()), kMostBytes));
+      std::min(bytes + bytes / 1024 * static_cast<double>(records_share()), kMostBytes));
 }
 
 }  // namespace headrace

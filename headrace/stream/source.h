@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "headrace/stream/arrangement.h"
 #include "headrace/stream/dataset.h"
 #include "headrace/stream/loaded_block.h"
 #include "headrace/stream/order.h"
+#include "headrace/stream/value_reader.h"
 
 namespace headrace {
 
@@ -26,7 +28,7 @@ struct SourceRecord {
 
 /// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them.
 /// Made by Source::window. Threads load its blocks, each once; its records are read when all blocks are
-/// loaded.
+/// loaded and, if the source has an arrangement, when they are arranged.
 class Window {
  public:
   std::uint64_t epoch() const { return epoch_; }
@@ -35,25 +37,39 @@ class Window {
   /// The ranges that are fetched as a whole; in exact order, the ranges around the wanted records.
   const std::vector<DatasetBlock>& blocks() const { return blocks_; }
 
-  /// Loads block `i` with `loader`. Different blocks may be loaded at the same time.
-  Status load(std::size_t i, BlockLoader& loader, const CallOptions& call);
+  /// Loads block `i` with `loader`, and the values of its records with `values` if there is an arrangement
+  /// (else null). Different blocks may be loaded at the same time.
+  Status load(std::size_t i, BlockLoader& loader, ValueReader* values, const CallOptions& call);
+  /// The same, but keeps only the values: enough for `arrange` and `record`, not for `place`.
+  Status load_values(std::size_t i, BlockLoader& loader, ValueReader& values, const CallOptions& call);
   /// True if both hold all records of an epoch of the same source, and not in exact order.
   bool is_same_epoch(const Window& other) const;
   /// Takes the blocks from another window. REQUIRES: is_same_epoch, and its blocks are loaded
   void share(const Window& from);
+  /// Puts the records in their arrangement, once. Cost: a microsecond for each record.
+  /// REQUIRES: the source has an arrangement, and all blocks or their values are loaded
+  void arrange();
 
   /// A record in memory, which lives as long as the window; or the reason why there is none.
   struct Place {
     BytesView data;
     const Error* hole = nullptr;
   };
-  /// REQUIRES: the position belongs to the window, and its blocks are loaded
+  /// REQUIRES: the position belongs to the window, and its blocks are loaded and arranged
   Place place(std::uint64_t position) const;
+  /// The record at a position. REQUIRES: the position belongs to the window, which is arranged if the source
+  /// has an arrangement
+  SourceRecord record(std::uint64_t position) const;
 
  private:
   friend class Source;
   Window() = default;
   Status keep(std::size_t i, const LoadedBlock& block);
+  Status read_values(std::size_t i, const LoadedBlock& block, ValueReader& values);
+  std::uint64_t number_at(std::uint64_t position) const;
+  std::size_t block_of(std::uint64_t number) const;
+  std::uint64_t end_of(std::size_t block) const;
+  std::uint64_t in_block(std::size_t block, std::uint64_t number) const;
 
   std::uint64_t epoch_ = 0;
   std::uint64_t first_position_ = 0;
@@ -61,21 +77,31 @@ class Window {
   std::shared_ptr<const EpochOrder> order_;
   HashKey key_;
   std::vector<DatasetBlock> blocks_;
-  std::vector<std::uint64_t> first_records_;  // of the window, before each block
+  // Records are numbered through the blocks; in exact order only the wanted ones.
+  std::vector<std::uint64_t> first_records_;  // before each block
   std::vector<std::uint64_t> skipped_;        // records of the block before those of the source
   std::vector<std::shared_ptr<const LoadedBlock>> loaded_;
+  // By position: the number of its record. Empty: the order's key gives it.
+  std::vector<std::uint32_t> numbers_;
 
   // In exact order only the wanted records are kept, one behind the other in the order in which they lie in
-  // the shards: their rank.
+  // the shards.
   struct Kept {
-    std::vector<std::uint32_t> ranks;    // by position
-    std::vector<std::uint64_t> wanted;   // by rank: the record's number in its block
-    std::vector<std::uint32_t> first;    // rank, by block; then the number of records
-    std::vector<std::uint64_t> offsets;  // by rank, in `data`; then the end
+    std::vector<std::uint64_t> wanted;   // by number: the record's number in its block
+    std::vector<std::uint64_t> offsets;  // by number, in `data`; then the end
     PooledBuffer data;
-    std::vector<std::map<std::uint32_t, Error>> holes;  // by block; each by rank
+    std::vector<std::map<std::uint64_t, Error>> holes;  // by block; each by number
   };
   std::optional<Kept> kept_;
+
+  struct ToArrange {
+    ArrangementKind kind = ArrangementKind::kNone;
+    std::uint64_t seed = 0;
+    std::uint64_t batch_size = 1;
+  };
+  ToArrange to_arrange_;
+  // By block: of its records, in their order.
+  std::vector<std::shared_ptr<const std::vector<std::int64_t>>> values_;
 };
 
 struct SourceOptions {
@@ -84,13 +110,16 @@ struct SourceOptions {
   ShuffleMode mode = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
   std::uint64_t window_bytes = kDefaultWindowBytes;
+  ArrangementKind arrangement = ArrangementKind::kNone;
+  std::uint64_t batch_size = 1;  // global; for an arrangement
 };
 
 /// Immutable, except for the order of the last requested epoch, which it keeps; thread-safe.
 class Source {
  public:
   /// Reads the shards' indexes if the order is exact. Remarks about them go to `remarks`.
-  /// \error kInvalidArgument  the range is not in the dataset
+  /// \error kInvalidArgument  the range is not in the dataset; or there is an arrangement, and a window may
+  ///                          have 2^32 records or more
   static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
                                                 const SourceOptions& options, const CallOptions& call,
                                                 std::vector<std::string>& remarks);
@@ -108,7 +137,7 @@ class Source {
   /// In exact order, the memory for its records is taken from `pool`. Throws std::bad_alloc.
   std::unique_ptr<Window> window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
 
-  /// The record at a position; computed.
+  /// The record at a position without an arrangement; computed. With one, see Window::record.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
 
   /// The same record's number in dataset order, from the range's first.
@@ -137,8 +166,10 @@ class Source {
   std::shared_ptr<const EpochOrder> order(std::uint64_t epoch) const;
   std::uint64_t exact_window_records() const;
   SourceRecord record_of(const OrderedRecord& ordered) const;
+  std::unique_ptr<Window> window_of_blocks(std::uint64_t epoch, std::uint64_t number) const;
   std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
-  std::uint64_t offsets_share() const;
+  std::uint64_t records_share() const;
+  double kept_record_bytes() const;
   bool joins(DatasetBlock& unit, const SourceRecord& next) const;
   std::uint64_t recurring_bytes() const;
   DatasetBlock unit_around(const SourceRecord& record) const;

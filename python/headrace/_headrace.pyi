@@ -128,6 +128,7 @@ class Loader:
         augment: Sequence[tuple[str, Sequence[float]]],
         batch_size: int,
         shuffle: str,
+        arrangement: tuple[str, str, str, int | None] | None,
         window_bytes: int,
         seed: int,
         epochs: int,

@@ -86,6 +86,48 @@ def window_order(
     return order
 
 
+def arrangement_seed(seed: int, epoch: int, window: int) -> int:
+    return derive(seed, "arrange", epoch, window)[0]
+
+
+def balanced(classes: list[int | None], s: int) -> list[int]:
+    """For each position of a window, the i of its record; `classes` are those of R(0), R(1), …"""
+    members: dict[int, list[int]] = {}
+    for i, value in enumerate(classes):
+        if value is not None:
+            members.setdefault(value, []).append(i)
+    by_number = [members[value] for value in sorted(members)]
+    k, key = len(by_number), derive(s, "classes", 0, 0)
+    order, t = [], 0
+    for i, value in enumerate(classes):
+        if value is None:
+            order.append(i)
+            continue
+        r = t // k
+        (j,) = (j for j in range(k) if r * k + (permute(key, k, j) + r) % k == t)
+        t += 1
+        m = len(by_number[j])
+        order.append(by_number[j][permute(derive(s, "class", j, r // m), m, r % m)])
+    return order
+
+
+def bucketed(lengths: list[int | None], s: int, first: int, batch_size: int) -> list[int]:
+    """The same of a window that begins at position `first`."""
+    order = list(range(len(lengths)))
+    whole = [
+        g * batch_size - first for g in range(-(-first // batch_size), (first + len(lengths)) // batch_size)
+    ]
+    for h in range(0, len(whole), 64):
+        begins = whole[h : h + 64]
+        records = [i for begin in begins for i in range(begin, begin + batch_size)]
+        records.sort(key=lambda i: (lengths[i] or 0, i))
+        key = derive(s, "bucket", h // 64, 0)
+        for b, begin in enumerate(begins):
+            piece = permute(key, len(begins), b) * batch_size
+            order[begin : begin + batch_size] = sorted(records[piece : piece + batch_size])
+    return order
+
+
 def test_siphash_reference_vector() -> None:
     assert siphash((0x0706050403020100, 0x0F0E0D0C0B0A0908), bytes(range(15))) == 0xA129CA6149BE45E5
 
@@ -184,3 +226,35 @@ def test_ranks_as_published() -> None:
     r, w, b = 1, 3, 24
     rows = [(r * m // w * (b // m), (r + 1) * m // w * (b // m) - 1) for m in (24, 12, 8, 4)]
     assert rows == [(8, 15), (8, 15), (6, 14), (6, 11)]
+
+
+CLASSES = [0, 0, 1, None, 0, 0, 0, 7, 1, 0]
+LENGTHS = [9, 3, 3, None, 40, 1, 7, 3, 22, 5, 2, 8]
+
+
+def test_arrangements_as_published() -> None:
+    s = arrangement_seed(44, 1, 2)
+    assert s == 10208797545828837415
+    assert balanced(CLASSES, s) == [0, 8, 7, 3, 7, 6, 2, 2, 7, 9]
+    assert bucketed(LENGTHS, s, 10, 4) == [0, 1, 4, 6, 8, 9, 2, 3, 5, 7, 10, 11]
+
+
+def test_a_balanced_window_has_every_class_and_record_equally_often() -> None:
+    classes = [int(i % 20 == 3) for i in range(400)]
+    order = balanced(classes, arrangement_seed(44, 0, 0))
+    assert [sum(classes[i] == c for i in order) for c in (0, 1)] == [200, 200]
+    times = [order.count(i) for i in range(400)]
+    assert {times[i] for i in range(400) if classes[i] == 1} == {10}
+    assert {times[i] for i in range(400) if classes[i] == 0} == {0, 1}
+
+
+def test_a_bucketed_window_has_every_record_once_and_less_padding() -> None:
+    lengths = [i * i % 97 for i in range(1000)]
+    order = bucketed(lengths, arrangement_seed(44, 0, 0), 5, 10)
+    assert sorted(order) == list(range(1000))
+    assert order[:5] == list(range(5)) and order[-5:] == list(range(995, 1000))
+
+    def padded(positions: list[int]) -> int:
+        return sum(10 * max(lengths[i] for i in positions[b : b + 10]) for b in range(5, 995, 10))
+
+    assert padded(order) < 1.1 * sum(lengths) < 0.7 * padded(list(range(1000)))

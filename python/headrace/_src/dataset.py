@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import html
 import numbers
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace import _headrace
 from headrace._src import checked
@@ -130,12 +131,7 @@ def mix(
             raise TypeError(f"mix() got an unexpected keyword argument {name!r}")
     if options.get("on_corrupt") is None:
         options["on_corrupt"] = _policy_of([dataset for dataset, _ in shares])
-    return make_loader(
-        [dataset._source(float(share)) for dataset, share in shares],
-        columns=_columns_of([dataset for dataset, _ in shares], columns),
-        batch_size=batch_size,
-        **options,
-    )
+    return _make_loader(shares, columns, batch_size, options)
 
 
 class Dataset:
@@ -269,6 +265,8 @@ class Dataset:
         augment: Sequence[Augmentation] = (),
         seed: int = 0,
         shuffle: bool | str = True,
+        balance: str | None = None,
+        bucket: str | None = None,
         window: int | str = DEFAULT_WINDOW,
         epochs: int | None = 1,
         drop_remainder: bool | str = False,
@@ -293,6 +291,10 @@ class Dataset:
             seed: an int that, together with the epoch, decides the order.
             shuffle: True shuffles blocks of 8 MiB, then the records within a window of blocks; False keeps
                 the stored order; "exact" shuffles all records, if single records can be read.
+            balance: name of a label, a class number or one-hot. Each class of a window comes equally often:
+                records of rare ones several times, of frequent ones as many as fit, others in each epoch.
+            bucket: name of a ragged feature. Batches have records with similar numbers of values in it, so
+                that padding costs little. Not with `balance`; neither goes with `shuffle=False`.
             window: bytes ("64MiB") of blocks whose records are mixed. A larger window mixes better, and takes
                 twice its size in memory. It is part of the order: a state of another window is refused.
             epochs: number of passes over the data; None: no end.
@@ -321,8 +323,7 @@ class Dataset:
         """
         options = {name: value for name, value in locals().items() if name in LoaderOptions.__annotations__}
         options["on_corrupt"] = self.on_corrupt if on_corrupt is None else on_corrupt
-        columns = _columns_of([self], columns)
-        return make_loader([self._source(1.0)], columns=columns, batch_size=batch_size, **options)
+        return _make_loader([(self, 1.0)], columns, batch_size, options)
 
     def __reduce__(self):
         return _open_part, (self._arguments, self._range)
@@ -398,6 +399,51 @@ def _columns_of(
     return _checked(others, chosen)
 
 
+def _make_loader(
+    shares: Sequence[tuple[Dataset, float]],
+    columns: Mapping[str, Column] | list[str] | None,
+    batch_size: int,
+    options: dict[str, Any],
+) -> Loader:
+    datasets = [dataset for dataset, _ in shares]
+    columns = _columns_of(datasets, columns)
+    arranged = options.pop("balance", None), options.pop("bucket", None)
+    return make_loader(
+        [dataset._source(float(share)) for dataset, share in shares],
+        columns=columns,
+        arrangement=_arrangement(datasets, columns, *arranged),
+        batch_size=batch_size,
+        **options,
+    )
+
+
+def _arrangement(
+    datasets: list[Dataset], columns: dict[str, Column], balance: str | None, bucket: str | None
+) -> tuple[str, str, str, int | None] | None:
+    """The kind, "balance" or "bucket"; the feature, its element type and number of values (None: ragged). The
+    engine checks whether they go together."""
+    asked = [(kind, name) for kind, name in (("balance", balance), ("bucket", bucket)) if name is not None]
+    if not asked:
+        return None
+    if len(asked) > 1:
+        raise InvalidArgumentError(
+            "balance and bucket both say which records come together: give one of them"
+        )
+    ((kind, name),) = asked
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"{kind} is {name!r}; it is the name of a feature")
+    first = datasets[0]
+    if name in columns:
+        column = columns[name].stored
+    elif name in first.schema:
+        column = first.schema[name]
+        if kind == "bucket" and not first._native.is_published:
+            column = Column(column.dtype, None)  # the first record does not tell
+    else:
+        raise InvalidArgumentError(f"{kind}: {_no_feature(first, name)}")
+    return kind, name, column.dtype, column.length
+
+
 def _have_same_values(one: Column, other: Column | None) -> bool:
     return other is not None and (one.dtype, one.shape) == (other.dtype, other.shape)
 
@@ -412,7 +458,9 @@ def _column_in(datasets: list[Dataset], name: str) -> Column:
 
 def _no_feature(data: Dataset, name: str) -> str:
     shown = ", ".join(f"{known} ({column!r})" for known, column in data.schema.items())
-    return f"{data.url} has no feature {name}; it has: {shown}"
+    near = difflib.get_close_matches(str(name), data.schema, 1)
+    hint = f"did you mean {near[0]}? It" if near else "it"
+    return f"{data.url} has no feature {name}; {hint} has: {shown}"
 
 
 def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, Column]:

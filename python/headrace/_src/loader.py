@@ -61,6 +61,8 @@ class LoaderOptions(TypedDict, total=False):
     augment: Sequence[Augmentation]
     seed: int
     shuffle: bool | str
+    balance: str | None
+    bucket: str | None
     window: int | str
     epochs: int | None
     drop_remainder: bool | str
@@ -85,6 +87,7 @@ def make_loader(
     augment: Sequence[Augmentation] = (),
     seed: int = 0,
     shuffle: bool | str = True,
+    arrangement: tuple[str, str, str, int | None] | None = None,
     window: int | str = DEFAULT_WINDOW,
     epochs: int | None = 1,
     drop_remainder: bool | str = False,
@@ -100,7 +103,7 @@ def make_loader(
     state: bytes | None = None,
     order: int | None = None,
 ) -> Loader:
-    """Implements `Dataset.loader` and `mix`, which describe the arguments."""
+    """Implements `Dataset.loader` and `mix`, which describe the arguments; dataset.py, `arrangement`."""
     drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
     on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
@@ -124,6 +127,7 @@ def make_loader(
         "augment": [(augmentation.kind, augmentation.numbers) for augmentation in augment],
         "batch_size": checked.integer("batch_size", batch_size, least=1),
         "shuffle": _SHUFFLE_MODES[checked.choice("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
+        "arrangement": arrangement,
         "window_bytes": checked.size_bytes("window", window, least=1),
         "seed": checked.integer("seed", seed, most=2**64 - 1),
         "drop_remainder": drop_remainder is True,
@@ -336,7 +340,9 @@ class Loader:
         """Returns the places of the records in this rank's rows of a batch, in the order of the rows.
 
         Args:
-            step: number of the batch, any one. The places are computed: nothing is read.
+            step: number of the batch, any one. The places are computed: nothing is read, unless the loader
+                has `balance` or `bucket`. Those go by the data, so that the windows that the batch comes from
+                are read once more; asking for the batches in their order reads each window once.
             look_up: whether to read each of these records, for its offset and its id.
         """
         epoch, batch = self._place_of(step)
@@ -381,7 +387,8 @@ class Loader:
     def shuffle_quality(self, source: int = 0, epoch: int = 0) -> ShuffleQuality:
         """Measures how well the order mixes, at 10,000 places. Reads nothing, except the indexes for "exact".
 
-        A larger `window` mixes better if blocks of the dataset differ from one another.
+        A larger `window` mixes better if blocks of the dataset differ from one another. `balance` and
+        `bucket`, which come after the shuffle, do not count.
 
         Args:
             source: number of the dataset in a mixture, counted from 0.

@@ -49,7 +49,7 @@ class Stats:
     decoded_bytes: int = 0
     """Bytes of the columns of all batches that were made."""
     decode_seconds: float = 0.0
-    """Time from records to columns."""
+    """Time from records to columns, and for `balance` or `bucket`."""
     idle_seconds: float = 0.0
     """Time that threads had nothing to do."""
     wait_seconds: float = 0.0

@@ -1,0 +1,186 @@
+"""Balanced and bucketed batches in Python: the order is that of the independent implementation, for any data;
+every path to batches has it; what cannot be arranged is refused."""
+
+import collections
+import json
+
+import numpy as np
+import pytest
+import test_order as reference
+import tfrecords
+
+import headrace as hr
+
+BATCH = 8
+WINDOW = 6_000  # several windows of one or two files each
+FILES = 12
+
+
+def records(seed: int) -> list[dict]:
+    """With several classes, the last of which is rare, and lengths."""
+    random = np.random.default_rng(seed)
+    classes = random.choice([-3, 0, 5, 1 << 40], 400, p=[0.3, 0.4, 0.28, 0.02]).tolist()
+    lengths = (random.exponential(20, 400)).astype(int).tolist()
+    return [
+        {"number": [i], "class": [c], "tokens": [i] * n}
+        for i, (c, n) in enumerate(zip(classes, lengths, strict=True))
+    ]
+
+
+COLUMNS = {"number": hr.int64, "tokens": hr.ragged(hr.int64).default(())}
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def numbered(request, tmp_path_factory):
+    """The records; a dataset of them in files that are one block each; and those blocks, as numbers."""
+    rows = records(request.param)
+    folder = tmp_path_factory.mktemp("data")
+    cuts = [0, *sorted(np.random.default_rng(request.param).choice(399, FILES - 1, replace=False) + 1), 400]
+    blocks = []
+    for file, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        path = folder / f"part-{file:02}.tfrecord"
+        tfrecords.write(path, rows[begin:end])
+        blocks.append((list(range(begin, end)), path.stat().st_size))
+    return rows, hr.open(folder), blocks
+
+
+def windows(blocks, seed: int, epoch: int) -> list[list[int]]:
+    """The numbers of each window's records in their order without an arrangement: docs/formats/order.md."""
+    key = reference.derive(seed, "block", epoch, 0)
+    out, size = [], WINDOW
+    for j in range(len(blocks)):
+        numbers, size_bytes = blocks[reference.permute(key, len(blocks), j)]
+        if size >= WINDOW:
+            out.append([])
+            size = 0
+        out[-1] += numbers
+        size += size_bytes
+    keys = [reference.derive(seed, "record", epoch, w) for w in range(len(out))]
+    return [
+        [window[reference.permute(key, len(window), i)] for i in range(len(window))]
+        for key, window in zip(keys, out, strict=True)
+    ]
+
+
+def expected(rows, blocks, kind: str, seed: int, epoch: int) -> list[int]:
+    order, first = [], 0
+    for w, window in enumerate(windows(blocks, seed, epoch)):
+        s = reference.arrangement_seed(seed, epoch, w)
+        if kind == "balance":
+            places = reference.balanced([rows[i]["class"][0] for i in window], s)
+        else:
+            places = reference.bucketed([len(rows[i]["tokens"]) for i in window], s, first, BATCH)
+        order += [window[i] for i in places]
+        first += len(window)
+    return order
+
+
+def numbers(loader) -> list[int]:
+    return [number for batch in loader for number in batch["number"].tolist()]
+
+
+@pytest.mark.parametrize("arranged", [{"balance": "class"}, {"bucket": "tokens"}], ids=["balance", "bucket"])
+def test_the_order_is_that_of_the_independent_implementation(numbered, arranged):
+    rows, data, blocks = numbered
+    assert len(windows(blocks, 7, 0)) > 3
+    loader = data.loader(batch_size=BATCH, seed=7, window=WINDOW, epochs=2, columns=COLUMNS, **arranged)
+    kind = next(iter(arranged))
+    assert numbers(loader) == [i for epoch in (0, 1) for i in expected(rows, blocks, kind, 7, epoch)]
+
+
+@pytest.mark.parametrize("shuffle", [True, "exact"])
+@pytest.mark.parametrize("arranged", [{"balance": "class"}, {"bucket": "tokens"}], ids=["balance", "bucket"])
+def test_it_continues_anywhere_and_knows_where_its_records_are(numbered, arranged, shuffle):
+    _, data, blocks = numbered
+    options = {"batch_size": BATCH, "seed": 3, "window": WINDOW, "epochs": 2, "shuffle": shuffle}
+    options |= {"columns": COLUMNS, **arranged}
+    loader = data.loader(**options)
+    batches = [batch["number"].tolist() for batch in loader]
+    firsts = {f"part-{file:02}": block[0][0] for file, block in enumerate(blocks)}
+    for step in (0, 1, 49, 50, 77):
+        rest = data.loader(**options, state=loader.state(step))
+        assert [batch["number"].tolist() for batch in rest] == batches[step:]
+        places = loader.where(step)
+        assert [firsts[p.url[-16:-9]] + p.record for p in places] == batches[step]
+        assert [p[:2] for p in loader.where(step, look_up=True)] == [p[:2] for p in places]
+    ranks = [data.loader(**options, rank=rank, world_size=3) for rank in range(3)]
+    assert [sum((next(r)["number"].tolist() for r in ranks), []) for _ in batches] == batches
+
+
+def test_a_balanced_epoch_repeats_rare_records_and_a_bucketed_one_needs_less_padding(numbered):
+    rows, data, _ = numbered
+    options = {"batch_size": BATCH, "columns": COLUMNS}
+    times = collections.Counter(numbers(data.loader(**options, balance="class")))
+    classes = collections.Counter()
+    for number, count in times.items():
+        classes[rows[number]["class"][0]] += count
+    assert set(classes.values()) == {100}
+    assert all(times[i] >= 5 for i, row in enumerate(rows) if row["class"] == [1 << 40])
+
+    def padded(**arranged) -> int:
+        lengths = [np.diff(batch["tokens"].offsets) for batch in data.loader(**options, **arranged)]
+        return sum(len(each) * int(each.max()) for each in lengths)
+
+    assert padded(bucket="tokens") < 0.6 * padded()
+
+
+def test_a_state_of_another_arrangement_is_refused(numbered):
+    _, data, _ = numbered
+    options = {"batch_size": BATCH, "columns": COLUMNS}
+    state = data.loader(**options, balance="class").state()
+    assert json.loads(state)["balance"] == "class"
+    for arranged in ({}, {"bucket": "tokens"}, {"balance": "number"}):
+        with pytest.raises(hr.errors.FailedPreconditionError, match='another balance: "class", here'):
+            data.loader(**options, **arranged, state=state)
+    assert "balance" not in json.loads(data.loader(**options).state())
+
+
+def test_mixtures_and_frameworks_have_it(numbered):
+    rows, data, _ = numbered
+    mixed = hr.mix(
+        [(data.part(0, 200), 1), (data.part(200), 1)], batch_size=BATCH, balance="class", columns=COLUMNS
+    )
+    classes = collections.Counter(rows[number]["class"][0] for number in numbers(mixed))
+    assert max(classes.values()) - min(classes.values()) <= 4
+    loader = data.loader(batch_size=BATCH, bucket="tokens", columns=COLUMNS)
+    passes = [batch["number"].tolist() for batch in loader.pass_batches()]
+    assert sum(passes, []) == numbers(data.loader(batch_size=BATCH, bucket="tokens", columns=COLUMNS))
+
+
+@pytest.mark.parametrize(
+    "message, options",
+    {
+        "balance and bucket both": {"balance": "class", "bucket": "tokens"},
+        "balance is 3; it is the name": {"balance": 3},
+        "has no feature clas; did you mean class": {"balance": "clas"},
+        "balance by tokens: it is int64.any.; name a label": {"balance": "tokens"},
+        "bucket by number: it is int64, of one length": {"bucket": "number"},
+        "balance by class needs an order that is shuffled": {"balance": "class", "shuffle": False},
+    }.items(),
+)
+def test_what_cannot_be_arranged_is_refused(numbered, message, options):
+    _, data, _ = numbered
+    with pytest.raises(hr.errors.InvalidArgumentError, match=message):
+        data.loader(batch_size=BATCH, columns=COLUMNS, **options)
+
+
+def test_labels_of_a_prepared_dataset_are_classes_one_hot_or_not(tmp_path):
+    rows = [{"id": f"r{i}", "x": i / 7, "label": "rare" if i % 20 == 3 else "usual"} for i in range(400)]
+    schema = """
+        id = "id"
+        [features.id]
+        type = "string"
+        [features.x]
+        type = "float32"
+        [features.label]
+        type = "label"
+        {}
+    """
+    for name, more in (("number", ""), ("hot", "one_hot = true")):
+        prepared = hr.prepare(rows, tmp_path / name, schema=schema.format(more))
+        loader = prepared.open().loader(batch_size=20, balance="label", columns=["x", "label"])
+        labels = [np.asarray(batch["label"]) for batch in loader]
+        wanted = [10, 10] if name == "hot" else 10
+        assert all((each.sum(axis=0) == wanted).all() for each in labels)
+        with pytest.raises(hr.errors.InvalidArgumentError, match="balance by x: it is float32; name a label"):
+            prepared.open().loader(batch_size=20, balance="x")
