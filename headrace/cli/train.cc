@@ -89,6 +89,16 @@ constexpr Option kTrainOptions[] = {
     {.name = "labels",
      .unit = "[OUTPUT=]NAME,…",
      .sentence = "Features that the model learns. Default: label, or the only feature with a vocabulary."},
+    {.name = "balance",
+     .unit = "LABEL",
+     .sentence =
+         "Train on each class of this label equally often: records of rare classes come several times "
+         "in an epoch, and each epoch takes other records of frequent ones."},
+    {.name = "bucket",
+     .unit = "FEATURE",
+     .sentence =
+         "Make batches of records with similar numbers of values in this ragged feature, so that they "
+         "take little padding."},
     {.name = "augment",
      .unit = "NAME[=VALUE],…",
      .sentence = "Random changes of images while training: flip, crop=HEIGHTxWIDTH, brightness=DELTA, "
@@ -144,6 +154,8 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   options.split = values.text("split");
   if (values.has("features")) options.features = values.text("features");
   if (values.has("labels")) options.labels = values.text("labels");
+  if (values.has("balance")) options.balance = values.text("balance");
+  if (values.has("bucket")) options.bucket = values.text("bucket");
   if (values.has("augment")) options.augment = values.text("augment");
   if (values.has("image-size")) {
     options.image_size = parse_image_size(values.text("image-size"));
@@ -303,6 +315,9 @@ Status check_train(const OptionValues& values) {
   if (values.has("callbacks") && values.text("loop") != "keras")
     return Error{Code::kInvalidArgument,
                  "--callbacks are called by Keras' fit: give --loop keras, or leave them out"};
+  if (values.has("balance") && values.has("bucket"))
+    return Error{Code::kInvalidArgument,
+                 "--balance and --bucket both say which records come together: give one of them"};
   if (values.integer("early-stop") > 0 && values.number("validation") == 0)
     return Error{Code::kInvalidArgument,
                  "--early-stop looks at the validation loss: give a --validation above 0"};

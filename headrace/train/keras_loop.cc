@@ -121,6 +121,8 @@ class KerasLoop {
             {"order", run_.order_version},
             {"train_records", run_.train_range.count},
             {"augment", augmentations_to_json(run_.augmentations)},
+            {"balance", options.balance},
+            {"bucket", options.bucket},
             {"image_size", options.image_size
                                ? Json(Json::array({options.image_size->height, options.image_size->width}))
                                : Json()},

@@ -45,6 +45,11 @@ struct TrainOptions {
   /// The size to which images are resized before they are augmented; the size that the model takes follows
   /// from it where the model leaves it open. None: what the model takes. Must be there with a crop.
   std::optional<ImageSize> image_size{};
+  /// Label of which each class is trained on equally often, or ragged feature of which the records of a batch
+  /// have similar numbers of values (LoaderOptions::arrangement). Empty: none; at most one of them is given.
+  /// Validation is never rearranged.
+  std::string balance{};
+  std::string bucket{};
   std::uint64_t epochs = 10;
   std::uint64_t batch_size = 128;
   /// Share of the records held out for validation, in [0, 1).
@@ -139,7 +144,8 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
 /// one does, however that ends.
 /// \error kFailedPrecondition  the run was started with another configuration (named), or data have changed;
 ///                             with `overwrite`, the folder does not hold a run
-/// \error kInvalidArgument     the model and the data do not fit each other
+/// \error kInvalidArgument     the model and the data do not fit each other; the data cannot be balanced or
+///                             bucketed as told
 /// \error kAborted             the loss is not finite: training stops, the last checkpoint stays; or somebody
 ///                             else
 ///                             took the run over: names them

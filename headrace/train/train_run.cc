@@ -181,6 +181,15 @@ Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
   return find_images(run);
 }
 
+Result<WindowArrangement> wanted_arrangement(const TrainRun& run) {
+  const TrainOptions& options = run.options;
+  if (!options.balance.empty())
+    return find_arrangement(*run.dataset, ArrangementKind::kBalance, options.balance);
+  if (!options.bucket.empty())
+    return find_arrangement(*run.dataset, ArrangementKind::kBucket, options.bucket);
+  return WindowArrangement{};
+}
+
 // The number is the order's version.
 std::string stage_name(int order_version) { return concat("train ", order_version); }
 
@@ -206,6 +215,7 @@ Status open_data(TrainRun& run) {
   const DatasetAttributes& attributes = *run.dataset->attributes();
   if (Status found = find_features(run, attributes); !found)
     return std::move(found).error().in(data.describe());
+  HEADRACE_TRY(run.arrangement, wanted_arrangement(run));
   run.validation_range = run.dataset->order(run.order_version).validation_range(options.validation);
   run.train_range = {0, run.validation_range.first};
   const std::uint64_t records = run.dataset->record_count();
@@ -274,6 +284,8 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
     out["loop"] = "keras";
     out["callbacks"] = options.callbacks;
   }
+  if (!options.balance.empty()) out["balance"] = options.balance;
+  if (!options.bucket.empty()) out["bucket"] = options.bucket;
   if (!options.augment.empty()) out["augment"] = options.augment;
   if (options.image_size)
     out["image-size"] = concat(options.image_size->height, 'x', options.image_size->width);
@@ -340,6 +352,7 @@ LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool
   const BatchTensors tensors(binding.step_features());
   out.columns = tensors.columns();
   out.images.columns = tensors.images();
+  if (trains) out.arrangement = run.arrangement;
   if (!trains || out.images.columns.empty()) return out;
   out.images.augmentations = run.augmentations;
   if (crop_size(run.augmentations)) {

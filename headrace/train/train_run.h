@@ -33,6 +33,7 @@ struct TrainRun {
   std::shared_ptr<const Dataset> dataset{};
   TraceRequest request{};  // the model, and the features that it may take
   std::vector<Augmentation> augmentations{};
+  WindowArrangement arrangement{};    // of the training part
   int order_version = kOrderVersion;  // of a run that is continued: the version that it began with
   int intra_op_threads = 1;
   RecordRange train_range{};
@@ -51,7 +52,8 @@ int choose_intra_op_threads(const TrainRun& run, const std::optional<Configurati
 /// The result with everything that is known before training.
 TrainResult begin_result(const TrainRun& run);
 
-/// The columns that a loader has to read for the steps of this model; `trains`: with the augmentations.
+/// The columns that a loader has to read for the steps of this model; `trains`: with the augmentations and
+/// the arrangement.
 LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool trains);
 
 /// Adds the remark, unless it is there: every epoch meets the same damage.

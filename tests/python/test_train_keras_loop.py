@@ -413,10 +413,10 @@ def fit_here(
         },
         "callbacks": f"{callbacks_file or store / file}:{callbacks}" if callbacks else "",
         "data": str(store / "data"), "version": None, "split": "train", "cache": "", "on_corrupt": "fail",
-        "order": 2, "train_records": 400, "augment": [], "image_size": None, "batch_size": 32,
-        "seed": 1, "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None, "init_from": None,
-        "log_every": 0, "training_budget_bytes": 1 << 28, "validation_budget_bytes": 1 << 28,
-        "loader_threads": 1, "run": str(folder / "run"),
+        "order": 2, "train_records": 400, "augment": [], "balance": "", "bucket": "", "image_size": None,
+        "batch_size": 32, "seed": 1, "epochs": 1, "steps": 0, "early_stop": 0, "learning_rate": None,
+        "init_from": None, "log_every": 0, "training_budget_bytes": 1 << 28,
+        "validation_budget_bytes": 1 << 28, "loader_threads": 1, "run": str(folder / "run"),
         "checkpoints": str(folder / "run" / "checkpoints"), **more,
     }  # fmt: skip
     keras.backend.clear_session()

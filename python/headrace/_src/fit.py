@@ -104,6 +104,8 @@ def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader 
         data.part(0, train),
         columns={feature.name: _column(feature, size) for feature in binding.features},
         augment=augment,
+        balance=request["balance"] or None,
+        bucket=request["bucket"] or None,
         epochs=request["epochs"],
         memory_budget=request["training_budget_bytes"],
     )
