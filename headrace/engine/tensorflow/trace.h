@@ -98,9 +98,9 @@ struct TracedModel {
 };
 
 /// Traces the model, or finds the trace in the cache (0.1 s instead of 4 to 15 s). A model whose source may
-/// read files, such as pretrained weights, is traced each time, because those may have changed. The interpreter runs in
-/// this process's working folder, whose modules it finds; `environment` is passed on to it. Several processes
-/// may call it at once: an entry of the cache appears whole, and the first one stays.
+/// read files, such as pretrained weights, is traced each time, because those may have changed. The
+/// interpreter runs in this process's working folder, whose modules it finds; `environment` is passed on to
+/// it. Several processes may call it at once: an entry of the cache appears whole, and the first one stays.
 /// \error kInvalidArgument     the model is at fault: does not import, is not compiled, does not fit the
 ///                             data, …
 /// \error kFailedPrecondition  the interpreter is at fault: no TensorFlow, or another version
