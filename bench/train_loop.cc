@@ -41,7 +41,7 @@ std::uint64_t anonymous_kib() {
 
 /// Wall seconds of each epoch but the first; the loader goes on through all of them, as in training.
 Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<const Dataset>& dataset,
-                                        LoaderOptions options, std::uint64_t epochs, MetricSums& sums) {
+                                        LoaderOptions options, std::uint64_t epochs) {
   options.seed = 44;
   options.epochs = epochs + 1;
   HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
@@ -52,7 +52,7 @@ Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<co
     for (std::uint64_t i = 0; i < loader->batches_per_epoch(); ++i) {
       HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
-      HEADRACE_CHECK(step.run(*batch, sums));
+      HEADRACE_CHECK(step.run(*batch));
     }
     if (epoch > 0) seconds.push_back(wall_seconds() - start);
   }
@@ -60,11 +60,11 @@ Result<std::vector<double>> from_shards(StepCall& step, const std::shared_ptr<co
 }
 
 Result<std::vector<double>> from_memory(StepCall& step, const Batch& batch, std::uint64_t steps,
-                                        std::uint64_t epochs, MetricSums& sums) {
+                                        std::uint64_t epochs) {
   std::vector<double> seconds;
   for (std::uint64_t epoch = 0; epoch <= epochs; ++epoch) {
     const double start = wall_seconds();
-    for (std::uint64_t i = 0; i < steps; ++i) HEADRACE_CHECK(step.run(batch, sums));
+    for (std::uint64_t i = 0; i < steps; ++i) HEADRACE_CHECK(step.run(batch));
     if (epoch > 0) seconds.push_back(wall_seconds() - start);
   }
   return seconds;
@@ -99,16 +99,15 @@ Status run(const std::string& model_folder, const std::string& data, std::uint64
   HEADRACE_TRY(const TracedModel traced, read_traced_model(model_folder));
   HEADRACE_TRY(const std::unique_ptr<Model> model,
                engine->load(traced.saved_model_folder, {.intra_op_threads = threads}));
-  HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", traced.binding));
+  HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", traced.binding, traced.metric_names));
   const LoaderOptions options = columns_of(traced.binding, batch_size);
   const std::uint64_t before_kib = anonymous_kib();
 
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset, Dataset::open(folder, {}));
   std::uint64_t steps = 0;
   HEADRACE_TRY(const Batch cached, first_batch(dataset, options, steps));
-  MetricSums sums(traced.metric_names);
-  HEADRACE_TRY(const std::vector<double> cached_s, from_memory(step, cached, steps, epochs, sums));
-  HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, options, epochs, sums));
+  HEADRACE_TRY(const std::vector<double> cached_s, from_memory(step, cached, steps, epochs));
+  HEADRACE_TRY(const std::vector<double> shards_s, from_shards(step, dataset, options, epochs));
   std::cout << Json{{"steps", steps},
                     {"shards_s", shards_s},
                     {"cached_s", cached_s},

@@ -133,7 +133,8 @@ void show_scores(Console& console, const TargetEvaluation& target) {
       console.result(
           concat("  area under the ROC curve ", shown(target.scores.front().area_under_roc()), "\n"));
       show_classes(console, target);
-      return show_calibration(console, target.scores.front());
+      if (target.meaning != TargetScores::kMargin) show_calibration(console, target.scores.front());
+      return;
     case TargetKind::kMultiLabel:
       return show_labels(console, target);
     case TargetKind::kRegression:
@@ -143,6 +144,9 @@ void show_scores(Console& console, const TargetEvaluation& target) {
 
 void show_table(Console& console, const Evaluation& evaluation) {
   for (const auto& [name, value] : evaluation.metrics) console.result(concat("  ", name, " ", shown(value)));
+  if (!evaluation.weights.empty())
+    console.result(
+        concat("  (", evaluation.weights, " weighs the records in the loss and in weighted metrics)"));
   for (const TargetEvaluation& target : evaluation.targets) {
     if (target.kind != TargetKind::kRegression && !evaluation.metrics.contains("accuracy"))
       console.result(concat("  accuracy ", shown(target.accuracy())));

@@ -99,6 +99,13 @@ constexpr Option kTrainOptions[] = {
      .sentence =
          "Make batches of records with similar numbers of values in this ragged feature, so that they "
          "take little padding."},
+    {.name = "weights",
+     .unit = "NAME",
+     .sentence = "Feature with a number that multiplies the record's loss, in training and validation."},
+    {.name = "class-weights",
+     .unit = "CLASS=WEIGHT,…",
+     .sentence = "Numbers that multiply the losses of a class's records in training; classes that are not "
+                 "named have 1. balanced: such numbers that each class counts alike."},
     {.name = "augment",
      .unit = "NAME[=VALUE],…",
      .sentence = "Random changes of images while training: flip, crop=HEIGHTxWIDTH, brightness=DELTA, "
@@ -156,6 +163,8 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
   if (values.has("labels")) options.labels = values.text("labels");
   if (values.has("balance")) options.balance = values.text("balance");
   if (values.has("bucket")) options.bucket = values.text("bucket");
+  if (values.has("weights")) options.weights = values.text("weights");
+  if (values.has("class-weights")) options.class_weights = values.text("class-weights");
   if (values.has("augment")) options.augment = values.text("augment");
   if (values.has("image-size")) {
     options.image_size = parse_image_size(values.text("image-size"));

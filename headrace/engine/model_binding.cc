@@ -9,6 +9,7 @@ namespace headrace {
 namespace {
 
 constexpr std::array<std::string_view, 4> kKinds = {"classes", "binary", "multi-label", "regression"};
+constexpr std::array<std::string_view, 3> kScores = {"probability", "logit", "margin"};
 constexpr std::int64_t kValuesMax = 1 << 30;  // of a row
 constexpr std::array kFeatureTypes = {DataType::kFloat32, DataType::kInt64, DataType::kBytes,
                                       DataType::kUint8};
@@ -30,6 +31,14 @@ TargetKind kind_from_json(const Json& from) {
 }
 
 constexpr std::string_view kMaskSuffix = ":mask";
+
+TargetScores scores_from_json(const Json& from) {
+  const auto name = from.get_or("scores", std::string(kScores.front()));
+  for (std::size_t i = 0; i < kScores.size(); ++i) {
+    if (kScores[i] == name) return static_cast<TargetScores>(i);
+  }
+  throw JsonError(concat("scores are ", name, ", which are unknown"));
+}
 
 std::vector<std::int64_t> sizes_from_json(const Json& from, std::int64_t lowest) {
   auto sizes = from.as<std::vector<std::int64_t>>("a shape");
@@ -92,10 +101,22 @@ std::vector<ModelFeature> ModelBinding::input_features() const {
 std::vector<ModelFeature> ModelBinding::step_features() const {
   std::vector<ModelFeature> out = input_features();
   for (const ModelTarget& target : targets) out.push_back(target.label);
+  if (weights) out.push_back(*weights);
+  return out;
+}
+
+std::vector<std::string> ModelBinding::step_tensors() const {
+  std::vector<std::string> out;
+  for (const ModelInput& input : inputs) out.push_back(input.tensor);
+  for (const ModelTarget& target : targets) out.push_back(target.tensor);
+  if (weights) out.emplace_back("record_weights");
+  out.emplace_back("weights");
   return out;
 }
 
 std::string_view target_kind_name(TargetKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::string_view target_scores_name(TargetScores scores) { return kScores[static_cast<std::size_t>(scores)]; }
 
 Json to_json(const ModelFeature& feature) {
   Json out = {{"name", feature.name},          {"dtype", data_type_name(feature.type)},
@@ -118,11 +139,14 @@ Json to_json(const ModelBinding& binding) {
         {{"tensor", input.tensor}, {"name", input.name}, {"feature", to_json(input.feature)}});
   }
   for (const ModelTarget& target : binding.targets) {
-    out["targets"].push_back({{"tensor", target.tensor},
-                              {"output", target.output},
-                              {"label", to_json(target.label)},
-                              {"kind", target_kind_name(target.kind)}});
+    Json added = {{"tensor", target.tensor},
+                  {"output", target.output},
+                  {"label", to_json(target.label)},
+                  {"kind", target_kind_name(target.kind)}};
+    if (target.scores != TargetScores::kProbability) added["scores"] = target_scores_name(target.scores);
+    out["targets"].push_back(std::move(added));
   }
+  if (binding.weights) out["weights"] = to_json(*binding.weights);
   for (const ModelOutput& output : binding.outputs) {
     out["outputs"].push_back({{"tensor", output.tensor}, {"name", output.name}, {"shape", output.shape}});
   }
@@ -137,7 +161,8 @@ ModelBinding binding_from_json(const Json& from) {
   }
   for (const Json& target : from.at("targets").values()) {
     out.targets.push_back({target.get<std::string>("tensor"), target.get<std::string>("output"),
-                           feature_from_json(target.at("label")), kind_from_json(target.at("kind"))});
+                           feature_from_json(target.at("label")), kind_from_json(target.at("kind")),
+                           scores_from_json(target)});
     const ModelFeature& label = out.targets.back().label;
     if (label.is_ragged || label.is_mask) throw JsonError(concat("the label ", label.name, " is ragged"));
   }
@@ -145,6 +170,7 @@ ModelBinding binding_from_json(const Json& from) {
     out.outputs.push_back({output.get<std::string>("tensor"), output.get<std::string>("name"),
                            sizes_from_json(output.at("shape"), -1)});
   }
+  if (from.contains("weights")) out.weights = feature_from_json(from.at("weights"));
   if (out.inputs.empty() || out.outputs.empty()) throw JsonError("there are no inputs or no outputs");
   return out;
 }
@@ -174,6 +200,7 @@ std::vector<std::string> describe(const ModelBinding& binding) {
                            binding.outputs.size() > 1 ? concat(" by ", target.output) : "", " (",
                            target_kind_name(target.kind), ")"));
   }
+  if (binding.weights) lines.push_back(concat("weighs records by ", describe(*binding.weights)));
   return lines;
 }
 

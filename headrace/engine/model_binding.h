@@ -55,12 +55,23 @@ enum class TargetKind : std::uint8_t {
 /// "classes", "binary", "multi-label", "regression".
 std::string_view target_kind_name(TargetKind kind);
 
+/// The meaning of an output's numbers; kRegression has none.
+enum class TargetScores : std::uint8_t {
+  kProbability,  // 0.5 lies between no and yes
+  kLogit,        // the sigmoid, or of classes the softmax, is the probability
+  kMargin,       // 0 lies between no and yes, as a hinge loss has them; the label may have -1 for no
+};
+
+/// "probability", "logit", "margin".
+std::string_view target_scores_name(TargetScores scores);
+
 /// A label, and the output that a loss compares it with.
 struct ModelTarget {
   std::string tensor;
   std::string output;  // its name
   ModelFeature label;
   TargetKind kind = TargetKind::kClasses;
+  TargetScores scores = TargetScores::kProbability;
 };
 
 struct ModelOutput {
@@ -76,11 +87,16 @@ struct ModelBinding {
   std::vector<ModelInput> inputs;
   std::vector<ModelTarget> targets;
   std::vector<ModelOutput> outputs;
+  /// The feature that weighs records in the loss and in weighted metrics: one number, float32 or int64.
+  std::optional<ModelFeature> weights{};
 
   /// The arguments of `predict`: the features of the inputs, in their order.
   std::vector<ModelFeature> input_features() const;
-  /// The arguments of train_step and eval_step besides weights: these, then the labels of the targets.
+  /// The columns of a batch that train_step and eval_step take: these, then the labels of the targets, then
+  /// the weights of records, if there are any.
   std::vector<ModelFeature> step_features() const;
+  /// The names of the arguments of train_step and eval_step: those columns, then the weights of rows.
+  std::vector<std::string> step_tensors() const;
   /// Null: there is none of that name.
   const ModelOutput* find_output(std::string_view name) const;
 };
@@ -88,15 +104,16 @@ struct ModelBinding {
 Json to_json(const ModelFeature& feature);
 /// "tokens", if `name` is "tokens:mask": how options name the mask of a feature.
 std::optional<std::string_view> masked_feature(std::string_view name);
-/// The members "inputs", "targets" and "outputs" of an object.
+/// The members "inputs", "targets", "outputs" and, where it has them, "weights" of an object.
 Json to_json(const ModelBinding& binding);
 /// \throws JsonError
 ModelBinding binding_from_json(const Json& from);
 
 /// "price float32[3]"; "photo image[150, 150, 3]"; "age int64[] (0 where missing)".
 std::string describe(const ModelFeature& feature);
-/// For people, a line for each input and target: "takes price float32[3] as prices", "learns label int64[] by
-/// dense_1 (classes)"; without names of the model where it has one input, or one output.
+/// For people, a line for each input and target, and for the weights: "takes price float32[3] as prices",
+/// "learns label int64[] by dense_1 (classes)", "weighs records by cost float32[]"; without names of the
+/// model where it has one input, or one output.
 std::vector<std::string> describe(const ModelBinding& binding);
 
 }  // namespace headrace

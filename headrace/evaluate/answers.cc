@@ -44,15 +44,14 @@ std::string shown(float value) {
   return text.data();
 }
 
-std::vector<std::string> names_above(const std::vector<std::string>& names, std::span<const float> scores) {
+std::vector<std::string> names_above(float threshold, const std::vector<std::string>& names,
+                                     std::span<const float> scores) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] > kYesThreshold) out.push_back(names[i]);
+    if (scores[i] > threshold) out.push_back(names[i]);
   }
   return out;
 }
-
-std::size_t binary_class(std::span<const float> scores) { return scores.front() > kYesThreshold ? 1 : 0; }
 
 }  // namespace
 
@@ -71,6 +70,7 @@ AnswerFormat::AnswerFormat(const ModelContract& contract) {
       if (target.output != output.name) continue;
       added.kind = target.kind;
       added.classes = class_names(contract, target);
+      added.threshold = yes_threshold(target.scores);
     }
     for (const std::string& name : added.classes) added.json_names.push_back(Json(name).dump());
     outputs_.push_back(std::move(added));
@@ -84,10 +84,11 @@ void AnswerFormat::add_members(const Output& output, std::span<const float> valu
       out += concat("\"label\":", output.json_names[*highest(values)], ",");
       return add_scores(output.json_names, values, out);
     case TargetKind::kBinary:
-      out += concat("\"label\":", output.json_names[binary_class(values)], ",\"probability\":");
+      out += concat("\"label\":", output.json_names[output.binary_class(values)], ",\"probability\":");
       return add_number(values.front(), out);
     case TargetKind::kMultiLabel:
-      out += concat("\"labels\":[", join(names_above(output.json_names, values), ","), "],");
+      out +=
+          concat("\"labels\":[", join(names_above(output.threshold, output.json_names, values), ","), "],");
       return add_scores(output.json_names, values, out);
     case TargetKind::kRegression:
       out += "\"value\":";
@@ -130,10 +131,10 @@ std::string AnswerFormat::text_of(const Output& output, std::span<const float> v
       return concat(output.classes[best], "  ", shown(values[best]));
     }
     case TargetKind::kBinary:
-      return concat(output.classes[binary_class(values)], "  ", shown(values.front()));
+      return concat(output.classes[output.binary_class(values)], "  ", shown(values.front()));
     case TargetKind::kMultiLabel:
       for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i] > kYesThreshold) words.push_back(concat(output.classes[i], " ", shown(values[i])));
+        if (values[i] > output.threshold) words.push_back(concat(output.classes[i], " ", shown(values[i])));
       }
       return words.empty() ? "none" : join(words, ", ");
     case TargetKind::kRegression:
@@ -197,7 +198,7 @@ std::vector<std::string> AnswerFormat::cells(Values values) const {
     const std::span<const float> scores = values[i];
     switch (output.kind.value_or(TargetKind::kRegression)) {
       case TargetKind::kBinary:
-        out.push_back(output.classes[binary_class(scores)]);
+        out.push_back(output.classes[output.binary_class(scores)]);
         add_number(scores.front(), out.emplace_back());
         break;
       case TargetKind::kRegression:
@@ -208,7 +209,7 @@ std::vector<std::string> AnswerFormat::cells(Values values) const {
         for (const float score : scores) add_number(score, out.emplace_back());
         break;
       case TargetKind::kMultiLabel:
-        out.push_back(concat("[", join(names_above(output.json_names, scores), ","), "]"));
+        out.push_back(concat("[", join(names_above(output.threshold, output.json_names, scores), ","), "]"));
         for (const float score : scores) add_number(score, out.emplace_back());
         break;
     }
@@ -234,7 +235,7 @@ void AnswerFormat::append_example(const RowName& name, Values values, Bytes& out
         example.add_floats(named(output, "value"), values[i]);
         break;
       case TargetKind::kBinary:
-        example.add_bytes(named(output, "label"), as_bytes(output.classes[binary_class(values[i])]));
+        example.add_bytes(named(output, "label"), as_bytes(output.classes[output.binary_class(values[i])]));
         example.add_floats(named(output, "probability"), values[i]);
         break;
       case TargetKind::kClasses:
@@ -244,7 +245,7 @@ void AnswerFormat::append_example(const RowName& name, Values values, Bytes& out
       case TargetKind::kMultiLabel: {
         std::vector<BytesView>& labels = lists.emplace_back();
         for (std::size_t k = 0; k < values[i].size(); ++k) {
-          if (values[i][k] > kYesThreshold) labels.push_back(as_bytes(output.classes[k]));
+          if (values[i][k] > output.threshold) labels.push_back(as_bytes(output.classes[k]));
         }
         example.add_bytes_list(named(output, "labels"), labels);
         example.add_floats(named(output, "probabilities"), values[i]);

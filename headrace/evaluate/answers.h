@@ -56,6 +56,11 @@ class AnswerFormat {
     std::optional<TargetKind> kind{};       // none: it is compared with no label
     std::vector<std::string> classes{};     // of each score; a binary output has one score and two classes
     std::vector<std::string> json_names{};  // of these
+    float threshold = 0;                    // binary, multi-label: numbers above it mean yes
+
+    std::size_t binary_class(std::span<const float> scores) const {
+      return scores.front() > threshold ? 1 : 0;
+    }
   };
   void add_members(const Output& output, std::span<const float> values, std::string& out) const;
   static std::string text_of(const Output& output, std::span<const float> values);

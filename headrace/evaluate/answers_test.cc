@@ -48,6 +48,19 @@ TEST(AnswerFormat, ABinaryAnswerIsYesAboveAHalf) {
   EXPECT_EQ(text(made, {{0.75F}}), "yes  0.7500");
 }
 
+TEST(AnswerFormat, LogitsAndMarginsAreYesAboveZero) {
+  for (const TargetScores scores : {TargetScores::kLogit, TargetScores::kMargin}) {
+    ModelContract made = contract(TargetKind::kBinary, 1, {"no", "yes"});
+    made.binding.targets[0].scores = scores;
+    EXPECT_EQ(json(made, {{0.25F}}), R"({"label":"yes","probability":0.25})");
+    EXPECT_EQ(json(made, {{0}}), R"({"label":"no","probability":0.0})");
+    EXPECT_EQ(text(made, {{-0.25F}}), "no  -0.2500");
+    made = contract(TargetKind::kMultiLabel, 2, {"a", "b"});
+    made.binding.targets[0].scores = scores;
+    EXPECT_EQ(json(made, {{0.25F, -1}}), R"({"labels":["a"],"probabilities":{"a":0.25,"b":-1.0}})");
+  }
+}
+
 TEST(AnswerFormat, LabelsAreAllThoseAboveAHalf) {
   const ModelContract made = contract(TargetKind::kMultiLabel, 3, {"a", "b", "c"});
   EXPECT_EQ(json(made, {{0.75F, 0.25F, 1}}),

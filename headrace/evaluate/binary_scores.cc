@@ -21,11 +21,15 @@ BinaryScores::BinaryScores(int key_bits)
 
 void BinaryScores::add(float score, bool is_positive) {
   ++(is_positive ? positives_ : negatives_)[key_of(score, key_bits_)];
-  const float place = std::clamp(score * static_cast<float>(kBins), 0.0F, static_cast<float>(kBins - 1));
+}
+
+void BinaryScores::add_probability(float probability, bool is_positive) {
+  const float place =
+      std::clamp(probability * static_cast<float>(kBins), 0.0F, static_cast<float>(kBins - 1));
   CalibrationBin& bin = calibration_[static_cast<std::size_t>(place)];
   ++bin.records;
   bin.positives += is_positive ? 1 : 0;
-  bin.score_sum += score;
+  bin.score_sum += static_cast<double>(probability);
 }
 
 double BinaryScores::area_under_roc() const {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How well one score tells yes from no: confusion at 0.5, the area under the ROC curve, calibration.
+/// \file How well one score tells yes from no: the area under the ROC curve, calibration.
 
 #include <array>
 #include <cstdint>
@@ -26,11 +26,13 @@ class BinaryScores {
   explicit BinaryScores(int key_bits);
   /// REQUIRES: `score` is finite
   void add(float score, bool is_positive);
+  /// Adds a probability of yes to the calibration.
+  void add_probability(float probability, bool is_positive);
 
   /// Probability that a positive has a higher score than a negative, a tie counting half: the area under the
   /// ROC curve (Mann-Whitney U). NaN without positives or without negatives.
   double area_under_roc() const;
-  /// Scores below 0 belong to the first, above 1 to the last.
+  /// Bins of the probabilities; those below 0 belong to the first, above 1 to the last.
   const std::array<CalibrationBin, kBins>& calibration() const { return calibration_; }
 
  private:

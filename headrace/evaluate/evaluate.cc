@@ -1,10 +1,14 @@
 #include "headrace/evaluate/evaluate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/metric_states.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/stream/batch_tensors.h"
+#include "headrace/stream/record_weights.h"
 
 namespace headrace {
 namespace {
@@ -47,15 +51,30 @@ std::optional<std::size_t> class_of(std::span<const double> row, std::size_t cla
   return is_class ? std::optional(static_cast<std::size_t>(row[0])) : std::nullopt;
 }
 
+double probability_of(TargetScores scores, float value) {
+  const auto number = static_cast<double>(value);
+  return scores == TargetScores::kLogit ? 1 / (1 + std::exp(-number)) : number;
+}
+
+// How far a number of a binary or multi-label output is from the label, 0 or 1.
+double error_of(TargetScores scores, double truth, float value) {
+  if (scores != TargetScores::kMargin) return std::abs(truth - probability_of(scores, value));
+  return std::max(0.0, 1 - (truth == 1 ? 1 : -1) * static_cast<double>(value));
+}
+
 // How far an answer is from its label; 0: it is right. REQUIRES: `truth` is what such a target has
-double error_of(TargetKind kind, std::span<const double> truth, std::span<const float> answer) {
+double error_of(const ModelTarget& target, std::span<const double> truth, std::span<const float> answer) {
   double largest = 0;
-  if (kind == TargetKind::kClasses)
+  if (target.kind == TargetKind::kClasses)
     return static_cast<double>(answer[*highest(answer)] - answer[*class_of(truth, answer.size())]);
-  if (kind == TargetKind::kBinary)
-    return std::abs(static_cast<double>(*class_of(truth, 2)) - static_cast<double>(answer.front()));
-  for (std::size_t i = 0; i < truth.size(); ++i)
-    largest = std::max(largest, std::abs(truth[i] - static_cast<double>(answer[i])));
+  if (target.kind == TargetKind::kBinary)
+    return error_of(target.scores, static_cast<double>(*class_of(truth, 2)), answer.front());
+  const bool is_multi_label = target.kind == TargetKind::kMultiLabel;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double error = is_multi_label ? error_of(target.scores, truth[i], answer[i])
+                                        : std::abs(truth[i] - static_cast<double>(answer[i]));
+    largest = std::max(largest, error);
+  }
   return largest;
 }
 
@@ -107,17 +126,20 @@ class TargetEvaluator {
   bool add_binary(std::span<const double> truth, float score) {
     const std::optional<std::size_t> of = class_of(truth, 2);
     if (!of) return false;
-    evaluation_.scores.front().add(score, *of == 1);
-    return add_class(truth, score > kYesThreshold ? 1 : 0);
+    BinaryScores& scores = evaluation_.scores.front();
+    scores.add(score, *of == 1);
+    scores.add_probability(static_cast<float>(probability_of(target_.scores, score)), *of == 1);
+    return add_class(truth, score > yes_threshold(target_.scores) ? 1 : 0);
   }
 
   bool add_labels(std::span<const double> truth, std::span<const float> scores) {
     for (const double value : truth) {
       if (value != 0 && value != 1) return false;
     }
+    const float threshold = yes_threshold(target_.scores);
     for (std::size_t i = 0; i < truth.size(); ++i) {
       evaluation_.scores[i].add(scores[i], truth[i] == 1);
-      evaluation_.confusion[i].add(truth[i] == 1 ? 1 : 0, scores[i] > kYesThreshold ? 1 : 0);
+      evaluation_.confusion[i].add(truth[i] == 1 ? 1 : 0, scores[i] > threshold ? 1 : 0);
     }
     return true;
   }
@@ -148,32 +170,47 @@ Status check_classes(const ModelContract& contract) {
   return {};
 }
 
+// The model's binding; without weights of records where the data have none.
+ModelBinding binding_for(const ModelContract& contract, const Dataset& dataset) {
+  ModelBinding out = contract.binding;
+  const auto& data = dataset.attributes();
+  if (out.weights && data && !data->features.contains(out.weights->name)) out.weights.reset();
+  return out;
+}
+
 class Evaluator {
  public:
-  static Result<Evaluator> create(const ExportedModel& model) {
+  /// `read`: the binding of what the batches have.
+  static Result<Evaluator> create(const ExportedModel& model, const ModelBinding& read) {
     const ModelContract& contract = model.contract;
-    std::vector<std::string> inputs, outputs = {"loss", "metrics"};
-    for (const ModelInput& input : contract.binding.inputs) inputs.push_back(input.tensor);
-    for (const ModelTarget& target : contract.binding.targets) {
-      inputs.push_back(target.tensor);
+    std::vector<std::string> inputs = contract.binding.step_tensors(), outputs = {"loss", "metrics"};
+    const std::vector<std::string> states = MetricStates::tensors(*model.model);
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    outputs.insert(outputs.end(), states.begin(), states.end());
+    for (const ModelTarget& target : contract.binding.targets)
       outputs.push_back(contract.binding.find_output(target.output)->tensor);
-    }
-    inputs.emplace_back("weights");
     HEADRACE_TRY(std::unique_ptr<Call> call,
                  model.model->prepare("eval_step", std::move(inputs), std::move(outputs)));
-    return Evaluator(contract, std::move(call));
+    HEADRACE_TRY(MetricStates started, MetricStates::start(*model.model));
+    return Evaluator(contract, read, std::move(call), std::move(started));
   }
 
   Status add(const Batch& batch, const BatchLoader& loader) {
     if (batch.records == 0) return {};
     HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
+    if (reads_weights_)
+      HEADRACE_CHECK(check_record_weights(*contract_.binding.weights, columns.back(), batch, loader));
     std::vector<TensorView> inputs(columns.begin(), columns.end());
+    if (contract_.binding.weights && !reads_weights_) inputs.push_back(equal_weights(batch.rows));
     inputs.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
-    std::vector<Tensor> outputs(2 + targets_.size());
+    std::ranges::copy(states_.views(), std::back_inserter(inputs));
+    std::vector<Tensor> outputs(2 + states_.count() + targets_.size());
     HEADRACE_CHECK(call_->run(inputs, outputs));
     HEADRACE_CHECK(add_sums(outputs[0], outputs[1], batch.records));
+    states_.take(std::span(outputs).subspan(2, states_.count()));
     for (std::size_t i = 0; i < targets_.size(); ++i)
-      HEADRACE_CHECK(add_answers(batch, columns[inputs_ + i], outputs[2 + i], targets_[i], loader));
+      HEADRACE_CHECK(
+          add_answers(batch, columns[inputs_ + i], outputs[2 + states_.count() + i], targets_[i], loader));
     records_ += batch.records;
     return {};
   }
@@ -184,21 +221,38 @@ class Evaluator {
     for (TargetEvaluator& target : targets_) out.push_back(std::move(target.evaluation()));
     return out;
   }
-  std::map<std::string, double> metrics() const {
+  Result<std::map<std::string, double>> metrics() const {
     const double records = sums_.front() > 0 ? sums_.front() : 1;
-    std::map<std::string, double> out = {{"loss", loss_sum_ / records}};
+    HEADRACE_TRY(auto out, states_.results());
+    out["loss"] = loss_sum_ / records;
     for (std::size_t i = 1; i < sums_.size(); ++i) out[contract_.metrics[i]] = sums_[i] / records;
     return out;
   }
 
  private:
-  Evaluator(const ModelContract& contract, std::unique_ptr<Call> call)
+  Evaluator(const ModelContract& contract, const ModelBinding& read, std::unique_ptr<Call> call,
+            MetricStates states)
       : contract_(contract),
         call_(std::move(call)),
-        tensors_(contract.binding.step_features()),
+        states_(std::move(states)),
+        tensors_(read.step_features()),
+        reads_weights_(read.weights.has_value()),
         inputs_(contract.binding.inputs.size()),
         sums_(contract.metrics.size()) {
     for (const ModelTarget& target : contract.binding.targets) targets_.emplace_back(contract, target);
+  }
+
+  // A weight of 1 for each row, as the model takes weights.
+  TensorView equal_weights(std::uint64_t rows) {
+    const ModelFeature& weights = *contract_.binding.weights;
+    std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows)};
+    sizes.insert(sizes.end(), weights.shape.begin(), weights.shape.end());
+    if (weights.type == DataType::kInt64) {
+      integers_of_one_.assign(rows, 1);
+      return TensorView::of(integers_of_one_.data(), Shape(sizes));
+    }
+    floats_of_one_.assign(rows, 1);
+    return TensorView::of(floats_of_one_.data(), Shape(sizes));
   }
 
   Status add_sums(const Tensor& loss, const Tensor& metrics, std::uint64_t records) {
@@ -225,9 +279,10 @@ class Evaluator {
     for (std::size_t row = 0; row < batch.rows; ++row) {
       if (batch.weights()[row] == 0) continue;
       read_row(labels, row, truth);
+      if (target.target().scores == TargetScores::kMargin) std::ranges::replace(truth, -1.0, 0.0);
       const std::span<const float> given = values.subspan(size * answer++, size);
       if (!target.add(truth, given)) return wrong_label(batch, row, target, loader);
-      const double error = error_of(target.target().kind, truth, given);
+      const double error = error_of(target.target(), truth, given);
       WorstRecords& worst = target.evaluation().worst;
       if (!worst.would_keep(error)) continue;
       if (places.empty()) {
@@ -251,7 +306,11 @@ class Evaluator {
 
   const ModelContract& contract_;
   std::unique_ptr<Call> call_;
+  MetricStates states_;
   BatchTensors tensors_;
+  bool reads_weights_;
+  std::vector<float> floats_of_one_;
+  std::vector<std::int64_t> integers_of_one_;
   std::size_t inputs_;  // how many
   std::vector<TargetEvaluator> targets_;
   std::uint64_t records_ = 0;
@@ -270,10 +329,10 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
                                     .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset, true));
   HEADRACE_CHECK(check_classes(model.contract));
-  HEADRACE_TRY(
-      const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::create({{.dataset = dataset}}, loader_options(model.contract.binding, options, stop)));
-  HEADRACE_TRY(Evaluator evaluator, Evaluator::create(model));
+  const ModelBinding read = binding_for(model.contract, *dataset);
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create({{.dataset = dataset}}, loader_options(read, options, stop)));
+  HEADRACE_TRY(Evaluator evaluator, Evaluator::create(model, read));
   for (std::uint64_t done = 0;;) {
     HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
     if (!batch) break;
@@ -285,15 +344,20 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
     return Error{Code::kDataLoss, concat("no record of split ", options.split, " of ", data.describe(),
                                          " could be read; headrace verify says what is damaged")};
   }
+  HEADRACE_TRY(auto metrics, evaluator.metrics());
   Evaluation out{.model = {model.folder.url.text(), model.digest},
                  .data = {data.url.text(), dataset->digest()},
                  .split = options.split,
                  .targets = evaluator.take_targets(),
                  .records = evaluator.records(),
-                 .metrics = evaluator.metrics(),
+                 .metrics = std::move(metrics),
+                 .weights = read.weights ? read.weights->name : "",
                  .corrupt_records = loader->stats().corrupt_records,
                  .fetched_bytes = loader->stats().fetched_bytes,
                  .remarks = dataset->remarks()};
+  if (model.contract.binding.weights && !read.weights)
+    add_remark(out.remarks, concat(data.describe(), " has no ", model.contract.binding.weights->name,
+                                   ", by which the model's loss weighs records: each record counts once"));
   for (std::string& remark : loader->remarks()) add_remark(out.remarks, std::move(remark));
   return out;
 }

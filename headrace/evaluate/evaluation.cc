@@ -103,11 +103,13 @@ Json truth_of(const TargetEvaluation& target, const WorstRecord& record) {
   std::vector<double> truth = record.truth;
   // One of two classes, as a 1 among zeros.
   if (target.kind == TargetKind::kBinary && truth.size() > 1) truth = {truth[kYes]};
-  return shown_values(target, truth, kYesThreshold);
+  constexpr double kBetweenLabels = 0.5;
+  return shown_values(target, truth, kBetweenLabels);
 }
 
 Json answer_of(const TargetEvaluation& target, const WorstRecord& record) {
-  return shown_values(target, std::vector<double>(record.answer.begin(), record.answer.end()), kYesThreshold);
+  return shown_values(target, std::vector<double>(record.answer.begin(), record.answer.end()),
+                      static_cast<double>(yes_threshold(target.meaning)));
 }
 
 Json to_json(const TargetEvaluation& target, const WorstRecord& record) {
@@ -127,6 +129,7 @@ std::string text_of(const Json& value) {
 
 Json to_json(const TargetEvaluation& target) {
   Json out = {{"output", target.output}, {"label", target.label}, {"kind", target_kind_name(target.kind)}};
+  if (target.meaning != TargetScores::kProbability) out["scores"] = target_scores_name(target.meaning);
   switch (target.kind) {
     case TargetKind::kClasses:
       add_classes(target, out);
@@ -134,7 +137,8 @@ Json to_json(const TargetEvaluation& target) {
     case TargetKind::kBinary:
       add_classes(target, out);
       out["area_under_roc"] = number_to_json(target.scores.front().area_under_roc());
-      out["calibration"] = calibration_to_json(target.scores.front());
+      if (target.meaning != TargetScores::kMargin)
+        out["calibration"] = calibration_to_json(target.scores.front());
       break;
     case TargetKind::kMultiLabel:
       add_labels(target, out);
@@ -151,7 +155,8 @@ Json to_json(const TargetEvaluation& target) {
 }  // namespace
 
 TargetEvaluation TargetEvaluation::of(const ModelTarget& target, std::vector<std::string> classes) {
-  TargetEvaluation out{.output = target.output, .label = target.label.name, .kind = target.kind};
+  TargetEvaluation out{
+      .output = target.output, .label = target.label.name, .kind = target.kind, .meaning = target.scores};
   const std::size_t count = classes.size();
   out.classes = std::move(classes);
   if (target.kind == TargetKind::kRegression) {
@@ -185,6 +190,8 @@ double TargetEvaluation::accuracy() const {
   return all > 0 ? right / all : 0;
 }
 
+float yes_threshold(TargetScores scores) { return scores == TargetScores::kProbability ? 0.5F : 0.0F; }
+
 void add_remark(std::vector<std::string>& remarks, std::string remark) {
   if (remarks.size() >= kRemarks || (!remarks.empty() && remarks.back() == remark)) return;
   remarks.push_back(std::move(remark));
@@ -205,6 +212,7 @@ std::string evaluation_to_json(const Evaluation& evaluation, std::string_view ru
       {"metrics", metrics_to_json(evaluation.metrics)},
       {"targets", Json::array()},
   };
+  if (!evaluation.weights.empty()) out["weights"] = evaluation.weights;
   for (const TargetEvaluation& target : evaluation.targets) out["targets"].push_back(to_json(target));
   const auto loss = evaluation.metrics.find("loss");
   out["loss"] = loss == evaluation.metrics.end() ? Json() : number_to_json(loss->second);

@@ -27,7 +27,8 @@ struct TargetEvaluation {
   std::string output;
   std::string label;
   TargetKind kind = TargetKind::kClasses;
-  std::vector<std::string> classes;        // names; a binary target has two; none for regression
+  TargetScores meaning = TargetScores::kProbability;  // of the output's numbers
+  std::vector<std::string> classes;                   // names; a binary target has two; none for regression
   std::vector<ConfusionMatrix> confusion;  // classes, binary: one; multi-label: of no and yes, for each label
   std::vector<BinaryScores> scores;        // binary: one; multi-label: one for each label
   std::vector<RegressionScores> numbers;   // regression: one for each number of the output
@@ -47,6 +48,7 @@ struct Evaluation {
   std::uint64_t records = 0;
   /// "loss", and the metrics that the model was compiled with, over all records.
   std::map<std::string, double> metrics;
+  std::string weights{};              // the feature that weighed records in the loss; empty: none did
   std::uint64_t corrupt_records = 0;  // left out
   std::uint64_t fetched_bytes = 0;    // from the store
   std::vector<std::string> remarks;   // for people
@@ -56,8 +58,8 @@ struct Evaluation {
 std::string describe_truth(const TargetEvaluation& target, const WorstRecord& record);
 std::string describe_answer(const TargetEvaluation& target, const WorstRecord& record);
 
-/// The scores above this mean yes.
-inline constexpr float kYesThreshold = 0.5F;
+/// The numbers of a binary or multi-label output that are above this mean yes.
+float yes_threshold(TargetScores scores);
 
 /// Appends a remark, unless there are a hundred or the last one says the same.
 void add_remark(std::vector<std::string>& remarks, std::string remark);

@@ -56,7 +56,8 @@ TEST(BinaryScores, NegativeZeroIsZero) {
 
 TEST(BinaryScores, CalibrationCountsTenths) {
   BinaryScores scores(20);
-  for (const float score : {0.0F, 0.05F, 0.1F, 0.95F, 1.0F, 7.0F, -3.0F}) scores.add(score, score > 0.5F);
+  for (const float score : {0.0F, 0.05F, 0.1F, 0.95F, 1.0F, 7.0F, -3.0F})
+    scores.add_probability(score, score > 0.5F);
   const auto& bins = scores.calibration();
   EXPECT_EQ(bins[0].records, 3U);
   EXPECT_EQ(bins[0].positives, 0U);

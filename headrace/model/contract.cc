@@ -88,6 +88,12 @@ Status check_features(const ModelBinding& binding) {
     if (target.label.type == DataType::kInt64 || target.label.type == DataType::kFloat32) continue;
     return Error{Code::kDataLoss, concat("the label ", describe(target.label), " has no numbers")};
   }
+  if (binding.weights) {
+    const ModelFeature& weights = *binding.weights;
+    const bool is_number = weights.type == DataType::kInt64 || weights.type == DataType::kFloat32;
+    if (!is_number || weights.size() != 1)
+      return Error{Code::kDataLoss, concat("the weights ", describe(weights), " are not one number")};
+  }
   return {};
 }
 

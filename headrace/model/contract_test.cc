@@ -109,6 +109,31 @@ TEST(ModelContract, ARaggedFeatureHasOneSizeAndIsNoLabel) {
               HasSubstr("is ragged"));
 }
 
+TEST(ModelContract, SaysWhatScoresAreAndWhatWeighsRecords) {
+  ModelContract made = contract();
+  EXPECT_FALSE(to_json(made).contains("weights"));
+  EXPECT_FALSE(to_json(made)["targets"].values()[0].contains("scores")) << "they are probabilities";
+  made.binding.targets[0].scores = TargetScores::kLogit;
+  made.binding.weights = *model_feature(people(), "age");
+  const auto parsed = parse_contract(to_json(made).dump());
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->binding.targets[0].scores, TargetScores::kLogit);
+  EXPECT_EQ(parsed->binding.weights, made.binding.weights);
+  EXPECT_THAT(parsed->binding.step_tensors(),
+              ElementsAre("age", "text", "labels", "record_weights", "weights"));
+  EXPECT_EQ(parsed->binding.step_features().back().name, "age");
+  EXPECT_EQ(describe(parsed->binding).back(), "weighs records by age float32[]");
+  const auto error_of = [&] { return parse_contract(to_json(made).dump()).error().message; };
+  made.binding.weights = {.name = "cost", .shape = {2}};
+  EXPECT_THAT(error_of(), HasSubstr("the weights cost float32[2] are not one number"));
+  Json odd = to_json(contract());
+  odd["weights"] = 17;
+  EXPECT_FALSE(parse_contract(odd.dump()));
+  std::string text = to_json(made).dump();
+  text.replace(text.find("\"logit\""), 7, "\"guess\"");
+  EXPECT_THAT(parse_contract(text).error().message, HasSubstr("scores are guess"));
+}
+
 TEST(ModelContract, HoldsWhatItsFeaturesNeed) {
   const ModelContract made = contract();
   EXPECT_EQ(made.encoders,

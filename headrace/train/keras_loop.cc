@@ -14,6 +14,7 @@
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
+#include "headrace/train/class_weights.h"
 #include "headrace/train/metrics_json.h"
 #include "headrace/train/train_run.h"
 
@@ -100,7 +101,7 @@ class KerasLoop {
     return std::move(result_);
   }
 
-  Json request() const {
+  Json request(const Json& spec) const {
     const TrainOptions& options = options_;
     const LoaderBudgets budgets = loader_budgets(run_);
     Json from = nullptr;
@@ -111,7 +112,7 @@ class KerasLoop {
             {"tensorflow_version", run_.environment.trace.tensorflow_version},
             {"model", options.model},
             {"model_seed", options.seed & kModelSeedMask},
-            {"spec", trace_spec(run_.request).value_or(Json())},  // there are no arguments to fail
+            {"spec", spec},
             {"callbacks", options.callbacks},
             {"data", run_.data.url.text()},
             {"version", run_.dataset->version()},
@@ -144,7 +145,9 @@ class KerasLoop {
 
   Status fit() {
     const fs::path file = folder_ / "request.json";
-    if (!(std::ofstream(file) << request().dump() << std::endl))
+    HEADRACE_TRY(const TraceRequest weighed, weighed_request(run_));
+    HEADRACE_TRY(const Json spec, trace_spec(weighed));
+    if (!(std::ofstream(file) << request(spec).dump() << std::endl))
       return Error{Code::kResourceExhausted, concat("writing ", file.string(), ": is the disk full?")};
     const ChildConversation conversation{
         .on_line = [this](std::string_view line) { return take(line); },

@@ -9,6 +9,7 @@
 #include "headrace/stream/loader_state.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/train/checkpoint.h"
+#include "headrace/train/class_weights.h"
 #include "headrace/train/step_loop.h"
 #include "headrace/train/train_run.h"
 
@@ -28,6 +29,7 @@ class NativeLoop {
     if (was_exported) return finished_before();
     HEADRACE_CHECK(open_model());
     environment_.on_binding(result_.model.binding);
+    say_what_is_ignored();
     // Nothing is begun for data, a model or options that do not fit.
     if (!run_.seen.is_own) HEADRACE_CHECK(initialize());
     HEADRACE_TRY(owned_, claim_run(run_));
@@ -50,8 +52,13 @@ class NativeLoop {
 
  private:
   Result<TracedModel> trace() const {
-    if (environment_.tracer) return environment_.tracer(run_.request);
-    return trace_model(run_.request, environment_.trace, environment_.environment);
+    HEADRACE_TRY(const TraceRequest request, weighed_request(run_));
+    if (environment_.tracer) return environment_.tracer(request);
+    return trace_model(request, environment_.trace, environment_.environment);
+  }
+
+  Result<StepCall> prepare(std::string_view signature) {
+    return StepCall::prepare(*model_, signature, result_.model.binding, result_.model.metric_names);
   }
 
   Result<TrainResult> finished_before() {
@@ -160,11 +167,20 @@ class NativeLoop {
       with.first_batch = position.batch;
     }
     HEADRACE_TRY(loader_, BatchLoader::create(sources, with));
-    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "train_step", result_.model.binding));
+    HEADRACE_TRY(StepCall step, prepare("train_step"));
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
     add_remarks(*loader_);
     return {};
+  }
+
+  void say_what_is_ignored() {
+    const std::vector<std::string>& names = result_.model.ignored_metrics;
+    if (names.empty()) return;
+    add_remark(result_,
+               concat("the metrics ", join(names, ", "),
+                      " are left out: they cannot be computed in a graph. --loop keras computes them "
+                      "while it trains"));
   }
 
   void add_remarks(const BatchLoader& loader) {
@@ -185,7 +201,7 @@ class NativeLoop {
   Status train_epoch(StepCall& step) {
     const std::uint64_t epoch = state_.epoch + 1;
     events_->begin(epoch);
-    MetricSums sums(result_.model.metric_names);
+    HEADRACE_CHECK(step.begin_pass());
     std::uint64_t batch_number = 0;
     std::uint64_t corrupt_records = 0;
     const auto start = Clock::now();
@@ -194,7 +210,8 @@ class NativeLoop {
         return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
-      HEADRACE_TRY(const float loss, step.run(*batch, sums));
+      HEADRACE_CHECK(step.check_weights(*batch, *loader_));
+      HEADRACE_TRY(const float loss, step.run(*batch));
       const std::uint64_t begun = batch_number * options_.batch_size;
       corrupt_records += std::min(options_.batch_size, run_.train_range.count - begun) - batch->records;
       ++batch_number;
@@ -207,12 +224,13 @@ class NativeLoop {
       run_.on_step({epoch, state_.step, total_steps()});
     }
     result_.training_seconds += std::chrono::duration<double>(Clock::now() - start).count();
-    return end_epoch(epoch, batch_number, sums, corrupt_records);
+    return end_epoch(epoch, batch_number, step, corrupt_records);
   }
 
-  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const MetricSums& sums,
+  Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const StepCall& step,
                    std::uint64_t corrupt_records) {
-    EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = sums.values("")};
+    EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = {}};
+    HEADRACE_TRY(metrics.values, step.values(""));
     HEADRACE_CHECK(validate(metrics, corrupt_records));
     result_.corrupt_records = std::max(result_.corrupt_records, corrupt_records);
     HEADRACE_TRY(const Variables variables, read_variables(*model_));
@@ -229,19 +247,20 @@ class NativeLoop {
 
   Status validate(EpochMetrics& metrics, std::uint64_t& corrupt_records) {
     if (run_.validation_range.count == 0) return {};
-    HEADRACE_TRY(StepCall step, StepCall::prepare(*model_, "eval_step", result_.model.binding));
+    HEADRACE_TRY(StepCall step, prepare("eval_step"));
     HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
                  BatchLoader::create({{.dataset = run_.dataset, .range = run_.validation_range}},
                                      loader_options(ShuffleMode::kNone)));
-    MetricSums sums(result_.model.metric_names);
     while (true) {
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader));
       if (!batch) break;
-      HEADRACE_CHECK(step.run(*batch, sums));
+      HEADRACE_CHECK(step.check_weights(*batch, *loader));
+      HEADRACE_CHECK(step.run(*batch));
     }
     corrupt_records += loader->stats().corrupt_records;
     add_remarks(*loader);
-    metrics.values.merge(sums.values("val_"));
+    HEADRACE_TRY(auto values, step.values("val_"));
+    metrics.values.merge(values);
     return {};
   }
 

@@ -1,8 +1,10 @@
 #include "headrace/train/step_loop.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 #include "headrace/base/text.h"
+#include "headrace/stream/record_weights.h"
 
 namespace headrace {
 
@@ -19,25 +21,49 @@ std::map<std::string, double> MetricSums::values(std::string_view prefix) const 
   return out;
 }
 
-Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, const ModelBinding& binding) {
-  std::vector<std::string> names;
-  for (const ModelInput& input : binding.inputs) names.push_back(input.tensor);
-  for (const ModelTarget& target : binding.targets) names.push_back(target.tensor);
-  names.emplace_back("weights");
-  HEADRACE_TRY(std::unique_ptr<Call> call, model.prepare(signature, std::move(names), {"loss", "metrics"}));
-  return StepCall(std::move(call), BatchTensors(binding.step_features()));
+Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, const ModelBinding& binding,
+                                   std::vector<std::string> metrics) {
+  std::vector<std::string> inputs = binding.step_tensors(), outputs = {"loss", "metrics"};
+  for (const std::string& state : MetricStates::tensors(model)) {
+    inputs.push_back(state);
+    outputs.push_back(state);
+  }
+  HEADRACE_TRY(std::unique_ptr<Call> call, model.prepare(signature, std::move(inputs), std::move(outputs)));
+  HEADRACE_TRY(MetricStates states, MetricStates::start(model));
+  return StepCall(model, std::move(call), binding, std::move(states), std::move(metrics));
 }
 
-Result<float> StepCall::run(const Batch& batch, MetricSums& sums) {
+Status StepCall::begin_pass() {
+  sums_ = MetricSums(metrics_);
+  HEADRACE_TRY(states_, MetricStates::start(*model_));
+  return {};
+}
+
+Status StepCall::check_weights(const Batch& batch, const BatchLoader& loader) {
+  if (!weights_) return {};
+  HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
+  return check_record_weights(*weights_, columns.back(), batch, loader);
+}
+
+Result<float> StepCall::run(const Batch& batch) {
   HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
   inputs_.assign(columns.begin(), columns.end());
   inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
-  std::array<Tensor, 2> outputs;
+  std::ranges::copy(states_.views(), std::back_inserter(inputs_));
+  std::vector<Tensor> outputs(2 + states_.count());
   HEADRACE_CHECK(call_->run(inputs_, outputs));
   const std::span<const float> loss = outputs[0].values<float>();
   if (loss.empty()) return Error{Code::kInternal, "the model's loss is not a float32"};
-  sums.add(loss[0], outputs[1].values<float>());
+  sums_.add(loss[0], outputs[1].values<float>());
+  states_.take(std::span(outputs).subspan(2));
   return loss[0];
+}
+
+Result<std::map<std::string, double>> StepCall::values(std::string_view prefix) const {
+  std::map<std::string, double> out = sums_.values(prefix);
+  HEADRACE_TRY(const auto results, states_.results());
+  for (const auto& [name, value] : results) out[concat(prefix, name)] = value;
+  return out;
 }
 
 }  // namespace headrace

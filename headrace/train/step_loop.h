@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "headrace/engine/engine.h"
+#include "headrace/engine/metric_states.h"
 #include "headrace/stream/batch_tensors.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace {
 
-/// Sums over the batches of an epoch. Exact for metrics; the loss is the mean of the batches' means, weighted
-/// by rows.
+/// Sums over the batches of a pass over data. Exact for metrics; the loss is the mean of the batches' means,
+/// weighted by rows.
 class MetricSums {
  public:
   /// `names` as in TracedModel::metric_names: the first counts rows.
@@ -32,18 +33,40 @@ class MetricSums {
   double loss_sum_ = 0;
 };
 
-/// A signature that takes the columns of a batch and weights, and returns loss and metrics. Not thread-safe.
+/// A signature that takes the columns of a batch and weights, and returns loss and metrics: run over the
+/// batches of one pass over data after another. Not thread-safe.
 class StepCall {
  public:
-  static Result<StepCall> prepare(Model& model, std::string_view signature, const ModelBinding& binding);
-  /// Feeds the batch's own buffers. Returns the loss; adds to `sums`. REQUIRES: the batch has `columns_for`
-  Result<float> run(const Batch& batch, MetricSums& sums);
+  /// `metrics` as in TracedModel::metric_names. The model must outlive this.
+  static Result<StepCall> prepare(Model& model, std::string_view signature, const ModelBinding& binding,
+                                  std::vector<std::string> metrics);
+  /// Begins the next pass: metrics start anew.
+  Status begin_pass();
+  /// \error kInvalidArgument  as check_record_weights; nothing if no feature weighs records
+  Status check_weights(const Batch& batch, const BatchLoader& loader);
+  /// Feeds the batch's own buffers. Returns the loss. REQUIRES: the batch has `columns_for`
+  Result<float> run(const Batch& batch);
+  /// "loss" and each metric of this pass so far, under `prefix`.
+  Result<std::map<std::string, double>> values(std::string_view prefix) const;
 
  private:
-  StepCall(std::unique_ptr<Call> call, BatchTensors tensors)
-      : call_(std::move(call)), tensors_(std::move(tensors)) {}
+  StepCall(Model& model, std::unique_ptr<Call> call, const ModelBinding& binding, MetricStates states,
+           std::vector<std::string> metrics)
+      : model_(&model),
+        call_(std::move(call)),
+        tensors_(binding.step_features()),
+        weights_(binding.weights),
+        metrics_(std::move(metrics)),
+        sums_(metrics_),
+        states_(std::move(states)) {}
+
+  Model* model_;
   std::unique_ptr<Call> call_;
   BatchTensors tensors_;
+  std::optional<ModelFeature> weights_;
+  std::vector<std::string> metrics_;
+  MetricSums sums_;
+  MetricStates states_;
   std::vector<TensorView> inputs_;
 };
 

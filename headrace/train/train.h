@@ -40,6 +40,11 @@ struct TrainOptions {
   /// all features that can be inputs; the label "label", or the only feature with a vocabulary.
   std::string features{};
   std::string labels{};
+  /// The feature that weighs each record in the losses of training and validation: one number. Empty: none.
+  std::string weights{};
+  /// Weights of classes in the loss of training, as parse_class_weights reads them, or "balanced". Empty:
+  /// none.
+  std::string class_weights{};
   /// Random changes of images while training, as `parse_augmentations` reads them. Empty: none.
   std::string augment{};
   /// The size to which images are resized before they are augmented; the size that the model takes follows

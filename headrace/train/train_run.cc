@@ -15,6 +15,7 @@
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 #include "headrace/train/checkpoint.h"
+#include "headrace/train/class_weights.h"
 #include "headrace/train/export.h"
 
 namespace headrace {
@@ -148,6 +149,33 @@ Status find_images(TrainRun& run) {
                       features_of(*run.dataset->attributes()))};
 }
 
+Status find_weights(TrainRun& run, const DatasetAttributes& attributes) {
+  const TrainOptions& options = run.options;
+  if (!options.weights.empty()) {
+    HEADRACE_TRY(ModelFeature weights, named_feature(attributes, "--weights", options.weights));
+    const bool is_number = weights.type == DataType::kFloat32 || weights.type == DataType::kInt64;
+    if (!is_number || weights.size() != 1 || weights.classes > 0)
+      return Error{Code::kInvalidArgument, concat("--weights ", options.weights, ": ", describe(weights),
+                                                  " is not one number for each record")};
+    weights.is_optional = false;  // a weight of 0 is not meant where there is none
+    for (ModelFeature& feature : run.request.features)
+      feature.is_optional = feature.is_optional && feature.name != weights.name;  // they share a column
+    run.request.weights = std::move(weights);
+  }
+  if (options.class_weights.empty()) return {};
+  if (run.request.labels.size() > 1)
+    return Error{Code::kInvalidArgument,
+                 "--class-weights are for one label; with several, weigh records: --weights with the feature "
+                 "that has a weight for each"};
+  if (options.class_weights == kBalanced) return {};
+  const auto vocabulary = attributes.vocabularies.find(run.request.labels.front().name);
+  HEADRACE_TRY(run.request.class_weights,
+               parse_class_weights(options.class_weights, vocabulary == attributes.vocabularies.end()
+                                                              ? std::vector<std::string>()
+                                                              : vocabulary->second));
+  return {};
+}
+
 Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
   HEADRACE_TRY(Assignments labels, parse_assignments("--labels", run.options.labels));
   if (labels.values.empty()) {
@@ -171,10 +199,12 @@ Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
     if (std::ranges::find(run.request.features, of, &ModelFeature::name) == run.request.features.end())
       run.request.features.push_back(std::move(feature));
   }
+  HEADRACE_CHECK(find_weights(run, attributes));
   if (!features.is_selection) {
     for (ModelFeature& feature : possible_inputs(attributes, run.request.labels)) {
-      if (std::ranges::find(run.request.features, feature.name, &ModelFeature::name) ==
-          run.request.features.end())
+      if (feature.name != run.options.weights &&
+          std::ranges::find(run.request.features, feature.name, &ModelFeature::name) ==
+              run.request.features.end())
         run.request.features.push_back(std::move(feature));
     }
   }
@@ -286,6 +316,8 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
   }
   if (!options.balance.empty()) out["balance"] = options.balance;
   if (!options.bucket.empty()) out["bucket"] = options.bucket;
+  if (!options.weights.empty()) out["weights"] = options.weights;
+  if (!options.class_weights.empty()) out["class-weights"] = options.class_weights;
   if (!options.augment.empty()) out["augment"] = options.augment;
   if (options.image_size)
     out["image-size"] = concat(options.image_size->height, 'x', options.image_size->width);

@@ -170,15 +170,19 @@ class TraceTest(_ModelsTest):
         metrics = ["accuracy", "mse", "AUC"]
         traced, description = self.traced("mine:compiled", arguments={"metrics": metrics})
         self.assertEqual(description["metrics"], ["examples", "accuracy", "mse"])
-        self.assertEqual(description["ignored_metrics"], ["AUC"])
+        self.assertEqual(description["stateful_metrics"], ["AUC"])
         model = self.keras_model("compiled", metrics=metrics[:2])
+        states = traced.signatures["reset_metrics"]()
         sums, want = np.zeros(3), np.zeros(2)
         for features, labels in _batches(3):
             model.reset_metrics()
             of_batch = model.test_on_batch(features, labels.astype("float32"), return_dict=True)
             want += _ROWS * np.array([of_batch["accuracy"], of_batch["mse"]])
             got = traced.signatures["eval_step"](
-                features=tf.constant(features), labels=tf.constant(labels), weights=tf.ones([_ROWS])
+                features=tf.constant(features),
+                labels=tf.constant(labels),
+                weights=tf.ones([_ROWS]),
+                **states,
             )
             sums += got["metrics"].numpy()
         self.assertEqual(sums[0], 3 * _ROWS)

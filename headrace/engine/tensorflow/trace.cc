@@ -141,11 +141,14 @@ Result<Json> trace_spec(const TraceRequest& request) {
     }
     arguments[name] = *std::move(value);
   }
-  return Json{{"features", features_to_json(request.features)},
-              {"labels", features_to_json(request.labels)},
-              {"inputs", request.inputs},
-              {"outputs", request.outputs},
-              {"arguments", std::move(arguments)}};
+  Json out{{"features", features_to_json(request.features)},
+           {"labels", features_to_json(request.labels)},
+           {"inputs", request.inputs},
+           {"outputs", request.outputs},
+           {"arguments", std::move(arguments)}};
+  if (request.weights) out["weights"] = to_json(*request.weights);
+  for (const auto& [number, weight] : request.class_weights) out["class_weights"][concat(number)] = weight;
+  return out;
 }
 
 Result<TracedModel> read_traced_model(const std::string& folder) {

@@ -30,8 +30,10 @@ struct TraceRequest {
   std::string model;
   std::vector<ModelFeature> features;
   std::vector<ModelFeature> labels;
-  std::map<std::string, std::string> inputs{};   // input → feature, where the user says so
-  std::map<std::string, std::string> outputs{};  // output → label, likewise
+  std::map<std::string, std::string> inputs{};      // input → feature, where the user says so
+  std::map<std::string, std::string> outputs{};     // output → label, likewise
+  std::optional<ModelFeature> weights{};            // weighs records: one number
+  std::map<std::uint64_t, double> class_weights{};  // number of a class → its weight in training; others: 1
   /// Initial weights and dropout masks are a function of its low 32 bits.
   std::uint64_t seed = 0;
   /// Keyword arguments as JSON values: {"units", "128"}.
@@ -64,8 +66,10 @@ struct TracedLayer {
 };
 
 /// model.json, and where the rest of a trace lies. The SavedModel's signatures:
-///   train_step     inputs, targets, weights → loss, metrics; changes the variables
-///   eval_step      inputs, targets, weights → loss, metrics, outputs
+///   train_step     inputs, targets, weights, states → loss, metrics, states; changes the variables
+///   eval_step      the same → loss, metrics, states, outputs
+///   reset_metrics  → states; only where the model has metrics that are no means over examples
+///   metric_results  states → each such metric by its name
 ///   predict        inputs → outputs (also as serving_default)
 ///   gradients      as train_step, and gradient_0 … in the order of `gradients`; changes no weight
 ///   apply_gradients  gradient_0 … → iteration
@@ -87,7 +91,7 @@ struct TracedModel {
   std::map<std::string, std::string> versions;  // tensorflow, keras, python
   ModelBinding binding;
   std::vector<std::string> metric_names;     // the first is "examples", the number of rows
-  std::vector<std::string> ignored_metrics;  // compiled, but not a mean over examples
+  std::vector<std::string> ignored_metrics;  // compiled, but cannot be computed in a graph
   std::vector<std::string> gradients;        // names of variables
   std::string learning_rate;                 // name of its variable; empty where a schedule computes it
   std::string optimizer;

@@ -9,6 +9,7 @@ that fit.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 from typing import Any
@@ -22,6 +23,7 @@ _PIXELS = "uint8"
 _MASK = ":mask"  # ends the name of a feature's mask in options
 _USUAL_CHANNELS = 3
 _PROBED_VALUES = (16, 17)  # values of a ragged feature in the rows by which a model is tried
+_HINGES = (keras.losses.Hinge, keras.losses.SquaredHinge, keras.losses.CategoricalHinge)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +44,10 @@ class Feature:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Feature:
+        return cls(**{**data, "shape": tuple(data["shape"])})
 
     def to_json(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "shape": list(self.shape)}
@@ -91,16 +97,18 @@ class Spec:
     labels: tuple[Feature, ...]
     inputs: dict[str, str]  # input → feature, as --features says
     outputs: dict[str, str]  # output → label, as --labels says
+    weights: Feature | None = None  # what weighs records, as --weights says
+    class_weights: dict[int, float] = dataclasses.field(default_factory=dict)  # others have 1
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Spec:
+        weights = data.get("weights")
         return cls(
-            *(
-                tuple(Feature(**{**entry, "shape": tuple(entry["shape"])}) for entry in data.get(part, []))
-                for part in ("features", "labels")
-            ),
+            *(tuple(map(Feature.from_json, data.get(part, []))) for part in ("features", "labels")),
             data.get("inputs", {}),
             data.get("outputs", {}),
+            Feature.from_json(weights) if weights else None,
+            {int(number): float(weight) for number, weight in data.get("class_weights", {}).items()},
         )
 
     @property
@@ -158,6 +166,7 @@ class Target:
     label: Feature
     kind: str  # classes, binary, multi-label or regression
     classes: int  # scores of the output; 0: for regression
+    scores: str  # what the output's numbers are: probability, logit or margin
     takes_index: bool  # whether the loss takes class numbers (sparse_…)
     shape: tuple[int, ...]  # of the output, of one row
 
@@ -174,6 +183,19 @@ class Target:
         if self.takes_index:
             return tf.reshape(tf.cast(values, tf.int64), [-1])
         return tf.reshape(tf.cast(values, tf.float32), [-1, *self.shape])
+
+    def numbers_of_classes(self, values: tf.Tensor) -> tf.Tensor:
+        """The class of each row of the label. REQUIRES: kind is classes or binary"""
+        if self.label.size > 1:
+            return tf.argmax(values, axis=-1)
+        values = tf.reshape(values, [-1])
+        # No is 0, or -1 where the output is a margin.
+        return tf.cast(values > 0 if self.kind == "binary" else values, tf.int64)
+
+    def to_json(self) -> dict[str, Any]:
+        members = {"tensor": self.tensor, "output": self.output, "label": self.label.to_json()}
+        scores = {} if self.scores == "probability" else {"scores": self.scores}
+        return {**members, "kind": self.kind, **scores}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,20 +214,29 @@ class Binding:
         self._model = model
         self._input_structure = _input_structure(model, spec)
         self.inputs = _bind_inputs(name, spec, self._input_structure)
-        self._predictions = self._first_predictions(model, name)
-        self.outputs = _outputs(model, self._predictions, self._open_shapes(model))
+        self.sample_predictions = self._first_predictions(model, name)  # of a row of zeros
+        self.outputs = _outputs(model, self.sample_predictions, self._open_shapes(model))
         self.targets = _bind_targets(model, name, spec, self.outputs)
+        self.weights = spec.weights
+        self._class_weights = _weights_of_classes(self.targets, spec.class_weights)
 
     @property
     def features(self) -> list[Feature]:
-        """All that has to be read from each record: features and labels, each once. Those whose rows are
-        to be `filled` are ragged."""
+        """All that has to be read from each record: features, labels and weights, each once. Those whose rows
+        are to be `filled` are ragged."""
         found = {to.label.name: to.label for to in self.targets}
+        if self.weights is not None:
+            found.setdefault(self.weights.name, self.weights)
         for to in self.inputs:
             feature = dataclasses.replace(to.feature, ragged=to.feature.ragged or to.feature.mask, mask=False)
             if feature.ragged or feature.name not in found:
                 found[feature.name] = feature
         return list(found.values())
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether records or classes are weighed."""
+        return self.weights is not None or bool(self._class_weights)
 
     def x(self, columns: list[tf.Tensor]) -> Any:
         """The model's input, of the columns of `inputs`."""
@@ -216,7 +247,27 @@ class Binding:
         """The targets of the losses, in the structure of the output, from the columns of `targets`."""
         converted = {to.output: to.convert(values) for to, values in zip(self.targets, columns, strict=True)}
         flat = [converted.get(output.name) for output in self.outputs]
-        return tf.nest.pack_sequence_as(self._predictions, flat)
+        return tf.nest.pack_sequence_as(self.sample_predictions, flat)
+
+    def sample_weights(
+        self, labels: list[tf.Tensor], record_weights: list[tf.Tensor], training: bool
+    ) -> tf.Tensor | None:
+        """Keras' sample_weight, float32 [rows]: the weights of records; in training, times those of
+        their classes. None where nothing is weighed.
+
+        Args:
+            labels: the columns of `targets`.
+            record_weights: the column of `weights`, if that is not None.
+        """
+        factors = [tf.reshape(tf.cast(column, tf.float32), [-1]) for column in record_weights]
+        if training and self._class_weights:
+            numbers = self.targets[0].numbers_of_classes(labels[0])
+            factors.append(tf.gather(tf.constant(self._class_weights, tf.float32), numbers))
+        return functools.reduce(tf.multiply, factors) if factors else None
+
+    def sample_targets(self) -> Any:
+        """The targets of a row of zeros."""
+        return self.y([_zeros(to.label) for to in self.targets])
 
     def named(self, predictions: Any) -> dict[str, tf.Tensor]:
         """The outputs by their names in the signatures."""
@@ -225,21 +276,21 @@ class Binding:
 
     def resolve_metrics(self) -> None:
         """Lets Keras find out which metrics names such as "accuracy" mean for these outputs."""
-        y = self.y([_zeros(to.label) for to in self.targets])
-        self._model.compute_loss(None, y, self._predictions, None)
-        self._model.compute_metrics(None, y, self._predictions, None)
+        y = self.sample_targets()
+        self._model.compute_loss(None, y, self.sample_predictions, None)
+        self._model.compute_metrics(None, y, self.sample_predictions, None)
         self._model.reset_metrics()
 
     def describe(self) -> dict[str, Any]:
-        """The members of model.json about inputs, targets and outputs (docs/formats/traced-model.md)."""
+        """The members of model.json about inputs, targets, weights and outputs
+        (docs/formats/traced-model.md)."""
+        weights = {} if self.weights is None else {"weights": self.weights.to_json()}
         return {
+            **weights,
             "inputs": [
                 {"tensor": to.tensor, "name": to.name, "feature": to.feature.to_json()} for to in self.inputs
             ],
-            "targets": [
-                {"tensor": to.tensor, "output": to.output, "label": to.label.to_json(), "kind": to.kind}
-                for to in self.targets
-            ],
+            "targets": [to.to_json() for to in self.targets],
             "outputs": [
                 {"tensor": to.tensor, "name": to.name, "shape": [-1 if n is None else n for n in to.shape]}
                 for to in self.outputs
@@ -478,20 +529,30 @@ def _outputs(model: keras.Model, predictions: Any, shapes: list[tuple[int | None
     ]
 
 
-def _loss_names(model: keras.Model, outputs: list[Output]) -> dict[str, str]:
-    """The name of the loss of each output that has one."""
+def _losses(model: keras.Model, outputs: list[Output]) -> dict[str, Any]:
+    """The loss of each output that has one."""
     loss = model.loss
     if isinstance(loss, dict):
-        return {o.name: _loss_name(loss[o.name]) for o in outputs if loss.get(o.name) is not None}
+        return {o.name: loss[o.name] for o in outputs if loss.get(o.name) is not None}
     if isinstance(loss, list | tuple):
         pairs = zip(outputs, loss, strict=False)
-        return {output.name: _loss_name(its) for output, its in pairs if its is not None}
-    return {output.name: _loss_name(loss) for output in outputs}
+        return {output.name: its for output, its in pairs if its is not None}
+    return {output.name: loss for output in outputs}
 
 
 def _loss_name(loss: Any) -> str:
     name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
     return (name or "").lower()
+
+
+def _scores(loss: Any) -> str:
+    """The meaning of an output's numbers, as that loss takes them."""
+    if "hinge" in _loss_name(loss) or isinstance(loss, _HINGES):
+        return "margin"
+    # A function's options are kept by Keras' wrapper, or by functools.partial.
+    keywords = getattr(loss, "_fn_kwargs", getattr(loss, "keywords", {}))
+    is_of_logits = getattr(loss, "from_logits", False) or keywords.get("from_logits", False)
+    return "logit" if is_of_logits else "probability"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -500,6 +561,7 @@ class _Compared:
 
     name: str
     loss: str
+    scores: str
     shape: tuple[int, ...]
 
     @property
@@ -528,7 +590,8 @@ class _Compared:
             return "binary" if self.size == 1 and label.classes == 2 else None
         if label.size != self.size:
             return None
-        if "binary" in self.loss:
+        is_margin = self.scores == "margin" and "categorical" not in self.loss
+        if "binary" in self.loss or is_margin:
             return "binary" if self.size == 1 else "multi-label"
         return "classes" if "categorical" in self.loss and self.size > 1 else "regression"
 
@@ -537,8 +600,8 @@ class _Compared:
 
 
 def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list[Output]) -> list[Target]:
-    losses = _loss_names(model, outputs)
-    compared = [_Compared(o.name, losses[o.name], o.shape) for o in outputs if o.name in losses]
+    losses = {name: (_loss_name(loss), _scores(loss)) for name, loss in _losses(model, outputs).items()}
+    compared = [_Compared(o.name, *losses[o.name], o.shape) for o in outputs if o.name in losses]
     if not compared:
         raise ModelError("loss", f"{model_name} is compiled with a loss for none of its outputs")
     for to in compared:
@@ -561,11 +624,40 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
             label=label,
             kind=to.kind(label),
             classes=0 if to.kind(label) == "regression" else to.size,
+            scores=to.scores,
             takes_index=to.takes_index,
             shape=to.shape,
         )
         for tensor, to, label in zip(tensors, compared, bound, strict=True)
     ]
+
+
+def _weights_of_classes(targets: list[Target], given: dict[int, float]) -> list[float]:
+    """A weight for each class, or none at all; \\raises ModelError where there are no classes."""
+    if not given:
+        return []
+    instead = "weigh records instead: --weights with the feature that has a weight for each"
+    if len(targets) > 1:
+        names = ", ".join(to.output for to in targets)
+        raise ModelError(
+            "class_weights",
+            f"--class-weights are for a model that learns one label; this one learns {names}: {instead}",
+        )
+    (target,) = targets
+    if target.kind not in ("classes", "binary"):
+        raise ModelError(
+            "class_weights",
+            f"--class-weights are for classes, but {target.output} learns {target.label} ({target.kind}): "
+            f"{instead}",
+        )
+    classes = 2 if target.kind == "binary" else target.classes
+    unknown = [number for number in given if not 0 <= number < classes]
+    if unknown:
+        raise ModelError(
+            "class_weights",
+            f"--class-weights has the class {unknown[0]}, but those of {target.output} are 0 … {classes - 1}",
+        )
+    return [given.get(number, 1.0) for number in range(classes)]
 
 
 def _misfit(model_name: str, output: _Compared, label: Feature) -> str:

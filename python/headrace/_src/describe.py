@@ -55,21 +55,22 @@ def save(
 
 def write_description(model: keras.Model, binding: Binding, header: dict, folder: Path) -> dict:
     """Writes model.json alone. `header`: what was asked for: model, seed, spec."""
-    content = {"format": FORMAT_VERSION, **header, **binding.describe(), **_description(model)}
+    content = {"format": FORMAT_VERSION, **header, **binding.describe(), **_description(model, binding)}
     (folder / "model.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content
 
 
-def _description(model: keras.Model) -> dict:
-    names, ignored = signatures.metric_names_of(model)
+def _description(model: keras.Model, binding: Binding) -> dict:
+    metrics = signatures.metrics_of(model, binding)
     return {
         "versions": {
             "tensorflow": tf.__version__,
             "keras": keras.__version__,
             "python": platform.python_version(),
         },
-        "metrics": names,
-        "ignored_metrics": ignored,
+        "metrics": metrics.names_of_sums,
+        "stateful_metrics": [entry.name for entry in metrics.stateful],
+        "ignored_metrics": [entry.name for entry in metrics.ignored],
         "learning_rate": signatures.learning_rate_name(model),
         "optimizer": model.optimizer.name,
         "loss": _loss_text(model.loss),

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from headrace._src.columns import Column
     from headrace._src.fit_callback import FollowedResume
     from headrace._src.loader import Loader
+    from headrace._src.record_weights import CheckedLoader
 
 _WEIGHTS = "weights of rows"
 
@@ -112,12 +113,6 @@ def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader 
     return training, validation
 
 
-def _tensor(feature: Feature, column: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
-    import tensorflow as tf
-
-    return feature.filled(column) if isinstance(column, tf.RaggedTensor) else column
-
-
 def _tuples(structure: Any) -> Any:
     """Lists become tuples: a tf.data.Dataset takes a list for a tensor."""
     if isinstance(structure, dict):
@@ -125,20 +120,27 @@ def _tuples(structure: Any) -> Any:
     return tuple(map(_tuples, structure)) if isinstance(structure, list | tuple) else structure
 
 
-def _dataset(loader: Loader, binding: Binding) -> tf.data.Dataset:
-    """Inputs and targets as the model takes them; rows of weight 0 are left out, but for a batch that has no
-    others."""
+def _dataset(loader: Loader | CheckedLoader, binding: Binding, training: bool) -> tf.data.Dataset:
+    """Inputs and targets as the model takes them, and weights if there are any; rows that are no record are
+    left out, but for a batch that has no others, in which they have weight 0."""
     import tensorflow as tf
 
     from headrace._src.tensorflow import dataset_of
 
     def element(columns):
-        x = _tuples(binding.x([_tensor(to.feature, columns[to.feature.name]) for to in binding.inputs]))
-        y = _tuples(binding.y([columns[to.label.name] for to in binding.targets]))
-        weights = columns.get(_WEIGHTS)
-        if weights is None:
-            return x, y
-        kept = (weights > 0) | tf.reduce_all(weights <= 0)
+        def tensor(feature: Feature) -> tf.Tensor:
+            column = columns[feature.name]
+            return feature.filled(column) if isinstance(column, tf.RaggedTensor) else column
+
+        labels = [columns[to.label.name] for to in binding.targets]
+        x = _tuples(binding.x([tensor(to.feature) for to in binding.inputs]))
+        y = _tuples(binding.y(labels))
+        of_records = [] if binding.weights is None else [tensor(binding.weights)]
+        weights, rows = binding.sample_weights(labels, of_records, training), columns.get(_WEIGHTS)
+        if rows is None:
+            return (x, y) if weights is None else (x, y, weights)
+        weights = rows if weights is None else rows * weights
+        kept = (rows > 0) | tf.reduce_all(rows <= 0)
         return tf.nest.map_structure(lambda tensor: tf.boolean_mask(tensor, kept), (x, y, weights))
 
     names = [*loader.columns, *([] if loader.weights is None else [loader.weights])]
@@ -219,12 +221,17 @@ def _fit(
     channel: Channel,
 ) -> None:
     from headrace._src.fit_callback import DivergedError
+    from headrace._src.record_weights import CheckedLoader
 
+    loaders = [train] if validation is None else [train, validation]
+    if binding.weights is not None:
+        loaders = [CheckedLoader(loader, binding.weights.name) for loader in loaders]
+    held_out = None if validation is None else _dataset(loaders[1], binding, training=False)
     try:
         model.fit(
-            _dataset(train, binding),
+            _dataset(loaders[0], binding, training=True),
             epochs=request["epochs"],
-            validation_data=_dataset(validation, binding) if validation is not None else None,
+            validation_data=held_out,
             callbacks=[*follow.callbacks, follow],
             shuffle=False,
             verbose=0,
@@ -234,8 +241,8 @@ def _fit(
         channel.say(diverged={"what": str(error), "epoch": epoch, "step": follow.step})
         sys.exit(1)
     except Exception:
-        for loader in (train, validation):
-            if loader is not None and loader.failure is not None:
+        for loader in loaders:
+            if loader.failure is not None:
                 raise loader.failure from None  # what TensorFlow has made of it says less
         raise
 

@@ -17,6 +17,12 @@ import tensorflow as tf
 
 from headrace._src import fused_adam
 from headrace._src.binding import Binding, Feature
+from headrace._src.compiled_metrics import CompiledMetrics
+
+ROW_WEIGHTS = "weights"
+"""The argument of a step that says which rows are records: 0 is none."""
+RECORD_WEIGHTS = "record_weights"
+"""The argument with the feature that weighs records."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,33 +60,8 @@ def variables_of(model: keras.Model) -> list[Variable]:
     return list(found.values())
 
 
-def _metrics_of(model: keras.Model) -> list[tuple[int, str, keras.metrics.Metric]]:
-    """The compiled metrics: the output that each is about, its name in `fit`, and itself."""
-    compiled = model._compile_metrics
-    if compiled is None:
-        return []
-    several = len(compiled._flat_metrics) > 1
-    return [
-        (output, f"{of.output_name}_{metric.name}" if several and of.output_name else metric.name, metric)
-        for all_metrics in (compiled._flat_metrics, compiled._flat_weighted_metrics)
-        for output, of in enumerate(all_metrics)
-        if of is not None
-        for metric in of.metrics
-    ]
-
-
-def _is_mean(metric: keras.metrics.Metric) -> bool:
-    return isinstance(metric, keras.metrics.MeanMetricWrapper)
-
-
-def metric_names_of(model: keras.Model) -> tuple[list[str], list[str]]:
-    """The names of the elements in a step's `metrics`, and of the compiled metrics that are not there because
-    they are no mean over examples."""
-    metrics = _metrics_of(model)
-    means = [name for _, name, metric in metrics if _is_mean(metric)]
-    return ["examples", *(tracker.name for tracker in model._compile_loss.metrics), *means], [
-        name for _, name, metric in metrics if not _is_mean(metric)
-    ]
+def metrics_of(model: keras.Model, binding: Binding) -> CompiledMetrics:
+    return CompiledMetrics(model, binding, [variable.value for variable in variables_of(model)])
 
 
 def trains_as_compiled(model: keras.Model) -> bool:
@@ -144,53 +125,63 @@ class _Computation:
 
     def __init__(self, model: keras.Model, binding: Binding):
         self.model, self.binding = model, binding
-        self.metrics = [(output, metric) for output, _, metric in _metrics_of(model) if _is_mean(metric)]
+        self.metrics = metrics_of(model, binding)
         self.trainable = model.trainable_variables
         self.apply = model.optimizer.apply
         if fused_adam.can_replace(model.optimizer):
             self.apply = functools.partial(fused_adam.apply, model.optimizer)
 
-    def evaluate(self, batch, training):
-        """Loss, sums of metrics, predictions of a batch: the columns of inputs, of targets, and weights."""
-        *columns, weights = batch
-        x = self.binding.x(columns[: len(self.binding.inputs)])
-        y = self.binding.y(columns[len(self.binding.inputs) :])
+    @property
+    def batch_spec(self) -> list[tf.TensorSpec]:
+        """The arguments of a step."""
+        binding = self.binding
+        columns = [_column_spec(to.tensor, to.feature) for to in binding.inputs]
+        columns += [_column_spec(to.tensor, to.label) for to in binding.targets]
+        if binding.weights is not None:
+            columns.append(_column_spec(RECORD_WEIGHTS, binding.weights))
+        rows = tf.TensorSpec([None], tf.float32, name=ROW_WEIGHTS)
+        return [*columns, rows, *self.metrics.state_specs]
+
+    def records_of(self, batch):
+        """The columns without rows that are no record, weights of rows last; and the states of metrics."""
+        columns = len(batch) - len(self.metrics.state_specs)
+        return _without_padding(batch[:columns]), list(batch[columns:])
+
+    def evaluate(self, columns, states, training):
+        """Loss, what a step gives of the metrics, and predictions of what `records_of` returns."""
+        inputs, targets = len(self.binding.inputs), len(self.binding.targets)
+        labels, rest = columns[inputs : inputs + targets], columns[inputs + targets :]
+        x, y = self.binding.x(columns[:inputs]), self.binding.y(labels)
+        weights = rest[-1]  # 1 each
+        of_records = self.binding.sample_weights(labels, rest[:-1], training)
+        if of_records is not None:
+            weights = weights * of_records
         predictions = self.model(x, training=training)
         with _losses_of_outputs(self.model) as losses:
             loss = self.model.compute_loss(x=x, y=y, y_pred=predictions, sample_weight=weights)
-        return loss, self._metric_sums(y, predictions, [of.value for of in losses]), predictions
+        metrics = {
+            "metrics": self.metrics.sums(y, predictions, [of.value for of in losses]),
+            **self.metrics.named_states(self.metrics.next_states(states, y, predictions, weights)),
+        }
+        return loss, metrics, predictions
 
     def differentiate(self, batch):
-        """Loss, sums of metrics, and the gradients as TensorFlow computes them: those of embeddings name the
-        rows that the batch has looked up, as often as it has."""
-        batch = _without_padding(batch)
+        """Loss, metrics, and the gradients as TensorFlow computes them: those of embeddings name the rows
+        that the batch has looked up, as often as it has."""
+        columns, states = self.records_of(batch)
         with tf.GradientTape() as tape:
-            loss, sums, _ = self.evaluate(batch, training=True)
+            loss, metrics, _ = self.evaluate(columns, states, training=True)
             scaled = self.model.optimizer.scale_loss(loss)
         values = [variable.value for variable in self.trainable]
-        return loss, sums, tape.gradient(scaled, values, unconnected_gradients="zero")
-
-    def _metric_sums(self, y, predictions, losses):
-        """[examples, sum over examples of each output's loss and of each metric]: sums of batches add up to
-        an epoch's exactly."""
-        targets, predicted = tf.nest.flatten(y), tf.nest.flatten(predictions)
-        examples = tf.cast(tf.shape(predicted[0])[0], tf.float32)
-        sums = [examples, *(loss * examples for loss in losses)]
-        for output, metric in self.metrics:
-            values = metric._fn(targets[output], predicted[output], **metric._fn_kwargs)
-            values = tf.cast(values, tf.float32)
-            is_mean = values.shape.rank == 0
-            sums.append(tf.reduce_mean(values) * examples if is_mean else _sum_of_rows(values))
-        return tf.stack(sums)
+        return loss, metrics, tape.gradient(scaled, values, unconnected_gradients="zero")
 
 
 def _concrete_functions(
     model: keras.Model, binding: Binding, all_variables: dict[str, tf.Variable], with_training: bool
 ) -> dict:
     computation = _Computation(model, binding)
-    inputs = [_column_spec(to.tensor, to.feature) for to in binding.inputs]
-    targets = [_column_spec(to.tensor, to.label) for to in binding.targets]
-    batch_spec = [*inputs, *targets, tf.TensorSpec([None], tf.float32, name="weights")]
+    metrics = computation.metrics
+    batch_spec = computation.batch_spec
     gradient_specs = [
         tf.TensorSpec(variable.shape, tf.as_dtype(variable.dtype), name=f"gradient_{i}")
         for i, variable in enumerate(computation.trainable)
@@ -198,15 +189,15 @@ def _concrete_functions(
 
     @tf.function(input_signature=batch_spec)
     def train_step(*batch):
-        loss, sums, computed = computation.differentiate(batch)
+        loss, metrics, computed = computation.differentiate(batch)
         computation.apply(computed, computation.trainable)
-        return {"loss": loss, "metrics": sums}
+        return {"loss": loss, **metrics}
 
     @tf.function(input_signature=batch_spec)
     def gradients(*batch):
-        loss, sums, computed = computation.differentiate(batch)
+        loss, metrics, computed = computation.differentiate(batch)
         named = {f"gradient_{i}": tf.convert_to_tensor(gradient) for i, gradient in enumerate(computed)}
-        return {"loss": loss, "metrics": sums, **named}
+        return {"loss": loss, **metrics, **named}
 
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
@@ -215,10 +206,11 @@ def _concrete_functions(
 
     @tf.function(input_signature=batch_spec)
     def eval_step(*batch):
-        loss, sums, predictions = computation.evaluate(_without_padding(batch), training=False)
-        return {"loss": loss, "metrics": sums, **binding.named(predictions)}
+        columns, states = computation.records_of(batch)
+        loss, metrics, predictions = computation.evaluate(columns, states, training=False)
+        return {"loss": loss, **metrics, **binding.named(predictions)}
 
-    @tf.function(input_signature=inputs)
+    @tf.function(input_signature=batch_spec[: len(binding.inputs)])
     def predict(*columns):
         return binding.named(model(binding.x(list(columns)), training=False))
 
@@ -226,7 +218,17 @@ def _concrete_functions(
     def variables():
         return {name: tf.identity(value) for name, value in all_variables.items()}
 
+    @tf.function(input_signature=[])
+    def reset_metrics():
+        return metrics.named_states(metrics.first_states())
+
+    @tf.function(input_signature=metrics.state_specs)
+    def metric_results(*states):
+        return metrics.results(list(states))
+
     traced = [eval_step, predict, variables]
+    if metrics.stateful:
+        traced += [reset_metrics, metric_results]
     if with_training:
         traced = [train_step, gradients, apply_gradients, *traced]
         if _learning_rate_of(model.optimizer) is not None:
@@ -274,8 +276,3 @@ def _without_padding(batch):
     for tensor, original in zip(kept, batch, strict=True):
         tensor.set_shape(original.shape)
     return kept
-
-
-def _sum_of_rows(values):
-    axes = list(range(1, values.shape.rank))
-    return tf.reduce_sum(tf.reduce_mean(values, axis=axes) if axes else values)

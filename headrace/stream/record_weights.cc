@@ -1,0 +1,32 @@
+#include "headrace/stream/record_weights.h"
+
+#include <cmath>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+double weight_of(const TensorView& values, std::size_t row) {
+  if (values.type == DataType::kInt64)
+    return static_cast<double>(static_cast<const std::int64_t*>(values.data)[row]);
+  return static_cast<double>(static_cast<const float*>(values.data)[row]);
+}
+
+}  // namespace
+
+Status check_record_weights(const ModelFeature& weights, const TensorView& values, const Batch& batch,
+                            const BatchLoader& loader) {
+  for (std::size_t row = 0; row < batch.rows; ++row) {
+    const double weight = weight_of(values, row);
+    if (batch.weights()[row] == 0 || (weight >= 0 && std::isfinite(weight))) continue;
+    const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
+    const std::string where =
+        row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
+    return Error{Code::kInvalidArgument, concat("the weight ", weights.name, " of ", where, " is ", weight,
+                                                "; weights are finite and not below 0")};
+  }
+  return {};
+}
+
+}  // namespace headrace

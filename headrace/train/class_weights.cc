@@ -1,0 +1,157 @@
+#include "headrace/train/class_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headrace/base/text.h"
+#include "headrace/stream/batch_tensors.h"
+#include "headrace/train/train_run.h"
+
+namespace headrace {
+namespace {
+
+using Counts = std::map<std::uint64_t, std::uint64_t>;
+
+constexpr std::size_t kMostClasses = 100'000;
+constexpr std::uint64_t kCountedBatch = 512;
+
+Error wrong_weights(std::string_view text, std::string_view what) {
+  return {Code::kInvalidArgument,
+          concat("--class-weights ", text, ": ", what, "; give balanced, or CLASS=WEIGHT,…")};
+}
+
+std::optional<std::uint64_t> number_of(std::string_view name, const std::vector<std::string>& vocabulary) {
+  if (vocabulary.empty()) return parse_number<std::uint64_t>(name);
+  const auto found = std::ranges::find(vocabulary, name);
+  if (found == vocabulary.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - vocabulary.begin());
+}
+
+double value_at(const TensorView& labels, std::size_t place) {
+  if (labels.type == DataType::kInt64)
+    return static_cast<double>(static_cast<const std::int64_t*>(labels.data)[place]);
+  return static_cast<double>(static_cast<const float*>(labels.data)[place]);
+}
+
+// The class that a row of a label names: its number, or the place of the only 1 among zeros. -1 is a no, as
+// hinge losses have it.
+std::optional<std::uint64_t> class_in(const TensorView& labels, std::size_t row, std::size_t size) {
+  if (size == 1) {
+    const double value = value_at(labels, row);
+    if (value == -1) return 0;
+    const bool is_number = value >= 0 && value < kMostClasses && value == std::floor(value);
+    return is_number ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+  }
+  std::optional<std::uint64_t> place;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double value = value_at(labels, row * size + i);
+    if (value == 0) continue;
+    if (value != 1 || place) return std::nullopt;
+    place = i;
+  }
+  return place;
+}
+
+Error no_class(const ModelFeature& label, const Batch& batch, std::size_t row, const BatchLoader& loader) {
+  const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
+  const std::string where =
+      row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
+  return {Code::kInvalidArgument,
+          concat("--class-weights balanced: the label ", describe(label), " of ", where,
+                 " is no class; weigh records instead, by --weights with the feature that has a weight for "
+                 "each")};
+}
+
+Status count_classes(const ModelFeature& label, const Batch& batch, const TensorView& labels,
+                     const BatchLoader& loader, Counts& counts) {
+  for (std::size_t row = 0; row < batch.rows; ++row) {
+    if (batch.weights()[row] == 0) continue;
+    const std::optional<std::uint64_t> number = class_in(labels, row, label.size());
+    if (!number) return no_class(label, batch, row, loader);
+    ++counts[*number];
+  }
+  return {};
+}
+
+Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
+  BatchTensors tensors({label});
+  LoaderOptions options = tensors.options_in_order();
+  options.batch_size = kCountedBatch;
+  options.on_corrupt = run.options.on_corrupt;
+  options.memory_budget_bytes = run.options.memory_budget_bytes;
+  options.order_version = run.order_version;
+  options.stop = run.stop;
+  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+               BatchLoader::create({{.dataset = run.dataset, .range = run.train_range}}, options));
+  Counts counts;
+  while (true) {
+    HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
+    if (!batch) return counts;
+    HEADRACE_CHECK(count_classes(label, *batch, tensors.view(*batch, batch->rows)[0], *loader, counts));
+  }
+}
+
+// The counts of the manifest, if they are those of this label in all records that are trained on.
+std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& label) {
+  const DatasetAttributes& data = *run.dataset->attributes();
+  const auto vocabulary = data.vocabularies.find(label.name);
+  const auto split = data.splits.find(run.options.split);
+  if (run.validation_range.count > 0 || run.options.on_corrupt != CorruptionPolicy::kFail ||
+      vocabulary == data.vocabularies.end() || vocabulary->second != data.labels ||
+      split == data.splits.end())
+    return std::nullopt;
+  Counts counts;
+  std::uint64_t records = 0;
+  for (std::size_t number = 0; number < data.labels.size(); ++number) {
+    const auto found = split->second.labels.find(data.labels[number]);
+    if (found == split->second.labels.end() || found->second == 0) continue;
+    counts[number] = found->second;
+    records += found->second;
+  }
+  return records == run.train_range.count ? std::optional(std::move(counts)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view text,
+                                                            const std::vector<std::string>& vocabulary) {
+  std::map<std::uint64_t, double> out;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.rfind('=');  // a name may have one
+    if (equals == part.npos) return wrong_weights(text, concat("\"", part, "\" has no weight"));
+    const std::string_view name = trim(part.substr(0, equals)), weight = trim(part.substr(equals + 1));
+    const auto value = parse_number<double>(weight);
+    if (!value || !std::isfinite(*value) || *value < 0)
+      return wrong_weights(text, concat(weight, " is no weight: weights are finite and not below 0"));
+    const std::optional<std::uint64_t> number = number_of(name, vocabulary);
+    if (!number || *number >= kMostClasses) {
+      const std::string known = vocabulary.empty() ? "numbers from 0 on" : join(vocabulary, ", ");
+      return wrong_weights(text, concat("there is no class ", name, "; the classes are ", known));
+    }
+    if (!out.emplace(*number, *value).second) return wrong_weights(text, concat(name, " is there twice"));
+  }
+  return out;
+}
+
+std::map<std::uint64_t, double> balanced_class_weights(const std::map<std::uint64_t, std::uint64_t>& counts) {
+  double records = 0;
+  for (const auto& [number, count] : counts) records += static_cast<double>(count);
+  std::map<std::uint64_t, double> out;
+  for (const auto& [number, count] : counts)
+    out[number] = records / (static_cast<double>(counts.size()) * static_cast<double>(count));
+  return out;
+}
+
+Result<TraceRequest> weighed_request(const TrainRun& run) {
+  TraceRequest out = run.request;
+  if (run.options.class_weights != kBalanced) return out;
+  const ModelFeature& label = run.request.labels.front();
+  std::optional<Counts> counts = known_counts(run, label);
+  if (!counts) {
+    HEADRACE_TRY(counts, read_counts(run, label));
+  }
+  out.class_weights = balanced_class_weights(*counts);
+  return out;
+}
+
+}  // namespace headrace
