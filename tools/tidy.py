@@ -24,7 +24,7 @@ LAYERS = [
     {"store"},
     {"log"},
     {"record", "codec", "engine", "filesystem"},
-    {"coordinate", "model"},
+    {"coordinate", "model", "page"},
     {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "statistics"},
     {"predict"},

@@ -4,6 +4,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/model_options.h"
+#include "headrace/cli/open_model.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
 #include "headrace/store/layers/stoppable.h"
@@ -12,7 +13,8 @@ namespace headrace {
 namespace {
 
 constexpr Positional kEvaluatePositionals[] = {
-    {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
+    {.name = "RUN",
+     .sentence = "A run of headrace train, a version of a named model, or a SavedModel of another program."},
 };
 
 constexpr Option kEvaluateOptions[] = {
@@ -26,6 +28,10 @@ constexpr Option kEvaluateOptions[] = {
      .sentence = "Records per batch.",
      .minimum = 1,
      .maximum = 1'000'000},
+    kSignatureOption,
+    kInputFeaturesOption,
+    kOutputLabelsOption,
+    kLikeOption,
     kOnCorruptOption,
     {.name = "memory",
      .type = OptionType::kSize,
@@ -33,9 +39,55 @@ constexpr Option kEvaluateOptions[] = {
      .unit = "bytes",
      .sentence = "Memory for reading ahead.",
      .minimum = 1'000'000},
+    {.name = "html",
+     .unit = "URL",
+     .sentence =
+         "Write the page about the evaluation to this URL instead, in place of what is there. Default: "
+         "RUN/evaluations/<run id>.html."},
+    {.name = "no-records",
+     .type = OptionType::kFlag,
+     .sentence = "Leave the content of records out of the page, which else shows the ten that are farthest "
+                 "from the truth: texts, thumbnails, numbers."},
     kTrackOption,
     kRunIdOption,
 };
+
+constexpr std::uint64_t kEvaluationLimitBytes = 64 << 20;
+
+struct WrittenEvaluation {
+  Location object;
+  Location page;
+  std::string json;  // of the object
+};
+
+// An earlier attempt of a run that is started again under its id may have written it.
+Status create_or_compare(const Location& to, const std::string& text, const CallOptions& call) {
+  const auto created = write_text(*to.store, to.key, text, {.only_if_absent = true, .call = call});
+  if (created) return {};
+  if (created.error().code != Code::kAlreadyExists) return created.error().in("writing the evaluation");
+  HEADRACE_TRY(const ReadObject there, read_object(*to.store, to.key, kEvaluationLimitBytes, call));
+  if (as_text(there.data) == text) return {};
+  return Error{Code::kFailedPrecondition,
+               concat(to.describe(), " holds another result of a run with this id; give another --run-id")};
+}
+
+// The page goes first: whoever finds the object finds the page.
+Result<WrittenEvaluation> write_evaluation(CommandContext& context, const Location& run,
+                                           const Evaluation& evaluation, const OptionValues& values,
+                                           const std::string& run_id) {
+  WrittenEvaluation out{.object = run.at(concat("evaluations/", run_id, ".json")),
+                        .page = run.at(concat("evaluations/", run_id, ".html")),
+                        .json = evaluation_to_json(evaluation, run_id)};
+  const std::string page = evaluation_to_html(evaluation, run_id);
+  if (values.has("html")) {
+    HEADRACE_TRY(out.page, context.stores.open(values.text("html")));
+    HEADRACE_CHECK(write_text(*out.page.store, out.page.key, page, {.call = context.call()}));
+  } else {
+    HEADRACE_CHECK(create_or_compare(out.page, page, context.call()));
+  }
+  HEADRACE_CHECK(create_or_compare(out.object, out.json + "\n", context.call()));
+  return out;
+}
 
 std::string pad_left(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
@@ -157,14 +209,15 @@ void show_table(Console& console, const Evaluation& evaluation) {
 }
 
 void show_evaluation(Console& console, const Location& run, const Evaluation& evaluation,
-                     const Location& written, const std::string& object, double seconds) {
+                     const WrittenEvaluation& written, double seconds) {
   for (const std::string& remark : evaluation.remarks) console.warn(remark);
   if (evaluation.corrupt_records > 0)
     console.warn(concat(evaluation.corrupt_records, " corrupt records were left out"));
   if (console.json()) {
-    Json document = parse_json(object).value_or(Json());
+    Json document = parse_json(written.json).value_or(Json());
     document["run"] = run.url.text();
-    document["url"] = written.url.text();
+    document["url"] = written.object.url.text();
+    document["page"] = written.page.url.text();
     document["seconds"] = seconds;
     document["fetched_bytes"] = evaluation.fetched_bytes;
     console.result(document.dump());
@@ -173,20 +226,8 @@ void show_evaluation(Console& console, const Location& run, const Evaluation& ev
   console.result(concat(evaluation.model.url, " on split ", evaluation.split, " of ", evaluation.data.url,
                         ": ", evaluation.records, " records, ", shown(seconds), " s"));
   show_table(console, evaluation);
-  console.result(concat("\n  written to ", written.describe()));
-}
-
-constexpr std::uint64_t kEvaluationLimitBytes = 64 << 20;
-
-// An earlier attempt of a run that is started again under its id may have written it.
-Status write_evaluation(const Location& to, const std::string& text, const CallOptions& call) {
-  const auto created = write_text(*to.store, to.key, text, {.only_if_absent = true, .call = call});
-  if (created) return {};
-  if (created.error().code != Code::kAlreadyExists) return created.error().in("writing the evaluation");
-  HEADRACE_TRY(const ReadObject there, read_object(*to.store, to.key, kEvaluationLimitBytes, call));
-  if (as_text(there.data) == text) return {};
-  return Error{Code::kFailedPrecondition,
-               concat(to.describe(), " holds another result of a run with this id; give another --run-id")};
+  console.result(concat("\n  written to ", written.object.describe()));
+  console.result(concat("  the page is ", written.page.describe()));
 }
 
 Status evaluate_recorded(CommandContext& context, const Location& run, const Location& data,
@@ -195,11 +236,11 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
                                 .data_version = data_version(values),
                                 .batch_size = static_cast<std::uint64_t>(values.integer("batch-size")),
                                 .on_corrupt = corruption_policy(values),
-                                .memory_budget_bytes = values.size_bytes("memory")};
+                                .memory_budget_bytes = values.size_bytes("memory"),
+                                .shows_records = !values.flag("no-records")};
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  HEADRACE_CHECK(recorder.add_input("model", model.folder));
+  HEADRACE_TRY(const ExportedModel model, open_model(context, run, data, values, *engine.engine, true));
+  HEADRACE_CHECK(add_model_input(recorder, model));
   HEADRACE_CHECK(recorder.add_input("data", data, options.data_version));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("evaluating", done, total, "records");
@@ -215,11 +256,11 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
     if (target.kind != TargetKind::kRegression) end.metrics[prefix + "accuracy"] = target.accuracy();
   }
   end.counts = {{"records", evaluation.records}, {"corrupt_records", evaluation.corrupt_records}};
-  const std::string object = evaluation_to_json(evaluation, recorder.run_id());
-  const Location written = run.at(concat("evaluations/", recorder.run_id(), ".json"));
-  HEADRACE_CHECK(write_evaluation(written, object + "\n", context.call()));
-  HEADRACE_CHECK(recorder.add_output("evaluation", written));
-  show_evaluation(context.console, run, evaluation, written, object, seconds.count());
+  HEADRACE_TRY(const WrittenEvaluation written,
+               write_evaluation(context, run, evaluation, values, recorder.run_id()));
+  HEADRACE_CHECK(recorder.add_output("page", written.page));
+  HEADRACE_CHECK(recorder.add_output("evaluation", written.object));
+  show_evaluation(context.console, run, evaluation, written, seconds.count());
   return {};
 }
 
@@ -251,10 +292,15 @@ const Command kEvaluateCommand = {
     .details =
         "Prints loss and metrics. For classes: precision, recall and F1 of each, and the confusion matrix; "
         "for a yes or no also the area under the ROC curve and the calibration; for numbers the mean errors "
-        "and R². Writes them to RUN/evaluations/.\n"
+        "and R². Writes them to RUN/evaluations/, with a page for people: charts, and the records that are "
+        "farthest from the truth. --no-records leaves the content of records out.\n"
+        "A SavedModel that Headrace did not write has no loss; its outputs are compared with --labels, by "
+        "the "
+        "kind that label and output have.\n"
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
-        "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json",
+        "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json\n"
+        "  headrace evaluate ./saved_model --data s3://datasets/people --features x=age --labels rich",
     .positionals = kEvaluatePositionals,
     .options = kEvaluateOptions,
     .run = run_evaluate,

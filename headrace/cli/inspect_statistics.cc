@@ -3,8 +3,8 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/model_options.h"
 #include "headrace/os/parallel.h"
+#include "headrace/page/html.h"
 #include "headrace/statistics/dataset_report.h"
-#include "headrace/statistics/html.h"
 
 namespace headrace {
 namespace {

@@ -9,6 +9,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/cli/model_options.h"
+#include "headrace/cli/open_model.h"
 #include "headrace/cli/parquet.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/table_options.h"
@@ -25,7 +26,8 @@ namespace {
 constexpr const char* kParquetProgram = "predictions_parquet.py";
 
 constexpr Positional kPredictPositionals[] = {
-    {.name = "RUN", .sentence = "A run of headrace train, or a version of a named model."},
+    {.name = "RUN",
+     .sentence = "A run of headrace train, a version of a named model, or a SavedModel of another program."},
 };
 
 constexpr Option kPredictOptions[] = {
@@ -57,6 +59,11 @@ constexpr Option kPredictOptions[] = {
      .choices = "jsonl|csv|tfrecord|parquet"},
     kDataVersionOption,
     kSplitOption,
+    kSignatureOption,
+    kInputFeaturesOption,
+    kOutputLabelsOption,
+    kLikeOption,
+    kRowSchemaOption,
     kOnCorruptOption,
     kEncoderWeightsOption,
     {.name = "workers",
@@ -159,9 +166,8 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
                         RunEnd& end) {
   HEADRACE_TRY(const PredictionFormat format, parse_prediction_format(values.text("format")));
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
-  HEADRACE_CHECK(recorder.add_input("model", model.folder));
+  HEADRACE_TRY(const ExportedModel model, open_model(context, run, data, values, *engine.engine, false));
+  HEADRACE_CHECK(add_model_input(recorder, model));
   HEADRACE_CHECK(recorder.add_input("data", data, data_version(values)));
   HEADRACE_TRY(const std::unique_ptr<PredictInput> input, open_input(context, model, data, output, values));
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
@@ -196,8 +202,7 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
 
 Status answer_given(CommandContext& context, const Location& run, const OptionValues& values) {
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model,
-               open_exported_model(run, *engine.engine, temporary_folder(context.environment)));
+  HEADRACE_TRY(const ExportedModel model, open_model(context, run, {}, values, *engine.engine, false));
   if (values.has("text")) return answer_texts(context, model, values);
   if (values.has("image")) return answer_images(context, model, values);
   return answer_rows(context, model, values);
@@ -254,7 +259,9 @@ const Command kPredictCommand = {
         "texts are printed and not recorded. Predictions for --data go to gzipped objects, in the order of "
         "its records or rows. --data takes a dataset, which is read as for training, or what headrace "
         "prepare takes: a table, JSON Lines, texts or images in folders or archives. Rows become the model's "
-        "inputs as the rows of its training data did: by the same schema, vocabularies and encoders.\n"
+        "inputs as the rows of its training data did: by the same schema, vocabularies and encoders. A "
+        "SavedModel that Headrace did not write takes the features of its inputs' names, or those that "
+        "--features names; for raw rows give --schema or --like.\n"
         "\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text \"great acting\" --text \"terrible acting\"\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text - --json < reviews.txt\n"
@@ -262,7 +269,8 @@ const Command kPredictCommand = {
         "s3://datasets/answers\n"
         "  headrace predict s3://datasets/runs/cats --image cat.jpg\n"
         "  headrace predict s3://datasets/runs/income --data people.csv --to answers\n"
-        "  headrace predict s3://datasets/runs/income --data - < people.jsonl",
+        "  headrace predict s3://datasets/runs/income --data - < people.jsonl\n"
+        "  headrace predict ./saved_model --data people.csv --like s3://datasets/people --to answers",
     .positionals = kPredictPositionals,
     .options = kPredictOptions,
     .run = run_predict,

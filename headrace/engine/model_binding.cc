@@ -132,6 +132,11 @@ std::optional<std::string_view> masked_feature(std::string_view name) {
   return name.substr(0, name.size() - kMaskSuffix.size());
 }
 
+std::vector<std::string> mask_names(const ModelFeature& feature) {
+  if (feature.type == DataType::kUint8 || !(feature.is_ragged || feature.is_optional)) return {};
+  return {concat(feature.name, kMaskSuffix), concat(feature.name, "_mask")};
+}
+
 Json to_json(const ModelBinding& binding) {
   Json out = {{"inputs", Json::array()}, {"targets", Json::array()}, {"outputs", Json::array()}};
   for (const ModelInput& input : binding.inputs) {

@@ -104,6 +104,8 @@ struct ModelBinding {
 Json to_json(const ModelFeature& feature);
 /// "tokens", if `name` is "tokens:mask": how options name the mask of a feature.
 std::optional<std::string_view> masked_feature(std::string_view name);
+/// The names of a feature's mask: in options, and of an input that takes it unasked. None: it has no mask.
+std::vector<std::string> mask_names(const ModelFeature& feature);
 /// The members "inputs", "targets", "outputs" and, where it has them, "weights" of an object.
 Json to_json(const ModelBinding& binding);
 /// \throws JsonError

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 namespace headrace {
 namespace {
@@ -43,6 +44,26 @@ double BinaryScores::area_under_roc() const {
   }
   if (positives == 0 || negatives == 0) return std::numeric_limits<double>::quiet_NaN();
   return won / (positives * negatives);
+}
+
+std::vector<std::pair<double, double>> BinaryScores::roc_curve() const {
+  constexpr double kApart = 0.01;
+  const auto positives =
+      static_cast<double>(std::accumulate(positives_.begin(), positives_.end(), std::uint64_t{0}));
+  const auto negatives =
+      static_cast<double>(std::accumulate(negatives_.begin(), negatives_.end(), std::uint64_t{0}));
+  if (positives == 0 || negatives == 0) return {};
+  std::vector<std::pair<double, double>> out = {{0, 0}};
+  std::uint64_t true_positives = 0, false_positives = 0;
+  for (std::size_t key = positives_.size(); key-- > 0;) {
+    true_positives += positives_[key];
+    false_positives += negatives_[key];
+    const double x = static_cast<double>(false_positives) / negatives;
+    const double y = static_cast<double>(true_positives) / positives;
+    if (x - out.back().first >= kApart || y - out.back().second >= kApart) out.emplace_back(x, y);
+  }
+  if (out.back() != std::pair(1.0, 1.0)) out.emplace_back(1, 1);
+  return out;
 }
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace headrace {
@@ -32,6 +33,10 @@ class BinaryScores {
   /// Probability that a positive has a higher score than a negative, a tie counting half: the area under the
   /// ROC curve (Mann-Whitney U). NaN without positives or without negatives.
   double area_under_roc() const;
+  /// The ROC curve from (0, 0) to (1, 1): the shares of the negatives and of the positives whose score is
+  /// above a threshold, which falls from point to point. Points are at least a hundredth apart in one of the
+  /// shares. Empty without positives or without negatives.
+  std::vector<std::pair<double, double>> roc_curve() const;
   /// Bins of the probabilities; those below 0 belong to the first, above 1 to the last.
   const std::array<CalibrationBin, kBins>& calibration() const { return calibration_; }
 

@@ -222,6 +222,7 @@ class Evaluator {
     return out;
   }
   Result<std::map<std::string, double>> metrics() const {
+    if (sums_.empty()) return std::map<std::string, double>();
     const double records = sums_.front() > 0 ? sums_.front() : 1;
     HEADRACE_TRY(auto out, states_.results());
     out["loss"] = loss_sum_ / records;
@@ -256,6 +257,7 @@ class Evaluator {
   }
 
   Status add_sums(const Tensor& loss, const Tensor& metrics, std::uint64_t records) {
+    if (sums_.empty()) return {};  // a model without a loss
     const std::span<const float> sums = metrics.values<float>();
     if (loss.values<float>().size() != 1 || sums.size() != sums_.size())
       return Error{Code::kInvalidArgument,
@@ -289,19 +291,20 @@ class Evaluator {
         HEADRACE_TRY(places, loader.where(batch.epoch, batch.number, {}));
       }
       if (row >= places.size()) continue;
-      worst.add({places[row].object, places[row].record, error, truth, {given.begin(), given.end()}});
+      worst.add({places[row].object,
+                 places[row].record,
+                 error,
+                 truth,
+                 {given.begin(), given.end()},
+                 places[row].shard});
     }
     return {};
   }
 
   static Error wrong_label(const Batch& batch, std::size_t row, const TargetEvaluator& target,
                            const BatchLoader& loader) {
-    const auto places = loader.where(batch.epoch, batch.number, {});
-    const std::string where = places && row < places->size()
-                                  ? concat("record ", (*places)[row].record, " of ", (*places)[row].object)
-                                  : "a record";
-    return {Code::kInvalidArgument, concat("the feature ", describe(target.target().label), " of ", where,
-                                           " is not ", target.wanted())};
+    return {Code::kInvalidArgument, concat("the feature ", describe(target.target().label), " of ",
+                                           describe_record(loader, batch, row), " is not ", target.wanted())};
   }
 
   const ModelContract& contract_;
@@ -358,6 +361,10 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
   if (model.contract.binding.weights && !read.weights)
     add_remark(out.remarks, concat(data.describe(), " has no ", model.contract.binding.weights->name,
                                    ", by which the model's loss weighs records: each record counts once"));
+  if (options.shows_records) {
+    for (TargetEvaluation& target : out.targets)
+      HEADRACE_CHECK(target.worst.read_previews(*dataset, {.stop = stop}));
+  }
   for (std::string& remark : loader->remarks()) add_remark(out.remarks, std::move(remark));
   return out;
 }

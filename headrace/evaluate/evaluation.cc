@@ -15,6 +15,8 @@ namespace {
 constexpr int kVersion = 2;
 constexpr std::size_t kRemarks = 100;
 constexpr std::size_t kYes = 1;
+constexpr std::size_t kSampledNumbers = 8;  // of an output
+constexpr std::size_t kSampledPairs = 512;  // of each
 
 Json metrics_to_json(const std::map<std::string, double>& metrics) {
   Json out = Json::object();
@@ -65,11 +67,27 @@ void add_labels(const TargetEvaluation& target, Json& out) {
   }
 }
 
+// The shortest decimal where it is a float32.
+Json exact_number(double value) {
+  const auto single = static_cast<float>(value);
+  return number_to_json(single == value ? shortest_double(single) : value);
+}
+
+Json pairs_to_json(const std::vector<std::pair<double, double>>& pairs) {
+  Json out = Json::array();
+  for (const auto& [first, second] : pairs)
+    out.push_back(std::vector<Json>{exact_number(first), exact_number(second)});
+  return out;
+}
+
 Json to_json(const RegressionScores& numbers) {
-  return {{"mean_absolute_error", number_to_json(numbers.mean_absolute_error())},
-          {"root_mean_squared_error", number_to_json(numbers.root_mean_squared_error())},
-          {"mean_residual", number_to_json(numbers.mean_residual())},
-          {"r_squared", number_to_json(numbers.r_squared())}};
+  Json out = {{"mean_absolute_error", number_to_json(numbers.mean_absolute_error())},
+              {"root_mean_squared_error", number_to_json(numbers.root_mean_squared_error())},
+              {"mean_residual", number_to_json(numbers.mean_residual())},
+              {"r_squared", number_to_json(numbers.r_squared())}};
+  const std::vector<RegressionScores::Pair> sample = numbers.sample();
+  if (!sample.empty()) out["sample"] = pairs_to_json(sample);
+  return out;
 }
 
 // Classes are named; numbers are a list.
@@ -78,10 +96,7 @@ Json shown_values(const TargetEvaluation& target, std::span<const double> values
   switch (target.kind) {
     case TargetKind::kRegression: {
       Json out = Json::array();
-      for (const double value : values) {
-        const auto single = static_cast<float>(value);
-        out.push_back(number_to_json(single == value ? shortest_double(single) : value));
-      }
+      for (const double value : values) out.push_back(exact_number(value));
       return out;
     }
     case TargetKind::kMultiLabel:
@@ -139,6 +154,7 @@ Json to_json(const TargetEvaluation& target) {
       out["area_under_roc"] = number_to_json(target.scores.front().area_under_roc());
       if (target.meaning != TargetScores::kMargin)
         out["calibration"] = calibration_to_json(target.scores.front());
+      out["roc"] = pairs_to_json(target.scores.front().roc_curve());
       break;
     case TargetKind::kMultiLabel:
       add_labels(target, out);
@@ -160,7 +176,8 @@ TargetEvaluation TargetEvaluation::of(const ModelTarget& target, std::vector<std
   const std::size_t count = classes.size();
   out.classes = std::move(classes);
   if (target.kind == TargetKind::kRegression) {
-    out.numbers.resize(target.label.size());
+    for (std::size_t i = 0; i < target.label.size(); ++i)
+      out.numbers.emplace_back(i < kSampledNumbers ? kSampledPairs : 0);
   } else if (target.kind == TargetKind::kMultiLabel) {
     out.confusion.resize(count, ConfusionMatrix(2));
     // Many labels take 64 MiB at most, but 16 KiB each.

@@ -68,4 +68,9 @@ void add_remark(std::vector<std::string>& remarks, std::string remark);
 /// `run_id` names the run that evaluated.
 std::string evaluation_to_json(const Evaluation& evaluation, std::string_view run_id);
 
+inline constexpr std::size_t kEvaluationPageBytes = 2 << 20;
+/// A page for people, of at most kEvaluationPageBytes, that needs nothing else: no script, no network.
+/// Everything that comes from data and model is escaped. It holds the same for the same arguments.
+std::string evaluation_to_html(const Evaluation& evaluation, std::string_view run_id);
+
 }  // namespace headrace

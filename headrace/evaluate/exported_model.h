@@ -20,6 +20,10 @@ struct ExportedModel {
   ModelContract contract;
   StagedFolder files;
   std::unique_ptr<Model> model;
+  /// The signature that is called, if Headrace did not write the model (foreign_model.h); else empty.
+  std::string signature{};
+
+  bool is_foreign() const { return !signature.empty(); }
 };
 
 /// Opens RUN/export, or `run` itself if that is an export, such as a version of a named model. Every file is

@@ -7,6 +7,7 @@ namespace headrace {
 
 void RegressionScores::add(double predicted, double truth) {
   const double residual = predicted - truth;
+  sample_.add(spread(records_), {truth, predicted});
   ++records_;
   absolute_ += std::abs(residual);
   squared_ += residual * residual;
@@ -14,6 +15,12 @@ void RegressionScores::add(double predicted, double truth) {
   const double before = truth - truth_mean_;
   truth_mean_ += before / static_cast<double>(records_);
   truth_squares_ += before * (truth - truth_mean_);
+}
+
+std::vector<RegressionScores::Pair> RegressionScores::sample() const {
+  std::vector<Pair> out;
+  for (const auto& [hash, pair] : sample_.sorted()) out.push_back(pair);
+  return out;
 }
 
 double RegressionScores::mean_absolute_error() const { return absolute_ / static_cast<double>(records_); }

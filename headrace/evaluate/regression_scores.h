@@ -3,12 +3,20 @@
 /// \file How far predicted numbers are from true ones.
 
 #include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "headrace/base/bottom_sample.h"
 
 namespace headrace {
 
 /// The errors of one number for each record. Sums are doubles, in the order of the calls.
 class RegressionScores {
  public:
+  using Pair = std::pair<double, double>;  // the truth first
+
+  /// \param sampled  how many pairs of numbers are kept to be looked at
+  explicit RegressionScores(std::size_t sampled = 0) : sample_(sampled) {}
   /// REQUIRES: both are finite
   void add(double predicted, double truth);
 
@@ -18,11 +26,14 @@ class RegressionScores {
   double mean_residual() const;  // predicted − true
   /// 1 − residual sum of squares ÷ total sum of squares; NaN if all truths are equal.
   double r_squared() const;
+  /// A random sample of what was added, the same for the same calls; all, if there are no more than wanted.
+  std::vector<Pair> sample() const;
 
  private:
   std::uint64_t records_ = 0;
   double absolute_ = 0, squared_ = 0, residual_ = 0;
   double truth_mean_ = 0, truth_squares_ = 0;  // Welford: the sum of squares around the mean
+  BottomSample<Pair> sample_;
 };
 
 }  // namespace headrace

@@ -41,10 +41,26 @@ TEST(BinaryScores, TheAreaIsThatOfAllPairs) {
 TEST(BinaryScores, WithoutBothKindsThereIsNoArea) {
   BinaryScores scores(20);
   EXPECT_TRUE(std::isnan(scores.area_under_roc()));
+  EXPECT_TRUE(scores.roc_curve().empty());
   scores.add(0.5F, true);
   EXPECT_TRUE(std::isnan(scores.area_under_roc()));
   scores.add(0.5F, false);
   EXPECT_EQ(scores.area_under_roc(), 0.5);
+}
+
+TEST(BinaryScores, TheCurveHasEachThresholdThatMattersAndTheArea) {
+  BinaryScores scores(20);
+  for (const float score : {0.9F, 0.3F}) scores.add(score, true);
+  for (const float score : {0.7F, 0.3F}) scores.add(score, false);
+  using Points = std::vector<std::pair<double, double>>;
+  EXPECT_EQ(scores.roc_curve(), (Points{{0, 0}, {0, 0.5}, {0.5, 0.5}, {1, 1}}));
+  for (int i = 0; i < 100'000; ++i) scores.add(static_cast<float>(i) / 100'000, i % 3 == 0);
+  const Points points = scores.roc_curve();
+  EXPECT_LE(points.size(), 202U);
+  double area = 0;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    area += (points[i].first - points[i - 1].first) * (points[i].second + points[i - 1].second) / 2;
+  EXPECT_NEAR(area, scores.area_under_roc(), 1e-3);
 }
 
 TEST(BinaryScores, NegativeZeroIsZero) {
@@ -77,6 +93,26 @@ TEST(RegressionScores, AreThoseOfTheFormulas) {
   EXPECT_DOUBLE_EQ(scores.root_mean_squared_error(), std::sqrt(5.0 / 4));
   EXPECT_DOUBLE_EQ(scores.mean_residual(), -0.25);
   EXPECT_DOUBLE_EQ(scores.r_squared(), 1 - 5.0 / 12.75);
+}
+
+TEST(RegressionScores, KeepASampleThatIsTheSameForTheSameCalls) {
+  RegressionScores few(8), many(8), again(8), none;
+  for (int i = 0; i < 5; ++i) few.add(i + 1, i);
+  for (int i = 0; i < 1000; ++i) {
+    many.add(i + 1, i);
+    again.add(i + 1, i);
+    none.add(i + 1, i);
+  }
+  EXPECT_EQ(few.sample().size(), 5U);
+  EXPECT_EQ(many.sample().size(), 8U);
+  EXPECT_EQ(many.sample(), again.sample());
+  double largest = 0;
+  for (const auto& [truth, predicted] : many.sample()) {
+    EXPECT_EQ(predicted, truth + 1);
+    largest = std::max(largest, truth);
+  }
+  EXPECT_GT(largest, 100) << "not only the first ones";
+  EXPECT_TRUE(none.sample().empty());
 }
 
 TEST(RegressionScores, OfEqualTruthsHaveNoRSquared) {

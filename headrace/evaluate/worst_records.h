@@ -3,8 +3,12 @@
 /// \file The records whose answers are farthest from the truth.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "headrace/page/record_preview.h"
+#include "headrace/stream/dataset.h"
 
 namespace headrace {
 
@@ -16,6 +20,9 @@ struct WorstRecord {
   double error = 0;
   std::vector<double> truth;  // the label's values
   std::vector<float> answer;  // the output's values
+  std::uint32_t shard = 0;    // the object's number in the dataset
+  /// The record's content; none unless it was asked for.
+  std::optional<RecordPreview> preview{};
 };
 
 /// The ten with the largest errors, largest first; of equal ones, those that came first.
@@ -30,6 +37,9 @@ class WorstRecords {
   /// REQUIRES: would_keep(record.error)
   void add(WorstRecord record);
   const std::vector<WorstRecord>& records() const { return records_; }
+  /// Reads the records' content for people. Cost: the shard's index and a block of it, for each record.
+  /// \error those of RecordFinder::read
+  Status read_previews(const Dataset& dataset, const CallOptions& call);
 
  private:
   std::vector<WorstRecord> records_;

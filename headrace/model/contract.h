@@ -17,7 +17,8 @@ namespace headrace {
 
 struct ModelContract {
   ModelBinding binding;
-  std::vector<std::string> metrics;  // what `metrics` of eval_step counts: first the rows
+  std::vector<std::string>
+      metrics;  // what `metrics` of eval_step counts: first the rows; none without a loss
   /// Feature → its values in the order of their ids; of the inputs and targets that have a vocabulary.
   std::map<std::string, std::vector<std::string>> vocabularies;
   /// Label → the columns that its values were made from, in their order, where each has one.

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
@@ -59,6 +60,11 @@ Configuration describe(const ExportedModel& model, const PredictInput& input, co
   out["stage"] = "predict 2";
   out["model"] = model.folder.url.text();
   out["model manifest"] = model.digest;
+  if (model.is_foreign()) {
+    // How it is called is not said by the model itself.
+    out["signature"] = model.signature;
+    out["contract"] = sha256_hex(as_bytes(to_json(model.contract).dump()));
+  }
   out["batch-size"] = concat(options.batch_size);
   out["format"] = prediction_format_name(options.format);
   out["compressor"] = deflate_fingerprint();

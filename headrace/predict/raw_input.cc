@@ -37,7 +37,15 @@ struct Recipe {
 };
 
 // The schema as far as the model needs it: rows need no labels and no splits.
-Result<Schema> pruned_schema(const ModelContract& contract, const std::string& where) {
+Result<Schema> pruned_schema(const ExportedModel& model) {
+  const ModelContract& contract = model.contract;
+  const std::string where = model.folder.describe();
+  if (contract.schema.empty() && model.is_foreign()) {
+    return Error{Code::kFailedPrecondition,
+                 concat("Headrace did not train the model in ", where,
+                        ", so how raw rows become its inputs is not known: give their schema by --schema, or "
+                        "a dataset that was prepared from such rows by --like")};
+  }
   if (contract.schema.empty()) {
     return Error{Code::kFailedPrecondition,
                  concat("the model in ", where,
@@ -338,7 +346,7 @@ Status check_recipe(const Recipe& recipe, const std::string& where) {
 Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
                            const RawInputOptions& options) {
   Recipe recipe{.schema = {}, .vocabularies = model.contract.vocabularies, .encoders = std::move(encoders)};
-  HEADRACE_TRY(recipe.schema, pruned_schema(model.contract, model.folder.describe()));
+  HEADRACE_TRY(recipe.schema, pruned_schema(model));
   HEADRACE_CHECK(check_recipe(recipe, model.folder.describe()));
   recipe.loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
   recipe.loader.on_corrupt = options.on_corrupt;
@@ -408,7 +416,7 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
 }
 
 Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {
-  HEADRACE_TRY(const Schema schema, pruned_schema(model.contract, model.folder.describe()));
+  HEADRACE_TRY(const Schema schema, pruned_schema(model));
   std::vector<RawColumn> out;
   for (const std::string& name : feature_columns(schema)) {
     const bool is_url = std::ranges::any_of(schema.features, [&](const FeatureDefinition& feature) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headrace/statistics/bottom_sample.h"
+#include "headrace/base/bottom_sample.h"
 
 namespace headrace {
 

@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
-#include "headrace/statistics/thumbnail.h"
 #include "headrace/stream/loaded_block.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::size_t kShownTextBytes = 400;
-constexpr std::size_t kShownTexts = 6;
-constexpr std::size_t kShownImages = 3;
+constexpr PreviewLimits kShown = {.texts = 6, .text_bytes = 400, .pictures = 3};
 
 // The first records of a block.
 struct Run {
@@ -82,19 +78,6 @@ std::vector<SampleRecord> choose_samples(const SplitStatistics& statistics, std:
   return out;
 }
 
-void describe(const Feature& feature, SampleRecord& sample) {
-  const auto* const values = std::get_if<std::vector<BytesView>>(&feature.values);
-  if (!values || values->size() != 1) return;
-  const std::string_view text = as_text(values->front());
-  if (is_valid_utf8(text)) {
-    if (sample.texts.size() < kShownTexts)
-      sample.texts.emplace_back(feature.name, printable_line(text, kShownTextBytes));
-  } else if (sample.thumbnails.size() < kShownImages) {
-    if (auto jpeg = make_thumbnail(values->front()))
-      sample.thumbnails.emplace_back(feature.name, std::move(*jpeg));
-  }
-}
-
 }  // namespace
 
 Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabularies& vocabularies,
@@ -134,8 +117,7 @@ Result<std::vector<SampleRecord>> read_samples(const Dataset& dataset, const Spl
     HEADRACE_TRY(const LoadedBlock block, load(dataset, run, options.call));
     for (SampleRecord* const sample : wanted) {
       HEADRACE_TRY(const BytesView record, block.record(sample->record - runs[run].first_record));
-      HEADRACE_TRY(const std::vector<Feature> example, parse_example(record));
-      for (const Feature& feature : example) describe(feature, *sample);
+      HEADRACE_TRY(sample->preview, preview_record(record, {}, kShown));
     }
     return {};
   }));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/page/record_preview.h"
 #include "headrace/statistics/split_statistics.h"
 #include "headrace/stream/dataset.h"
 
@@ -32,10 +33,9 @@ Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabula
 
 /// One record, for people.
 struct SampleRecord {
-  std::uint64_t record = 0;                                // its number in the split
-  std::string label;                                       // "" if it has none
-  std::vector<std::pair<std::string, std::string>> texts;  // feature → its beginning, UTF-8
-  std::vector<std::pair<std::string, Bytes>> thumbnails;   // feature → JPEG
+  std::uint64_t record = 0;  // its number in the split
+  std::string label;         // "" if it has none
+  RecordPreview preview{};
 };
 
 /// At most `most` of the records that the statistics sampled, spread over the labels; ascending by label.

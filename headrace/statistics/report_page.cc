@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/page/html.h"
 #include "headrace/statistics/dataset_report.h"
-#include "headrace/statistics/html.h"
-#include "headrace/statistics/page_style.h"
 
 namespace headrace {
 namespace {
@@ -11,39 +10,17 @@ namespace {
 constexpr std::size_t kPageBins = 20;
 constexpr std::size_t kShownValues = 20;
 constexpr std::size_t kShownInputs = 20;
-constexpr std::size_t kShownWarnings = 50;
-
-std::string card(std::string_view title, std::string_view content, std::string_view style = "") {
-  return html_element("section", concat(html_element("h2", html_escaped(title)), content), style);
-}
-
-std::string hint(std::string_view text) { return html_element("p", html_escaped(text)); }
-
-std::string fact(std::string_view number, std::string_view what) {
-  return html_element("div",
-                      concat("<b>", html_escaped(number), "</b><span>", html_escaped(what), "</span>"));
-}
 
 std::string facts(const DatasetReport& report) {
   std::string out;
   for (const auto& [name, split] : report.splits)
-    out += fact(grouped(split.statistics.published_records), concat("records of ", name));
+    out += html_fact(grouped(split.statistics.published_records), concat("records of ", name));
   for (const char* const name : {"in", "written", "rejected", "dropped", "ignored"}) {
     const auto found = report.attributes.counts.find(name);
     if (found != report.attributes.counts.end())
-      out += fact(grouped(found->second), concat(found->first == "in" ? "rows " : "", name));
+      out += html_fact(grouped(found->second), concat(found->first == "in" ? "rows " : "", name));
   }
   return html_element("div", out, "facts");
-}
-
-std::string warnings(const DatasetReport& report) {
-  if (report.warnings.empty()) return {};
-  std::string items;
-  for (std::size_t i = 0; i < std::min(report.warnings.size(), kShownWarnings); ++i)
-    items += html_element("li", html_escaped(report.warnings[i]));
-  if (report.warnings.size() > kShownWarnings)
-    items += html_element("li", concat("and ", report.warnings.size() - kShownWarnings, " more"));
-  return card("Look at this", html_element("ul", items), "warnings");
 }
 
 std::string coverage(const DatasetReport& report) {
@@ -52,10 +29,11 @@ std::string coverage(const DatasetReport& report) {
     const SplitStatistics& statistics = split.statistics;
     const std::uint64_t read = statistics.records + statistics.damaged;
     if (read < statistics.published_records)
-      out += hint(concat("Of ", name, ", ", grouped(read), " of ", grouped(statistics.published_records),
-                         " records were read; the figures below describe those."));
+      out += html_hint(concat("Of ", name, ", ", grouped(read), " of ", grouped(statistics.published_records),
+                              " records were read; the figures below describe those."));
     if (statistics.has_more_features)
-      out += hint(concat("Of ", name, ", only ", SplitStatistics::kMaxFeatures, " features are described."));
+      out += html_hint(
+          concat("Of ", name, ", only ", SplitStatistics::kMaxFeatures, " features are described."));
   }
   return out;
 }
@@ -169,14 +147,14 @@ std::string feature_card(const DatasetReport& report, const std::string& name) {
   if (has_several)
     content += sketch_part(splits, "Values of a record",
                            [](const FeatureStatistics& of) -> const NumberSketch& { return of.lengths; });
-  return card(name, content, "feature");
+  return html_card(name, content, "feature");
 }
 
 std::string sample_figure(const SampleRecord& sample) {
   std::string content;
-  for (const auto& [feature, jpeg] : sample.thumbnails) content += html_jpeg(jpeg, feature);
+  for (const auto& [feature, jpeg] : sample.preview.thumbnails) content += html_jpeg(jpeg, feature);
   std::string caption = html_escaped(sample.label.empty() ? concat("record ", sample.record) : sample.label);
-  for (const auto& [feature, text] : sample.texts)
+  for (const auto& [feature, text] : sample.preview.texts)
     caption += concat("<br><b>", html_escaped(feature), "</b> ", html_escaped(text));
   return html_element("figure", concat(content, html_element("figcaption", caption)));
 }
@@ -187,10 +165,10 @@ std::string samples_card(const std::string& split, const std::vector<SampleRecor
   bool has_images = false;
   for (const SampleRecord& sample : samples) {
     figures += sample_figure(sample);
-    has_images |= !sample.thumbnails.empty();
+    has_images |= !sample.preview.thumbnails.empty();
   }
-  return card(concat("Records of ", split),
-              html_element("div", figures, has_images ? "samples" : "samples texts"));
+  return html_card(concat("Records of ", split),
+                   html_element("div", figures, has_images ? "samples" : "samples texts"));
 }
 
 std::string distances_card(const DatasetReport& report) {
@@ -200,9 +178,10 @@ std::string distances_card(const DatasetReport& report) {
     rows.push_back(
         html_row({html_escaped(each.feature), html_escaped(concat(each.from, ", ", each.to)),
                   percentage(each.distance), html_escaped(each.where), each.is_notable ? "notable" : ""}));
-  return card("Differences between splits",
-              concat(hint("The greatest difference of a value's shares; of numbers, of cumulative shares."),
-                     html_table({"feature", "splits", "difference", "most in", ""}, rows)));
+  return html_card(
+      "Differences between splits",
+      concat(html_hint("The greatest difference of a value's shares; of numbers, of cumulative shares."),
+             html_table({"feature", "splits", "difference", "most in", ""}, rows)));
 }
 
 std::string reported_card(const DatasetReport& report) {
@@ -217,7 +196,7 @@ std::string reported_card(const DatasetReport& report) {
     }
     content += html_table({"row", "file", "detail"}, lines);
   }
-  return content.empty() ? content : card("Reported rows", content);
+  return content.empty() ? content : html_card("Reported rows", content);
 }
 
 std::string origin_card(const DatasetReport& report) {
@@ -230,14 +209,14 @@ std::string origin_card(const DatasetReport& report) {
   }
   std::string content = rows.empty() ? "" : html_table({"input", "size", "version"}, rows);
   if (attributes.inputs.size() > kShownInputs)
-    content += hint(concat("and ", attributes.inputs.size() - kShownInputs, " more"));
+    content += html_hint(concat("and ", attributes.inputs.size() - kShownInputs, " more"));
   std::vector<std::string> reasons;
   for (const auto& [reason, count] : attributes.reasons)
     reasons.push_back(html_row({html_escaped(reason), grouped(count)}));
   if (!reasons.empty()) content += html_table({"noted of rows", "rows"}, reasons);
   if (!attributes.schema.empty())
     content += concat(html_element("h3", "Schema"), html_element("pre", html_escaped(attributes.schema)));
-  return content.empty() ? content : card("Origin", content);
+  return content.empty() ? content : html_card("Origin", content);
 }
 
 std::vector<std::string> feature_names(const DatasetReport& report) {
@@ -253,22 +232,15 @@ std::vector<std::string> feature_names(const DatasetReport& report) {
 }  // namespace
 
 std::string dataset_report_to_html(const DatasetReport& report) {
-  const std::string title = html_escaped(report.url);
-  std::string body = html_element("h1", title);
+  std::string body = html_element("h1", html_escaped(report.url));
   if (report.manifest > 0)
-    body += hint(concat("manifest ", report.manifest, ", made by run ", report.created_by, ", plan ",
-                        report.plan.substr(0, 8)));
-  body += concat(facts(report), warnings(report), coverage(report));
+    body += html_hint(concat("manifest ", report.manifest, ", made by run ", report.created_by, ", plan ",
+                             report.plan.substr(0, 8)));
+  body += concat(facts(report), html_warnings(report.warnings), coverage(report));
   for (const auto& [name, split] : report.splits) body += samples_card(name, split.samples);
   for (const std::string& name : feature_names(report)) body += feature_card(report, name);
   body += concat(distances_card(report), reported_card(report), origin_card(report));
-  return concat(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-      title, "</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n", html_element("main", body),
-      "</body>\n</html>\n");
+  return html_document(report.url, body);
 }
 
 }  // namespace headrace

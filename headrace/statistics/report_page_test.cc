@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include "headrace/statistics/dataset_report.h"
-#include "headrace/statistics/html.h"
 
 namespace headrace {
 namespace {
@@ -10,30 +9,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::string_view kHostile = "<script>alert('1')</script>\" onload=\"x";
-
-TEST(Html, EscapesMarkupQuotesControlsAndWhatIsNoText) {
-  EXPECT_EQ(html_escaped("a<b>&\"'c"), "a&lt;b&gt;&amp;&quot;&#39;c");
-  EXPECT_EQ(html_escaped(std::string_view("\0\x1b\xff", 3)), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-}
-
-TEST(Html, EmbedsPicturesAsBase64) {
-  for (const auto& [bytes, expected] : {std::pair("M", "TQ=="), {"Ma", "TWE="}, {"Man", "TWFu"}})
-    EXPECT_THAT(html_jpeg(as_bytes(bytes), "x"), HasSubstr(expected));
-}
-
-TEST(Html, WritesNumbersForPeople) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1'234'567), "1,234,567");
-  EXPECT_EQ(shortened(-1234), "-1,234");
-  EXPECT_EQ(shortened(0.123456789), "0.12346");
-  EXPECT_EQ(percentage(0.1234), "12.3 %");
-}
-
-TEST(Html, DrawsAHistogramOfNothing) {
-  EXPECT_THAT(html_histogram({}, "nothing"), HasSubstr("</svg>"));
-  EXPECT_THAT(html_histogram({0, 0}, "nothing"), Not(HasSubstr("<rect")));
-}
 
 TEST(ReportPage, LetsNothingOfTheDataBecomeMarkup) {
   const std::string hostile(kHostile);
@@ -50,7 +25,8 @@ TEST(ReportPage, LetsNothingOfTheDataBecomeMarkup) {
     for (std::uint64_t record = 0; record < 3; ++record)
       split.statistics.add({label, text}, report.vocabularies, record);
     split.statistics.finish();
-    split.samples = {{.label = hostile, .texts = {{hostile, hostile}}, .thumbnails = {{hostile, {}}}}};
+    split.samples = {
+        {.label = hostile, .preview = {.texts = {{hostile, hostile}}, .thumbnails = {{hostile, {}}}}}};
   }
   report.reported[{hostile, hostile}] = {1, {{hostile, hostile, hostile, 1}}};
   judge(report);

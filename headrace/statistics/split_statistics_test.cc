@@ -91,8 +91,9 @@ TEST_F(ReadSplit, ShowsRecordsThatItSampled) {
   ASSERT_TRUE(samples) << samples.error().message;
   ASSERT_EQ(samples->size(), 5);
   for (const SampleRecord& sample : *samples) {
-    ASSERT_EQ(sample.texts.size(), 1 + (sample.record % 4 == 1 ? 1 : 0));
-    EXPECT_THAT(sample.texts[0].second, testing::StartsWith(concat("text of record ", sample.record)));
+    ASSERT_EQ(sample.preview.texts.size(), 1 + (sample.record % 4 == 1 ? 1 : 0));
+    EXPECT_THAT(sample.preview.texts[0].second,
+                testing::StartsWith(concat("text of record ", sample.record)));
   }
 }
 

@@ -191,7 +191,10 @@ StagedFolder::~StagedFolder() {
 Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view folder_key,
                                                 const std::string& folder, const DownloadOptions& options) {
   const std::string prefix = folder_prefix(folder_key);
-  HEADRACE_TRY(const auto objects, list_all(store, prefix, {.call = options.call}));
+  HEADRACE_TRY(auto objects, list_all(store, prefix, {.call = options.call}));
+  std::erase_if(objects, [&](const ObjectInfo& object) {
+    return options.wanted && !options.wanted(std::string_view(object.key).substr(prefix.size()));
+  });
   if (objects.empty())
     return Error{Code::kNotFound, concat("there is nothing below ", store.describe(folder_key))};
   std::uint64_t total_bytes = 0;

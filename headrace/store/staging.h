@@ -4,6 +4,7 @@
 /// that does not outlive its process for long, and copying a folder in and out.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,10 +59,12 @@ struct DownloadOptions {
   std::uint64_t limit_bytes = std::uint64_t{64} << 30;
   /// Objects copied at once. Each takes a buffer of 4 MiB.
   int threads = 4;
+  /// Whether to copy the object of this name, relative to the folder; none: all are.
+  std::function<bool(std::string_view name)> wanted{};
   CallOptions call{};
 };
 
-/// Copies every object below `folder_key` ("" for all) into `folder`, which must exist, each from one
+/// Copies every wanted object below `folder_key` ("" for all) into `folder`, which must exist, each from one
 /// version. Returns them in the order of their keys.
 /// \error kNotFound           there are none
 /// \error kResourceExhausted  they are larger than the limit, or the disk is full

@@ -244,4 +244,10 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSourc
       std::move(from), std::move(options), std::move(sources), plan, sizes, std::move(remarks)));
 }
 
+std::string describe_record(const BatchLoader& loader, const Batch& batch, std::size_t row) {
+  const auto places = loader.where(batch.epoch, batch.number, {});
+  if (!places || row >= places->size()) return "a record";
+  return concat("record ", (*places)[row].record, " of ", (*places)[row].object);
+}
+
 }  // namespace headrace

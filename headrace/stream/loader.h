@@ -154,4 +154,8 @@ class BatchLoader {
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;
 };
 
+/// For messages about a row of a batch that the loader has made: "record 17 of s3://…"; "a record" if that
+/// cannot be told. Cost: as `where`.
+std::string describe_record(const BatchLoader& loader, const Batch& batch, std::size_t row);
+
 }  // namespace headrace

@@ -20,11 +20,9 @@ Status check_record_weights(const ModelFeature& weights, const TensorView& value
   for (std::size_t row = 0; row < batch.rows; ++row) {
     const double weight = weight_of(values, row);
     if (batch.weights()[row] == 0 || (weight >= 0 && std::isfinite(weight))) continue;
-    const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
-    const std::string where =
-        row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
-    return Error{Code::kInvalidArgument, concat("the weight ", weights.name, " of ", where, " is ", weight,
-                                                "; weights are finite and not below 0")};
+    return Error{Code::kInvalidArgument,
+                 concat("the weight ", weights.name, " of ", describe_record(loader, batch, row), " is ",
+                        weight, "; weights are finite and not below 0")};
   }
   return {};
 }

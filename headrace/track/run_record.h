@@ -21,7 +21,8 @@ struct Artifact {
   std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object", "folder" or "pattern"
   /// The object's version; empty for folders.
   std::string version{};
-  /// Number and SHA-256 of the manifest of a published folder; otherwise 0 and empty.
+  /// Number and SHA-256 of the manifest of a published folder; otherwise 0 and empty, but for the digest of a
+  /// SavedModel without a manifest.
   std::uint64_t manifest = 0;
   std::string digest{};
   /// Size of the object, or of all parts that the manifest names; 0 if unknown.

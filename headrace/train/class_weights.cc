@@ -53,11 +53,9 @@ std::optional<std::uint64_t> class_in(const TensorView& labels, std::size_t row,
 }
 
 Error no_class(const ModelFeature& label, const Batch& batch, std::size_t row, const BatchLoader& loader) {
-  const std::vector<RecordPlace> places = loader.where(batch.epoch, batch.number);
-  const std::string where =
-      row < places.size() ? concat("record ", places[row].record, " of ", places[row].object) : "a record";
   return {Code::kInvalidArgument,
-          concat("--class-weights balanced: the label ", describe(label), " of ", where,
+          concat("--class-weights balanced: the label ", describe(label), " of ",
+                 describe_record(loader, batch, row),
                  " is no class; weigh records instead, by --weights with the feature that has a weight for "
                  "each")};
 }
@@ -87,7 +85,8 @@ Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
   while (true) {
     HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
     if (!batch) return counts;
-    HEADRACE_CHECK(count_classes(label, *batch, tensors.view(*batch, batch->rows)[0], *loader, counts));
+    HEADRACE_TRY(const std::span<const TensorView> columns, tensors.view(*batch, batch->rows));
+    HEADRACE_CHECK(count_classes(label, *batch, columns.front(), *loader, counts));
   }
 }
 

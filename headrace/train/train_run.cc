@@ -8,8 +8,8 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/coordinate/versions.h"
-#include "headrace/model/assignments.h"
 #include "headrace/model/contract.h"
+#include "headrace/model/offered_features.h"
 #include "headrace/os/parallel.h"
 #include "headrace/stream/batch_tensors.h"
 #include "headrace/track/published_folder.h"
@@ -73,59 +73,6 @@ StageOutput train_output() {
           }};
 }
 
-std::string shown(const FeatureSchema& schema) {
-  std::string text = schema.dtype;
-  for (const std::int64_t size : schema.shape.value_or(std::vector<std::int64_t>{}))
-    text += concat("[", size, "]");
-  return schema.shape ? text : text + "[any number]";
-}
-
-// For people: the features of a dataset.
-std::string features_of(const DatasetAttributes& attributes) {
-  std::vector<std::string> names;
-  for (const auto& [name, schema] : attributes.features) names.push_back(concat(name, " ", shown(schema)));
-  return join(names, ", ");
-}
-
-Result<ModelFeature> named_feature(const DatasetAttributes& attributes, std::string_view option,
-                                   const std::string& name) {
-  std::optional<ModelFeature> found = model_feature(attributes, name);
-  if (found) return *std::move(found);
-  return Error{
-      Code::kInvalidArgument,
-      concat(option, " ", name, ": there is no such feature; the dataset has ", features_of(attributes))};
-}
-
-Result<ModelFeature> named_label(const DatasetAttributes& attributes, const std::string& name) {
-  HEADRACE_TRY(ModelFeature label, named_feature(attributes, "--labels", name));
-  label.is_optional = false;  // nothing can be learned from a record without it
-  if (!label.is_ragged) return label;
-  return Error{Code::kInvalidArgument,
-               concat("--labels ", name,
-                      ": it has a different number of values in each record, and a label has "
-                      "as many in all; give it a shape in the schema, and prepare the data again")};
-}
-
-// All that a model may take if nothing is named: neither a label nor the name of a record.
-std::vector<ModelFeature> possible_inputs(const DatasetAttributes& attributes,
-                                          const std::vector<ModelFeature>& labels) {
-  std::vector<ModelFeature> out;
-  const std::string* const id = id_feature(attributes);
-  for (const auto& [name, schema] : attributes.features) {
-    if (&name != id && std::ranges::find(labels, name, &ModelFeature::name) == labels.end())
-      out.push_back(*model_feature(attributes, name));
-  }
-  return out;
-}
-
-// The label that is meant if none is named.
-Result<std::string> usual_label(const DatasetAttributes& attributes) {
-  if (attributes.features.contains("label")) return std::string("label");
-  if (attributes.vocabularies.size() == 1) return attributes.vocabularies.begin()->first;
-  return Error{Code::kInvalidArgument, concat("--labels is missing: which of the features ",
-                                              features_of(attributes), " is the model to learn?")};
-}
-
 // Images have the size that options give them, as far as they do.
 Status find_images(TrainRun& run) {
   const std::optional<ImageSize>& size = run.options.image_size;
@@ -146,7 +93,7 @@ Status find_images(TrainRun& run) {
                concat(size ? "--image-size" : "--augment",
                       " is for images, and none of the features that the model may take is one: leave it "
                       "out, or name an image by --features; the dataset has ",
-                      features_of(*run.dataset->attributes()))};
+                      list_features(*run.dataset->attributes()))};
 }
 
 Status find_weights(TrainRun& run, const DatasetAttributes& attributes) {
@@ -177,37 +124,15 @@ Status find_weights(TrainRun& run, const DatasetAttributes& attributes) {
 }
 
 Status find_features(TrainRun& run, const DatasetAttributes& attributes) {
-  HEADRACE_TRY(Assignments labels, parse_assignments("--labels", run.options.labels));
-  if (labels.values.empty()) {
-    HEADRACE_TRY(const std::string label, usual_label(attributes));
-    labels.values.push_back(label);
-  }
-  HEADRACE_TRY(Assignments features, parse_assignments("--features", run.options.features));
+  HEADRACE_TRY(OfferedFeatures offered,
+               offer_features(attributes, run.options.features, run.options.labels, run.options.weights));
   run.request = {.model = run.options.model,
-                 .features = {},
-                 .labels = {},
-                 .inputs = std::move(features.by_name),
-                 .outputs = std::move(labels.by_name),
+                 .features = std::move(offered.features),
+                 .labels = std::move(offered.labels),
+                 .inputs = std::move(offered.inputs),
+                 .outputs = std::move(offered.outputs),
                  .seed = run.options.seed};
-  for (const std::string& name : labels.values) {
-    HEADRACE_TRY(ModelFeature label, named_label(attributes, name));
-    run.request.labels.push_back(std::move(label));
-  }
-  for (const std::string& name : features.values) {
-    const std::string of(masked_feature(name).value_or(name));
-    HEADRACE_TRY(ModelFeature feature, named_feature(attributes, "--features", of));
-    if (std::ranges::find(run.request.features, of, &ModelFeature::name) == run.request.features.end())
-      run.request.features.push_back(std::move(feature));
-  }
   HEADRACE_CHECK(find_weights(run, attributes));
-  if (!features.is_selection) {
-    for (ModelFeature& feature : possible_inputs(attributes, run.request.labels)) {
-      if (feature.name != run.options.weights &&
-          std::ranges::find(run.request.features, feature.name, &ModelFeature::name) ==
-              run.request.features.end())
-        run.request.features.push_back(std::move(feature));
-    }
-  }
   return find_images(run);
 }
 

@@ -184,6 +184,14 @@ def test_a_binary_target_is_learnt_and_measured(income):
     assert sum(part["records"] for part in target["calibration"]) == evaluated["records"]
 
 
+def test_a_model_that_says_what_it_takes_is_not_told_otherwise(headrace, folder, income):
+    done = headrace(
+        "evaluate", folder / "income", "--data", folder / "data", "--features", "age=hours", check=False
+    )
+    assert done.returncode == 1
+    assert "--features is for a SavedModel that Headrace did not write" in done.stderr
+
+
 def test_raw_rows_are_answered_as_the_same_rows_prepared(headrace, folder, income):
     raw = answers_to(headrace, folder / "income", folder / "new.csv")
     prepared = answers_to(headrace, folder / "income", folder / "known", "--split", "train")

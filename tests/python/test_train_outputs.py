@@ -280,6 +280,7 @@ def test_an_evaluation_that_is_started_again_under_its_id_is_the_same(headrace, 
     assert other.returncode == 1 and "give another --run-id" in other.stderr
     assert kept.read_bytes() == before
     kept.unlink()
+    kept.with_suffix(".html").unlink()
 
 
 def test_predict_answers_to_a_data_set_as_keras_does(headrace, job):

@@ -1,9 +1,8 @@
 #include "headrace/prepare/plan/plan_request.h"
 
-#include <set>
-
 #include "headrace/base/text.h"
 #include "headrace/prepare/plan/infer_schema.h"
+#include "headrace/prepare/plan/schema_file.h"
 #include "headrace/prepare/schema/text_encoding.h"
 #include "headrace/prepare/schema/tfrecorder_layout.h"
 #include "headrace/prepare/source/input_names.h"
@@ -11,47 +10,17 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kSchemaLimitBytes = 64 << 20;
 // The most objects of a folder in a slice with a map. Few, since one process maps a whole slice.
 constexpr std::uint64_t kMappedObjects = 1000;
 // The files of a folder that tell whether it has splits. Few, since each is read.
 constexpr std::uint64_t kFilesLookedAt = 20;
-
-Result<Schema> schema_of_file(const PlanningContext& context, const std::string& url) {
-  HEADRACE_TRY(const Location location, context.stores.open(url));
-  auto read = read_object(*location.store, location.key, kSchemaLimitBytes, {.stop = context.stop});
-  if (!read) return std::move(read).error().in("reading the schema");
-  return parse_schema(as_text(read->data), location.describe());
-}
-
-// Reads vocabularies from files in any store, with one value in each line.
-Status read_vocabularies(const PlanningContext& context, Schema& schema) {
-  for (FeatureDefinition& feature : schema.features) {
-    if (feature.vocabulary_url.empty()) continue;
-    HEADRACE_TRY(const Location location, context.stores.open(feature.vocabulary_url));
-    auto read = read_object(*location.store, location.key, kSchemaLimitBytes, {.stop = context.stop});
-    if (!read) return std::move(read).error().in(concat("reading the vocabulary of ", feature.name));
-    std::set<std::string> seen;
-    for (const std::string& line : split(as_text(read->data), '\n')) {
-      const std::string_view value = trim(line);
-      if (value.empty()) continue;
-      if (!seen.insert(std::string(value)).second) {
-        return Error{Code::kInvalidArgument, concat(location.describe(), " has \"", value, "\" twice")};
-      }
-      feature.vocabulary.emplace_back(value);
-    }
-    if (seen.empty()) return Error{Code::kInvalidArgument, concat(location.describe(), " is empty")};
-    feature.vocabulary_url.clear();
-  }
-  return {};
-}
 
 Status find_schema(const PlanRequest& request, const PlanningContext& context, PlannedPrepare& planned) {
   Schema& schema = planned.plan.schema;
   std::optional<Schema> of_layout;
   if (planned.map == nullptr) of_layout = layout_schema(planned.plan.input.format, request.layout);
   if (!request.schema_url.empty()) {
-    HEADRACE_TRY(schema, schema_of_file(context, request.schema_url));
+    HEADRACE_TRY(schema, schema_of_file(context.stores, request.schema_url, context.stop));
   } else if (of_layout) {
     schema = *std::move(of_layout);
     schema.cells = request.cells;
@@ -118,7 +87,7 @@ Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& inp
   HEADRACE_TRY(planned.map, make_map_pool(plan, context));
   HEADRACE_CHECK(find_schema(request, context, planned));
   if (planned.map != nullptr) HEADRACE_CHECK(check_encoding(plan.schema));
-  HEADRACE_CHECK(read_vocabularies(context, plan.schema));
+  HEADRACE_CHECK(read_vocabularies(context.stores, plan.schema, context.stop));
   if (!request.splits.empty()) HEADRACE_CHECK(replace_splits(request, context, planned));
   return planned;
 }

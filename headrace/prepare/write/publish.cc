@@ -4,7 +4,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/engine/encoder.h"
+#include "headrace/prepare/schema/described_features.h"
 #include "headrace/prepare/write/part_keys.h"
 #include "headrace/track/created_once.h"
 #include "headrace/track/published_folder.h"
@@ -23,45 +23,6 @@ const FeatureDefinition* class_feature(const Schema& schema) {
   return labels.size() == 1 ? labels.front() : nullptr;
 }
 
-FeatureSchema describe_values(const char* type, const FeatureShape& shape) {
-  FeatureSchema out{type, std::vector<std::int64_t>{}};
-  if (shape.kind == FeatureShape::Kind::kRagged) out.shape.reset();
-  if (shape.kind == FeatureShape::Kind::kFixed) out.shape->push_back(static_cast<std::int64_t>(shape.size));
-  return out;
-}
-
-// Pixels without a format are no image to those who decode.
-bool is_encoded_image(const FeatureDefinition& feature) {
-  return feature.type == SchemaType::kImage && feature.image.output != ImageOutput::kRaw &&
-         feature.image.output != ImageOutput::kRawBase64;
-}
-
-FeatureSchema describe_feature(const TaskContext& context, const FeatureDefinition& feature,
-                               const Arrangement& arrangement) {
-  using Shape = std::vector<std::int64_t>;
-  switch (feature.type) {
-    case SchemaType::kLabel: {
-      const auto values = static_cast<std::int64_t>(arrangement.vocabularies.at(feature.name).size());
-      return {"int64", feature.one_hot ? Shape{values} : Shape{}};
-    }
-    case SchemaType::kVector:
-      return {"float32", Shape{context.encoders.at(feature.encoder)->dimension()}};
-    case SchemaType::kInt64:
-      return describe_values("int64", feature.shape);
-    case SchemaType::kFloat32:
-      return describe_values("float32", feature.shape);
-    case SchemaType::kImageHeight:
-    case SchemaType::kImageWidth:
-    case SchemaType::kImageChannels:
-      return {"int64", Shape{}};
-    default:
-      break;
-  }
-  FeatureSchema out = describe_values("bytes", feature.shape);
-  out.is_image = is_encoded_image(feature);
-  return out;
-}
-
 DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement& arrangement,
                                    std::span<const ShardReceipt> receipts) {
   const PreparePlan& plan = context.plan;
@@ -72,17 +33,7 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
                         .reasons = arrangement.reasons,
                         .inputs = {{plan.input.url, plan.input.size_bytes, plan.input.version}},
                         .seed = plan.seed};
-  for (const FeatureDefinition& feature : plan.schema.features) {
-    FeatureSchema& described = out.features[feature.name];
-    described = describe_feature(context, feature, arrangement);
-    if (feature.columns.size() > 1) described.columns = feature.columns;
-    described.is_optional = feature.is_optional && !feature.default_text;
-    described.is_id =
-        plan.schema.id && feature.columns.size() == 1 && feature.columns.front() == *plan.schema.id;
-    if (feature.type != SchemaType::kVector) continue;
-    const TextEncoder& encoder = *context.encoders.at(feature.encoder);
-    out.encoders[feature.name] = {encoder.name(), encoder.weights_digest(), encoder.dimension()};
-  }
+  describe_features(plan.schema, arrangement.vocabularies, context.encoders, out);
   const FeatureDefinition* const classes = class_feature(plan.schema);
   if (classes != nullptr) out.labels = arrangement.vocabularies.at(classes->name);
   out.counts = {{"in", arrangement.counts.in},

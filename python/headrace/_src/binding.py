@@ -307,7 +307,7 @@ class Binding:
 
     def _open_shapes(self, model: keras.Model) -> list[tuple[int | None, ...]]:
         """The shapes of a row of the outputs. None: it depends on the number of values in the inputs."""
-        first = tf.nest.flatten(self._predictions)
+        first = tf.nest.flatten(self.sample_predictions)
         if not any(-1 in to.feature.shape for to in self.inputs):
             return [tuple(values.shape[1:]) for values in first]
         zeros = [_zeros(to.feature, _PROBED_VALUES[1]) for to in self.inputs]

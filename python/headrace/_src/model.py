@@ -328,22 +328,53 @@ def load(
     url: str | os.PathLike[str],
     *,
     encoder_weights: str | os.PathLike[str] | None = None,
+    signature: str | None = None,
+    features: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    like: str | os.PathLike[str] | None = None,
+    schema: str | os.PathLike[str] | None = None,
 ) -> Model:
-    """Loads the model of a finished run, or a version of a named model, to answer raw rows here.
+    """Loads the model of a finished run, a version of a named model, or a SavedModel that another program
+    wrote, to answer raw rows here.
 
         model = headrace.load("s3://runs/pets")
         model.predict(["cat.jpg", "dog.jpg"]).labels
         model.predict(frame).array()
+        headrace.load("saved_model", features={"x": "age"}, like="s3://datasets/people")
 
     A child process keeps the model in memory until it is closed, or nothing refers to it any more.
 
     Args:
-        url: of the run, or the version.
+        url: of the run, the version, or the folder that has the saved_model.pb.
         encoder_weights: folder with the weights of a text encoder; default as in `headrace prepare`.
 
+    For a SavedModel that Headrace did not write, which needs `like` or `schema`:
+
+        signature: the one to call; default "serving_default".
+        features: input → feature, where neither names nor types say which goes where. Numbers are cast to the
+            input's dtype and reshaped to its shape.
+        labels: output → label, whose classes name the output's scores; default: answers are numbers.
+        like: a dataset whose schema, vocabularies and encoders say how rows become inputs.
+        schema: instead, a file as `headrace prepare` takes it.
+
     Raises:
+        InvalidArgumentError: a SavedModel and the data do not fit each other: lists both sides.
         FailedPreconditionError: the run has exported no model yet, or how its inputs were made is not known.
         NotFoundError: there is no run, or no TensorFlow. The store's errors.
     """
-    options = [] if encoder_weights is None else ["--encoder-weights", os.fspath(encoder_weights)]
+    given = {
+        "encoder-weights": encoder_weights,
+        "signature": signature,
+        "features": _assigned(features),
+        "labels": _assigned(labels),
+        "like": like,
+        "schema": schema,
+    }
+    options = [
+        word for name, value in given.items() if value is not None for word in (f"--{name}", os.fspath(value))
+    ]
     return Model(os.fspath(url), options)
+
+
+def _assigned(names: Mapping[str, str] | None) -> str | None:
+    return None if names is None else ",".join(f"{name}={value}" for name, value in names.items())

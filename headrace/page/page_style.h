@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How the page of a dataset looks: light or dark, as the reader's system is; on phones, too.
+/// \file How pages look: light or dark, as the reader's system is; on phones, too.
 
 #include <string_view>
 
@@ -37,12 +37,26 @@ th, td { padding: 5px 0 5px 16px; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; padding-left: 0; overflow-wrap: anywhere; }
 tbody tr:last-child td { border-bottom: 0; }
 td.text, th.text { text-align: left; overflow-wrap: anywhere; min-width: 140px; }
-svg { display: inline-block; width: 120px; height: 36px; fill: var(--water); vertical-align: middle; }
+svg.bars { display: inline-block; width: 120px; height: 36px; fill: var(--water); vertical-align: middle; }
+svg.chart { display: block; fill: var(--ink); font-size: 12px; font-variant-numeric: tabular-nums; }
+.chart .grid, .chart .axis { stroke: var(--line); }
+.chart .diagonal { stroke: var(--soft); stroke-dasharray: 5 5; }
+.chart polyline { fill: none; stroke: var(--water); stroke-width: 2; }
+.chart circle, .chart .upper, .chart .right rect { fill: var(--water); }
+.chart .lower, .chart .wrong rect { fill: var(--sun); }
+.chart .frame { fill: none; stroke: var(--line); }
+.share { white-space: nowrap; }
 meter { width: 90px; height: 12px; }
 .samples { display: grid; grid-template-columns: repeat(auto-fill, minmax(120px, 1fr)); gap: 10px; }
 .samples.texts { grid-template-columns: repeat(auto-fill, minmax(260px, 1fr)); }
 figure { margin: 0; padding: 8px; border: 1px solid var(--line); border-radius: 8px; min-width: 0; }
 figure img { display: block; min-width: 64px; max-width: 100%; margin: 0 auto 6px; }
+figure.record { margin-top: 10px; }
+.record p { color: var(--ink); }
+.record img { display: inline-block; margin: 0 8px 6px 0; vertical-align: top; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px; margin: 6px 0; font-size: 14px; }
+dt { color: var(--soft); max-width: 180px; overflow-wrap: anywhere; }
+dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 figcaption { font-size: 12px; color: var(--soft); overflow-wrap: anywhere; }
 pre { margin: 0; overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, "DejaVu Sans Mono", monospace; }
 @media (max-width: 720px) { main { padding: 20px 12px 40px; } section { padding: 14px; } }

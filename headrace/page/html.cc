@@ -1,4 +1,4 @@
-#include "headrace/statistics/html.h"
+#include "headrace/page/html.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,8 +6,15 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/page/page_style.h"
 
 namespace headrace {
+namespace {
+
+constexpr std::size_t kShownWarnings = 50;
+
+}  // namespace
+
 std::string html_escaped(std::string_view text) {
   std::string out;
   for (const char character : replace_invalid_utf8(text).text) {
@@ -69,8 +76,47 @@ std::string html_histogram(const std::vector<double>& shares, std::string_view t
     bars += concat("<rect x=\"", i * kBarWidth, "\" y=\"", kHeight - height, "\" width=\"", kBarWidth - 1,
                    "\" height=\"", height, "\"/>");
   }
-  return concat("<svg role=\"img\" viewBox=\"0 0 ", shares.size() * kBarWidth, " ", kHeight, "\"><title>",
-                html_escaped(title), "</title>", bars, "</svg>");
+  return concat("<svg class=\"bars\" role=\"img\" viewBox=\"0 0 ", shares.size() * kBarWidth, " ", kHeight,
+                "\"><title>", html_escaped(title), "</title>", bars, "</svg>");
+}
+
+std::string html_card(std::string_view title, std::string_view content, std::string_view style) {
+  return html_element("section", concat(html_element("h2", html_escaped(title)), content), style);
+}
+
+std::string html_hint(std::string_view text) { return html_element("p", html_escaped(text)); }
+
+std::string html_fact(std::string_view number, std::string_view what) {
+  return html_element("div",
+                      concat("<b>", html_escaped(number), "</b><span>", html_escaped(what), "</span>"));
+}
+
+std::string html_warnings(const std::vector<std::string>& texts) {
+  if (texts.empty()) return {};
+  std::string items;
+  for (std::size_t i = 0; i < std::min(texts.size(), kShownWarnings); ++i)
+    items += html_element("li", html_escaped(texts[i]));
+  if (texts.size() > kShownWarnings)
+    items += html_element("li", concat("and ", texts.size() - kShownWarnings, " more"));
+  return html_card("Look at this", html_element("ul", items), "warnings");
+}
+
+std::string html_document(std::string_view title, std::string_view body) {
+  return concat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+      html_escaped(title), "</title>\n<style>", kPageStyle, "</style>\n</head>\n<body>\n",
+      html_element("main", body), "</body>\n</html>\n");
+}
+
+std::string beginning_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return printable_line(text, most_bytes);
+  std::size_t end = most_bytes;
+  const auto continues = [&] { return (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80; };
+  while (end > 0 && most_bytes - end < 3 && continues()) --end;
+  return concat(printable_line(text, end), "…");
 }
 
 std::string grouped(std::uint64_t number) {

@@ -1,4 +1,4 @@
-#include "headrace/statistics/thumbnail.h"
+#include "headrace/page/thumbnail.h"
 
 #include <algorithm>
 

@@ -28,6 +28,7 @@ class BottomSample {
   explicit BottomSample(std::size_t limit) : limit_(limit) {}
 
   void add(std::uint64_t hash, const Value& value) {
+    if (limit_ == 0) return;
     if (entries_.size() == limit_ && !(Entry(hash, value) < entries_.front())) return;
     entries_.emplace_back(hash, value);
     std::push_heap(entries_.begin(), entries_.end());

@@ -1,0 +1,54 @@
+#pragma once
+
+/// \file The model that a command names: an export of Headrace, or a SavedModel that somebody else wrote.
+
+#include <optional>
+
+#include "headrace/cli/command.h"
+#include "headrace/engine/engine.h"
+#include "headrace/evaluate/exported_model.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace {
+
+inline constexpr Option kSignatureOption = {
+    .name = "signature",
+    .default_value = "serving_default",
+    .sentence = "Signature to call of a SavedModel that Headrace did not write."};
+inline constexpr Option kInputFeaturesOption = {
+    .name = "features",
+    .unit = "LIST",
+    .sentence =
+        "Features that such a SavedModel takes, as INPUT=FEATURE where neither names nor types say "
+        "which goes where."};
+inline constexpr Option kOutputLabelsOption = {
+    .name = "labels",
+    .unit = "LIST",
+    .sentence =
+        "Labels that the outputs of such a SavedModel are compared with and named by, as "
+        "OUTPUT=LABEL where it is not clear."};
+inline constexpr Option kLikeOption = {
+    .name = "like",
+    .unit = "URL",
+    .sentence =
+        "Dataset whose schema, vocabularies and encoders say how the inputs of such a SavedModel are "
+        "made. Default: the dataset that --data names."};
+inline constexpr Option kRowSchemaOption = {
+    .name = "schema",
+    .unit = "FILE",
+    .sentence =
+        "Schema that says how raw rows become the inputs of such a SavedModel, as headrace prepare "
+        "takes it. Labels need a vocabulary in it."};
+
+/// Opens the model at `run`, and tells the user how one of somebody else is bound to the data. Options:
+/// those above; `data`: --data, where that is no stream. `needs_labels`: it is to be evaluated.
+/// \error kInvalidArgument  one of those options is given for a model that says itself what it takes
+/// \error those of open_exported_model and open_foreign_model
+Result<ExportedModel> open_model(CommandContext& context, const Location& run,
+                                 const std::optional<Location>& data, const OptionValues& values,
+                                 Engine& engine, bool needs_labels);
+
+/// Records the model as an input named "model": by its manifest, or by the digest of its files.
+Status add_model_input(RunRecorder& recorder, const ExportedModel& model);
+
+}  // namespace headrace

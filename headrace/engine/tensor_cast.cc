@@ -1,0 +1,182 @@
+#include "headrace/engine/tensor_cast.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+// The upper half of a float32.
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+struct Float16 {
+  std::uint16_t bits;
+};
+
+Bfloat16 to_bfloat16(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number);
+  if (std::isnan(number)) return {static_cast<std::uint16_t>((bits >> 16) | 0x40)};
+  return {static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};  // ties to even
+}
+
+Float16 to_float16(float number) {
+  const auto sign = static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(number) >> 16) & 0x8000);
+  const float size = std::abs(number);
+  const auto with_sign = [sign](std::uint32_t bits) {
+    return Float16{static_cast<std::uint16_t>(sign | bits)};
+  };
+  if (std::isnan(number)) return with_sign(0x7e00);
+  if (size >= 65520.0F) return with_sign(0x7c00);  // rounds to more than the largest: infinite
+  if (size < 0x1p-14F) return with_sign(static_cast<std::uint32_t>(std::nearbyint(size * 0x1p24F)));
+  const auto bits = std::bit_cast<std::uint32_t>(size) - (112U << 23);  // the exponent of binary16
+  return with_sign((bits + 0xfff + ((bits >> 13) & 1)) >> 13);          // ties to even
+}
+
+float to_float(Bfloat16 number) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(number.bits) << 16);
+}
+
+float to_float(Float16 number) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(number.bits & 0x8000) << 16;
+  const std::uint32_t rest = number.bits & 0x7fff;
+  float size = 0;
+  if (rest >= 0x7c00) {
+    size = rest == 0x7c00 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  } else if (rest < 0x400) {
+    size = static_cast<float>(rest) * 0x1p-24F;
+  } else {
+    size = std::bit_cast<float>((rest << 13) + (112U << 23));
+  }
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | sign);
+}
+
+template <typename T>
+inline constexpr bool kIsShort = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+
+// None: it does not fit.
+template <typename To, typename From>
+std::optional<To> converted(From value) {
+  if constexpr (kIsShort<From>) {
+    return converted<To>(to_float(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (std::is_same_v<To, Float16>) {
+    return to_float16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, Bfloat16>) {
+    return to_bfloat16(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(value);
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return To{value};
+  } else if constexpr (std::is_integral_v<From>) {
+    return std::in_range<To>(value) ? std::optional(static_cast<To>(value)) : std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+}
+
+// Calls `use` with a value of the C++ type. REQUIRES: the type is castable
+template <typename Use>
+auto with_type(DataType type, const Use& use) {
+  switch (type) {
+    case DataType::kFloat32:
+      return use(float{});
+    case DataType::kFloat64:
+      return use(double{});
+    case DataType::kBool:
+      return use(bool{});
+    case DataType::kInt8:
+      return use(std::int8_t{});
+    case DataType::kInt16:
+      return use(std::int16_t{});
+    case DataType::kInt32:
+      return use(std::int32_t{});
+    case DataType::kUint8:
+      return use(std::uint8_t{});
+    case DataType::kUint16:
+      return use(std::uint16_t{});
+    case DataType::kUint32:
+      return use(std::uint32_t{});
+    case DataType::kUint64:
+      return use(std::uint64_t{});
+    case DataType::kFloat16:
+      return use(Float16{});
+    case DataType::kBfloat16:
+      return use(Bfloat16{});
+    default:
+      return use(std::int64_t{});
+  }
+}
+
+template <typename From>
+std::string shown_value(From value) {
+  if constexpr (kIsShort<From>) {
+    return concat(to_float(value));
+  } else {
+    return concat(value);
+  }
+}
+
+template <typename To, typename From>
+Status cast_values(std::string_view name, const void* from, std::size_t count, DataType type, void* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, static_cast<const std::byte*>(from) + i * sizeof value, sizeof value);
+    const std::optional<To> made = converted<To>(value);
+    if (!made)
+      return Error{Code::kInvalidArgument, concat("the value ", shown_value(value), " of ", name,
+                                                  " does not fit ", data_type_name(type))};
+    std::memcpy(static_cast<std::byte*>(to) + i * sizeof *made, &*made, sizeof *made);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_castable(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+    case DataType::kFloat64:
+    case DataType::kBool:
+    case DataType::kInt8:
+    case DataType::kInt16:
+    case DataType::kInt32:
+    case DataType::kInt64:
+    case DataType::kUint8:
+    case DataType::kUint16:
+    case DataType::kUint32:
+    case DataType::kUint64:
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<Tensor> cast_tensor(std::string_view name, const TensorView& from, DataType to) {
+  if (!is_castable(from.type) || !is_castable(to))
+    return Error{Code::kUnimplemented, concat(name, " is ", data_type_name(from.type),
+                                              ", which is not cast to ", data_type_name(to))};
+  const std::size_t count = from.shape.elements(), bytes = count * data_type_size_bytes(to);
+  const std::shared_ptr<void> memory(
+      ::operator new (bytes, std::align_val_t{kTensorAlignment}),
+      [](void* made) { ::operator delete (made, std::align_val_t{kTensorAlignment}); });
+  HEADRACE_CHECK(with_type(from.type, [&](auto source) {
+    return with_type(to, [&](auto target) {
+      return cast_values<decltype(target), decltype(source)>(name, from.data, count, to, memory.get());
+    });
+  }));
+  return Tensor(to, from.shape, memory.get(), memory);
+}
+
+}  // namespace headrace

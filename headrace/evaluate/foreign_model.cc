@@ -1,0 +1,177 @@
+#include "headrace/evaluate/foreign_model.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/engine/adapted_model.h"
+#include "headrace/engine/tensor_cast.h"
+#include "headrace/model/inferred_contract.h"
+#include "headrace/track/published_folder.h"
+#include "headrace/track/stage_output.h"
+
+namespace headrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kGraph = "saved_model.pb";
+constexpr int kAttempts = 3;
+constexpr std::size_t kHashedBytes = 4 << 20;  // at a time
+
+// The files of a SavedModel; evaluations of it may lie beside them.
+bool is_of_saved_model(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kFiles = {kGraph, "fingerprint.pb", "keras_metadata.pb"};
+  constexpr std::array<std::string_view, 3> kFolders = {"variables/", "assets/", "assets.extra/"};
+  return std::ranges::find(kFiles, name) != kFiles.end() ||
+         std::ranges::any_of(kFolders, [&](std::string_view folder) { return name.starts_with(folder); });
+}
+
+struct Listed {
+  std::string name;  // relative to the folder
+  std::uint64_t size_bytes;
+  Version version;
+  bool operator==(const Listed&) const = default;
+};
+
+Result<std::vector<Listed>> list_files(const Location& folder) {
+  const std::string prefix = folder_prefix(folder.key);
+  HEADRACE_TRY(const std::vector<ObjectInfo> objects, list_all(*folder.store, prefix));
+  std::vector<Listed> out;
+  for (const ObjectInfo& object : objects) {
+    std::string name = object.key.substr(prefix.size());
+    if (is_of_saved_model(name)) out.push_back({std::move(name), object.size_bytes, object.version});
+  }
+  std::ranges::sort(out, {}, &Listed::name);
+  return out;
+}
+
+// Copies the files as they were together at one time: whoever trains the model may replace it meanwhile.
+Result<std::vector<Listed>> copy_files(const Location& folder, const std::string& to) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    HEADRACE_TRY(std::vector<Listed> before, list_files(folder));
+    const auto copied = download_folder(*folder.store, folder.key, to, {.wanted = is_of_saved_model});
+    HEADRACE_TRY(const std::vector<Listed> after, list_files(folder));
+    if (copied && before == after) return before;
+    if (before == after) return copied.error();
+    std::error_code failure;
+    for (const fs::directory_entry& entry : fs::directory_iterator(to, failure))
+      fs::remove_all(entry.path(), failure);
+  }
+  return Error{Code::kAborted, concat("the model in ", folder.describe(),
+                                      " was replaced each time while it was copied; try again, or copy it "
+                                      "with headrace cp and name the copy")};
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 digest;
+  Bytes piece(kHashedBytes);
+  while (file) {
+    file.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+    digest.update(BytesView(piece).first(static_cast<std::size_t>(file.gcount())));
+  }
+  if (!file.eof()) return Error{Code::kUnknown, concat("reading ", path, " failed")};
+  return hex(digest.finish());
+}
+
+// As the program sha256sum prints the files.
+Result<std::string> digest_of_files(const std::string& folder, const std::vector<Listed>& files) {
+  std::string lines;
+  for (const Listed& file : files) {
+    HEADRACE_TRY(const std::string digest, digest_of_file(concat(folder, "/", file.name)));
+    lines += concat(digest, "  ", file.name, "\n");
+  }
+  return sha256_hex(as_bytes(lines));
+}
+
+// Runs the model on a row of zeros to learn the shapes of outputs whose rank the signature leaves open.
+Status find_ranks(Model& model, const std::vector<ModelInput>& inputs, Signature& signature) {
+  std::vector<std::string> takes, open;
+  for (const auto& [name, info] : signature.outputs) {
+    if (!info.shape && is_castable(info.type)) open.push_back(name);
+  }
+  if (open.empty()) return {};
+  std::vector<TensorView> views;
+  std::uint64_t most = 1;
+  for (const ModelInput& input : inputs) most = std::max(most, input.feature.size());
+  const std::vector<std::int64_t> zeros(most);  // enough for values of any type
+  const std::vector<std::string_view> texts(most);
+  for (const ModelInput& input : inputs) {
+    takes.push_back(input.tensor);
+    std::vector<std::int64_t> sizes = {1};
+    sizes.insert(sizes.end(), input.feature.shape.begin(), input.feature.shape.end());
+    views.push_back({.type = input.feature.type, .shape = Shape(sizes), .data = zeros.data()});
+    if (input.feature.type == DataType::kBytes)
+      views.back() = TensorView::of(std::span(texts).first(input.feature.size()), Shape(sizes));
+  }
+  HEADRACE_TRY(const std::unique_ptr<Call> call, model.prepare("predict", takes, open));
+  std::vector<Tensor> outputs(open.size());
+  Status ran = call->run(views, outputs);
+  if (!ran)
+    return std::move(ran).error().in(
+        "the signature leaves the shape of outputs open, and the model cannot answer "
+        "a row of zeros; export it with shapes. It said");
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    std::vector<std::int64_t> sizes(outputs[i].shape().sizes().begin(), outputs[i].shape().sizes().end());
+    if (!sizes.empty() && sizes[0] == 1) sizes[0] = -1;
+    signature.outputs[open[i]].shape = Shape(sizes);
+  }
+  return {};
+}
+
+Result<ModelContract> contract_of(Model& model, const std::optional<DatasetAttributes>& given,
+                                  const ForeignModelOptions& options) {
+  Signature signature = model.signatures().find(options.signature)->second;
+  const auto taken = given ? Result<DatasetAttributes>(*given) : taken_features(signature, options.features);
+  if (!taken) return taken.error();
+  const DatasetAttributes& data = *taken;
+  HEADRACE_TRY(const OfferedFeatures offered, options.needs_labels
+                                                  ? offer_features(data, options.features, options.labels)
+                                                  : offer_inputs(data, options.features, options.labels));
+  HEADRACE_TRY(std::vector<ModelInput> inputs, bind_inputs(signature, offered));
+  HEADRACE_CHECK(find_ranks(model, inputs, signature));
+  HEADRACE_TRY(ModelContract contract, infer_contract(signature, std::move(inputs), data));
+  if (options.needs_labels || !options.labels.empty()) HEADRACE_CHECK(add_targets(contract, offered, data));
+  return contract;
+}
+
+}  // namespace
+
+Result<bool> is_foreign_model(const Location& folder, const CallOptions& call) {
+  for (const Location& place : {folder.at("export"), folder}) {
+    HEADRACE_TRY(const auto published, read_published(place, {.call = call}));
+    if (published) return false;
+  }
+  HEADRACE_TRY(const bool was_begun, is_begun(folder));
+  if (was_begun) return false;
+  const auto graph = folder.store->stat(folder.at(kGraph).key, call);
+  if (!graph && graph.error().code != Code::kNotFound) return graph.error();
+  return static_cast<bool>(graph);
+}
+
+Result<ExportedModel> open_foreign_model(const Location& folder, const std::optional<DatasetAttributes>& data,
+                                         const ForeignModelOptions& options, Engine& engine,
+                                         const std::string& temporary_folder) {
+  HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
+  HEADRACE_TRY(const std::vector<Listed> copied, copy_files(folder, files.path()));
+  HEADRACE_TRY(std::string digest, digest_of_files(files.path(), copied));
+  const std::string doing = concat("the model in ", folder.describe());
+  auto loaded = engine.load(files.path(), {});
+  if (!loaded) return std::move(loaded).error().in(doing);
+  auto model = adapt_model(*std::move(loaded), options.signature);
+  if (!model) return std::move(model).error().in(doing);
+  auto contract = contract_of(**model, data, options);
+  if (!contract) return std::move(contract).error().in(doing);
+  return ExportedModel{.folder = folder,
+                       .digest = std::move(digest),
+                       .contract = *std::move(contract),
+                       .files = std::move(files),
+                       .model = *std::move(model),
+                       .signature = options.signature};
+}
+
+}  // namespace headrace
