@@ -64,13 +64,17 @@ TEST(EvaluationPage, OfYesAndNoHasScoresCalibrationAndTheCurve) {
   auto target = TargetEvaluation::of(target_of(TargetKind::kBinary, 1), {"ham", "spam"});
   for (int i = 0; i < 10; ++i) {
     target.scores.front().add(0.25F, i < 3);
+    target.scores.front().add_probability(0.25F, i < 3);
     target.scores.front().add(0.75F, i < 7);
+    target.scores.front().add_probability(0.75F, i < 7);
   }
-  const std::string page = page_of(std::move(target));
+  const std::string page = page_of(target);
   EXPECT_THAT(page,
               AllOf(HasSubstr("<title>7 ham, 3 spam</title>"), HasSubstr("<title>3 ham, 7 spam</title>")));
   EXPECT_THAT(page, HasSubstr("10 records, mean score 0.75, yes 70.0 %"));
   EXPECT_THAT(page, HasSubstr("ROC curve: area 0.7"));
+  target.meaning = TargetScores::kMargin;
+  EXPECT_THAT(page_of(target), AllOf(Not(HasSubstr("Calibration")), HasSubstr("ROC curve: area 0.7")));
 }
 
 TEST(EvaluationPage, WithoutAYesThereIsNoCurve) {

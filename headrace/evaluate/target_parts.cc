@@ -90,15 +90,14 @@ PagePart confusion_part(const TargetEvaluation& target) {
                               }))};
 }
 
-void add_binary_parts(const TargetEvaluation& target, std::vector<PagePart>& out) {
-  const BinaryScores& scores = target.scores.front();
-  StackedBars bars{.x = "score",
+void add_probability_parts(const TargetEvaluation& target, std::vector<PagePart>& out) {
+  StackedBars bars{.x = target.meaning == TargetScores::kLogit ? "probability, of the logit" : "score",
                    .lower_name = target.classes.front(),
                    .upper_name = target.classes.back(),
                    .lower = {},
                    .upper = {}};
-  std::vector<ChartPoint> calibration, roc;
-  for (const CalibrationBin& bin : scores.calibration()) {
+  std::vector<ChartPoint> calibration;
+  for (const CalibrationBin& bin : target.scores.front().calibration()) {
     bars.upper.push_back(bin.positives);
     bars.lower.push_back(bin.records - bin.positives);
     if (bin.records == 0) continue;
@@ -113,6 +112,12 @@ void add_binary_parts(const TargetEvaluation& target, std::vector<PagePart>& out
                  concat(html_hint("A score is a probability where the points lie on the diagonal."),
                         html_square_chart({.x = "mean score", .y = "share that is a yes", .is_curve = true},
                                           calibration))});
+}
+
+void add_binary_parts(const TargetEvaluation& target, std::vector<PagePart>& out) {
+  const BinaryScores& scores = target.scores.front();
+  if (target.meaning != TargetScores::kMargin) add_probability_parts(target, out);
+  std::vector<ChartPoint> roc;
   for (const auto& [false_share, true_share] : scores.roc_curve()) roc.push_back({false_share, true_share});
   if (roc.empty()) return;
   out.push_back(

@@ -29,8 +29,8 @@ struct OfferedFeatures {
 };
 
 /// `features` and `labels` are the values of the options: model/assignments.h. Without labels, "label" is
-/// meant, or the only feature with a vocabulary. Unless features are selected, all others are offered, but for
-/// labels, the id, and `used_otherwise`.
+/// meant, or the only feature with a vocabulary. Unless features are selected, all others are offered, but
+/// for labels, the id, and `used_otherwise`.
 /// \error kInvalidArgument  there is no such feature, a label is ragged, or no label is meant; lists those
 ///                          that the data have
 Result<OfferedFeatures> offer_features(const DatasetAttributes& data, std::string_view features,

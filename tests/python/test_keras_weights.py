@@ -214,7 +214,7 @@ def targets(labels, batch):
 
 
 def sample_weight(labels, batch, weights, class_weights):
-    """What Keras is given, where its own `class_weight` does not do: it does not take both."""
+    """Keras is given these where its own `class_weight` does not do: it does not take both."""
     if not weights:
         return []
     made = batch["cost"].reshape(-1).astype("float32")

@@ -80,7 +80,7 @@ class CompiledMetrics:
 
     @property
     def state_specs(self) -> list[tf.TensorSpec]:
-        """Of all states, one after the other."""
+        """The specs of all states, one after the other."""
         variables = [variable for entry in self.stateful for variable in entry.metric.variables]
         return [
             tf.TensorSpec(variable.shape, tf.as_dtype(variable.dtype), name=f"metric_state_{number}")
