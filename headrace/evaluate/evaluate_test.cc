@@ -137,8 +137,7 @@ TEST_F(Evaluate, RefusesDataOfAnotherShapeEncoderOrClasses) {
   DatasetAttributes wide = attributes();
   wide.features["x"].shape = {5};
   publish_data({{tiny_record(0, 0)}}, wide);
-  EXPECT_THAT(error_of(),
-              HasSubstr("takes x float32[3], but memory://test/data: the data have x float32[5]"));
+  EXPECT_THAT(error_of(), HasSubstr("takes x float32[3], but memory://test/data has x float32[5]"));
 
   DatasetAttributes other_encoder = attributes();
   other_encoder.encoders["x"].weights_digest = "v";

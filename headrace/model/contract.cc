@@ -19,19 +19,19 @@ EncoderDescription encoder_of(const std::map<std::string, EncoderDescription>& e
 }
 
 std::string described(const DatasetAttributes& data, const std::string& feature) {
-  if (!data.features.contains(feature)) return "have no such feature";
-  return concat("have ", describe(*model_feature(data, feature)));
+  if (!data.features.contains(feature)) return "no such feature";
+  return concat(describe(*model_feature(data, feature)));
 }
 
 Status check_feature(const ModelFeature& wanted, const DatasetAttributes& data, std::string_view where,
-                     std::string_view role) {
+                     std::string_view role, std::string_view advice) {
   const auto found = model_feature(data, wanted.name);
   const bool fits = found && found->type == wanted.type && found->is_ragged == wanted.is_ragged;
   // Images of any size are resized, and rows of any length filled up.
   const bool has_any_size = wanted.type == DataType::kUint8 || wanted.is_ragged;
   if (fits && (has_any_size || found->shape == wanted.shape)) return {};
   return Error{Code::kInvalidArgument, concat("the model ", role, " ", describe(wanted), ", but ", where,
-                                              ": the data ", described(data, wanted.name))};
+                                              " has ", described(data, wanted.name), advice)};
 }
 
 Status check_vocabulary(const ModelContract& contract, const std::string& feature,
@@ -201,7 +201,7 @@ Status check_inputs(const ModelContract& contract, const DatasetAttributes& data
   for (const ModelInput& input : contract.binding.inputs) {
     const std::string& name = input.feature.name;
     HEADRACE_CHECK(check_vocabulary(contract, name, data, where));
-    HEADRACE_CHECK(check_feature(input.feature, data, where, "takes"));
+    HEADRACE_CHECK(check_feature(input.feature, data, where, "takes", ""));
     const EncoderDescription wanted = encoder_of(contract.encoders, name);
     const EncoderDescription found = encoder_of(data.encoders, name);
     if (wanted == found) continue;
@@ -215,7 +215,8 @@ Status check_inputs(const ModelContract& contract, const DatasetAttributes& data
 Status check_targets(const ModelContract& contract, const DatasetAttributes& data, std::string_view where) {
   for (const ModelTarget& target : contract.binding.targets) {
     HEADRACE_CHECK(check_vocabulary(contract, target.label.name, data, where));
-    HEADRACE_CHECK(check_feature(target.label, data, where, "is compared with"));
+    HEADRACE_CHECK(check_feature(target.label, data, where, "is compared with",
+                                 "; headrace predict answers records without labels"));
   }
   return {};
 }

@@ -259,9 +259,9 @@ TEST(CheckInputs, NamesWhatTheDataLackOrHaveOtherwise) {
   Error error = check_inputs(contract(), data, "memory://d").error();
   EXPECT_EQ(error.code, Code::kInvalidArgument);
   EXPECT_THAT(error.message,
-              AllOf(HasSubstr("takes age float32[]"), HasSubstr("memory://d: the data have age int64[]")));
+              AllOf(HasSubstr("takes age float32[]"), HasSubstr("memory://d has age int64[]")));
   data.features.erase("age");
-  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("have no such feature"));
+  EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("has no such feature"));
   data = people();
   data.features["text"].shape.reset();
   EXPECT_THAT(check_inputs(contract(), data, "").error().message, HasSubstr("text float32[any number]"));

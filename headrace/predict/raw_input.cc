@@ -90,7 +90,7 @@ class SliceReader final : public PieceReader {
         encoding_(text_encoding_from_name(recipe.schema.cells.encoding)),
         references_(stores, options.cell_limit_bytes, {.stop = stop_}),
         rows_(recipe.schema, references_),
-        records_(recipe.schema, recipe.vocabularies, recipe.encoders),
+        records_(recipe.schema, recipe.vocabularies, recipe.encoders, false),
         batches_(std::move(maker)),
         pool_(BatchPool::create(batch_columns(recipe.loader.columns, recipe.loader.images), batch_size)),
         batch_size_(batch_size) {
@@ -153,7 +153,8 @@ class SliceReader final : public PieceReader {
     if (row.verdict == RowVerdict::kRejected) return leave_out(row.id, row.place, row.reason, row.detail);
     if (is_table() && !has_seen_header_) {  // all files have the same
       has_seen_header_ = true;
-      HEADRACE_CHECK(check_header(feature_columns(recipe_.schema), row.cells, source_of(slice_, row.place)));
+      HEADRACE_CHECK(check_header(feature_columns(recipe_.schema), row.cells, source_of(slice_, row.place),
+                                  "the model takes"));
     }
     cells_.clear();
     for (ColumnFinder& column : columns_) {

@@ -268,8 +268,8 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
   if (!latest) {
     return Error{
         Code::kInvalidArgument,
-        concat(data.describe(),
-               " has no manifest, so its features and labels are unknown; headrace prepare makes one")};
+        concat(data.describe(), " is not a dataset that headrace prepare has published: headrace prepare ",
+               data.describe(), " DATASET makes one, to train on")};
   }
   if (options.overwrite) return DataVersion{latest->number};
   HEADRACE_TRY(const std::optional<Configuration> begun, begun_configuration(run, train_output()));

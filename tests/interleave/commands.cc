@@ -13,6 +13,7 @@
 #include "headrace/cli/record_run.h"
 #include "headrace/coordinate/task_claims.h"
 #include "headrace/evaluate/evaluate.h"
+#include "headrace/evaluate/evaluation.h"
 #include "headrace/predict/dataset_input.h"
 #include "headrace/predict/predict.h"
 #include "headrace/prepare/execute/shared_job.h"
@@ -252,6 +253,9 @@ Status evaluate_run(const Surroundings& in) {
               HEADRACE_TRY(const Evaluation done,
                            evaluate(model, data, options, [](std::uint64_t, std::uint64_t) {}, {}));
               const Location to = run.at(concat("evaluations/", recorder.run_id(), ".json"));
+              const Location page = run.at(concat("evaluations/", recorder.run_id(), ".html"));
+              HEADRACE_CHECK(write_text(*page.store, page.key, evaluation_to_html(done, recorder.run_id()),
+                                        {.only_if_absent = true}));
               HEADRACE_CHECK(write_text(*to.store, to.key, evaluation_to_json(done, recorder.run_id()) + "\n",
                                         {.only_if_absent = true}));
               return recorder.add_output("evaluation", to);

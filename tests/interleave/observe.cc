@@ -77,6 +77,7 @@ std::string describe(const Manifest& manifest) {
   return out;
 }
 
+// The results of evaluations, and whether each has its page: that is written first.
 std::string evaluations(const Location& root) {
   std::vector<std::string> found;
   const auto objects = list_all(*root.store, "x/evaluations/");
@@ -84,7 +85,9 @@ std::string evaluations(const Location& root) {
     if (!object.key.ends_with(".json")) continue;
     const auto read = read_object(*root.store, object.key, 1 << 20);
     const Json json = read ? parse_json(as_text(read->data)).value_or(Json()) : Json();
-    found.push_back(concat(json["metrics"].dump(), "\n"));
+    const std::string page = concat(object.key.substr(0, object.key.size() - 5), ".html");
+    found.push_back(
+        concat(json["metrics"].dump(), root.store->stat(page, {}) ? "" : " without a page", "\n"));
   }
   std::ranges::sort(found);
   return join(found, "");

@@ -288,6 +288,7 @@ def test_losses_variables_and_metrics_are_those_of_keras(kind, weighed, traced):
         np.testing.assert_allclose(variables[name], variable.numpy(), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.exhaustive
 def test_rows_that_are_no_record_count_nowhere(traced):
     build, labels = KINDS["one-hot"]
     ours = traced(build, labels, COST, {"1": 2.0})
@@ -306,6 +307,7 @@ def test_rows_that_are_no_record_count_nowhere(traced):
         np.testing.assert_array_equal(state, states[name], "a batch without records changes no state")
 
 
+@pytest.mark.exhaustive
 def test_a_step_changes_no_state_but_that_which_it_is_given(traced):
     build, labels = KINDS["yes"]
     ours = traced(build, labels)
@@ -357,6 +359,7 @@ def test_metrics_that_no_graph_computes_are_left_out_by_name(traced):
     assert described["metrics"] == ["examples", "accuracy"] and described["stateful_metrics"] == ["auc"]
 
 
+@pytest.mark.exhaustive
 def test_weights_of_classes_are_for_one_label_with_classes(traced):
     for kind in ("amount", "two outputs"):
         build, labels = KINDS[kind]

@@ -98,6 +98,7 @@ def test_frozen_weights_of_a_run_stay_and_the_head_learns(headrace, folder, loop
     assert not np.array_equal(frozen["sequential__head__kernel"], first["sequential__head__kernel"])
 
 
+@pytest.mark.exhaustive
 def test_a_model_takes_the_weights_that_are_there_now(headrace, folder):
     """The trace of a model that reads files is not taken from the cache."""
     train(headrace, folder, "frozen-before")
@@ -108,6 +109,7 @@ def test_a_model_takes_the_weights_that_are_there_now(headrace, folder):
     np.testing.assert_array_equal(variables(folder / "frozen-after")["body__first__kernel"], now)
 
 
+@pytest.mark.exhaustive
 def test_a_file_of_keras_is_taken(headrace, folder):
     import keras
 
@@ -118,6 +120,7 @@ def test_a_file_of_keras_is_taken(headrace, folder):
 
 
 @pytest.mark.parametrize("loop", ["native", "keras"])
+@pytest.mark.exhaustive
 def test_a_saved_model_is_a_layer(headrace, folder, loop):
     class Scale(tf.Module):
         def __init__(self):
@@ -138,6 +141,7 @@ def test_a_saved_model_is_a_layer(headrace, folder, loop):
     assert answer["records"] == 400
 
 
+@pytest.mark.exhaustive
 def test_layers_of_other_names_are_told(headrace, folder):
     failed = train(headrace, folder, "other", check=False)
     assert failed.returncode == 1

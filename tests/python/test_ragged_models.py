@@ -140,7 +140,7 @@ def test_masks_tell_a_model_what_is_there(headrace, folder, loop):
     assert evaluated["targets"][0]["accuracy"] > 0.9
 
 
-def test_both_loops_fill_rows_alike(headrace, folder):
+def test_both_loops_fill_rows_alike(folder):
     """Runs after the tests of each loop, whose runs it compares."""
     native, keras = answers(folder / "raw-native"), answers(folder / "raw-keras")
     assert native == pytest.approx(keras, abs=1e-3)
@@ -154,6 +154,7 @@ def test_the_mapping_is_shown(headrace, folder):
     assert "the model takes tokens int64[any number, filled up or cut to 4]" in shown
 
 
+@pytest.mark.exhaustive
 def test_what_is_cut_has_to_be_named(headrace, folder):
     """The input is called tokens, so nothing has to be said; under another name it does."""
     models = folder / "other.py"
@@ -165,6 +166,7 @@ def test_what_is_cut_has_to_be_named(headrace, folder):
     headrace(*arguments, "--features", "t=tokens")
 
 
+@pytest.mark.exhaustive
 def test_lists_of_texts_are_taken(headrace, folder):
     assert train(headrace, folder, "words", "--features", "words")["history"][-1]["accuracy"] > 0.9
 
@@ -176,12 +178,14 @@ def test_lists_of_texts_are_taken(headrace, folder):
         (("--labels", "tokens"), "a label has as many in all"),
     ],
 )
+@pytest.mark.exhaustive
 def test_what_cannot_be_is_told(headrace, folder, options, message):
     model = f"{folder / 'models.py'}:masked"
     failed = headrace("train", folder / "data", folder / "never", "--model", model, *options, check=False)
     assert message in failed.stderr
 
 
+@pytest.mark.exhaustive
 def test_an_output_for_each_value_has_no_label(headrace, folder):
     model = f"{folder / 'models.py'}:each"
     failed = headrace("train", folder / "data", folder / "never", "--model", model, check=False)

@@ -65,6 +65,7 @@ def balanced(headrace, folder) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("loop", ["native", "keras"])
+@pytest.mark.exhaustive
 def test_a_run_that_goes_on_has_the_bits_of_one_trained_at_once(headrace, folder, balanced, loop):
     options = ["--balance", "label", "--loop", loop, "--epochs"]
     train(headrace, folder, f"{loop}-again", *options, "1")
@@ -72,6 +73,7 @@ def test_a_run_that_goes_on_has_the_bits_of_one_trained_at_once(headrace, folder
     assert variables(folder / f"{loop}-again") == variables(folder / loop)
 
 
+@pytest.mark.exhaustive
 def test_both_loops_train_on_the_same_batches(headrace, folder, balanced):
     words = ["--bucket", "steps", "--epochs", "1", "--loop"]
     bucketed = {loop: train(headrace, folder, f"{loop}-b", *words, loop) for loop in ("native", "keras")}

@@ -163,6 +163,7 @@ def test_both_loops_weigh_alike_and_report_the_same_metrics(headrace, folder):
     assert plain[0]["loss"] != pytest.approx(native[0]["loss"], rel=1e-3)
 
 
+@pytest.mark.exhaustive
 def test_evaluate_weighs_where_the_data_have_weights(headrace, folder):
     train(headrace, folder, "weighed", "--epochs", "1", "--validation", "0", "--weights", "cost")
     weighed, _ = evaluate(headrace, folder, "weighed")
@@ -181,6 +182,7 @@ def test_evaluate_weighs_where_the_data_have_weights(headrace, folder):
     ("loop", "validation"),
     [("native", "0"), ("native", "0.25"), pytest.param("keras", "0.25", marks=pytest.mark.exhaustive)],
 )
+@pytest.mark.exhaustive
 def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace, folder, loop, validation):
     run = f"balanced-{loop}-{validation}"
     options = ["--epochs", "1", "--validation", validation, "--loop", loop]
@@ -198,6 +200,7 @@ def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace,
 
 
 @pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.exhaustive
 def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     rows = mails(random.Random(2), 60)
     rows[17]["cost"] = -2
@@ -210,6 +213,7 @@ def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     assert f"{folder}/negative/train-" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_records_without_a_weight_are_left_out_when_asked_in_both_loops_alike(headrace, folder):
     rows = mails(random.Random(3), 60)
     for row in rows[5::7]:
@@ -244,6 +248,7 @@ def test_options_that_do_not_fit_say_which_do(headrace, folder):
     assert not (folder / "refused").exists()
 
 
+@pytest.mark.exhaustive
 def test_another_weighing_is_another_configuration(headrace, folder):
     options = ["--epochs", "1", "--validation", "0"]
     train(headrace, folder, "configured", *options, "--class-weights", "spam=2")
@@ -252,6 +257,7 @@ def test_another_weighing_is_another_configuration(headrace, folder):
 
 
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
 def test_a_run_that_goes_on_has_the_metrics_of_one_that_was_never_interrupted(headrace, folder, loop):
     options = ["--validation", "0.25", "--weights", "cost", "--class-weights", "balanced", "--loop", loop]
     first = history_of(train(headrace, folder, f"more-{loop}", *options, "--epochs", "1"))
@@ -263,6 +269,7 @@ def test_a_run_that_goes_on_has_the_metrics_of_one_that_was_never_interrupted(he
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+@pytest.mark.exhaustive
 def test_a_metric_that_no_graph_computes_is_named_once(headrace, folder):
     done = train(headrace, folder, "odd", "--epochs", "2", model="odd")
     assert done.stderr.count("the metrics seen are left out: they cannot be computed in a graph") == 1
@@ -272,6 +279,7 @@ def test_a_metric_that_no_graph_computes_is_named_once(headrace, folder):
 @pytest.mark.parametrize(
     ("model", "label", "scores"), [("logits", "kind", "logit"), ("margins", "sign", "margin")]
 )
+@pytest.mark.exhaustive
 def test_scores_that_are_no_probabilities_are_evaluated_as_what_they_are(
     headrace, folder, model, label, scores
 ):

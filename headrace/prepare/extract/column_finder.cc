@@ -21,14 +21,14 @@ const Cell* ColumnFinder::find_named(std::span<const NamedCell> cells) {
 }
 
 Status check_header(const std::vector<std::string>& wanted, std::span<const NamedCell> cells,
-                    std::string_view source) {
+                    std::string_view source, std::string_view who) {
   std::vector<std::string> names;
   for (const NamedCell& cell : cells) names.emplace_back(cell.name);
   for (const std::string& column : wanted) {
     if (std::ranges::find(names, column) != names.end()) continue;
     const auto nearest = nearest_name(column, names);
     return Error{Code::kInvalidArgument,
-                 concat("the schema names a column ", column, ", which the header of ", source, " lacks; ",
+                 concat(who, " a column ", column, ", which the header of ", source, " lacks; ",
                         nearest ? concat("did you mean ", *nearest, "?")
                                 : concat("there are ", printable_line(join(names, ", "), 500),
                                          "; if its first line is data, put a line with the columns' names "

@@ -32,9 +32,10 @@ class ColumnFinder {
   std::size_t place_ = 0;
 };
 
-/// Checks the header of a table, of which every row has the same columns. Messages call the table `source`.
+/// Checks the header of a table, of which every row has the same columns. Messages call the table `source`,
+/// and begin with `who`: "the schema names".
 /// \error kInvalidArgument  it lacks one of the columns: names the nearest, or all that it has
 Status check_header(const std::vector<std::string>& wanted, std::span<const NamedCell> cells,
-                    std::string_view source);
+                    std::string_view source, std::string_view who);
 
 }  // namespace headrace

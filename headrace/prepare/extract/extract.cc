@@ -134,7 +134,7 @@ class Extraction {
     for (const auto& column : {plan_.schema.id, plan_.schema.split, plan_.schema.group}) {
       if (column) wanted.push_back(*column);
     }
-    return headrace::check_header(wanted, row.cells, source_of(slice(), row.place));
+    return headrace::check_header(wanted, row.cells, source_of(slice(), row.place), "the schema names");
   }
 
   void count_retried(const SourceRow& row) {

@@ -502,8 +502,12 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
     const std::uint64_t line = parsed.error().source().begin.line;
     if (toml.find_first_not_of(" \t\r\n") != std::string_view::npos &&
         toml[toml.find_first_not_of(" \t\r\n")] == '{')
-      return Error{Code::kInvalidArgument,
-                   concat(source_name, " begins with {, as JSON does: a schema is TOML")};
+      return Error{
+          Code::kInvalidArgument,
+          concat(source_name,
+                 " begins with {, as JSON does: a schema is TOML, in which a feature is two lines such as "
+                 "[features.age] and type = \"float32\"; headrace prepare without --schema prints the one "
+                 "that it infers, to begin with")};
     const std::optional<std::string> bare = bare_word_problem(line_of(toml, line));
     return Error{Code::kInvalidArgument, concat(source_name, ", line ", line, ": ",
                                                 bare ? *bare

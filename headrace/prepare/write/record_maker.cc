@@ -30,9 +30,11 @@ RowRemark rejected_image(const Error& error, const std::string& column) {
 }
 
 RowRemark rejected_text(const std::string& encoding, std::uint64_t places, const std::string& column) {
-  return rejection(concat("text that is not ", encoding), column,
-                   concat("in ", places, " places; name its encoding in the schema, or say there ",
-                          "encoding_errors = \"replace\""));
+  return rejection(
+      concat("text that is not ", encoding), column,
+      concat("in ", places, " places; if it is Latin-1, say --encoding latin-1, or encoding = ",
+             "\"latin-1\" at the top of the schema; there, encoding_errors = \"replace\" takes it ",
+             "with U+FFFD in these places"));
 }
 
 // A number that a cell of numbers holds at `place`.
@@ -155,8 +157,9 @@ struct RecordMaker::Feature {
   bool is_list() const { return definition->shape.kind != FeatureShape::Kind::kScalar; }
 };
 
-RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders)
-    : schema_(schema) {
+RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders,
+                         bool may_change_rules)
+    : schema_(schema), may_change_rules_(may_change_rules) {
   FeatureCells cells = feature_cells(schema);
   std::size_t label_count = 0;
   for (std::size_t i = 0; i < schema.features.size(); ++i) {
@@ -380,8 +383,9 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
     const Status added = is_float ? append_numbers(cell, is_list, decimal, feature.floats)
                                   : append_numbers(cell, is_list, decimal, feature.int64s);
     if (!added)
-      return rejection("not a number, or out of range", definition.columns[i],
-                       concat(added.error().message, is_list ? "" : hint_of_rules(cell, decimal)));
+      return rejection(
+          "not a number, or out of range", definition.columns[i],
+          concat(added.error().message, is_list || !may_change_rules_ ? "" : hint_of_rules(cell, decimal)));
   }
   const std::size_t count = is_float ? feature.floats.size() : feature.int64s.size();
   const bool is_fixed = definition.shape.kind == FeatureShape::Kind::kFixed;

@@ -48,8 +48,10 @@ struct MadeRecord {
 /// only on its row and the schema, not on the other rows of a call.
 class RecordMaker {
  public:
-  /// Borrows all arguments. REQUIRES: a vocabulary for each label, an encoder for each vector
-  RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders);
+  /// Borrows all arguments. `may_change_rules`: the schema is the user's, and messages may advise to change
+  /// how it reads cells. REQUIRES: a vocabulary for each label, an encoder for each vector
+  RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders,
+              bool may_change_rules = true);
   ~RecordMaker();
 
   /// Makes a record of each row and passes it to `take`, in the order of rows. `rows[i]` has the cells that
@@ -71,6 +73,7 @@ class RecordMaker {
   RowRemark add_vector(Feature& feature, std::size_t row, const Cell& cell);
 
   const Schema& schema_;
+  const bool may_change_rules_;
   std::vector<Feature> features_;
   std::vector<std::size_t> label_features_;
   std::vector<std::int64_t> labels_;

@@ -445,16 +445,14 @@ def _match(
 ) -> list[Feature]:
     """The feature of each; \\raises ModelError with both lists, where it is not clear."""
 
-    def error(reason: str) -> ModelError:
+    def error(reason: str, can_be_said: bool = True) -> ModelError:
         have = "\n  ".join(map(str, features)) or "none"
         want = "\n  ".join(map(str, wanted))
         names = [to.name for to in wanted]
         example = ",".join(f"{name}={_example(name, features)}" for name in names)
-        return ModelError(
-            option,
-            f"{reason}\n{head}\n  {want}\nthe data have\n  {have}\n"
-            f"Say which goes where: --{option} {example}",
-        )
+        lists = f"{reason}\n{head}\n  {want}\nthe data have\n  {have}"
+        say = f"\nSay which goes where: --{option} {example}"
+        return ModelError(option, lists + say if can_be_said else lists)
 
     known = _masks(features) | {feature.name: feature for feature in features}
     bound: dict[str, Feature] = {}
@@ -479,7 +477,9 @@ def _match(
         rivals = [other for other in left if other is not to and any(map(other.fits, fitting))]
         if len(fitting) != 1 or rivals:
             nothing = f"nothing fits {to}: give it the shape and type of one of those below"
-            raise error(nothing if not fitting else f"it is not clear what {to.name} takes")
+            if not fitting:
+                raise error(nothing, can_be_said=any(map(to.takes, free)))
+            raise error(f"it is not clear what {to.name} takes")
         bound[to.name] = fitting[0]
     return [bound[to.name] for to in wanted]
 
