@@ -330,6 +330,10 @@ Status check_train(const OptionValues& values) {
   if (values.integer("early-stop") > 0 && values.number("validation") == 0)
     return Error{Code::kInvalidArgument,
                  "--early-stop looks at the validation loss: give a --validation above 0"};
+  if (values.has("balance") && values.has("class-weights") && values.text("class-weights") == "balanced")
+    return Error{
+        Code::kInvalidArgument,
+        "--balance and --class-weights balanced would both make up for rare classes: give one of them"};
   return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }
 

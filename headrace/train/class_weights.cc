@@ -10,7 +10,9 @@
 namespace headrace {
 namespace {
 
-using Counts = std::map<std::uint64_t, std::uint64_t>;
+using Counts = std::map<std::int64_t, std::uint64_t>;
+
+constexpr std::int64_t kUnknown = -1;
 
 constexpr std::size_t kMostClasses = 100'000;
 constexpr std::uint64_t kCountedBatch = 512;
@@ -33,21 +35,19 @@ double value_at(const TensorView& labels, std::size_t place) {
   return static_cast<double>(static_cast<const float*>(labels.data)[place]);
 }
 
-// The class that a row of a label names: its number, or the place of the only 1 among zeros. -1 is a no, as
-// hinge losses have it.
-std::optional<std::uint64_t> class_in(const TensorView& labels, std::size_t row, std::size_t size) {
+// The class that a row of a label names: its number, or the place of the only 1 among zeros; or kUnknown.
+std::optional<std::int64_t> class_in(const TensorView& labels, std::size_t row, std::size_t size) {
   if (size == 1) {
     const double value = value_at(labels, row);
-    if (value == -1) return 0;
-    const bool is_number = value >= 0 && value < kMostClasses && value == std::floor(value);
-    return is_number ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+    const bool is_number = value >= kUnknown && value < kMostClasses && value == std::floor(value);
+    return is_number ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
   }
-  std::optional<std::uint64_t> place;
+  std::optional<std::int64_t> place;
   for (std::size_t i = 0; i < size; ++i) {
     const double value = value_at(labels, row * size + i);
     if (value == 0) continue;
     if (value != 1 || place) return std::nullopt;
-    place = i;
+    place = static_cast<std::int64_t>(i);
   }
   return place;
 }
@@ -64,11 +64,21 @@ Status count_classes(const ModelFeature& label, const Batch& batch, const Tensor
                      const BatchLoader& loader, Counts& counts) {
   for (std::size_t row = 0; row < batch.rows; ++row) {
     if (batch.weights()[row] == 0) continue;
-    const std::optional<std::uint64_t> number = class_in(labels, row, label.size());
+    const std::optional<std::int64_t> number = class_in(labels, row, label.size());
     if (!number) return no_class(label, batch, row, loader);
     ++counts[*number];
   }
   return {};
+}
+
+// Beside 1 alone, -1 is a no, as hinge losses have it. Otherwise it stands for no class, as losses have it that
+// ignore such records.
+Counts without_unknown(Counts counts) {
+  const auto unknown = counts.find(kUnknown);
+  if (unknown == counts.end()) return counts;
+  if (counts.size() == 2 && counts.contains(1)) counts[0] = unknown->second;
+  counts.erase(kUnknown);
+  return counts;
 }
 
 Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
@@ -104,7 +114,7 @@ std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& labe
   for (std::size_t number = 0; number < data.labels.size(); ++number) {
     const auto found = split->second.labels.find(data.labels[number]);
     if (found == split->second.labels.end() || found->second == 0) continue;
-    counts[number] = found->second;
+    counts[static_cast<std::int64_t>(number)] = found->second;
     records += found->second;
   }
   return records == run.train_range.count ? std::optional(std::move(counts)) : std::nullopt;
@@ -132,12 +142,15 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
   return out;
 }
 
-std::map<std::uint64_t, double> balanced_class_weights(const std::map<std::uint64_t, std::uint64_t>& counts) {
+std::map<std::uint64_t, double> balanced_class_weights(
+    const std::map<std::int64_t, std::uint64_t>& all_counts) {
+  const Counts counts = without_unknown(all_counts);
   double records = 0;
   for (const auto& [number, count] : counts) records += static_cast<double>(count);
   std::map<std::uint64_t, double> out;
   for (const auto& [number, count] : counts)
-    out[number] = records / (static_cast<double>(counts.size()) * static_cast<double>(count));
+    out[static_cast<std::uint64_t>(number)] =
+        records / (static_cast<double>(counts.size()) * static_cast<double>(count));
   return out;
 }
 
@@ -145,6 +158,8 @@ Result<TraceRequest> weighed_request(const TrainRun& run) {
   TraceRequest out = run.request;
   if (run.options.class_weights != kBalanced) return out;
   const ModelFeature& label = run.request.labels.front();
+  const bool has_numbers = label.type == DataType::kInt64 || label.type == DataType::kFloat32;
+  if (!has_numbers) return out;  // no model learns it: the tracer says so
   std::optional<Counts> counts = known_counts(run, label);
   if (!counts) {
     HEADRACE_TRY(counts, read_counts(run, label));

@@ -27,8 +27,9 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
                                                             const std::vector<std::string>& vocabulary);
 
 /// The weight n / (k · n_c) for each class c that occurs: of n records in k classes, n_c are of class c. So
-/// the mean of all records' weights is 1, and each class has the same share of them.
-std::map<std::uint64_t, double> balanced_class_weights(const std::map<std::uint64_t, std::uint64_t>& counts);
+/// the mean of all records' weights is 1, and each class has the same share of them. −1 counts as class 0 if
+/// the only other one is 1, as hinge losses have it; otherwise as no class.
+std::map<std::uint64_t, double> balanced_class_weights(const std::map<std::int64_t, std::uint64_t>& counts);
 
 /// `run.request` with the weights of classes. Cost, of balanced ones: the labels of the training part are
 /// read once, unless the manifest has counted them.

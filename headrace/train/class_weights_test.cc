@@ -44,6 +44,8 @@ TEST(BalancedClassWeights, GiveEachClassTheSameShare) {
   EXPECT_THAT(weights, ElementsAre(Pair(0, testing::DoubleEq(40.0 / 60)), Pair(2, 2)));
   EXPECT_DOUBLE_EQ(weights.at(0) * 30, weights.at(2) * 10);
   EXPECT_TRUE(balanced_class_weights({}).empty());
+  EXPECT_THAT(balanced_class_weights({{-1, 30}, {1, 10}}), ElementsAre(Pair(0, testing::_), Pair(1, 2)));
+  EXPECT_EQ(balanced_class_weights({{-1, 7}, {0, 30}, {2, 10}}), weights) << "they are ignored";
 }
 
 }  // namespace

@@ -143,9 +143,20 @@ class KerasLoop {
             {"checkpoints", run_.run.at("checkpoints").url.text()}};
   }
 
+  // A run that goes on keeps the weights of classes that it was begun with.
+  Result<TraceRequest> kept_weights() {
+    if (options_.class_weights != kBalanced) return run_.request;
+    HEADRACE_TRY(const auto begun, find_begun(run_, kModelFolder));
+    if (!begun) return weighed_request(run_);
+    HEADRACE_TRY(const KeptModel kept, open_kept_model(run_, *begun));
+    TraceRequest out = run_.request;
+    out.class_weights = kept.model.class_weights;
+    return out;
+  }
+
   Status fit() {
     const fs::path file = folder_ / "request.json";
-    HEADRACE_TRY(const TraceRequest weighed, weighed_request(run_));
+    HEADRACE_TRY(const TraceRequest weighed, kept_weights());
     HEADRACE_TRY(const Json spec, trace_spec(weighed));
     if (!(std::ofstream(file) << request(spec).dump() << std::endl))
       return Error{Code::kResourceExhausted, concat("writing ", file.string(), ": is the disk full?")};

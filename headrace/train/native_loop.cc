@@ -210,8 +210,7 @@ class NativeLoop {
         return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
-      HEADRACE_CHECK(step.check_weights(*batch, *loader_));
-      HEADRACE_TRY(const float loss, step.run(*batch));
+      HEADRACE_TRY(const float loss, step.run(*batch, *loader_));
       const std::uint64_t begun = batch_number * options_.batch_size;
       corrupt_records += std::min(options_.batch_size, run_.train_range.count - begun) - batch->records;
       ++batch_number;
@@ -254,8 +253,7 @@ class NativeLoop {
     while (true) {
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader));
       if (!batch) break;
-      HEADRACE_CHECK(step.check_weights(*batch, *loader));
-      HEADRACE_CHECK(step.run(*batch));
+      HEADRACE_CHECK(step.run(*batch, *loader));
     }
     corrupt_records += loader->stats().corrupt_records;
     add_remarks(*loader);

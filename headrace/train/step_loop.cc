@@ -39,14 +39,9 @@ Status StepCall::begin_pass() {
   return {};
 }
 
-Status StepCall::check_weights(const Batch& batch, const BatchLoader& loader) {
-  if (!weights_) return {};
+Result<float> StepCall::run(const Batch& batch, const BatchLoader& loader) {
   HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
-  return check_record_weights(*weights_, columns.back(), batch, loader);
-}
-
-Result<float> StepCall::run(const Batch& batch) {
-  HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
+  if (weights_) HEADRACE_CHECK(check_record_weights(*weights_, columns.back(), batch, loader));
   inputs_.assign(columns.begin(), columns.end());
   inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
   std::ranges::copy(states_.views(), std::back_inserter(inputs_));

@@ -42,10 +42,11 @@ class StepCall {
                                   std::vector<std::string> metrics);
   /// Begins the next pass: metrics start anew.
   Status begin_pass();
-  /// \error kInvalidArgument  as check_record_weights; nothing if no feature weighs records
-  Status check_weights(const Batch& batch, const BatchLoader& loader);
-  /// Feeds the batch's own buffers. Returns the loss. REQUIRES: the batch has `columns_for`
-  Result<float> run(const Batch& batch);
+  /// Feeds the batch's own buffers. Returns the loss.
+  /// \error kInvalidArgument  as check_record_weights, if a feature weighs records
+  /// \error those of BatchTensors::view and Call::run
+  /// REQUIRES: the loader has made the batch, with `columns_for`
+  Result<float> run(const Batch& batch, const BatchLoader& loader);
   /// "loss" and each metric of this pass so far, under `prefix`.
   Result<std::map<std::string, double>> values(std::string_view prefix) const;
 

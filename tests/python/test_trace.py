@@ -301,10 +301,16 @@ class SourceDigestTest(unittest.TestCase):
             "TFSMLayer('saved')",
             "MobileNetV2(weights='imagenet')",
             "open('words.txt').read()",
+            "StringLookup(vocabulary='words.txt')",
+            "h5py.File('weights.h5')",
+            "np.genfromtxt('table.csv')",
+            "TextFileInitializer('words.txt', 0, 1, 2, 3)",
         ):
             self.write("helper.py", f"{line}\n")
             self.assertTrue(sources.probe("package.model")["reads_files"], line)
-        self.write("helper.py", "MobileNetV2(weights=None); reopen(); loader = 1; class_weights = 2\n")
+        self.write(
+            "helper.py", "MobileNetV2(weights=None); reopen(); loader = 1; class_weights = 2; file == 3\n"
+        )
         self.assertFalse(sources.probe("package.model")["reads_files"])
 
 

@@ -155,7 +155,7 @@ TEST_F(TraceModel, ADescriptionThatIsNotWholeIsAnError) {
   EXPECT_EQ(read_traced_model(root_ + "/nothing").error().code, Code::kNotFound);
   std::ofstream(root_ + "/model.json") << R"({"format": 2, "model": "m:f", "seed": 1})";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);
-  std::ofstream(root_ + "/model.json") << R"({"format": 3, "model": "m:f"})";
+  std::ofstream(root_ + "/model.json") << R"({"format": 4, "model": "m:f"})";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kUnimplemented);
   std::ofstream(root_ + "/model.json") << R"({"model": )";
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);

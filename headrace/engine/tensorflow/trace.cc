@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 2;                        // docs/formats/traced-model
+constexpr int kOldestFormat = 2, kFormat = 3;     // docs/formats/traced-model
 constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
 
 std::string text_of(const Json& from, const char* name, const char* otherwise) {
@@ -113,6 +113,11 @@ void read_description(const Json& json, TracedModel& model) {
   json.get_to("metrics", model.metric_names);
   json.get_to("ignored_metrics", model.ignored_metrics);
   json.get_to("gradients", model.gradients);
+  const Json& spec = json.at("spec");
+  if (spec.contains("class_weights")) {
+    for (const auto& [number, weight] : spec.at("class_weights").members())
+      model.class_weights[parse_number<std::uint64_t>(number).value_or(0)] = weight.as<double>("a weight");
+  }
   if (const Json& rate = json.at("learning_rate"); rate.is_string()) model.learning_rate = rate.text();
   json.get_to("optimizer", model.optimizer);
   json.get_to("loss", model.loss);
@@ -161,7 +166,9 @@ Result<TracedModel> read_traced_model(const std::string& folder) {
   if (!file) return Error{Code::kNotFound, concat("there is no traced model in ", folder)};
   const std::string text(std::istreambuf_iterator<char>(file), {});
   HEADRACE_CHECK(read_json(text, model.description_file, [&](const Json& json) -> Status {
-    if (json["format"] != kFormat) {
+    const Json& format = json["format"];
+    if (!format.is_integer() || format.as<int>("format") < kOldestFormat ||
+        format.as<int>("format") > kFormat) {
       return Error{Code::kUnimplemented,
                    concat(model.description_file, " has format ", json["format"].dump(), ", not ", kFormat,
                           ": another version of Headrace wrote it. Train the model again with "

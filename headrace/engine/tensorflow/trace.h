@@ -90,10 +90,11 @@ struct TracedModel {
   std::uint64_t seed = 0;
   std::map<std::string, std::string> versions;  // tensorflow, keras, python
   ModelBinding binding;
-  std::vector<std::string> metric_names;     // the first is "examples", the number of rows
-  std::vector<std::string> ignored_metrics;  // compiled, but cannot be computed in a graph
-  std::vector<std::string> gradients;        // names of variables
-  std::string learning_rate;                 // name of its variable; empty where a schedule computes it
+  std::vector<std::string> metric_names;          // the first is "examples", the number of rows
+  std::vector<std::string> ignored_metrics;       // compiled, but cannot be computed in a graph
+  std::vector<std::string> gradients;             // names of variables
+  std::map<std::uint64_t, double> class_weights;  // that were asked for: TraceRequest
+  std::string learning_rate;                      // name of its variable; empty where a schedule computes it
   std::string optimizer;
   std::string loss;
   std::vector<TracedVariable> variables;

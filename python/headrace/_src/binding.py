@@ -22,6 +22,7 @@ from headrace._src.errors import ModelError
 _PIXELS = "uint8"
 _MASK = ":mask"  # ends the name of a feature's mask in options
 _USUAL_CHANNELS = 3
+_MOST_FILLED_BYTES = 2**30  # of the rows of a ragged feature in a batch
 _PROBED_VALUES = (16, 17)  # values of a ragged feature in the rows by which a model is tried
 _HINGES = (keras.losses.Hinge, keras.losses.SquaredHinge, keras.losses.CategoricalHinge)
 
@@ -64,16 +65,31 @@ class Feature:
         return [None if size < 0 else size for size in self.shape]
 
     def filled(self, rows: tf.RaggedTensor) -> tf.Tensor:
-        """The tensor for the signatures, from rows that have as many values as their records do."""
+        """The tensor for the signatures, from rows that have as many values as their records do. Fails for
+        rows that take too much memory, and for a number of values that is not that of the shape."""
         lengths = rows.row_lengths()
         if self.ragged and self.shape[0] < 0:
             width = tf.maximum(tf.reduce_max(lengths), 1)
         else:
             width = tf.constant(self.size, tf.int64)
-        if self.mask:
-            tensor = tf.sequence_mask(lengths, width, self.tensor_dtype)
-        else:
-            tensor = rows.to_tensor(shape=tf.stack([tf.constant(-1, tf.int64), width]))
+        size = {"float32": 4, "int64": 8, "bytes": 40}[self.dtype]
+        checks = [
+            tf.debugging.assert_less_equal(
+                width * rows.nrows() * size,
+                _MOST_FILLED_BYTES,
+                f"rows of {self.name}, filled up, take too much",
+            )
+        ]
+        if not self.ragged:
+            is_right = tf.reduce_all((lengths == 0) | (lengths == width))
+            checks.append(
+                tf.debugging.Assert(is_right, [f"a record has another number of values of {self.name}"])
+            )
+        with tf.control_dependencies(checks):
+            if self.mask:
+                tensor = tf.sequence_mask(lengths, width, self.tensor_dtype)
+            else:
+                tensor = rows.to_tensor(shape=tf.stack([tf.constant(-1, tf.int64), width]))
         return tensor if self.ragged else tf.reshape(tensor, [-1, *self.shape])
 
     def __str__(self) -> str:
@@ -262,7 +278,10 @@ class Binding:
         factors = [tf.reshape(tf.cast(column, tf.float32), [-1]) for column in record_weights]
         if training and self._class_weights:
             numbers = self.targets[0].numbers_of_classes(labels[0])
-            factors.append(tf.gather(tf.constant(self._class_weights, tf.float32), numbers))
+            weights = tf.constant(self._class_weights, tf.float32)
+            is_known = (numbers >= 0) & (numbers < len(self._class_weights))
+            known = tf.gather(weights, tf.where(is_known, numbers, 0))
+            factors.append(tf.where(is_known, known, 1.0))  # a loss may ignore a class number of -1
         return functools.reduce(tf.multiply, factors) if factors else None
 
     def sample_targets(self) -> Any:
@@ -552,7 +571,7 @@ def _scores(loss: Any) -> str:
     # A function's options are kept by Keras' wrapper, or by functools.partial.
     keywords = getattr(loss, "_fn_kwargs", getattr(loss, "keywords", {}))
     is_of_logits = getattr(loss, "from_logits", False) or keywords.get("from_logits", False)
-    return "logit" if is_of_logits else "probability"
+    return "logit" if is_of_logits or "with_logits" in _loss_name(loss) else "probability"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import tensorflow as tf
 from headrace._src import signatures
 from headrace._src.binding import Binding
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def _shape(shape) -> list[int]:

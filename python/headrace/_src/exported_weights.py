@@ -24,7 +24,7 @@ def load(model: keras.Model | keras.Layer, run: str) -> list[str]:
         reader = tf.train.load_checkpoint(str(index.with_suffix("")))
         shapes = reader.get_variable_to_shape_map()
         taken = []
-        for variable in model.weights:
+        for variable in _distinct(model):
             key = f"{_PREFIX}{variable.path.replace('/', '__').replace('.', '..')}{_SUFFIX}"
             if key not in shapes:
                 continue
@@ -44,6 +44,14 @@ def load(model: keras.Model | keras.Layer, run: str) -> list[str]:
         f"{', '.join(variable.path for variable in model.weights[:10])}; "
         f"the run has {', '.join(there[:10])}; give the layers the same names"
     )
+
+
+def _distinct(model: keras.Model | keras.Layer) -> list[keras.Variable]:
+    paths = [variable.path for variable in model.weights]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise InvalidArgumentError(f"two weights of {model.name} have the path {path}: name their layers")
+    return model.weights
 
 
 def _download(run: str, folder: str) -> None:

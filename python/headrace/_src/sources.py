@@ -19,8 +19,9 @@ _FILES_MAX = 5_000
 # By such words a model's source takes weights, vocabularies or settings from files. A word too many costs one
 # trace more; a word too few, a model with weights of yesterday.
 _READS = re.compile(
-    rb"\b(?:load\w*|restore\w*|open|imread|read_\w+|from_pretrained|TFSMLayer|GFile|adapt)\s*\("
-    rb"|\bweights\s*=\s*(?!None\b)"
+    rb"\b(?:load\w*|restore\w*|open|imread|read\w*|from_?file|genfromtxt|memmap|from_pretrained|TFSMLayer"
+    rb"|KerasLayer|set_vocabulary|adapt|\w*File\w*)\s*\("
+    rb"|\b(?:weights|vocabulary|filename|file|path)\s*=(?!=)(?!\s*None\b)"
 )
 
 
