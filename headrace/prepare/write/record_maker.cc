@@ -118,7 +118,7 @@ Status append_numbers(const Cell& cell, bool is_list, char decimal, std::vector<
 }
 
 // How the schema would say that the text, which is no number, is one, or is none at all.
-std::string hint_of_rules(const Cell& cell, char decimal) {
+std::string hint_of_rules(const Cell& cell, char decimal, const FeatureDefinition& feature) {
   constexpr std::size_t kLongestPlaceholder = 20;
   if (cell.kind != CellKind::kBytes) return "";
   const std::string_view text = trim(as_text(cell.data));
@@ -127,7 +127,8 @@ std::string hint_of_rules(const Cell& cell, char decimal) {
   if (text.size() > kLongestPlaceholder || text.find_first_of("0123456789") != text.npos) return "";
   const std::string shown = printable_line(text, kLongestPlaceholder);
   return concat("; if it stands for no value, say missing = [\"", shown, "\"] in the schema, or --missing ",
-                shown);
+                shown,
+                feature.is_optional || feature.default_text ? "" : "; and optional = true of the feature");
 }
 
 }  // namespace
@@ -383,9 +384,9 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
     const Status added = is_float ? append_numbers(cell, is_list, decimal, feature.floats)
                                   : append_numbers(cell, is_list, decimal, feature.int64s);
     if (!added)
-      return rejection(
-          "not a number, or out of range", definition.columns[i],
-          concat(added.error().message, is_list || !may_change_rules_ ? "" : hint_of_rules(cell, decimal)));
+      return rejection("not a number, or out of range", definition.columns[i],
+                       concat(added.error().message,
+                              is_list || !may_change_rules_ ? "" : hint_of_rules(cell, decimal, definition)));
   }
   const std::size_t count = is_float ? feature.floats.size() : feature.int64s.size();
   const bool is_fixed = definition.shape.kind == FeatureShape::Kind::kFixed;

@@ -106,6 +106,7 @@ TEST(RecordMaker, AFractionBeginsAsTheSchemaSaysAndWithAPointInItsDefault) {
 TEST(RecordMaker, ATextWhereANumberBelongsIsRejectedWithTheOptionsThatWouldTakeIt) {
   const auto made = make("[features.a]\ntype='float32'", {{text_cell("NA")}, {text_cell("2,5")}});
   EXPECT_THAT(made[0].detail, HasSubstr("missing = [\"NA\"] in the schema"));
+  EXPECT_THAT(made[0].detail, HasSubstr("optional = true of the feature"));
   EXPECT_THAT(made[1].detail, HasSubstr("decimal = \",\" in the schema"));
 }
 

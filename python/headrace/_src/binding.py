@@ -73,13 +73,8 @@ class Feature:
         else:
             width = tf.constant(self.size, tf.int64)
         size = {"float32": 4, "int64": 8, "bytes": 40}[self.dtype]
-        checks = [
-            tf.debugging.assert_less_equal(
-                width * rows.nrows() * size,
-                _MOST_FILLED_BYTES,
-                f"rows of {self.name}, filled up, take too much",
-            )
-        ]
+        fits = width * rows.nrows() <= tf.constant(_MOST_FILLED_BYTES // size, tf.int64)
+        checks = [tf.debugging.Assert(fits, [f"rows of {self.name}, filled up, take more than 1 GiB"])]
         if not self.ragged:
             is_right = tf.reduce_all((lengths == 0) | (lengths == width))
             checks.append(
