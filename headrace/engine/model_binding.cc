@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <span>
 
 #include "headrace/base/text.h"
 
@@ -40,34 +43,77 @@ TargetScores scores_from_json(const Json& from) {
   throw JsonError(concat("scores are ", name, ", which are unknown"));
 }
 
-std::vector<std::int64_t> sizes_from_json(const Json& from, std::int64_t lowest) {
-  auto sizes = from.as<std::vector<std::int64_t>>("a shape");
-  if (sizes.size() >= Shape::kRankMax) throw JsonError("a shape has too many dimensions");
-  std::int64_t values = 1;
-  for (const std::int64_t size : sizes) {
-    if (size < lowest || size > kValuesMax) throw JsonError(concat("a shape has the size ", size));
-    values *= std::max<std::int64_t>(size, 1);
-    if (values > kValuesMax) throw JsonError("a shape has too many values");
-  }
-  return sizes;
+std::vector<std::int64_t> sizes_from_json(const Json& from) {
+  return from.as<std::vector<std::int64_t>>("a shape");
 }
 
 ModelFeature feature_from_json(const Json& from) {
-  ModelFeature out{.name = from.get<std::string>("name"),
-                   .type = type_from_json(from.at("dtype")),
-                   .shape = sizes_from_json(from.at("shape"), from.get_or("ragged", false) ? -1 : 1),
-                   .classes = from.get_or("classes", 0),
-                   .is_one_hot = from.get_or("one_hot", false),
-                   .is_optional = from.get_or("optional", false),
-                   .is_ragged = from.get_or("ragged", false),
-                   .is_mask = from.get_or("mask", false)};
-  if (out.type == DataType::kUint8 && out.shape.size() != 3)
-    throw JsonError(concat("the image ", out.name, " has no height, width and channels"));
-  if (out.is_ragged && (out.type == DataType::kUint8 || out.shape.size() != 1 || out.shape.front() == 0))
-    throw JsonError(concat("the ragged feature ", out.name, " has another shape than one size"));
-  if (out.is_mask && out.type == DataType::kUint8)
-    throw JsonError(concat("the image ", out.name, " has no mask"));
-  return out;
+  return {.name = from.get<std::string>("name"),
+          .type = type_from_json(from.at("dtype")),
+          .shape = sizes_from_json(from.at("shape")),
+          .classes = from.get_or("classes", 0),
+          .is_one_hot = from.get_or("one_hot", false),
+          .is_optional = from.get_or("optional", false),
+          .is_ragged = from.get_or("ragged", false),
+          .is_mask = from.get_or("mask", false)};
+}
+
+Error refusal(const std::string& message) { return {Code::kInvalidArgument, message}; }
+
+Status check_sizes(std::string_view name, std::span<const std::int64_t> sizes, std::int64_t lowest) {
+  if (sizes.size() >= Shape::kRankMax)
+    return refusal(concat("the shape of ", name, " has too many dimensions"));
+  std::int64_t values = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < lowest || size > kValuesMax)
+      return refusal(concat("the shape of ", name, " has the size ", size));
+    values *= std::max<std::int64_t>(size, 1);
+    if (values > kValuesMax) return refusal(concat("the shape of ", name, " has too many values"));
+  }
+  return {};
+}
+
+Status check_shape(const ModelFeature& feature) {
+  const bool is_image = feature.type == DataType::kUint8;
+  if (is_image && feature.shape.size() != 3)
+    return refusal(concat("the image ", feature.name, " has no height, width and channels"));
+  if (feature.is_ragged && (is_image || feature.shape.size() != 1 || feature.shape.front() == 0))
+    return refusal(concat("the ragged feature ", feature.name, " has another shape than one size"));
+  if (feature.is_mask && is_image) return refusal(concat("the image ", feature.name, " has no mask"));
+  return check_sizes(feature.name, feature.shape, feature.is_ragged ? -1 : 1);
+}
+
+bool is_number(const ModelFeature& feature) {
+  return feature.type == DataType::kInt64 || feature.type == DataType::kFloat32;
+}
+
+Status check_labels(const ModelBinding& binding) {
+  for (const ModelTarget& target : binding.targets) {
+    const ModelFeature& label = target.label;
+    if (label.is_ragged || label.is_mask) return refusal(concat("the label ", label.name, " is ragged"));
+    if (!is_number(label)) return refusal(concat("the label ", describe(label), " has no numbers"));
+    if (binding.find_output(target.output) == nullptr)
+      return refusal(concat("targets name the output ", target.output, ", which is not there"));
+  }
+  if (!binding.weights) return {};
+  const ModelFeature& weights = *binding.weights;
+  if (is_number(weights) && !weights.is_ragged && !weights.is_mask && weights.size() == 1) return {};
+  return refusal(concat("the weights ", describe(weights), " are not one number"));
+}
+
+Status check_names(const ModelBinding& binding) {
+  std::set<std::string> arguments, results, outputs;
+  bool are_distinct = true;
+  for (const ModelInput& input : binding.inputs)
+    are_distinct = arguments.insert(input.tensor).second && are_distinct;
+  for (const ModelTarget& target : binding.targets)
+    are_distinct = arguments.insert(target.tensor).second && are_distinct;
+  for (const ModelOutput& output : binding.outputs) {
+    are_distinct = results.insert(output.tensor).second && are_distinct;
+    are_distinct = outputs.insert(output.name).second && are_distinct;
+  }
+  if (are_distinct) return {};
+  return refusal("two of its tensors or outputs have one name");
 }
 
 }  // namespace
@@ -168,16 +214,35 @@ ModelBinding binding_from_json(const Json& from) {
     out.targets.push_back({target.get<std::string>("tensor"), target.get<std::string>("output"),
                            feature_from_json(target.at("label")), kind_from_json(target.at("kind")),
                            scores_from_json(target)});
-    const ModelFeature& label = out.targets.back().label;
-    if (label.is_ragged || label.is_mask) throw JsonError(concat("the label ", label.name, " is ragged"));
   }
   for (const Json& output : from.at("outputs").values()) {
     out.outputs.push_back({output.get<std::string>("tensor"), output.get<std::string>("name"),
-                           sizes_from_json(output.at("shape"), -1)});
+                           sizes_from_json(output.at("shape"))});
   }
   if (from.contains("weights")) out.weights = feature_from_json(from.at("weights"));
-  if (out.inputs.empty() || out.outputs.empty()) throw JsonError("there are no inputs or no outputs");
+  if (const Status checked = check_binding(out); !checked) throw JsonError(checked.error().message);
   return out;
+}
+
+Status check_features(const std::vector<ModelFeature>& features) {
+  std::map<std::string, ModelFeature> known;
+  for (const ModelFeature& feature : features) {
+    HEADRACE_CHECK(check_shape(feature));
+    const ModelFeature& first = known.emplace(feature.name, feature).first->second;
+    const bool is_same = first.type == feature.type && first.is_ragged == feature.is_ragged;
+    if (is_same && (feature.is_ragged || first.shape == feature.shape)) continue;
+    return refusal(concat("the feature ", describe(first), " is there a second time as ", describe(feature)));
+  }
+  return {};
+}
+
+Status check_binding(const ModelBinding& binding) {
+  if (binding.inputs.empty() || binding.outputs.empty()) return refusal("there are no inputs or no outputs");
+  HEADRACE_CHECK(check_features(binding.step_features()));
+  for (const ModelOutput& output : binding.outputs)
+    HEADRACE_CHECK(check_sizes(output.name, output.shape, -1));
+  HEADRACE_CHECK(check_labels(binding));
+  return check_names(binding);
 }
 
 std::string describe(const ModelFeature& feature) {

@@ -108,8 +108,17 @@ std::optional<std::string_view> masked_feature(std::string_view name);
 std::vector<std::string> mask_names(const ModelFeature& feature);
 /// The members "inputs", "targets", "outputs" and, where it has them, "weights" of an object.
 Json to_json(const ModelBinding& binding);
-/// \throws JsonError
+/// \throws JsonError  a member is missing or of another type, or check_binding refuses the binding
 ModelBinding binding_from_json(const Json& from);
+
+/// Whether each shape is known and has at most 2^30 values, and whether a feature that occurs twice has one
+/// type and shape. BatchTensors (stream/batch_tensors.h) relies on it.
+/// \error kInvalidArgument  says which feature
+Status check_features(const std::vector<ModelFeature>& features);
+/// The same of all features of a binding, and the rest that its users rely on: labels and weights are
+/// numbers, each target has an output, and no two tensors or outputs have one name.
+/// \error kInvalidArgument  says what is wrong
+Status check_binding(const ModelBinding& binding);
 
 /// "price float32[3]"; "photo image[150, 150, 3]"; "age int64[] (0 where missing)".
 std::string describe(const ModelFeature& feature);

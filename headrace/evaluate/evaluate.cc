@@ -46,7 +46,10 @@ std::optional<std::size_t> place_of_one(std::span<const double> row) {
 
 // The class that a row of a label names.
 std::optional<std::size_t> class_of(std::span<const double> row, std::size_t classes) {
-  if (row.size() > 1) return place_of_one(row);
+  if (row.size() > 1) {
+    const std::optional<std::size_t> place = place_of_one(row);
+    return place < classes ? place : std::nullopt;
+  }
   const bool is_class = row[0] >= 0 && row[0] < static_cast<double>(classes) && row[0] == std::floor(row[0]);
   return is_class ? std::optional(static_cast<std::size_t>(row[0])) : std::nullopt;
 }

@@ -126,6 +126,19 @@ TEST_F(Evaluate, NamesTheRecordWhoseLabelIsNoClass) {
               HasSubstr("y int64[2] of record 1 of memory://test/data/test-00001 is not one of 2 classes"));
 }
 
+TEST_F(Evaluate, RefusesALabelBeyondTheClasses) {
+  DatasetAttributes wide = attributes();
+  wide.features["y"].shape = {3};
+  TinyRecord beyond = tiny_record(0, 0);
+  beyond.label = {0, 0, 1};
+  publish_data({{beyond}}, wide);
+  ExportedModel model = open_model();
+  model.contract.binding.targets[0].label.shape = {3};
+  const auto result = evaluate(model, at("data"), {}, [](std::uint64_t, std::uint64_t) {}, {});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("is not one of 2 classes"));
+}
+
 TEST_F(Evaluate, RefusesPredictionsThatAreNotFinite) {
   TinyRecord odd = tiny_record(0, 0);
   odd.features[1] = std::numeric_limits<float>::quiet_NaN();

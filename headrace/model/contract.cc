@@ -1,7 +1,5 @@
 #include "headrace/model/contract.h"
 
-#include <set>
-
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -46,70 +44,12 @@ Status check_vocabulary(const ModelContract& contract, const std::string& featur
                       ", but those of ", where, " are ", classes)};
 }
 
-// Evaluation relies on it: a target's output has as many values as its kind and its label demand.
 Status check_target(const ModelContract& contract, const ModelTarget& target) {
-  const ModelOutput* const output = contract.binding.find_output(target.output);
-  if (output == nullptr)
-    return Error{Code::kDataLoss, concat("targets name the output ", target.output, ", which is not there")};
-  const std::uint64_t values = target.label.size(), scores = output->size().value_or(0);
-  const std::size_t classes = class_names(contract, target).size();
-  bool fits = false;
-  switch (target.kind) {
-    case TargetKind::kClasses:
-      fits = output->shape.size() == 1 && scores == classes && (values == 1 || values == scores);
-      break;
-    case TargetKind::kBinary:
-      fits = scores == 1 && classes == 2 && (values == 1 || (target.label.is_one_hot && values == 2));
-      break;
-    case TargetKind::kMultiLabel:
-      fits = scores == values && scores == classes;
-      break;
-    case TargetKind::kRegression:
-      fits = scores == values;
-      break;
-  }
-  if (fits && scores > 0) return {};
-  return Error{Code::kDataLoss,
+  const ModelOutput& output = *contract.binding.find_output(target.output);
+  if (fits_target(target.kind, output, target.label, class_names(contract, target).size())) return {};
+  return Error{Code::kInvalidArgument,
                concat("the output ", target.output, " and the label ", describe(target.label),
                       " do not fit each other as ", target_kind_name(target.kind))};
-}
-
-// Batches have one column for a feature, and labels are read as numbers: see stream/batch_tensors.h.
-Status check_features(const ModelBinding& binding) {
-  std::map<std::string, ModelFeature> known;
-  for (const ModelFeature& feature : binding.step_features()) {
-    const ModelFeature& first = known.emplace(feature.name, feature).first->second;
-    const bool is_same = first.type == feature.type && first.is_ragged == feature.is_ragged;
-    if (is_same && (feature.is_ragged || first.shape == feature.shape)) continue;
-    return Error{Code::kDataLoss,
-                 concat("the feature ", describe(first), " is there a second time as ", describe(feature))};
-  }
-  for (const ModelTarget& target : binding.targets) {
-    if (target.label.type == DataType::kInt64 || target.label.type == DataType::kFloat32) continue;
-    return Error{Code::kDataLoss, concat("the label ", describe(target.label), " has no numbers")};
-  }
-  if (binding.weights) {
-    const ModelFeature& weights = *binding.weights;
-    const bool is_number = weights.type == DataType::kInt64 || weights.type == DataType::kFloat32;
-    if (!is_number || weights.size() != 1)
-      return Error{Code::kDataLoss, concat("the weights ", describe(weights), " are not one number")};
-  }
-  return {};
-}
-
-Status check_names(const ModelBinding& binding) {
-  std::set<std::string> arguments, results, outputs;
-  bool are_distinct = true;
-  for (const ModelInput& input : binding.inputs)
-    are_distinct = arguments.insert(input.tensor).second && are_distinct;
-  for (const ModelTarget& target : binding.targets)
-    are_distinct = arguments.insert(target.tensor).second && are_distinct;
-  for (const ModelOutput& output : binding.outputs) {
-    are_distinct = results.insert(output.tensor).second && are_distinct;
-    are_distinct = outputs.insert(output.name).second && are_distinct;
-  }
-  if (are_distinct) return {};
-  return Error{Code::kDataLoss, "two of its tensors or outputs have one name"};
 }
 
 }  // namespace
@@ -175,11 +115,32 @@ Result<ModelContract> parse_contract(std::string_view text) {
     out.label_columns = from.get_or("label_columns", out.label_columns);
     out.vocabularies = from.get<std::map<std::string, std::vector<std::string>>>("vocabularies");
     if (out.metrics.empty()) return Error{Code::kDataLoss, "metrics is empty"};
-    HEADRACE_CHECK(check_features(out.binding));
-    HEADRACE_CHECK(check_names(out.binding));
-    for (const ModelTarget& target : out.binding.targets) HEADRACE_CHECK(check_target(out, target));
+    const Status checked = check_contract(out);
+    if (!checked) return Error{Code::kDataLoss, checked.error().message};
     return out;
   });
+}
+
+bool fits_target(TargetKind kind, const ModelOutput& output, const ModelFeature& label, std::size_t classes) {
+  const std::uint64_t values = label.size(), scores = output.size().value_or(0);
+  if (scores == 0) return false;
+  switch (kind) {
+    case TargetKind::kClasses:
+      return output.shape.size() == 1 && scores == classes && (values == 1 || values == scores);
+    case TargetKind::kBinary:
+      return scores == 1 && classes == 2 && (values == 1 || (label.is_one_hot && values == 2));
+    case TargetKind::kMultiLabel:
+      return scores == values && scores == classes;
+    case TargetKind::kRegression:
+      return scores == values;
+  }
+  return false;
+}
+
+Status check_contract(const ModelContract& contract) {
+  HEADRACE_CHECK(check_binding(contract.binding));
+  for (const ModelTarget& target : contract.binding.targets) HEADRACE_CHECK(check_target(contract, target));
+  return {};
 }
 
 std::vector<std::string> class_names(const ModelContract& contract, const ModelTarget& target) {

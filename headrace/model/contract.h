@@ -33,8 +33,15 @@ ModelContract make_contract(const ModelBinding& binding, std::vector<std::string
 
 /// Members of an export's attributes.
 Json to_json(const ModelContract& contract);
-/// \error kDataLoss  a member is missing or of another type
+/// \error kDataLoss  a member is missing or of another type, or check_contract refuses the contract
 Result<ModelContract> parse_contract(std::string_view json);
+
+/// Whether an output has as many values as a target of that kind, its label and its classes demand.
+bool fits_target(TargetKind kind, const ModelOutput& output, const ModelFeature& label, std::size_t classes);
+/// What everything that reads records for a model, or compares its outputs, relies on: check_binding, and
+/// that each target's output and label fit each other.
+/// \error kInvalidArgument  says what is wrong
+Status check_contract(const ModelContract& contract);
 
 /// Names of the scores of a target's output: the values of the label's vocabulary, or the columns that it was
 /// made from; of other labels "0", "1" …

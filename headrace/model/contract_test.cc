@@ -170,7 +170,7 @@ TEST(ModelContract, WhatLacksAMemberOrHasAnotherTypeIsDamage) {
   EXPECT_THAT(with("\"tensor\":", "\"x\":"), HasSubstr("tensor"));
   EXPECT_THAT(with("\"kind\":\"classes\"", "\"kind\":\"guess\""), HasSubstr("kind is guess"));
   EXPECT_THAT(with("\"dtype\":\"float32\"", "\"dtype\":\"float99\""), HasSubstr("dtype is float99"));
-  EXPECT_THAT(with("\"shape\":[4]", "\"shape\":[0]"), HasSubstr("a shape has the size 0"));
+  EXPECT_THAT(with("\"shape\":[4]", "\"shape\":[0]"), HasSubstr("the shape of text has the size 0"));
   EXPECT_THAT(with("\"shape\":[4]", "\"shape\":[1,1,1,1,1,1,1,1]"), HasSubstr("too many dimensions"));
 }
 

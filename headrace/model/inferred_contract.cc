@@ -27,9 +27,9 @@ bool is_open(const Sizes& shape) {
   return std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; });
 }
 
-std::int64_t product(const Sizes& shape) {
-  std::int64_t out = 1;
-  for (const std::int64_t size : shape) out *= size;
+std::uint64_t product(const Sizes& shape) {
+  std::uint64_t out = 1;
+  for (const std::int64_t size : shape) out *= static_cast<std::uint64_t>(size);
   return out;
 }
 
@@ -62,7 +62,7 @@ bool takes(const TensorInfo& info, const ModelFeature& feature) {
   }
   if (feature.is_ragged) return shape->size() == 1;
   if (is_open(*shape)) return accepts_sizes(*shape, feature.shape);
-  return product(*shape) == static_cast<std::int64_t>(feature.size());
+  return product(*shape) == feature.size();
 }
 
 // Whether nobody has to say that the input takes the feature: rows are not cut, and masks not taken, unasked.
@@ -194,20 +194,29 @@ bool is_answer(const TensorInfo& info) {
   return is_castable(info.type) && info.shape && info.shape->rank() > 0 && (*info.shape)[0] < 0;
 }
 
-// The kind of a target of that output and that label; none: they do not fit.
-std::optional<TargetKind> kind_of(const ModelOutput& output, const ModelFeature& label) {
-  const auto scores = static_cast<std::int64_t>(output.size().value_or(0));
-  if (scores == 0 || label.type == DataType::kBytes || label.type == DataType::kUint8) return std::nullopt;
-  const bool is_row_of_scores = output.shape.size() == 1 && scores > 1;
-  if (label.classes > 0) {
-    if (is_row_of_scores && scores == label.classes) return TargetKind::kClasses;
-    return scores == 1 && label.classes == 2 ? std::optional(TargetKind::kBinary) : std::nullopt;
-  }
-  const auto values = static_cast<std::int64_t>(label.size());
-  if (label.type == DataType::kInt64 && values == 1 && is_row_of_scores) return TargetKind::kClasses;
-  if (values != scores) return std::nullopt;
+// The kind of a target of that output and that label, if they fit each other.
+TargetKind likely_kind(std::uint64_t scores, const ModelFeature& label) {
+  if (label.classes > 0) return scores > 1 ? TargetKind::kClasses : TargetKind::kBinary;
   if (label.type == DataType::kFloat32) return TargetKind::kRegression;
-  return scores == 1 ? TargetKind::kBinary : TargetKind::kMultiLabel;
+  if (scores == 1) return TargetKind::kBinary;
+  return label.size() == 1 ? TargetKind::kClasses : TargetKind::kMultiLabel;
+}
+
+// None: they do not fit.
+std::optional<TargetKind> kind_of(const ModelOutput& output, const ModelFeature& label) {
+  const std::uint64_t scores = output.size().value_or(0);
+  if (scores == 0 || label.type == DataType::kBytes || label.type == DataType::kUint8) return std::nullopt;
+  const TargetKind kind = likely_kind(scores, label);
+  const std::uint64_t numbered = kind == TargetKind::kBinary ? 2 : scores;
+  const auto classes = label.classes > 0 ? static_cast<std::uint64_t>(label.classes) : numbered;
+  return fits_target(kind, output, label, classes) ? std::optional(kind) : std::nullopt;
+}
+
+// The name of an argument that no input has.
+std::string label_tensor(const ModelBinding& binding, const std::string& output) {
+  std::string name = concat("labels_", output);
+  while (std::ranges::find(binding.inputs, name, &ModelInput::tensor) != binding.inputs.end()) name += "_";
+  return name;
 }
 
 std::string described(const ModelOutput& output) {
@@ -278,6 +287,7 @@ Result<std::vector<ModelInput>> bind_inputs(const Signature& signature, const Of
     HEADRACE_TRY(ModelFeature feature, sized(name, *infos[i], features[found[i]]));
     out.push_back({.tensor = name, .name = name, .feature = std::move(feature)});
   }
+  HEADRACE_CHECK(check_features(ModelBinding{.inputs = out, .targets = {}, .outputs = {}}.input_features()));
   return out;
 }
 
@@ -287,7 +297,11 @@ Result<ModelContract> infer_contract(const Signature& signature, std::vector<Mod
   for (const auto& [name, info] : signature.outputs) {
     if (is_answer(info)) binding.outputs.push_back({.tensor = name, .name = name, .shape = *row_shape(info)});
   }
-  if (!binding.outputs.empty()) return make_contract(binding, {}, data);
+  if (!binding.outputs.empty()) {
+    ModelContract out = make_contract(binding, {}, data);
+    HEADRACE_CHECK(check_contract(out));
+    return out;
+  }
   std::vector<std::string> outputs;
   for (const auto& [name, info] : signature.outputs) outputs.push_back(described(name, info));
   return Error{Code::kInvalidArgument,
@@ -327,13 +341,13 @@ Status add_targets(ModelContract& contract, const OfferedFeatures& offered, cons
     const ModelOutput& output = binding.outputs[found[i]];
     if (std::ranges::find(binding.targets, output.name, &ModelTarget::output) != binding.targets.end())
       return match.error(concat("two labels belong to the output ", output.name));
-    binding.targets.push_back({.tensor = concat("labels_", output.name),
+    binding.targets.push_back({.tensor = label_tensor(binding, output.name),
                                .output = output.name,
                                .label = *labels[i],
                                .kind = *kind_of(output, *labels[i])});
   }
   contract = make_contract(ModelBinding(binding), {}, data);
-  return {};
+  return check_contract(contract);
 }
 
 }  // namespace headrace

@@ -37,11 +37,13 @@ std::vector<std::string> bound(const Signature& signature, const std::string& fe
   return out;
 }
 
-std::vector<std::string> targets(const Signature& signature, const std::string& labels) {
-  const DatasetAttributes data = foreign_people();
+ModelInput taken(const DatasetAttributes& data) { return {"age", "age", *model_feature(data, "age")}; }
+
+std::vector<std::string> targets(const Signature& signature, const std::string& labels,
+                                 const DatasetAttributes& data = foreign_people()) {
   const auto offered = offer_features(data, "", labels);
   EXPECT_TRUE(offered) << offered.error().message;
-  auto contract = infer_contract(signature, {}, data);
+  auto contract = infer_contract(signature, {taken(data)}, data);
   EXPECT_TRUE(contract) << contract.error().message;
   const Status added = add_targets(*contract, *offered, data);
   if (!added) return {added.error().message};
@@ -152,9 +154,45 @@ TEST(InferContract, CarriesWhatRawRowsNeedAndRefusesAModelWithoutNumbers) {
   EXPECT_EQ(contract->schema, data.schema);
   EXPECT_TRUE(contract->encoders.contains("vector"));
   EXPECT_TRUE(contract->metrics.empty());
-  const auto none = infer_contract(outputs_of({{"names", tensor(DataType::kBytes, {-1})}}), {}, data);
+  const auto none =
+      infer_contract(outputs_of({{"names", tensor(DataType::kBytes, {-1})}}), {taken(data)}, data);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("names bytes[?]: no numbers for each row"));
+}
+
+TEST(AddTargets, RefusesALabelWhoseValuesDoNotFitItsClasses) {
+  DatasetAttributes data = foreign_people();
+  data.features["rich"].shape = Sizes{500'000};
+  const auto one = [](const Shape& shape) {
+    return outputs_of({{"out", tensor(DataType::kFloat32, shape)}});
+  };
+  EXPECT_THAT(targets(one({-1, 2}), "rich", data), ElementsAre(HasSubstr("nothing fits rich int64[500000]")));
+  EXPECT_THAT(targets(one({-1, 1}), "rich", data), ElementsAre(HasSubstr("nothing fits rich int64[500000]")));
+}
+
+TEST(AddTargets, CallsALabelAsNoInputIsCalled) {
+  const DatasetAttributes data = foreign_people();
+  ModelInput input = taken(data);
+  input.tensor = "labels_out";
+  auto contract = infer_contract(outputs_of({{"out", tensor(DataType::kFloat32, {-1, 3})}}), {input}, data);
+  ASSERT_TRUE(contract) << contract.error().message;
+  const Status added = add_targets(*contract, *offer_features(data, "", "job"), data);
+  EXPECT_TRUE(added) << added.error().message;
+}
+
+TEST(InferContract, RefusesSizesThatNoBatchHas) {
+  const Signature wide{.inputs = {{"x", tensor(DataType::kFloat32, {-1, 4'294'967'297})}},
+                       .outputs = {{"out", tensor(DataType::kFloat32, {-1, 2})}}};
+  const auto data = taken_features(wide, "");
+  ASSERT_TRUE(data) << data.error().message;
+  const auto inputs = bind_inputs(wide, *offer_inputs(*data, "", ""));
+  ASSERT_FALSE(inputs);
+  EXPECT_THAT(inputs.error().message, HasSubstr("the shape of x has the size 4294967297"));
+  const DatasetAttributes people = foreign_people();
+  const auto output = outputs_of({{"out", tensor(DataType::kFloat32, {-1, 1 << 20, 1 << 20})}});
+  const auto large = infer_contract(output, {taken(people)}, people);
+  ASSERT_FALSE(large);
+  EXPECT_THAT(large.error().message, HasSubstr("the shape of out has too many values"));
 }
 
 TEST(TakenFeatures, DescribeWhatFilesWithoutAManifestMustHave) {

@@ -22,6 +22,7 @@ namespace headrace {
 class BatchTensors {
  public:
   /// A feature may be named twice: a model may learn to return what it is given.
+  /// REQUIRES: `check_features` takes them
   explicit BatchTensors(std::vector<ModelFeature> features);
 
   /// The LoaderOptions::columns that a loader needs: each feature once. Columns of the caller's own may

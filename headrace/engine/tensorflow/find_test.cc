@@ -161,5 +161,28 @@ TEST_F(TraceModel, ADescriptionThatIsNotWholeIsAnError) {
   EXPECT_EQ(read_traced_model(root_).error().code, Code::kDataLoss);
 }
 
+TEST_F(TraceModel, ADescriptionWhoseFeaturesNoBatchCanHaveIsAnError) {
+  const auto error = [&](const std::string& inputs, const std::string& weights) {
+    std::ofstream(root_ + "/model.json")
+        << R"({"format": 2, "model": "m:f", "seed": 1, "versions": {}, "targets": [], "inputs": [)" << inputs
+        << R"(], "outputs": [{"tensor": "o", "name": "o", "shape": [1]}], "weights": )" << weights << "}";
+    const auto model = read_traced_model(root_);
+    EXPECT_FALSE(model);
+    return model ? std::string() : model.error().message;
+  };
+  const auto input = [](const std::string& tensor, const std::string& shape) {
+    return R"({"name": "x", "tensor": ")" + tensor +
+           R"(", "feature": {"name": "x", "dtype": "float32", "shape": )" + shape + "}}";
+  };
+  const std::string weights = R"({"name": "w", "dtype": "float32", "shape": []})";
+  EXPECT_THAT(error(input("a", "[2]"), R"({"name": "w", "dtype": "bytes", "shape": []})"),
+              testing::HasSubstr("the weights w bytes[] are not one number"));
+  EXPECT_THAT(error(input("a", "[2]"), R"({"name": "w", "dtype": "float32", "shape": [5]})"),
+              testing::HasSubstr("the weights w float32[5] are not one number"));
+  EXPECT_THAT(error(input("a", "[2]") + "," + input("b", "[400]"), weights),
+              testing::HasSubstr("x float32[2] is there a second time as x float32[400]"));
+  EXPECT_THAT(error(input("a", "[4294967297]"), weights), testing::HasSubstr("the size 4294967297"));
+}
+
 }  // namespace
 }  // namespace headrace
