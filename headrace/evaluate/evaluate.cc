@@ -365,8 +365,10 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
     add_remark(out.remarks, concat(data.describe(), " has no ", model.contract.binding.weights->name,
                                    ", by which the model's loss weighs records: each record counts once"));
   if (options.shows_records) {
-    for (TargetEvaluation& target : out.targets)
-      HEADRACE_CHECK(target.worst.read_previews(*dataset, {.stop = stop}));
+    for (TargetEvaluation& target : out.targets) {
+      HEADRACE_TRY(std::vector<std::string> failures, target.worst.read_previews(*dataset, {.stop = stop}));
+      for (std::string& failure : failures) add_remark(out.remarks, std::move(failure));
+    }
   }
   for (std::string& remark : loader->remarks()) add_remark(out.remarks, std::move(remark));
   return out;

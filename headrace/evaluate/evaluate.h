@@ -21,7 +21,8 @@ struct EvaluateOptions {
   std::uint64_t batch_size = 512;
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t memory_budget_bytes = 256 << 20;
-  bool shows_records = false;  // reads the content of the worst records, for the page
+  /// Reads the content of the worst records, for the page. If one cannot be read, a remark says so.
+  bool shows_records = false;
 };
 
 /// Records done, and their total.
@@ -32,7 +33,7 @@ using OnRecords = std::function<void(std::uint64_t, std::uint64_t)>;
 /// \error kInvalidArgument  a label that is not what its target has (the record is named), or an output of
 ///                          another shape, or of numbers that are not finite
 /// \error kCancelled        stopped
-/// \error those of `check_dataset`, Dataset::open, BatchLoader and WorstRecords::read_previews
+/// \error those of `check_dataset`, Dataset::open and BatchLoader
 Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, const EvaluateOptions& options,
                             const OnRecords& on_records, const std::stop_token& stop);
 

@@ -181,6 +181,21 @@ TEST_F(EvaluationPageOfData, ShowsTheContentOfTheWorstRecords) {
   EXPECT_THAT(shown, HasSubstr("record 1 of memory://test/data/test-00000"));
 }
 
+TEST_F(EvaluationPageOfData, LeavesARecordOutThatCannotBeReadAgain) {
+  const ExportedModel model = open_model();
+  const auto damage = [&](std::uint64_t done, std::uint64_t) {
+    if (done == 3) EXPECT_TRUE(remove_object(*store, "data/test-00001"));
+  };
+  const auto result = evaluate(model, at("data"), {.shows_records = true}, damage, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->records, 3U);
+  ASSERT_EQ(result->remarks.size(), 1U);
+  EXPECT_THAT(result->remarks[0],
+              HasSubstr("leaves out the content of record 0 of memory://test/data/test-00001"));
+  const std::string page = evaluation_to_html(*result, "run-1");
+  EXPECT_THAT(page, AllOf(HasSubstr("<dt>id</dt><dd>a1</dd>"), Not(HasSubstr("<dd>a2</dd>"))));
+}
+
 TEST_F(EvaluationPageOfData, LeavesTheContentOutIfItIsNotAskedFor) {
   const std::string shown = page(false);
   EXPECT_THAT(shown, Not(HasSubstr("<dt>")));

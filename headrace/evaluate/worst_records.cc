@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
 #include "headrace/stream/record_finder.h"
 
@@ -20,16 +21,30 @@ void WorstRecords::add(WorstRecord record) {
   if (records_.size() > kMost) records_.pop_back();
 }
 
-Status WorstRecords::read_previews(const Dataset& dataset, const CallOptions& call) {
+Result<std::vector<std::string>> WorstRecords::read_previews(const Dataset& dataset,
+                                                             const CallOptions& call) {
   const auto vocabularies =
       dataset.attributes() ? dataset.attributes()->vocabularies : decltype(DatasetAttributes::vocabularies)();
   RecordFinder finder;
-  return parallel_for(kReadAtOnce, records_.size(), [&](std::size_t i) -> Status {
-    WorstRecord& worst = records_[i];
+  const auto read = [&](const WorstRecord& worst) -> Result<RecordPreview> {
     HEADRACE_TRY(const Bytes record, finder.read(dataset, worst.shard, worst.record, call));
-    HEADRACE_TRY(worst.preview, preview_record(record, vocabularies, kPreview));
+    return preview_record(record, vocabularies, kPreview);
+  };
+  std::vector<std::string> failures(records_.size());
+  HEADRACE_CHECK(parallel_for(kReadAtOnce, records_.size(), [&](std::size_t i) -> Status {
+    auto preview = read(records_[i]);
+    if (preview) {
+      records_[i].preview = *std::move(preview);
+    } else if (preview.error().code == Code::kCancelled) {
+      return preview.error();
+    } else {
+      failures[i] = concat("the page leaves out the content of record ", records_[i].record, " of ",
+                           records_[i].object, ": ", preview.error().message);
+    }
     return {};
-  });
+  }));
+  std::erase(failures, "");
+  return failures;
 }
 
 }  // namespace headrace
