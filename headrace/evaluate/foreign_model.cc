@@ -88,38 +88,87 @@ Result<std::string> digest_of_files(const std::string& folder, const std::vector
   return sha256_hex(as_bytes(lines));
 }
 
-// Runs the model on a row of zeros to learn the shapes of outputs whose rank the signature leaves open.
+// A row of zeros, or of empty byte strings, for each input. Rows of any length have `length` values.
+class ZeroRow {
+ public:
+  ZeroRow(const std::vector<ModelInput>& inputs, std::int64_t length) {
+    std::uint64_t most = 1;
+    for (const ModelInput& input : inputs) most = std::max(most, shape_of(input.feature, length).elements());
+    numbers_.resize(most);
+    texts_.resize(most);
+    for (const ModelInput& input : inputs) views_.push_back(view(input.feature, length));
+  }
+  std::span<const TensorView> views() const { return views_; }
+
+  static Shape shape_of(const ModelFeature& feature, std::int64_t length) {
+    std::vector<std::int64_t> sizes = {1};
+    for (const std::int64_t size : feature.shape) sizes.push_back(size < 0 ? length : size);
+    return Shape(sizes);
+  }
+
+ private:
+  TensorView view(const ModelFeature& feature, std::int64_t length) const {
+    const Shape shape = shape_of(feature, length);
+    const DataType type = feature.is_mask ? DataType::kFloat32 : feature.type;
+    if (type == DataType::kBytes) return TensorView::of(std::span(texts_).first(shape.elements()), shape);
+    return {.type = type, .shape = shape, .data = numbers_.data()};
+  }
+
+  std::vector<std::int64_t> numbers_;  // zeros, enough for values of any type
+  std::vector<std::string_view> texts_;
+  std::vector<TensorView> views_;
+};
+
+// The shapes of outputs of such a row.
+Result<std::vector<Shape>> shapes_of(Call& call, const ZeroRow& row, std::size_t outputs) {
+  std::vector<Tensor> results(outputs);
+  Status ran = call.run(row.views(), results);
+  if (!ran)
+    return std::move(ran).error().in(
+        "the signature leaves the shape of outputs open, and the model cannot answer "
+        "a row of zeros; export it with shapes. It said");
+  std::vector<Shape> out;
+  for (const Tensor& result : results) out.push_back(result.shape());
+  return out;
+}
+
+// The shape that rows of two lengths have in common: a size that follows the length is open.
+Shape common_shape(const Shape& shorter, const Shape& longer) {
+  std::vector<std::int64_t> sizes(shorter.sizes().begin(), shorter.sizes().end());
+  if (!sizes.empty() && sizes[0] == 1) sizes[0] = -1;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    if (i >= longer.rank() || longer[i] != sizes[i]) sizes[i] = -1;
+  }
+  return Shape(sizes);
+}
+
+// Runs the model on rows of zeros to learn the shapes of outputs whose rank the signature leaves open.
 Status find_ranks(Model& model, const std::vector<ModelInput>& inputs, Signature& signature) {
+  constexpr std::int64_t kShort = 16, kLong = 48;  // values of a row of any length
+  constexpr std::uint64_t kMostValues = 1 << 24;
   std::vector<std::string> takes, open;
   for (const auto& [name, info] : signature.outputs) {
     if (!info.shape && is_castable(info.type)) open.push_back(name);
   }
   if (open.empty()) return {};
-  std::vector<TensorView> views;
-  std::uint64_t most = 1;
-  for (const ModelInput& input : inputs) most = std::max(most, input.feature.size());
-  const std::vector<std::int64_t> zeros(most);  // enough for values of any type
-  const std::vector<std::string_view> texts(most);
   for (const ModelInput& input : inputs) {
     takes.push_back(input.tensor);
-    std::vector<std::int64_t> sizes = {1};
-    sizes.insert(sizes.end(), input.feature.shape.begin(), input.feature.shape.end());
-    views.push_back({.type = input.feature.type, .shape = Shape(sizes), .data = zeros.data()});
-    if (input.feature.type == DataType::kBytes)
-      views.back() = TensorView::of(std::span(texts).first(input.feature.size()), Shape(sizes));
+    if (ZeroRow::shape_of(input.feature, kLong).elements() > kMostValues)
+      return Error{Code::kInvalidArgument,
+                   concat("the signature leaves the shape of outputs open, and a row of ",
+                          describe(input.feature), " is too large to try; export the model with shapes")};
   }
   HEADRACE_TRY(const std::unique_ptr<Call> call, model.prepare("predict", takes, open));
-  std::vector<Tensor> outputs(open.size());
-  Status ran = call->run(views, outputs);
-  if (!ran)
-    return std::move(ran).error().in(
-        "the signature leaves the shape of outputs open, and the model cannot answer "
-        "a row of zeros; export it with shapes. It said");
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    std::vector<std::int64_t> sizes(outputs[i].shape().sizes().begin(), outputs[i].shape().sizes().end());
-    if (!sizes.empty() && sizes[0] == 1) sizes[0] = -1;
-    signature.outputs[open[i]].shape = Shape(sizes);
+  HEADRACE_TRY(const std::vector<Shape> shorter, shapes_of(*call, ZeroRow(inputs, kShort), open.size()));
+  const bool has_length = std::ranges::any_of(inputs, [](const ModelInput& input) {
+    return std::ranges::any_of(input.feature.shape, [](std::int64_t size) { return size < 0; });
+  });
+  std::vector<Shape> longer = shorter;
+  if (has_length) {
+    HEADRACE_TRY(longer, shapes_of(*call, ZeroRow(inputs, kLong), open.size()));
   }
+  for (std::size_t i = 0; i < open.size(); ++i)
+    signature.outputs[open[i]].shape = common_shape(shorter[i], longer[i]);
   return {};
 }
 

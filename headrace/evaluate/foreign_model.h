@@ -26,7 +26,8 @@ struct ForeignModelOptions {
 /// Copies the SavedModel, loads it, and infers its contract from the signature and from `data`, the
 /// attributes of the data that it is used on (model/inferred_contract.h). Without those, the data are taken
 /// to have what the signature takes. The digest is that of the copied files (docs/formats/evaluation.md).
-/// Where the signature leaves the rank of an output open, a row of zeros is run. Cost: a copy in
+/// Where the signature leaves the rank of an output open, a row of zeros is run; where it also takes rows of
+/// any length, two of different lengths: sizes in which the answers differ are open. Cost: a copy in
 /// `temporary_folder`.
 /// \error kNotFound         there is no such signature
 /// \error kInvalidArgument  signature and data do not fit each other: lists both sides

@@ -13,7 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Has the signature that its test says, and answers with two numbers for each row.
+/// Has the signature that its test says, and answers with two numbers for each row; where the first input has
+/// rows of any length, with two for each of its values.
 class SignedModel final : public Model {
  public:
   explicit SignedModel(Signature signature) : signatures_{{"serving_default", std::move(signature)}} {}
@@ -23,18 +24,37 @@ class SignedModel final : public Model {
   Status restore_state(const std::string&) override { return {}; }
   Result<std::unique_ptr<Call>> prepare(std::string_view, std::vector<std::string>,
                                         std::vector<std::string>) override {
-    return std::unique_ptr<Call>(std::make_unique<TwoNumbers>());
+    return std::unique_ptr<Call>(std::make_unique<TwoNumbers>(is_open()));
   }
 
  private:
+  bool is_open() const {
+    const auto& shape = signatures_.at("serving_default").inputs.begin()->second.shape;
+    return shape && shape->rank() == 2 && (*shape)[1] < 0;
+  }
+
   class TwoNumbers final : public Call {
    public:
     Status run(std::span<const TensorView> inputs, std::span<Tensor> outputs) override {
+      for (const TensorView& input : inputs) {
+        const bool is_text = input.type == DataType::kBytes;
+        if ((is_text ? input.strings.data() == nullptr : input.data == nullptr) ||
+            input.shape.elements() > (std::uint64_t{1} << 20))
+          return Error{Code::kInvalidArgument, "an input has no values"};
+      }
       const std::int64_t rows = inputs[0].shape[0];
-      auto values = std::make_shared<std::vector<float>>(static_cast<std::size_t>(rows) * 2);
-      outputs[0] = Tensor(DataType::kFloat32, {rows, 2}, values->data(), values);
+      const bool is_open = is_open_ && inputs[0].shape.rank() == 2;
+      const Shape shape = is_open ? Shape{rows, inputs[0].shape[1], 2} : Shape{rows, 2};
+      auto values = std::make_shared<std::vector<float>>(shape.elements());
+      outputs[0] = Tensor(DataType::kFloat32, shape, values->data(), values);
       return {};
     }
+
+   private:
+    const bool is_open_;
+
+   public:
+    explicit TwoNumbers(bool is_open) : is_open_(is_open) {}
   };
   const std::string folder_;
   const std::map<std::string, Signature, std::less<>> signatures_;
@@ -111,6 +131,19 @@ TEST_F(ForeignModel, RunsARowToLearnARankThatIsOpen) {
   const auto model = open(at("m"), {DataType::kFloat32, std::nullopt});
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(model->contract.binding.outputs[0].shape, std::vector<std::int64_t>{2});
+}
+
+TEST_F(ForeignModel, OfRowsOfAnyLengthHasTheSizesOpenThatFollowIt) {
+  write("m/saved_model.pb", "graph");
+  DatasetAttributes data = attributes();
+  data.features["words"] = {"bytes", std::nullopt};
+  SignedEngine signed_engine({.inputs = {{"mask", {DataType::kFloat32, Shape{-1, -1}}},
+                                         {"words", {DataType::kBytes, Shape{-1, -1}}}},
+                              .outputs = {{"out", {DataType::kFloat32, std::nullopt}}}});
+  const auto model =
+      open_foreign_model(at("m"), data, {.features = "mask=words:mask"}, signed_engine, temporary_folder);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->contract.binding.outputs[0].shape, (std::vector<std::int64_t>{-1, 2}));
 }
 
 TEST_F(ForeignModel, IsNoRunAndNothingThatWasPublished) {
