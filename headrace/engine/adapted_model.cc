@@ -106,26 +106,24 @@ class AdaptedCall final : public Call {
 
 class AdaptedModel final : public Model {
  public:
-  AdaptedModel(std::unique_ptr<Model> model, std::string signature)
-      : model_(std::move(model)), signature_(std::move(signature)) {}
+  AdaptedModel(std::unique_ptr<Model> model, const std::string& signature)
+      : model_(std::move(model)), signature_(*model_->signatures().find(signature)), shown_({signature_}) {}
 
   const std::string& folder() const override { return model_->folder(); }
-  const std::map<std::string, Signature, std::less<>>& signatures() const override {
-    return model_->signatures();
-  }
+  const std::map<std::string, Signature, std::less<>>& signatures() const override { return shown_; }
   Status save_state(const std::string& prefix) override { return model_->save_state(prefix); }
   Status restore_state(const std::string& prefix) override { return model_->restore_state(prefix); }
 
   Result<std::unique_ptr<Call>> prepare(std::string_view signature, std::vector<std::string> inputs,
                                         std::vector<std::string> outputs) override {
     const bool evaluates = signature == kEvaluating;
-    const Signature& own = model_->signatures().find(signature_)->second;
+    const auto& [name_of_own, own] = signature_;
     if (evaluates) {
       inputs.resize(std::min(inputs.size(), own.inputs.size()));
       outputs.erase(outputs.begin(),
                     outputs.begin() + static_cast<std::ptrdiff_t>(std::min(outputs.size(), kSums)));
     }
-    HEADRACE_TRY(std::unique_ptr<Call> call, model_->prepare(signature_, inputs, outputs));
+    HEADRACE_TRY(std::unique_ptr<Call> call, model_->prepare(name_of_own, inputs, outputs));
     std::vector<std::pair<std::string, TensorInfo>> taken;
     for (const std::string& name : inputs) taken.emplace_back(name, own.inputs.find(name)->second);
     return std::unique_ptr<Call>(
@@ -134,7 +132,8 @@ class AdaptedModel final : public Model {
 
  private:
   const std::unique_ptr<Model> model_;
-  const std::string signature_;
+  const std::pair<const std::string, Signature> signature_;
+  const std::map<std::string, Signature, std::less<>> shown_;  // that one
 };
 
 }  // namespace

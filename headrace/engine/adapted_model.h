@@ -18,7 +18,8 @@ namespace headrace {
 ///              weight 0 are left out of the outputs. The first two outputs, `loss` and `metrics`, are empty:
 ///              the model has neither.
 ///
-/// All else is the model's own. Its calls copy what they cast, and nothing else.
+/// Its `signatures` has only that signature, under its own name: the model's others are not adapted. All else
+/// is the model's own. Its calls copy what they cast, and nothing else.
 /// \error kNotFound  the model has no such signature; lists those that it has
 Result<std::unique_ptr<Model>> adapt_model(std::unique_ptr<Model> model, const std::string& signature);
 

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "headrace/engine/metric_states.h"
+
 namespace headrace {
 namespace {
 
@@ -48,7 +50,8 @@ class ForeignModel final : public Model {
   const std::map<std::string, Signature, std::less<>> signatures_ = {
       {"serve",
        {.inputs = {{"count", {DataType::kInt32, Shape{-1, 1}}}, {"text", {DataType::kBytes, Shape{-1}}}},
-        .outputs = {{"double", {DataType::kFloat64, Shape{-1, 2}}}}}}};
+        .outputs = {{"double", {DataType::kFloat64, Shape{-1, 2}}}}}},
+      {"reset_metrics", {.inputs = {}, .outputs = {{"total", {DataType::kFloat32, Shape{}}}}}}};
 };
 
 class AdaptModel : public testing::Test {
@@ -93,11 +96,17 @@ TEST_F(AdaptModel, NamesTheInputWhoseValueDoesNotFit) {
   EXPECT_THAT(status.error().message, HasSubstr("of the input count does not fit int32"));
 }
 
+TEST_F(AdaptModel, ShowsOnlyTheSignatureThatItAdapts) {
+  EXPECT_TRUE(model->signatures().contains("serve"));
+  EXPECT_EQ(model->signatures().size(), 1U);
+  EXPECT_TRUE(MetricStates::tensors(*model).empty()) << "its steps take no states";
+}
+
 TEST(AdaptModelOfNone, ListsTheSignatures) {
   const auto model = adapt_model(std::make_unique<ForeignModel>(), "serving_default");
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, Code::kNotFound);
-  EXPECT_THAT(model.error().message, HasSubstr("no signature serving_default; it has serve"));
+  EXPECT_THAT(model.error().message, HasSubstr("no signature serving_default; it has reset_metrics, serve"));
 }
 
 }  // namespace
