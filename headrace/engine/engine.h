@@ -69,6 +69,8 @@ class Model {
 };
 
 struct ModelOptions {
+  /// The model's name in messages. Empty: its folder.
+  std::string name{};
   /// Threads of this model alone. Results depend on them as little as the engine's kernels do; record them if
   /// a result must be repeatable to the last bit.
   int intra_op_threads = 1;

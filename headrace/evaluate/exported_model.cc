@@ -42,7 +42,7 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
   HEADRACE_CHECK(
       download_published(published, folder_of_part(published.manifest, "saved_model.pb"), files.path()));
-  auto model = engine.load(files.path(), {});
+  auto model = engine.load(files.path(), {.name = published.folder.describe()});
   if (!model) return std::move(model).error().in(concat("loading ", published.folder.describe()));
   return ExportedModel{published.folder, published.digest, *std::move(contract), std::move(files),
                        *std::move(model)};

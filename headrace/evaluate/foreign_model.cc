@@ -209,7 +209,7 @@ Result<ExportedModel> open_foreign_model(const Location& folder, const std::opti
   HEADRACE_TRY(const std::vector<Listed> copied, copy_files(folder, files.path()));
   HEADRACE_TRY(std::string digest, digest_of_files(files.path(), copied));
   const std::string doing = concat("the model in ", folder.describe());
-  auto loaded = engine.load(files.path(), {});
+  auto loaded = engine.load(files.path(), {.name = folder.describe()});
   if (!loaded) return std::move(loaded).error().in(doing);
   auto model = adapt_model(*std::move(loaded), options.signature);
   if (!model) return std::move(model).error().in(doing);

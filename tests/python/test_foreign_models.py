@@ -200,6 +200,48 @@ def test_a_keras_export_has_its_classes_named_by_the_vocabulary(headrace, folder
     assert target["confusion"]["counts"] == counts.tolist()
 
 
+class WithStates(tf.Module):
+    """Has a signature of Headrace's own, as an export without its manifest, and fails at negative ages."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "age")])
+    def wage(self, age):
+        with tf.control_dependencies([tf.debugging.assert_non_negative(age)]):
+            return {"wage": age * 3}
+
+    @tf.function(input_signature=[])
+    def reset_metrics(self):
+        return {"auc_states": tf.zeros([4])}
+
+    @tf.function(input_signature=[tf.TensorSpec([4], tf.float32, "auc_states")])
+    def metric_results(self, auc_states):
+        return {"auc": tf.reduce_sum(auc_states)}
+
+
+def test_states_of_metrics_are_left_alone_and_a_failure_names_the_model(headrace, folder, tmp_path):
+    module = WithStates()
+    signatures = {
+        "serving_default": module.wage,
+        "reset_metrics": module.reset_metrics,
+        "metric_results": module.metric_results,
+    }
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=signatures)
+    words = ["evaluate", tmp_path / "model", "--labels", "wage"]
+    result = headrace(*words, "--data", folder / "data", "--json")
+    assert json.loads(result.stdout)["metrics"] == {}
+    pd.DataFrame({"name": ["a"], "age": [-1.0], "wage": [1.0]}).to_csv(tmp_path / "odd.csv", index=False)
+    (tmp_path / "schema.toml").write_text(
+        'id = "name"\n[features.name]\ntype = "string"\n[features.age]\ntype = "float32"\n'
+        '[features.wage]\ntype = "float32"\n',
+        encoding="utf-8",
+    )
+    schema = ["--schema", tmp_path / "schema.toml", "--split", "test=1"]
+    headrace("prepare", tmp_path / "odd.csv", tmp_path / "odd", *schema)
+    failed = headrace(*words, "--data", tmp_path / "odd", check=False)
+    assert failed.returncode != 0
+    (line,) = [line for line in failed.stderr.splitlines() if line.startswith("headrace:")]
+    assert f"{tmp_path}/model" in line.split("assertion failed")[0], line
+
+
 def test_a_signature_is_chosen_by_its_name(headrace, folder, people):
     words = ["evaluate", folder / "module", "--data", folder / "data", "--json"]
     done = headrace(*words, "--signature", "wages", "--labels", "wage")

@@ -73,7 +73,7 @@ std::vector<std::string> names_of(const Map& map) {
 Status SessionCall::resolve(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   const Signature& signature = session_->meta().signatures.find(signature_)->second;
   const SignatureTensors& tensors = session_->meta().tensors.find(signature_)->second;
-  const std::string where = concat("signature ", signature_, " of ", session_->folder());
+  const std::string where = concat("signature ", signature_, " of ", session_->name());
   for (const std::string& name : inputs) {
     const auto found = signature.inputs.find(name);
     if (found == signature.inputs.end()) return no_such("input", name, names_of(signature.inputs), where);
@@ -111,8 +111,8 @@ Status SessionCall::check(std::span<const TensorView> inputs, std::size_t output
       continue;
     }
     return Error{Code::kInvalidArgument,
-                 concat("input '", slot.name, "' of signature ", signature_, " of ", session_->folder(),
-                        " is ", data_type_name(inputs[i].type), inputs[i].shape.text(), "; it must be ",
+                 concat("input '", slot.name, "' of signature ", signature_, " of ", session_->name(), " is ",
+                        data_type_name(inputs[i].type), inputs[i].shape.text(), "; it must be ",
                         data_type_name(slot.info.type), slot.info.shape ? slot.info.shape->text() : "")};
   }
   return {};
@@ -155,9 +155,8 @@ Result<Tensor> SessionCall::take(TensorHandle result, const Slot& slot,
   const auto type = data_type_of(api.TF_TensorType(tensor));
   const auto rank = static_cast<std::size_t>(std::max(api.TF_NumDims(tensor), 0));
   if (!type || rank > Shape::kRankMax) {
-    return Error{Code::kUnimplemented,
-                 concat("output '", slot.name, "' of signature ", signature_, " of ", session_->folder(),
-                        " has a type or rank that is not supported")};
+    return Error{Code::kUnimplemented, concat("output '", slot.name, "' of signature ", signature_, " of ",
+                                              session_->name(), " has a type or rank that is not supported")};
   }
   std::array<std::int64_t, Shape::kRankMax> sizes{};
   for (std::size_t i = 0; i < rank; ++i) sizes[i] = api.TF_Dim(tensor, static_cast<int>(i));
@@ -202,7 +201,7 @@ Status SessionCall::run(std::span<const TensorView> inputs, std::span<Tensor> ou
   HEADRACE_CHECK(std::move(status));
   if (unreleased_->load(std::memory_order_acquire) != 0) {
     return Error{Code::kInternal,
-                 concat("signature ", signature_, " of ", session_->folder(),
+                 concat("signature ", signature_, " of ", session_->name(),
                         " keeps an input instead of copying it: it would read memory that is "
                         "not its own")};
   }
@@ -220,7 +219,7 @@ class SessionModel final : public Model {
   Result<std::unique_ptr<Call>> prepare(std::string_view signature, std::vector<std::string> inputs,
                                         std::vector<std::string> outputs) override {
     if (!signatures().contains(signature)) {
-      return no_such("signature", signature, names_of(signatures()), folder());
+      return no_such("signature", signature, names_of(signatures()), session_->name());
     }
     auto call = std::make_unique<SessionCall>(session_, std::string(signature));
     HEADRACE_CHECK(call->resolve(inputs, outputs));
@@ -234,7 +233,7 @@ class SessionModel final : public Model {
     const MetaGraph& meta = session_->meta();
     if (!meta.save_filename.empty() && !meta.save_result.empty() && !meta.restore_operation.empty())
       return {};
-    return Error{Code::kFailedPrecondition, concat(folder(), " has no variables to save or restore")};
+    return Error{Code::kFailedPrecondition, concat(session_->name(), " has no variables to save or restore")};
   }
 
   std::shared_ptr<Session> session_;
@@ -266,7 +265,7 @@ Status SessionModel::restore_state(const std::string& prefix) {
   std::error_code ignored;
   if (!std::filesystem::exists(prefix + ".index", ignored)) {
     return Error{Code::kNotFound,
-                 concat("restoring ", folder(), ": there is no checkpoint ", prefix, ".index")};
+                 concat("restoring ", session_->name(), ": there is no checkpoint ", prefix, ".index")};
   }
   const std::string_view text = prefix;
   const StringTensor filename(session_->api(), {&text, 1}, Shape());

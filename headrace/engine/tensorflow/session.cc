@@ -39,8 +39,8 @@ Bytes serialized_run_options(const ModelOptions& options) {
 
 }  // namespace
 
-Session::Session(const Api& api, std::string folder)
-    : api_(api), folder_(std::move(folder)), graph_(api.TF_NewGraph(), {&api}) {}
+Session::Session(const Api& api, std::string folder, std::string name)
+    : api_(api), folder_(std::move(folder)), name_(std::move(name)), graph_(api.TF_NewGraph(), {&api}) {}
 
 Session::~Session() {
   watchdog_.reset();
@@ -56,7 +56,8 @@ Result<std::shared_ptr<Session>> Session::load(const Api& api, const std::string
   if (!std::filesystem::exists(std::filesystem::path(folder) / "saved_model.pb", ignored)) {
     return Error{Code::kNotFound, concat("loading a SavedModel: ", folder, " has no saved_model.pb")};
   }
-  const std::shared_ptr<Session> session(new Session(api, folder));
+  const std::shared_ptr<Session> session(
+      new Session(api, folder, options.name.empty() ? folder : options.name));
   session->run_options_ = serialized_run_options(options);
   const OptionsHandle session_options(api.TF_NewSessionOptions(), {&api});
   const Bytes config = serialized_config(options);
@@ -89,7 +90,7 @@ Result<TF_Output> Session::find(std::string_view tensor) const {
       colon == std::string_view::npos ? 0 : parse_number<int>(tensor.substr(colon + 1)).value_or(-1);
   TF_Operation* const found = api_.TF_GraphOperationByName(graph_.get(), operation.c_str());
   if (found == nullptr || index < 0 || (index > 0 && index >= api_.TF_OperationNumOutputs(found))) {
-    return Error{Code::kDataLoss, concat("the SavedModel ", folder_, " names a tensor '", tensor,
+    return Error{Code::kDataLoss, concat("the SavedModel ", name_, " names a tensor '", tensor,
                                          "' that its graph does not have")};
   }
   return TF_Output{found, index};
@@ -105,7 +106,7 @@ Status Session::run(std::string_view doing, std::span<const TF_Output> inputs,
                      outputs.data(), results.data(), static_cast<int>(outputs.size()), targets.data(),
                      static_cast<int>(targets.size()), nullptr, status.get());
   if (api_.TF_GetCode(status.get()) == 0) return {};
-  const std::string running = concat("running ", doing, " of ", folder_);
+  const std::string running = concat("running ", doing, " of ", name_);
   if (watchdog_ && watchdog_->has_expired()) {
     return Error{Code::kDeadlineExceeded,
                  concat(running, ": it took longer than its deadline and was stopped")};

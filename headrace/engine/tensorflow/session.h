@@ -28,6 +28,8 @@ class Session {
 
   const Api& api() const { return api_; }
   const std::string& folder() const { return folder_; }
+  /// For messages.
+  const std::string& name() const { return name_; }
   const MetaGraph& meta() const { return meta_; }
 
   /// "operation:index", or "operation".
@@ -40,10 +42,11 @@ class Session {
              std::span<const TF_Operation* const> targets) const;
 
  private:
-  Session(const Api& api, std::string folder);
+  Session(const Api& api, std::string folder, std::string name);
 
   const Api& api_;
   std::string folder_;
+  std::string name_;
   MetaGraph meta_;
   GraphHandle graph_;
   TF_Session* session_ = nullptr;
