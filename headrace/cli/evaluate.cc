@@ -200,8 +200,8 @@ void show_table(Console& console, const Evaluation& evaluation) {
     console.result(
         concat("  (", evaluation.weights, " weighs the records in the loss and in weighted metrics)"));
   for (const TargetEvaluation& target : evaluation.targets) {
-    if (target.kind != TargetKind::kRegression && !evaluation.metrics.contains("accuracy"))
-      console.result(concat("  accuracy ", shown(target.accuracy())));
+    if (target.kind != TargetKind::kRegression)
+      console.result(concat("  ", accuracy_name(target), " ", shown(target.accuracy())));
     console.result(evaluation.targets.size() == 1 ? "" : concat("\n  ", target.output, ": ", target.label));
     show_scores(console, target);
     show_worst(console, target);
@@ -250,11 +250,7 @@ Status evaluate_recorded(CommandContext& context, const Location& run, const Loc
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   end.versions = {{"engine", engine.engine->version()}};
-  end.metrics = evaluation.metrics;
-  for (const TargetEvaluation& target : evaluation.targets) {
-    const std::string prefix = evaluation.targets.size() == 1 ? "" : concat(target.output, "_");
-    if (target.kind != TargetKind::kRegression) end.metrics[prefix + "accuracy"] = target.accuracy();
-  }
+  end.metrics = recorded_metrics(evaluation);
   end.counts = {{"records", evaluation.records}, {"corrupt_records", evaluation.corrupt_records}};
   HEADRACE_TRY(const WrittenEvaluation written,
                write_evaluation(context, run, evaluation, values, recorder.run_id()));

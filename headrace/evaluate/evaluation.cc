@@ -209,6 +209,21 @@ double TargetEvaluation::accuracy() const {
 
 float yes_threshold(TargetScores scores) { return scores == TargetScores::kProbability ? 0.5F : 0.0F; }
 
+std::string accuracy_name(const TargetEvaluation& target) {
+  const std::string name = concat("accuracy of ", target.label);
+  if (target.kind == TargetKind::kClasses) return name;
+  return concat(name, " (yes above ", yes_threshold(target.meaning), ")");
+}
+
+std::map<std::string, double> recorded_metrics(const Evaluation& evaluation) {
+  std::map<std::string, double> out = evaluation.metrics;
+  for (const TargetEvaluation& target : evaluation.targets) {
+    const std::string prefix = evaluation.targets.size() == 1 ? "" : concat(target.output, "_");
+    if (target.kind != TargetKind::kRegression) out.emplace(prefix + "accuracy", target.accuracy());
+  }
+  return out;
+}
+
 void add_remark(std::vector<std::string>& remarks, std::string remark) {
   if (remarks.size() >= kRemarks || (!remarks.empty() && remarks.back() == remark)) return;
   remarks.push_back(std::move(remark));

@@ -61,6 +61,15 @@ std::string describe_answer(const TargetEvaluation& target, const WorstRecord& r
 /// The numbers of a binary or multi-label output that are above this mean yes.
 float yes_threshold(TargetScores scores);
 
+/// For people, what the target's accuracy counts: "accuracy of rich"; where a threshold decides, "accuracy of
+/// rich (yes above 0.5)". The model's own metric `accuracy` may have another threshold. REQUIRES: not of
+/// regression
+std::string accuracy_name(const TargetEvaluation& target);
+
+/// The numbers that the record of a run keeps: `metrics`, and the accuracy of each target, "accuracy", or of
+/// several "<output>_accuracy", unless the model's own metric has that name.
+std::map<std::string, double> recorded_metrics(const Evaluation& evaluation);
+
 /// Appends a remark, unless there are a hundred or the last one says the same.
 void add_remark(std::vector<std::string>& remarks, std::string remark);
 

@@ -22,9 +22,11 @@ std::string metric_facts(const Evaluation& evaluation) {
     if (++shown > kMostMetrics) break;
     out += html_fact(shortened(value), beginning_of(name, kFactNameBytes));
   }
-  const bool is_alone = evaluation.targets.size() == 1 && !evaluation.metrics.contains("accuracy");
-  if (is_alone && evaluation.targets.front().kind != TargetKind::kRegression)
-    out += html_fact(shortened(evaluation.targets.front().accuracy()), "accuracy");
+  const bool is_alone = evaluation.targets.size() == 1;
+  if (is_alone && evaluation.targets.front().kind != TargetKind::kRegression) {
+    const TargetEvaluation& target = evaluation.targets.front();
+    out += html_fact(shortened(target.accuracy()), beginning_of(accuracy_name(target), kFactNameBytes));
+  }
   return html_element("div", out, "facts");
 }
 

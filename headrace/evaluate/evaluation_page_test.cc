@@ -77,6 +77,22 @@ TEST(EvaluationPage, OfYesAndNoHasScoresCalibrationAndTheCurve) {
   EXPECT_THAT(page_of(target), AllOf(Not(HasSubstr("Calibration")), HasSubstr("ROC curve: area 0.7")));
 }
 
+TEST(EvaluationPage, ShowsTheModelsAccuracyAndThatOfTheTarget) {
+  auto target = TargetEvaluation::of(target_of(TargetKind::kBinary, 1), {"ham", "spam"});
+  target.meaning = TargetScores::kLogit;
+  for (int i = 0; i < 4; ++i) target.confusion.front().add(1, i == 0 ? 0 : 1);
+  Evaluation evaluation = evaluation_with(target);
+  EXPECT_EQ(recorded_metrics(evaluation).at("accuracy"), 0.75);
+  evaluation.metrics["accuracy"] = 0.5;  // of logits above 0.5
+  EXPECT_EQ(recorded_metrics(evaluation).at("accuracy"), 0.5) << "the model's own metric keeps its name";
+  EXPECT_EQ(accuracy_name(target), "accuracy of label (yes above 0)");
+  const std::string page = evaluation_to_html(evaluation, "run-1");
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("accuracy of label (yes above 0)"), HasSubstr(">0.75<"), HasSubstr(">0.5<")));
+  evaluation.targets.push_back(target);
+  EXPECT_EQ(recorded_metrics(evaluation).at("dense_accuracy"), 0.75);
+}
+
 TEST(EvaluationPage, WithoutAYesThereIsNoCurve) {
   auto target = TargetEvaluation::of(target_of(TargetKind::kBinary, 1), {"ham", "spam"});
   target.scores.front().add(0.25F, false);
@@ -184,7 +200,9 @@ TEST_F(EvaluationPageOfData, ShowsTheContentOfTheWorstRecords) {
 TEST_F(EvaluationPageOfData, LeavesARecordOutThatCannotBeReadAgain) {
   const ExportedModel model = open_model();
   const auto damage = [&](std::uint64_t done, std::uint64_t) {
-    if (done == 3) EXPECT_TRUE(remove_object(*store, "data/test-00001"));
+    if (done == 3) {
+      ASSERT_TRUE(remove_object(*store, "data/test-00001"));
+    }
   };
   const auto result = evaluate(model, at("data"), {.shows_records = true}, damage, {});
   ASSERT_TRUE(result) << result.error().message;

@@ -37,8 +37,8 @@ class WorstRecords {
   /// REQUIRES: would_keep(record.error)
   void add(WorstRecord record);
   const std::vector<WorstRecord>& records() const { return records_; }
-  /// Reads the records' content for people. A record that cannot be read has no preview. Returns remarks about
-  /// those, for people. Cost: the shard's index and a block of it, for each record.
+  /// Reads the records' content for people. A record that cannot be read has no preview; returns a remark
+  /// about each of those. Cost: the shard's index and a block of it, for each record.
   /// \error kCancelled  stopped
   Result<std::vector<std::string>> read_previews(const Dataset& dataset, const CallOptions& call);
 
