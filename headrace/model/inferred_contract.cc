@@ -276,7 +276,9 @@ Result<std::vector<ModelInput>> bind_inputs(const Signature& signature, const Of
   match.takes = [&](std::size_t input, std::size_t feature) {
     return takes(*infos[input], features[feature]);
   };
-  match.fits = [&](std::size_t input, std::size_t feature) { return fits(*infos[input], features[feature]); };
+  match.fits = [&](std::size_t input, std::size_t feature) {
+    return fits(*infos[input], features[feature]) && features[feature].name != offered.likely_label;
+  };
   for (const auto& [input, feature] : offered.inputs) {
     if (!signature.inputs.contains(input)) return match.error(concat("there is no input ", input));
   }

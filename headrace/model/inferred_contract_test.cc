@@ -62,6 +62,24 @@ TEST(BindInputs, TakesTheNamedTheEquallyNamedAndTheOnlyOneThatFits) {
                                                         "work=job int64[]", "x=vector float32[6]"));
 }
 
+TEST(BindInputs, MayTakeWhatIsALabelElsewhereIfNoLabelIsNamed) {
+  DatasetAttributes data;
+  data.features = {{"job", {"int64", Sizes{}}}, {"label", {"int64", std::nullopt}}};
+  data.vocabularies = {{"job", {"cook", "pilot", "smith"}}};
+  const auto offered = offer_inputs(data, "", "");
+  ASSERT_TRUE(offered) << offered.error().message;
+  EXPECT_TRUE(offered->labels.empty());
+  const auto inputs = bind_inputs({.inputs = {{"job", tensor(DataType::kInt64, {-1})}}}, *offered);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  EXPECT_EQ(inputs->front().feature.name, "job");
+  data.features["age"] = {"int64", Sizes{}};
+  data.features.erase("label");
+  const Signature unnamed{.inputs = {{"x", tensor(DataType::kInt64, {-1})}}};
+  EXPECT_EQ(bind_inputs(unnamed, *offer_inputs(data, "", ""))->front().feature.name, "age")
+      << "a likely label is taken by its name only";
+  EXPECT_EQ(bind_inputs(unnamed, *offer_inputs(data, "job", ""))->front().feature.name, "job");
+}
+
 TEST(BindInputs, GuessesNothingBetweenTwoThatFit) {
   const Signature signature{.inputs = {{"x", tensor(DataType::kInt32, {-1, 1})}}};
   EXPECT_THAT(bound(signature, ""),

@@ -75,9 +75,11 @@ std::string list_features(const DatasetAttributes& data) {
 Result<OfferedFeatures> offer_inputs(const DatasetAttributes& data, std::string_view features,
                                      std::string_view labels) {
   HEADRACE_TRY(Assignments named, parse_assignments("--labels", labels));
-  const std::optional<std::string> usual = usual_label(data);
-  if (named.values.empty() && usual && model_feature(data, *usual)) named.values.push_back(*usual);
-  return offer(data, features, std::move(named), "");
+  HEADRACE_TRY(const Assignments selected, parse_assignments("--features", features));
+  const std::string usual = named.values.empty() ? usual_label(data).value_or("") : "";
+  HEADRACE_TRY(OfferedFeatures out, offer(data, features, std::move(named), ""));
+  if (std::ranges::find(selected.values, usual) == selected.values.end()) out.likely_label = usual;
+  return out;
 }
 
 Result<ModelFeature> named_feature(const DatasetAttributes& data, std::string_view option,

@@ -26,6 +26,8 @@ struct OfferedFeatures {
   std::vector<ModelFeature> labels;
   std::map<std::string, std::string> inputs;   // input → feature, where the user named both
   std::map<std::string, std::string> outputs;  // output → label
+  /// A feature that is an input only where its name says so, since it is likely a label. Empty: none.
+  std::string likely_label{};
 };
 
 /// `features` and `labels` are the values of the options: model/assignments.h. Without labels, "label" is
@@ -35,7 +37,8 @@ struct OfferedFeatures {
 ///                          that the data have
 Result<OfferedFeatures> offer_features(const DatasetAttributes& data, std::string_view features,
                                        std::string_view labels, std::string_view used_otherwise = {});
-/// The same, where a model need not be compared with labels: there may be none.
+/// The same, where a model need not be compared with labels: labels are only those that are named. The one
+/// that would else be meant may be an input, by its name.
 Result<OfferedFeatures> offer_inputs(const DatasetAttributes& data, std::string_view features,
                                      std::string_view labels);
 
