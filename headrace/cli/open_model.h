@@ -40,8 +40,8 @@ inline constexpr Option kRowSchemaOption = {
         "Schema that says how raw rows become the inputs of such a SavedModel, as headrace prepare "
         "takes it. Labels need a vocabulary in it."};
 
-/// Opens the model at `run`, and tells the user how one of somebody else is bound to the data. Options:
-/// those above; `data`: --data, where that is no stream. `needs_labels`: it is to be evaluated.
+/// Opens the model at `run`. If Headrace did not write it, tells the user which features its inputs take.
+/// Options: those above; `data`: --data, where that is no stream. `needs_labels`: it is to be evaluated.
 /// \error kInvalidArgument  one of those options is given for a model that says itself what it takes
 /// \error those of open_exported_model and open_foreign_model
 Result<ExportedModel> open_model(CommandContext& context, const Location& run,
