@@ -131,14 +131,11 @@ namespace {
 
 // A model as a program may want to know it before it sends rows.
 Json describe_model(const ExportedModel& model, const std::vector<RawColumn>& columns) {
-  Json out = to_json(model.contract.binding);
+  Json out = binding_with_classes(model.contract);
   out["model"] = model.folder.url.text();
   out["columns"] = Json::array();
   for (const RawColumn& column : columns)
     out["columns"].push_back({{"name", column.name}, {"is_url", column.is_url}});
-  for (std::size_t i = 0; i < model.contract.binding.targets.size(); ++i) {
-    out["targets"].values()[i]["classes"] = class_names(model.contract, model.contract.binding.targets[i]);
-  }
   return out;
 }
 

@@ -27,8 +27,9 @@ void add_numbers(std::span<const float> values, std::string& out) {
   out += ']';
 }
 
-void add_scores(const std::vector<std::string>& names, std::span<const float> scores, std::string& out) {
-  out += "\"probabilities\":{";
+void add_scores(std::string_view member, const std::vector<std::string>& names, std::span<const float> scores,
+                std::string& out) {
+  out += concat("\"", member, "\":{");
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (i > 0) out += ',';
     out += names[i];
@@ -71,6 +72,7 @@ AnswerFormat::AnswerFormat(const ModelContract& contract) {
       added.kind = target.kind;
       added.classes = class_names(contract, target);
       added.threshold = yes_threshold(target.scores);
+      added.has_probabilities = target.scores == TargetScores::kProbability;
     }
     for (const std::string& name : added.classes) added.json_names.push_back(Json(name).dump());
     outputs_.push_back(std::move(added));
@@ -82,14 +84,15 @@ void AnswerFormat::add_members(const Output& output, std::span<const float> valu
   switch (output.kind.value_or(TargetKind::kRegression)) {
     case TargetKind::kClasses:
       out += concat("\"label\":", output.json_names[*highest(values)], ",");
-      return add_scores(output.json_names, values, out);
+      return add_scores(output.scores_name(), output.json_names, values, out);
     case TargetKind::kBinary:
-      out += concat("\"label\":", output.json_names[output.binary_class(values)], ",\"probability\":");
+      out += concat("\"label\":", output.json_names[output.binary_class(values)], ",\"", output.score_name(),
+                    "\":");
       return add_number(values.front(), out);
     case TargetKind::kMultiLabel:
       out +=
           concat("\"labels\":[", join(names_above(output.threshold, output.json_names, values), ","), "],");
-      return add_scores(output.json_names, values, out);
+      return add_scores(output.scores_name(), output.json_names, values, out);
     case TargetKind::kRegression:
       out += "\"value\":";
       return add_numbers(values, out);
@@ -162,7 +165,7 @@ std::vector<std::string> AnswerFormat::columns() const {
     const std::string prefix = prefix_of(output);
     switch (output.kind.value_or(TargetKind::kRegression)) {
       case TargetKind::kBinary:
-        out.insert(out.end(), {prefix + "label", prefix + "probability"});
+        out.insert(out.end(), {prefix + "label", concat(prefix, output.score_name())});
         break;
       case TargetKind::kRegression:
         out.push_back(prefix + "value");
@@ -170,7 +173,8 @@ std::vector<std::string> AnswerFormat::columns() const {
       case TargetKind::kClasses:
       case TargetKind::kMultiLabel:
         out.push_back(prefix + (*output.kind == TargetKind::kClasses ? "label" : "labels"));
-        for (const std::string& name : output.classes) out.push_back(concat(prefix, "probability:", name));
+        for (const std::string& name : output.classes)
+          out.push_back(concat(prefix, output.score_name(), ":", name));
         break;
     }
   }
@@ -236,11 +240,11 @@ void AnswerFormat::append_example(const RowName& name, Values values, Bytes& out
         break;
       case TargetKind::kBinary:
         example.add_bytes(named(output, "label"), as_bytes(output.classes[output.binary_class(values[i])]));
-        example.add_floats(named(output, "probability"), values[i]);
+        example.add_floats(named(output, output.score_name()), values[i]);
         break;
       case TargetKind::kClasses:
         example.add_bytes(named(output, "label"), as_bytes(output.classes[*highest(values[i])]));
-        example.add_floats(named(output, "probabilities"), values[i]);
+        example.add_floats(named(output, output.scores_name()), values[i]);
         break;
       case TargetKind::kMultiLabel: {
         std::vector<BytesView>& labels = lists.emplace_back();
@@ -248,7 +252,7 @@ void AnswerFormat::append_example(const RowName& name, Values values, Bytes& out
           if (values[i][k] > output.threshold) labels.push_back(as_bytes(output.classes[k]));
         }
         example.add_bytes_list(named(output, "labels"), labels);
-        example.add_floats(named(output, "probabilities"), values[i]);
+        example.add_floats(named(output, output.scores_name()), values[i]);
         break;
       }
     }

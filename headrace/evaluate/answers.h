@@ -57,6 +57,11 @@ class AnswerFormat {
     std::vector<std::string> classes{};     // of each score; a binary output has one score and two classes
     std::vector<std::string> json_names{};  // of these
     float threshold = 0;                    // binary, multi-label: numbers above it mean yes
+    bool has_probabilities = true;          // else its scores are logits or margins
+
+    /// The member of one score, and of all.
+    std::string_view score_name() const { return has_probabilities ? "probability" : "score"; }
+    std::string_view scores_name() const { return has_probabilities ? "probabilities" : "scores"; }
 
     std::size_t binary_class(std::span<const float> scores) const {
       return scores.front() > threshold ? 1 : 0;

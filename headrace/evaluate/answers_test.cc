@@ -52,12 +52,18 @@ TEST(AnswerFormat, LogitsAndMarginsAreYesAboveZero) {
   for (const TargetScores scores : {TargetScores::kLogit, TargetScores::kMargin}) {
     ModelContract made = contract(TargetKind::kBinary, 1, {"no", "yes"});
     made.binding.targets[0].scores = scores;
-    EXPECT_EQ(json(made, {{0.25F}}), R"({"label":"yes","probability":0.25})");
-    EXPECT_EQ(json(made, {{0}}), R"({"label":"no","probability":0.0})");
+    EXPECT_EQ(json(made, {{0.25F}}), R"({"label":"yes","score":0.25})");
+    EXPECT_EQ(json(made, {{0}}), R"({"label":"no","score":0.0})");
+    EXPECT_EQ(AnswerFormat(made).columns(), (std::vector<std::string>{"label", "score"}));
     EXPECT_EQ(text(made, {{-0.25F}}), "no  -0.2500");
     made = contract(TargetKind::kMultiLabel, 2, {"a", "b"});
     made.binding.targets[0].scores = scores;
-    EXPECT_EQ(json(made, {{0.25F, -1}}), R"({"labels":["a"],"probabilities":{"a":0.25,"b":-1.0}})");
+    EXPECT_EQ(json(made, {{0.25F, -1}}), R"({"labels":["a"],"scores":{"a":0.25,"b":-1.0}})");
+    EXPECT_EQ(AnswerFormat(made).columns(), (std::vector<std::string>{"labels", "score:a", "score:b"}));
+    Bytes example;
+    AnswerFormat(made).append_example({}, views({{0.25F, -1}}), example);
+    EXPECT_NE(as_text(example).find("scores"), std::string_view::npos);
+    EXPECT_EQ(as_text(example).find("probabilities"), std::string_view::npos);
   }
 }
 

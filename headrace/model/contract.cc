@@ -45,7 +45,11 @@ Status check_vocabulary(const ModelContract& contract, const std::string& featur
 }
 
 Status check_target(const ModelContract& contract, const ModelTarget& target) {
+  constexpr std::uint64_t kMostScores = 1 << 22;  // each has a name
   const ModelOutput& output = *contract.binding.find_output(target.output);
+  if (target.kind != TargetKind::kRegression && output.size().value_or(0) > kMostScores)
+    return Error{Code::kInvalidArgument,
+                 concat("the output ", target.output, " has more than ", kMostScores, " scores")};
   if (fits_target(target.kind, output, target.label, class_names(contract, target).size())) return {};
   return Error{Code::kInvalidArgument,
                concat("the output ", target.output, " and the label ", describe(target.label),
@@ -156,6 +160,13 @@ std::vector<std::string> class_names(const ModelContract& contract, const ModelT
   std::vector<std::string> names;
   for (std::uint64_t i = 0; i < count; ++i) names.push_back(concat(i));
   return names;
+}
+
+Json binding_with_classes(const ModelContract& contract) {
+  Json out = to_json(contract.binding);
+  for (std::size_t i = 0; i < contract.binding.targets.size(); ++i)
+    out["targets"].values()[i]["classes"] = class_names(contract, contract.binding.targets[i]);
+  return out;
 }
 
 Status check_inputs(const ModelContract& contract, const DatasetAttributes& data, std::string_view where) {

@@ -38,8 +38,8 @@ Result<ModelContract> parse_contract(std::string_view json);
 
 /// Whether an output has as many values as a target of that kind, its label and its classes demand.
 bool fits_target(TargetKind kind, const ModelOutput& output, const ModelFeature& label, std::size_t classes);
-/// What everything that reads records for a model, or compares its outputs, relies on: check_binding, and
-/// that each target's output and label fit each other.
+/// Checks what everything that reads records for a model, or compares its outputs, relies on: check_binding,
+/// and that each target's output and label fit each other.
 /// \error kInvalidArgument  says what is wrong
 Status check_contract(const ModelContract& contract);
 
@@ -47,6 +47,8 @@ Status check_contract(const ModelContract& contract);
 /// made from; of other labels "0", "1" …
 /// A binary target has one score, and two names: of no and of yes. None for regression.
 std::vector<std::string> class_names(const ModelContract& contract, const ModelTarget& target);
+/// The JSON of the contract's binding; each target also has "classes", the names of its scores.
+Json binding_with_classes(const ModelContract& contract);
 
 /// Whether the model takes the features of such data: types, shapes, encoders and classes. `where` names the
 /// data.

@@ -199,6 +199,10 @@ TEST(ModelContract, WhoseOutputAndLabelDoNotFitEachOtherIsDamage) {
       EXPECT_THAT(parsed.error().message, HasSubstr("do not fit each other"));
     }
   }
+  ModelContract huge = contract();
+  huge.vocabularies.clear();
+  huge.binding.outputs[0].shape = {1 << 29};
+  EXPECT_THAT(parse_contract(to_json(huge).dump()).error().message, HasSubstr("scores"));
   ModelContract two = contract();
   two.binding.targets[0] = {"labels", "work", *model_feature(people(), "one_hot"), TargetKind::kBinary};
   two.binding.outputs[0].shape = {1};

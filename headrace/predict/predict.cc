@@ -57,7 +57,7 @@ Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInpu
 
 Configuration describe(const ExportedModel& model, const PredictInput& input, const PredictOptions& options) {
   Configuration out = input.configuration();
-  out["stage"] = "predict 2";
+  out["stage"] = "predict 3";
   out["model"] = model.folder.url.text();
   out["model manifest"] = model.digest;
   if (model.is_foreign()) {
@@ -99,12 +99,11 @@ Status publish(const ExportedModel& model, const Configuration& configuration, O
     manifest.parts.push_back(piece.part);
     records += piece.part.records.value_or(0);
   }
-  manifest.attributes_json = Json{
-      {"model", model.folder.url.text()},
-      {"model_digest", model.digest},
-      {"configuration", configuration},
-      {"outputs", to_json(model.contract.binding).at("outputs")},
-      {"records", records}}.dump();
+  const Json binding = binding_with_classes(model.contract);
+  manifest.attributes_json = Json{{"model", model.folder.url.text()}, {"model_digest", model.digest},
+                                  {"configuration", configuration},   {"outputs", binding.at("outputs")},
+                                  {"targets", binding.at("targets")}, {"records", records}}
+                                 .dump();
   auto published = output.in("").publish(std::move(manifest));
   if (!published) return std::move(published).error().in("publishing the predictions");
   return remove_superseded(output.output(), predict_output(), output.generation(), output.entry());

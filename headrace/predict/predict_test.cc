@@ -110,7 +110,11 @@ TEST_F(Predict, PublishesWhatItWrote) {
     EXPECT_EQ(part.crc32c, crc32c(object->data));
   }
   EXPECT_EQ(parts[0].records, 2);
-  EXPECT_EQ((*parse_json((*published)->manifest.attributes_json))["records"], 3);
+  const Json attributes_then = *parse_json((*published)->manifest.attributes_json);
+  EXPECT_EQ(attributes_then["records"], 3);
+  const Json& target = attributes_then["targets"].values()[0];
+  EXPECT_EQ(target["kind"], "classes");
+  EXPECT_EQ(target["classes"].values()[1], "neg");
 }
 
 TEST_F(Predict, GivesTheSameBytesOnAnyNumberOfWorkersAndAfterAnInterruption) {

@@ -12,6 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pytest
 import tensorflow as tf
+from headrace._src.model import Answers, _Output
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tracing_environment")]
 
@@ -301,7 +302,7 @@ def test_scores_that_are_no_probabilities_are_evaluated_as_what_they_are(
         folder / f"{model}-to",
     )
     answers = predictions(folder / f"{model}-to")
-    values = np.array([answer["probability"] for answer in answers])
+    values = np.array([answer["score"] for answer in answers])
     assert values.min() < 0 < values.max() and ((values > 0) & (values < 0.5)).any()
     yes = evaluated["targets"][0]["confusion"]["labels"][1]
     assert [answer["label"] == yes for answer in answers] == list(values > 0)
@@ -314,6 +315,16 @@ def test_scores_that_are_no_probabilities_are_evaluated_as_what_they_are(
     bins = [bin_["records"] for bin_ in target["calibration"]]
     np.testing.assert_array_equal(bins, np.histogram(probabilities, bins=10, range=(0, 1))[0])
     assert all(record["error"] < 1 for record in target["worst"])
+
+
+def test_python_gives_logits_as_an_array():
+    one = Answers(
+        [{"label": "yes", "score": 2.5}, {"label": "no", "score": -1.0}], {"out": _Output([1], True)}
+    )
+    np.testing.assert_array_equal(one.array(), np.float32([[2.5], [-1]]))
+    of_all = Answers([{"label": "b", "scores": {"a": -3.0, "b": 4.0}}], {"out": _Output([2], True)})
+    np.testing.assert_array_equal(of_all.array(), np.float32([[-3, 4]]))
+    assert of_all.labels == ["b"]
 
 
 def predictions(folder) -> list[dict]:

@@ -98,9 +98,10 @@ class Answers(Sequence[Mapping[str, Any]]):
 
 
 def _numbers(answer: Mapping[str, Any]) -> Any:
-    if "probabilities" in answer:
-        return list(answer["probabilities"].values())
-    return answer["probability"] if "probability" in answer else answer["value"]
+    for of_all in ("probabilities", "scores"):
+        if of_all in answer:
+            return list(answer[of_all].values())
+    return next(answer[name] for name in ("probability", "score", "value") if name in answer)
 
 
 class Model:
