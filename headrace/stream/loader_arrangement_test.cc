@@ -22,21 +22,25 @@ std::int64_t class_of(std::int64_t id) { return id % 20 == 3 ? 1 : 0; }
 std::int64_t kind_of(std::int64_t id) { return id % 10 == 7 ? 2 : id % 10 == 1 ? 0 : 1; }
 std::int64_t length_of(std::int64_t id) { return id * id % 97; }
 
-// As `example`, with a rare `class`, a one-hot `kind` and `steps` of any length. Record 45 may have two
-// classes.
-Bytes skewed(std::uint64_t i, bool has_bad_class) {
+constexpr std::uint64_t kOddRecord = 45;
+
+// As `example`, with a rare `class`, a one-hot `kind` and `steps` of any length. kOddRecord has `classes`
+// classes, and lacks both features if that is 0.
+Bytes skewed(std::uint64_t i, std::size_t classes) {
   const auto id = static_cast<std::int64_t>(i);
   std::vector<float> x(kWidth), kind(3);
   for (std::uint32_t c = 0; c < kWidth; ++c) x[c] = static_cast<float>(i) + 0.5F * static_cast<float>(c);
   kind[static_cast<std::size_t>(kind_of(id))] = 1;
   const std::vector<std::int64_t> y = {id, -id}, steps(static_cast<std::size_t>(length_of(id)), 1);
-  const std::vector<std::int64_t> classes(has_bad_class && i == 45 ? 2 : 1, class_of(id));
+  const std::vector<std::int64_t> values(i == kOddRecord ? classes : 1, class_of(id));
   ExampleBuilder builder;
   builder.add_floats("x", x);
-  builder.add_floats("kind", kind);
   builder.add_int64s("y", y);
   builder.add_int64s("steps", steps);
-  builder.add_int64s("class", classes);
+  if (!values.empty()) {
+    builder.add_floats("kind", kind);
+    builder.add_int64s("class", values);
+  }
   Bytes out;
   builder.append_to(out);
   return out;
@@ -75,11 +79,11 @@ std::int64_t spread_of(const Batches& batches) {
 // kRecords records in files without a manifest, each one block.
 class LoaderArrangementTest : public LoaderTest {
  protected:
-  void write(bool has_bad_class = false) {
+  void write(std::size_t odd_classes = 1) {
     for (std::uint64_t first = 0; first < kRecords; first += kShardRecords) {
       Bytes data;
       for (std::uint64_t i = first; i < first + kShardRecords; ++i)
-        append_record(data, skewed(i, has_bad_class));
+        append_record(data, skewed(i, odd_classes));
       ASSERT_TRUE(store->write(key_of(first), data, {}));
     }
   }
@@ -92,7 +96,7 @@ class LoaderArrangementTest : public LoaderTest {
     auto object = read_object(*store, key_of(record), 1 << 20);
     std::uint64_t offset = 0;
     for (std::uint64_t i = record / kShardRecords * kShardRecords; i < record; ++i)
-      offset += skewed(i, false).size() + kRecordFramingBytes;
+      offset += skewed(i, 1).size() + kRecordFramingBytes;
     object->data[offset + 30] ^= std::byte{1};
     ASSERT_TRUE(store->write(key_of(record), object->data, {}));
   }
@@ -251,21 +255,36 @@ TEST_F(LoaderArrangementTest, HolesFailOrKeepTheirPlaces) {
   }
 }
 
-TEST_F(LoaderArrangementTest, ARecordWithoutAClassFailsOrKeepsItsPlace) {
-  write(true);
+TEST_F(LoaderArrangementTest, ARecordWithTwoClassesFailsOrKeepsItsPlace) {
+  write(2);
   EXPECT_THAT(first_error(with(kByClass)),
               HasSubstr("balance: record 5 of memory://test/data/part-02: feature \"class\": not one class "
                         "number; correct it, or let such records keep their places"));
   LoaderOptions options = with(kByClass);
   options.on_corrupt = CorruptionPolicy::kSkipRecord;
   auto loader = make_loader(open(), options);
-  EXPECT_EQ(times_of(drain(**loader)).at(45), 1U) << "nothing else is wrong with it";
+  EXPECT_EQ(times_of(drain(**loader)).at(kOddRecord), 1U) << "nothing else is wrong with it";
   ASSERT_EQ((*loader)->remarks().size(), 1U);
   EXPECT_THAT((*loader)->remarks().front(), HasSubstr("record 5 of memory://test/data/part-02"));
 }
 
+TEST_F(LoaderArrangementTest, ARecordThatLacksAnOptionalLabelFailsOrKeepsItsPlace) {
+  write(0);
+  for (const WindowArrangement& arrangement : {kByClass, kByKind}) {
+    EXPECT_THAT(first_error(with(arrangement)),
+                HasSubstr(concat("balance: record 5 of memory://test/data/part-02: feature \"",
+                                 arrangement.feature.name,
+                                 "\": the record does not have it; correct it, or let such records keep")));
+    LoaderOptions options = with(arrangement);
+    options.on_corrupt = CorruptionPolicy::kSkipRecord;
+    auto loader = make_loader(open(), options);
+    EXPECT_EQ(times_of(drain(**loader)).at(kOddRecord), 1U) << "it is of no class that is balanced";
+    EXPECT_EQ((*loader)->remarks().size(), 1U);
+  }
+}
+
 TEST_F(LoaderArrangementTest, AnErrorNamesTheRecordThatComesThere) {
-  write(true);
+  write(2);
   LoaderOptions options = with(kBySteps);
   options.columns.push_back({.name = "class", .type = DataType::kInt64, .length = 1});
   EXPECT_THAT(first_error(options), HasSubstr("record 5, at byte "));

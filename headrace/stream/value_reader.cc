@@ -155,15 +155,20 @@ Result<std::int64_t> ValueReader::value_of(BytesView data) {
 // The feature is a class.
 Result<std::int64_t> ValueReader::class_in_values() const {
   const Column& feature = arrangement_.feature;
-  const std::size_t size = floats_.size() + integers_.size();
   const bool is_number = *feature.length == 1;
+  const std::size_t size = floats_.size() + integers_.size();
   std::optional<std::int64_t> value;
-  if (is_number && size <= 1) value = size == 0 ? 0 : integers_.front();
-  if (!is_number && (size == 0 || size == *feature.length))
-    value = feature.type == DataType::kInt64 ? place_of_one(integers_) : place_of_one(floats_);
+  if (size == *feature.length) {
+    if (is_number) {
+      value = integers_.front();
+    } else {
+      value = feature.type == DataType::kInt64 ? place_of_one(integers_) : place_of_one(floats_);
+    }
+  }
   if (value && *value != kNoValue) return *value;
-  return Error{Code::kInvalidArgument, concat("feature \"", feature.name,
-                                              "\": ", is_number ? "not one class number" : "not one-hot")};
+  std::string_view why = is_number ? "not one class number" : "not one-hot";
+  if (size == 0) why = "the record does not have it";
+  return Error{Code::kInvalidArgument, concat("feature \"", feature.name, "\": ", why)};
 }
 
 }  // namespace headrace

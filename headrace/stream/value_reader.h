@@ -35,9 +35,9 @@ class ValueReader {
   static Result<ValueReader> create(const Dataset& dataset, CorruptionPolicy policy,
                                     const WindowArrangement& arrangement);
 
-  /// The value of record `record` of the shard. A record that lacks the feature has the class 0, or no class
-  /// (−1) if classes are one-hot, and the length 0. kNoValue: it cannot be read; take_remarks tells why.
-  /// \error kDataLoss, kInvalidArgument  it cannot be read, under CorruptionPolicy::kFail; names the record
+  /// The value of record `record` of the shard. A record that lacks the feature has the length 0 and no class.
+  /// kNoValue: it has none, or cannot be read; take_remarks tells why.
+  /// \error kDataLoss, kInvalidArgument  the same, under CorruptionPolicy::kFail; names the record
   Result<std::int64_t> read(std::uint32_t shard, std::uint64_t record, BytesView data);
 
   /// Remarks since the last call; for people.

@@ -34,14 +34,17 @@ COLUMNS = {"number": hr.int64, "tokens": hr.ragged(hr.int64).default(())}
 def numbered(request, tmp_path_factory):
     """The records; a dataset of them in files that are one block each; and those blocks, as numbers."""
     rows = records(request.param)
-    folder = tmp_path_factory.mktemp("data")
-    cuts = [0, *sorted(np.random.default_rng(request.param).choice(399, FILES - 1, replace=False) + 1), 400]
+    return rows, *written(tmp_path_factory.mktemp("data"), rows, request.param)
+
+
+def written(folder, rows: list[dict], seed: int) -> tuple[hr.Dataset, list[tuple[list[int], int]]]:
+    cuts = [0, *sorted(np.random.default_rng(seed).choice(399, FILES - 1, replace=False) + 1), 400]
     blocks = []
     for file, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
         path = folder / f"part-{file:02}.tfrecord"
         tfrecords.write(path, rows[begin:end])
         blocks.append((list(range(begin, end)), path.stat().st_size))
-    return rows, hr.open(folder), blocks
+    return hr.open(folder), blocks
 
 
 def windows(blocks, seed: int, epoch: int) -> list[list[int]]:
@@ -67,7 +70,7 @@ def expected(rows, blocks, kind: str, seed: int, epoch: int) -> list[int]:
     for w, window in enumerate(windows(blocks, seed, epoch)):
         s = reference.arrangement_seed(seed, epoch, w)
         if kind == "balance":
-            places = reference.balanced([rows[i]["class"][0] for i in window], s)
+            places = reference.balanced([reference.class_of(rows[i].get("class"), 1) for i in window], s)
         else:
             places = reference.bucketed([len(rows[i]["tokens"]) for i in window], s, first, BATCH)
         order += [window[i] for i in places]
@@ -105,6 +108,19 @@ def test_it_continues_anywhere_and_knows_where_its_records_are(numbered, arrange
         assert [p[:2] for p in loader.where(step, look_up=True)] == [p[:2] for p in places]
     ranks = [data.loader(**options, rank=rank, world_size=3) for rank in range(3)]
     assert [sum((next(r)["number"].tolist() for r in ranks), []) for _ in batches] == batches
+
+
+def test_a_record_that_lacks_an_optional_label_has_no_class(tmp_path):
+    rows = records(3)
+    for row in rows[1::5]:
+        del row["class"]
+    data, blocks = written(tmp_path, rows, 3)
+    options = {"batch_size": BATCH, "seed": 7, "window": WINDOW, "columns": COLUMNS, "balance": "class"}
+    with pytest.raises(hr.errors.InvalidArgumentError, match='feature "class": the record does not have it'):
+        numbers(data.loader(**options))
+    order = numbers(data.loader(**options, on_corrupt="skip-record"))
+    assert order == expected(rows, blocks, "balance", 7, 0)
+    assert sum("class" not in rows[number] for number in order) == 80, "each keeps its place"
 
 
 def test_a_balanced_epoch_repeats_rare_records_and_a_bucketed_one_needs_less_padding(numbered):

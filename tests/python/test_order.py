@@ -90,6 +90,19 @@ def arrangement_seed(seed: int, epoch: int, window: int) -> int:
     return derive(seed, "arrange", epoch, window)[0]
 
 
+def class_of(values: list[float] | None, count: int) -> int | None:
+    """The value for `balance` of a record whose feature has these values (None: it lacks the feature), and
+    ought to have `count` of them."""
+    if not values or len(values) != count:
+        return None
+    if count == 1:
+        return int(values[0])
+    ones = [i for i, value in enumerate(values) if value != 0]
+    if not ones:
+        return -1
+    return ones[0] if len(ones) == 1 and values[ones[0]] == 1 else None
+
+
 def balanced(classes: list[int | None], s: int) -> list[int]:
     """For each position of a window, the i of its record; `classes` are those of R(0), R(1), …"""
     members: dict[int, list[int]] = {}
@@ -237,6 +250,12 @@ def test_arrangements_as_published() -> None:
     assert s == 10208797545828837415
     assert balanced(CLASSES, s) == [0, 8, 7, 3, 7, 6, 2, 2, 7, 9]
     assert bucketed(LENGTHS, s, 10, 4) == [0, 1, 4, 6, 8, 9, 2, 3, 5, 7, 10, 11]
+
+
+def test_classes_as_published() -> None:
+    assert [class_of(values, 1) for values in ([7], [-3], [1, 2], [], None)] == [7, -3, None, None, None]
+    hot = [[0, 1, 0], [0, 0, 0], [0, 2, 0], [1, 1, 0], [1], [], None]
+    assert [class_of(values, 3) for values in hot] == [1, -1, None, None, None, None, None]
 
 
 def test_a_balanced_window_has_every_class_and_record_equally_often() -> None:
