@@ -76,6 +76,10 @@ Error mismatch(const Column& column, std::string_view found) {
           concat("feature \"", column.name, "\": ", describe_column(column), " is wanted, ", found)};
 }
 
+Error wrong_count(const Column& column, std::size_t found) {
+  return mismatch(column, concat(data_type_name(column.type), "[", found, "] was found"));
+}
+
 Error malformed_feature(const Column& column) {
   return {Code::kDataLoss, concat("not a tf.Example: malformed feature \"", column.name, "\"")};
 }
@@ -112,14 +116,17 @@ Status decode_fixed(const Column& column, const FeatureKind& kind, T* target) {
   FixedSink<T> sink{target, *column.length};
   if (!walk_values(kind, sink)) return malformed_feature(column);
   if (sink.count == *column.length) return {};
-  return mismatch(column, concat(data_type_name(column.type), "[", sink.count, "] was found"));
+  return wrong_count(column, sink.count);
 }
 
 template <typename T>
 Status decode_ragged(const Column& column, const FeatureKind& kind, std::vector<T>& target) {
+  const std::size_t before = target.size();
   RaggedSink<T> sink{target};
   if (!walk_values(kind, sink)) return malformed_feature(column);
-  return {};
+  const std::size_t count = target.size() - before;
+  if (count == 0 || !column.count_if_present || count == *column.count_if_present) return {};
+  return wrong_count(column, count);
 }
 
 Status decode_column(const Column& column, const std::optional<BytesView>& feature,
@@ -176,6 +183,7 @@ void with_ragged(const ColumnBuffer& buffer, Use&& use) {
 
 std::string describe_column(const Column& column) {
   const std::string_view type = data_type_name(column.type);
+  if (!column.length && column.count_if_present) return concat(type, "[0 or ", *column.count_if_present, "]");
   if (!column.length) return concat(type, "[any]");
   return *column.length == 1 ? std::string(type) : concat(type, "[", *column.length, "]");
 }

@@ -33,6 +33,8 @@ struct Column {
   DefaultValue default_value{};
   /// Ends the message about an example that lacks the feature: what to do. May be empty.
   std::string advice{};
+  /// Of a ragged column: the number of values of an example that has any; none: any number.
+  std::optional<std::uint32_t> count_if_present{};
 };
 
 /// The target of a column's values. With a fixed length n it is the first value of row 0, and row r begins
@@ -78,7 +80,7 @@ class ExampleDecoder {
   std::vector<std::size_t> sizes_before_;        // per column; of ragged ones
 };
 
-/// "float32[512]", "bytes" (one value), "int64[any]": a column as messages show it.
+/// "float32[512]", "bytes" (one value), "int64[any]", "int64[0 or 2]": a column as messages show it.
 std::string describe_column(const Column& column);
 
 }  // namespace headrace

@@ -126,6 +126,21 @@ TEST(ExampleDecoder, AnErrorNamesTheColumnWhatIsWantedAndWhatWasFound) {
               HasSubstr("\"label\": int64[2] is wanted, but the example does not have it"));
 }
 
+TEST(ExampleDecoder, ARaggedColumnMayTakeNoValuesOrOneNumberOfThem) {
+  auto decoder = *ExampleDecoder::create(
+      {{.name = "n", .type = DataType::kInt64, .required = false, .count_if_present = 2}});
+  std::vector<std::int64_t> values;
+  const auto decode = [&](const FeatureMap& features) {
+    return decoder.decode(example(features), std::vector<ColumnBuffer>{&values}, 0);
+  };
+  EXPECT_TRUE(decode({{"n", std::vector<std::int64_t>{3, 4}}}));
+  EXPECT_TRUE(decode({{"n", std::vector<std::int64_t>{}}}));
+  EXPECT_TRUE(decode({}));
+  const Status wrong = decode({{"n", std::vector<std::int64_t>{5}}});
+  EXPECT_EQ(wrong.error().message, "feature \"n\": int64[0 or 2] is wanted, int64[1] was found");
+  EXPECT_THAT(values, ElementsAre(3, 4)) << "the row is taken back";
+}
+
 TEST(ExampleDecoder, TheMessageAboutAnAbsentFeatureEndsWithTheColumnsAdvice) {
   auto decoder = *ExampleDecoder::create({{.name = "n", .length = 1, .advice = "give it a default"}});
   float target = 0;

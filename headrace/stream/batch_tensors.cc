@@ -8,13 +8,17 @@
 namespace headrace {
 namespace {
 
-Column column_of(const ModelFeature& feature) {
+// Variable: with the number of values that each record has.
+Column column_of(const ModelFeature& feature, bool is_variable) {
   if (feature.type == DataType::kUint8) return {.name = feature.name, .type = DataType::kBytes, .length = 1};
-  return {.name = feature.name,
-          .type = feature.type,
-          .length = static_cast<std::uint32_t>(feature.size()),
-          .required = !feature.is_optional,
-          .advice = "leave such records out with --on-corrupt skip-record"};
+  Column column{.name = feature.name,
+                .type = feature.type,
+                .required = !feature.is_optional,
+                .advice = "leave such records out with --on-corrupt skip-record"};
+  if (feature.is_ragged) return column;
+  const auto size = static_cast<std::uint32_t>(feature.size());
+  (is_variable ? column.count_if_present : column.length) = size;
+  return column;
 }
 
 ImageColumn image_of(const ModelFeature& feature) {
@@ -44,13 +48,7 @@ std::uint64_t row_size(const ColumnData& data, std::size_t row) {
 Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData& data, std::uint64_t rows) {
   constexpr std::uint64_t kMostValues = (std::uint64_t{1} << 30) / sizeof(std::int64_t);
   std::uint64_t longest = 1;
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint64_t size = row_size(data, row);
-    longest = std::max(longest, size);
-    if (feature.is_ragged || size == 0 || size == feature.size()) continue;
-    return Error{Code::kInvalidArgument,
-                 concat("a record has ", size, " values of ", feature.name, ", not ", feature.size())};
-  }
+  for (std::size_t row = 0; row < rows; ++row) longest = std::max(longest, row_size(data, row));
   const std::uint64_t wanted = feature.is_ragged && feature.shape.front() < 0 ? longest : feature.size();
   if (wanted <= kMostValues / rows) return wanted;
   return Error{
@@ -106,8 +104,7 @@ BatchTensors::BatchTensors(std::vector<ModelFeature> features) : views_(features
                         .is_variable = is_variable(features, feature.name)});
     if (feature.type == DataType::kUint8) images_.emplace(feature.name, image_of(feature));
     if (found != columns_.end()) continue;
-    columns_.push_back(headrace::column_of(feature));
-    if (sources_.back().is_variable) columns_.back().length.reset();
+    columns_.push_back(headrace::column_of(feature, sources_.back().is_variable));
   }
 }
 

@@ -36,7 +36,6 @@ class BatchTensors {
   /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied,
   /// unless rows have to be filled up.
   /// \error kResourceExhausted  rows filled up to the longest one would take more than 1 GiB
-  /// \error kInvalidArgument    a record has another number of values than its feature's shape
   /// REQUIRES: the batch is of a loader with these columns, and has as many rows
   Result<std::span<const TensorView>> view(const Batch& batch, std::uint64_t rows);
 

@@ -52,8 +52,8 @@ Status check_column(const Dataset& dataset, const Column& column) {
                                                 "; it has: ", join(names, ", "))};
   }
   bool fits = found->second.dtype == data_type_name(column.type);
-  if (column.length && found->second.shape)
-    fits = fits && value_count(*found->second.shape) == *column.length;
+  const std::optional<std::uint32_t> count = column.length ? column.length : column.count_if_present;
+  if (count && found->second.shape) fits = fits && value_count(*found->second.shape) == *count;
   if (fits) return {};
   return Error{Code::kInvalidArgument,
                concat(column.name, " is wanted as ", describe_column(column), ", but in ", dataset.describe(),

@@ -149,5 +149,24 @@ TEST_F(LoaderColumnsTest, AnAbsentFeatureIsAnErrorUnlessItIsNotRequired) {
   EXPECT_THAT(make_loader(open(), with).error().message, HasSubstr("has no feature even"));
 }
 
+TEST_F(LoaderColumnsTest, ARecordWithAnotherNumberOfValuesThanNoneOrThatOfItsColumnIsNamedOrAHole) {
+  publish({10}, 0);
+  LoaderOptions with = options();
+  with.columns = {{.name = "tokens", .type = DataType::kInt64, .count_if_present = 3}};
+  with.shuffle = ShuffleMode::kNone;
+  const auto failed = (*make_loader(open(), with))->next();
+  EXPECT_THAT(failed.error().message, HasSubstr("record 1, at byte "));
+  EXPECT_THAT(failed.error().message, HasSubstr("\"tokens\": int64[0 or 3] is wanted, int64[1] was found"));
+  with.on_corrupt = CorruptionPolicy::kSkipRecord;
+  auto loader = make_loader(open(), with);
+  const auto batch = (*loader)->next();
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_EQ((*batch)->records, 4U) << "0, 3, 5 and 8";
+  EXPECT_EQ(row_of<std::int64_t>((*batch)->data(0), 3), std::vector<std::int64_t>(3, 3));
+  EXPECT_EQ((*loader)->stats().corrupt_records, 6U);
+  with.columns[0] = {.name = "y", .type = DataType::kInt64, .count_if_present = 3};
+  EXPECT_THAT(make_loader(open(), with).error().message, HasSubstr("y is wanted as int64[0 or 3], but in"));
+}
+
 }  // namespace
 }  // namespace headrace
