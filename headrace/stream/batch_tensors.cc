@@ -8,6 +8,8 @@
 namespace headrace {
 namespace {
 
+constexpr std::uint64_t kMostFilledBytes = 1 << 30;
+
 // Variable: with the number of values that each record has.
 Column column_of(const ModelFeature& feature, bool is_variable) {
   if (feature.type == DataType::kUint8) return {.name = feature.name, .type = DataType::kBytes, .length = 1};
@@ -44,18 +46,29 @@ std::uint64_t row_size(const ColumnData& data, std::size_t row) {
   return static_cast<std::uint64_t>(data.row_offsets[row + 1] - data.row_offsets[row]);
 }
 
-// Values of a row once all rows have as many.
-Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData& data, std::uint64_t rows) {
-  constexpr std::uint64_t kMostValues = (std::uint64_t{1} << 30) / sizeof(std::int64_t);
+// Memory for a filled-up value of the feature; of byte strings, for the view and TensorFlow's own string.
+std::uint64_t value_bytes(const ModelFeature& feature) {
+  constexpr std::uint64_t kTensorFlowStringBytes = 24;
+  if (feature.is_mask) return sizeof(float);
+  if (feature.type == DataType::kBytes) return sizeof(std::string_view) + kTensorFlowStringBytes;
+  return data_type_size_bytes(feature.type);
+}
+
+// Values of a row once all rows have as many. Takes their memory from `left_bytes`.
+Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData& data, std::uint64_t rows,
+                                  std::uint64_t& left_bytes) {
   std::uint64_t longest = 1;
   for (std::size_t row = 0; row < rows; ++row) longest = std::max(longest, row_size(data, row));
   const std::uint64_t wanted = feature.is_ragged && feature.shape.front() < 0 ? longest : feature.size();
-  if (wanted <= kMostValues / rows) return wanted;
-  return Error{
-      Code::kResourceExhausted,
-      concat(rows, " rows of ", feature.name, ", filled up to ", wanted,
-             " values each, take more than 1 GiB; give a smaller --batch-size, or let the model take "
-             "a smaller number of values")};
+  const std::uint64_t each = value_bytes(feature);
+  if (wanted <= left_bytes / rows / each) {
+    left_bytes -= wanted * rows * each;
+    return wanted;
+  }
+  return Error{Code::kResourceExhausted,
+               concat("with ", rows, " rows of ", feature.name, " filled up to ", wanted,
+                      " values each, the filled rows of a batch take more than 1 GiB; give a smaller "
+                      "--batch-size, or let the model take a smaller number of values")};
 }
 
 template <typename Value>
@@ -118,11 +131,12 @@ LoaderOptions BatchTensors::options_in_order() const {
 }
 
 Result<std::span<const TensorView>> BatchTensors::view(const Batch& batch, std::uint64_t rows) {
+  std::uint64_t left_bytes = kMostFilledBytes;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     Source& source = sources_[i];
     const ColumnData data = batch.data(source.column);
     if (source.is_variable) {
-      HEADRACE_CHECK(fill(source, data, rows, views_[i]));
+      HEADRACE_CHECK(fill(source, data, rows, left_bytes, views_[i]));
       continue;
     }
     views_[i] = {
@@ -132,9 +146,10 @@ Result<std::span<const TensorView>> BatchTensors::view(const Batch& batch, std::
   return std::span<const TensorView>(views_);
 }
 
-Status BatchTensors::fill(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view) {
+Status BatchTensors::fill(Source& source, const ColumnData& data, std::uint64_t rows,
+                          std::uint64_t& left_bytes, TensorView& view) {
   const ModelFeature& feature = source.feature;
-  HEADRACE_TRY(const std::uint64_t size, filled_size(feature, data, rows));
+  HEADRACE_TRY(const std::uint64_t size, filled_size(feature, data, rows, left_bytes));
   const Shape shape = feature.is_ragged
                           ? Shape{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(size)}
                           : with_rows(rows, feature.shape);

@@ -35,7 +35,7 @@ class BatchTensors {
 
   /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied,
   /// unless rows have to be filled up.
-  /// \error kResourceExhausted  rows filled up to the longest one would take more than 1 GiB
+  /// \error kResourceExhausted  all rows that have to be filled up would take more than 1 GiB together
   /// REQUIRES: the batch is of a loader with these columns, and has as many rows
   Result<std::span<const TensorView>> view(const Batch& batch, std::uint64_t rows);
 
@@ -48,7 +48,8 @@ class BatchTensors {
     std::vector<std::string_view> strings{};  // where it is byte strings
     GatheredBytes filled{};                   // rows of numbers that were filled up, or a mask
   };
-  static Status fill(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view);
+  static Status fill(Source& source, const ColumnData& data, std::uint64_t rows, std::uint64_t& left_bytes,
+                     TensorView& view);
   static void view_strings(Source& source, const ColumnData& data, std::uint64_t rows, TensorView& view);
 
   std::vector<Source> sources_;

@@ -157,7 +157,23 @@ TEST_F(FilledTensorsTest, RowsThatWouldTakeTooMuchMemoryAreAnError) {
   const auto views = tensors.view(batch_of(tensors), 3);
   ASSERT_FALSE(views);
   EXPECT_EQ(views.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(views.error().message, testing::HasSubstr("3 rows of n, filled up to 536870912 values each"));
+  EXPECT_THAT(views.error().message, testing::HasSubstr("3 rows of n filled up to 536870912 values each"));
+}
+
+TEST_F(FilledTensorsTest, TheLimitCountsEachTypesBytesAndAllFeatures) {
+  constexpr std::int64_t kRowBytes = (std::int64_t{1} << 30) / 3;
+  const auto fits = [&](const std::vector<ModelFeature>& features) {
+    BatchTensors tensors(features);
+    return tensors.view(batch_of(tensors), 3).has_value();
+  };
+  EXPECT_FALSE(fits({ragged(kRowBytes / 40 + 1, DataType::kBytes)}));
+  EXPECT_FALSE(fits({ragged(kRowBytes / 8 + 1)}));
+  ModelFeature mask = ragged(kRowBytes / 4 + 1);
+  mask.is_mask = true;
+  EXPECT_FALSE(fits({mask}));
+  const ModelFeature small = ragged(2), rest = ragged(kRowBytes / 8);
+  EXPECT_TRUE(fits({small, small}));
+  EXPECT_FALSE(fits({small, rest})) << "either would fit";
 }
 
 }  // namespace
