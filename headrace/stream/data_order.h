@@ -2,6 +2,7 @@
 
 /// \file Dataset order, ranges and the validation part: docs/formats/order.md, "Dataset order".
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,8 +11,15 @@
 
 namespace headrace {
 
-/// Version of docs/formats/order.md for new states and runs. Those of version 1 continue by version 1.
-inline constexpr int kOrderVersion = 2;
+/// Version of docs/formats/order.md for new states and runs. Those of version 1 continue by version 1. Version
+/// 3 is version 2 with arrangements.
+inline constexpr int kOrderVersion = 3;
+
+/// The version that states and runs name: 3 only for an order with an arrangement, which an older reader would
+/// leave out.
+constexpr int named_order_version(int version, bool is_arranged) {
+  return is_arranged ? kOrderVersion : std::min(version, 2);
+}
 
 /// Records first … first + count − 1 of a dataset, as docs/formats/order.md counts them.
 struct RecordRange {
@@ -29,7 +37,7 @@ struct OrderedShard {
 class DataOrder {
  public:
   /// \param shards   in the manifest's order
-  /// \param version  1 or 2
+  /// \param version  1 to kOrderVersion
   DataOrder(std::span<const OrderedShard> shards, int version);
 
   /// Numbers of the shards in the manifest, in dataset order.

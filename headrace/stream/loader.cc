@@ -98,6 +98,10 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
   }
   HEADRACE_CHECK(check_images(options.images, options.columns));
   const std::string_view arrangement = arrangement_name(options.arrangement.kind);
+  if (options.arrangement.kind != ArrangementKind::kNone && options.order_version == 1)
+    return Error{Code::kInvalidArgument,
+                 concat(arrangement, " by ", options.arrangement.feature.name, " needs version ",
+                        kOrderVersion, " of the order, not 1; leave ", arrangement, " out, or begin anew")};
   if (options.arrangement.kind != ArrangementKind::kNone && options.shuffle == ShuffleMode::kNone)
     return Error{Code::kInvalidArgument,
                  concat(arrangement, " by ", options.arrangement.feature.name,

@@ -46,7 +46,8 @@ struct LoaderOptions {
   std::uint64_t world_size = 1;
   /// Number of equal parts of a batch that are never split over ranks; 0: each row is a part.
   std::uint64_t micro_shards = 0;
-  /// Version of docs/formats/order.md. To continue a state, use order_version_of (loader_state.h).
+  /// Version of docs/formats/order.md: 2 and 3 are the same, 1 has no arrangement. To continue a state, use
+  /// order_version_of (loader_state.h).
   int order_version = kOrderVersion;
   /// Where to start: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;

@@ -331,10 +331,29 @@ TEST_F(LoaderArrangementTest, StatesOfAnotherArrangementAreRefused) {
     }
   }
   EXPECT_THAT(states[0], testing::Not(HasSubstr("balance")));
+  EXPECT_THAT(states[0], HasSubstr(R"("order":2)")) << "an older reader continues it";
+  for (const int i : {1, 2, 3})
+    EXPECT_THAT(states[static_cast<std::size_t>(i)], HasSubstr(R"("order":3)")) << "and refuses these";
   EXPECT_THAT(states[1], HasSubstr(R"("balance":"class")"));
   EXPECT_THAT(states[3], HasSubstr(R"("bucket":"steps")"));
   EXPECT_THAT(parse_loader_state(states[1], sources, with(kBySteps)).error().message,
               HasSubstr("another balance: \"class\", here null"));
+}
+
+TEST_F(LoaderArrangementTest, AnOrderWithoutOneIsTheSameInVersions2And3AndVersion1HasNone) {
+  write();
+  const std::vector<LoaderSource> sources = {{.dataset = open()}};
+  LoaderOptions options = with({});
+  const Batches batches = batches_of(sources[0].dataset, options);
+  const std::string state = (*make_loader(sources[0].dataset, options))->state(0, 3);
+  options.order_version = 2;
+  EXPECT_EQ(order_version_of(state), 2);
+  EXPECT_EQ(batches_of(sources[0].dataset, options), batches);
+  EXPECT_EQ((*make_loader(sources[0].dataset, options))->state(0, 3), state);
+  EXPECT_TRUE(parse_loader_state(state, sources, options));
+  options = with(kByClass);
+  options.order_version = 1;
+  EXPECT_THAT(first_error(options), HasSubstr("balance by class needs version 3 of the order, not 1"));
 }
 
 TEST_F(LoaderArrangementTest, FeaturesThatCannotArrangeAreRefused) {

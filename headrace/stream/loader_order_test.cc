@@ -117,14 +117,14 @@ TEST_F(LoaderVersionTest, VersionsThatAreUnknownAreRefused) {
   const auto parse = [&] {
     return parse_loader_state(state, {{.dataset = dataset}}, with(ShuffleMode::kNone, 2));
   };
-  state.replace(state.find("\"order\":1"), 9, "\"order\":3");
+  state.replace(state.find("\"order\":1"), 9, "\"order\":4");
   EXPECT_EQ(parse().error().code, Code::kUnimplemented);
-  EXPECT_THAT(parse().error().message, HasSubstr("version 3 of the order; this Headrace reads 1 to 2"));
+  EXPECT_THAT(parse().error().message, HasSubstr("version 4 of the order; this Headrace reads 1 to 3"));
   EXPECT_EQ(order_version_of(state), kOrderVersion) << "parsing reports it";
-  state.replace(state.find("\"order\":3"), 9, "\"order\":[]");
+  state.replace(state.find("\"order\":4"), 9, "\"order\":[]");
   EXPECT_EQ(parse().error().code, Code::kDataLoss);
   EXPECT_EQ(order_version_of(state), kOrderVersion);
-  for (const int version : {0, 3})
+  for (const int version : {0, 4})
     EXPECT_EQ(make_loader(dataset, with(ShuffleMode::kNone, version)).error().code, Code::kInvalidArgument);
 }
 

@@ -34,9 +34,13 @@ std::string fingerprint(const std::vector<LoaderSource>& sources) {
 
 // The options that must equal those of a state. The data are compared elsewhere.
 Json document_of(const LoaderOptions& options) {
-  return {{"order", options.order_version},       {"seed", options.seed},
-          {"batch_size", options.batch_size},     {"mode", shuffle_mode_name(options.shuffle)},
-          {"window_bytes", options.window_bytes}, {"drop_remainder", options.drop_remainder}};
+  const bool is_arranged = options.arrangement.kind != ArrangementKind::kNone;
+  return {{"order", named_order_version(options.order_version, is_arranged)},
+          {"seed", options.seed},
+          {"batch_size", options.batch_size},
+          {"mode", shuffle_mode_name(options.shuffle)},
+          {"window_bytes", options.window_bytes},
+          {"drop_remainder", options.drop_remainder}};
 }
 
 // The feature that an arrangement of this kind goes by; null without one.
@@ -74,9 +78,9 @@ std::string describe(const std::vector<LoaderSource>& sources) {
   return replace_invalid_utf8(concat(records, " records of ", place)).text;
 }
 
-// Whether a state of `version` continues unchanged. Versions differ only in dataset order and ranges.
+// Whether a state of `version` continues unchanged. Version 1 differs in dataset order and ranges.
 bool is_same_order(const std::vector<LoaderSource>& sources, const LoaderOptions& options, int version) {
-  if (version == options.order_version) return true;
+  if ((version == 1) == (options.order_version == 1)) return true;
   return std::ranges::all_of(sources, [&](const LoaderSource& source) {
     return source.dataset->order(version).is_same(source.dataset->order(options.order_version));
   });

@@ -146,7 +146,9 @@ Result<WindowArrangement> wanted_arrangement(const TrainRun& run) {
 }
 
 // The number is the order's version.
-std::string stage_name(int order_version) { return concat("train ", order_version); }
+std::string stage_name(int order_version, bool is_arranged) {
+  return concat("train ", named_order_version(order_version, is_arranged));
+}
 
 std::string value_of(const Configuration& configuration, const std::string& key) {
   const auto found = configuration.find(key);
@@ -183,7 +185,7 @@ Status open_data(TrainRun& run) {
 
 // A run that version 1 began continues by version 1.
 int order_version_of(const std::optional<Configuration>& begun) {
-  return begun && value_of(*begun, "stage") == stage_name(1) ? 1 : kOrderVersion;
+  return begun && value_of(*begun, "stage") == stage_name(1, false) ? 1 : kOrderVersion;
 }
 
 // Digest of the checkpoint that --init-from names; empty without it.
@@ -217,7 +219,8 @@ bool may_take_images(const TrainRun& run) {
 
 Configuration describe(const TrainRun& run, const std::string& init_digest) {
   const TrainOptions& options = run.options;
-  Configuration out{{"stage", stage_name(run.order_version)},
+  const bool is_arranged = run.arrangement.kind != ArrangementKind::kNone;
+  Configuration out{{"stage", stage_name(run.order_version, is_arranged)},
                     {kDataUrl, run.data.url.text()},
                     {kDataDigest, run.dataset->digest()},
                     {"split", options.split},

@@ -145,10 +145,15 @@ def test_a_state_of_another_arrangement_is_refused(numbered):
     options = {"batch_size": BATCH, "columns": COLUMNS}
     state = data.loader(**options, balance="class").state()
     assert json.loads(state)["balance"] == "class"
+    assert json.loads(state)["order"] == reference.version(is_arranged=True)
     for arranged in ({}, {"bucket": "tokens"}, {"balance": "number"}):
         with pytest.raises(hr.errors.FailedPreconditionError, match='another balance: "class", here'):
             data.loader(**options, **arranged, state=state)
-    assert "balance" not in json.loads(data.loader(**options).state())
+    plain = json.loads(data.loader(**options).state())
+    assert "balance" not in plain
+    assert plain["order"] == reference.version(is_arranged=False)
+    with pytest.raises(hr.errors.FailedPreconditionError, match='another balance: null, here "class"'):
+        data.loader(**options, balance="class", state=data.loader(**options).state())
 
 
 def test_mixtures_and_frameworks_have_it(numbered):

@@ -6,6 +6,11 @@ import struct
 MASK = (1 << 64) - 1
 
 
+def version(is_arranged: bool) -> int:
+    """The version that a state names."""
+    return 3 if is_arranged else 2
+
+
 def rotate(value: int, bits: int) -> int:
     return ((value << bits) | (value >> (64 - bits))) & MASK
 

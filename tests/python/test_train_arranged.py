@@ -84,10 +84,12 @@ def test_both_loops_train_on_the_same_batches(headrace, folder, balanced):
         configurations = [published_support.configuration(folder / run) for run in (loop, f"{loop}-b")]
         assert [c.get("balance") for c in configurations] == ["label", None]
         assert [c.get("bucket") for c in configurations] == [None, "steps"]
+        assert [c["stage"] for c in configurations] == ["train 3", "train 3"]
 
 
 def test_balanced_training_finds_what_is_rare(headrace, folder, balanced):
     plain = train(headrace, folder, "plain", "--epochs", "3")
+    assert published_support.configuration(folder / "plain")["stage"] == "train 2"
     assert plain["steps"] == balanced["native"]["steps"]
     recalls = []
     for run in ("native", "plain"):
