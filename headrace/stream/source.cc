@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
@@ -19,10 +20,12 @@ constexpr std::uint64_t kGapBytes = 64 << 10;
 constexpr std::uint64_t kSmallPieceBytes = 256 << 10;
 constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // more than any has
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
-// Memory for a kept record that is a block of its own.
-constexpr double kKeptRecordBytes = 4 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
-// Memory for each record of a window that is arranged: its value, its number, and what arranging takes.
-constexpr std::uint64_t kArrangedRecordBytes = 8 + 4 + 28;
+// Memory for a kept record that is a block of its own: its number and the members of Kept, and the block with
+// the number of its first record.
+constexpr double kKeptRecordBytes = 4 + 8 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
+// Memory for each record of a window that is arranged: its value and its number, twice because two windows
+// may share the blocks of an epoch; and what arranging takes.
+constexpr std::uint64_t kArrangedRecordBytes = 2 * (8 + 4) + 28;
 
 // The index of a lost shard: its records are counted and never read.
 Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
@@ -61,19 +64,15 @@ Status Window::load_values(std::size_t i, BlockLoader& loader, ValueReader& valu
 }
 
 Status Window::read_values(std::size_t i, const LoadedBlock& block, ValueReader& values) {
-  std::vector<std::int64_t> read;
-  read.reserve(end_of(i) - first_records_[i]);
   for (std::uint64_t number = first_records_[i]; number < end_of(i); ++number) {
     const std::uint64_t record = in_block(i, number);
     if (block.hole(record) != nullptr) {
-      read.push_back(kNoValue);
+      values_[number] = kNoValue;
       continue;
     }
-    HEADRACE_TRY(const std::int64_t value,
+    HEADRACE_TRY(values_[number],
                  values.read(blocks_[i].shard, blocks_[i].first_record + record, block.data(record)));
-    read.push_back(value);
   }
-  values_[i] = std::make_shared<const std::vector<std::int64_t>>(std::move(read));
   return {};
 }
 
@@ -108,7 +107,9 @@ void Window::share(const Window& from) {
     });
     const auto number = static_cast<std::size_t>(same - from.blocks_.begin());
     loaded_[i] = from.loaded_[number];
-    values_[i] = from.values_[number];
+    if (values_.empty()) continue;
+    const auto values = std::span(from.values_).subspan(from.first_records_[number]);
+    std::copy_n(values.begin(), end_of(i) - first_records_[i], values_.data() + first_records_[i]);
   }
 }
 
@@ -137,9 +138,8 @@ void Window::arrange() {
   std::vector<std::int64_t> values(record_count_);
   for (std::uint64_t i = 0; i < record_count_; ++i) {
     const std::uint64_t number = number_at(i);
-    const std::size_t block = block_of(number);
     numbers[i] = static_cast<std::uint32_t>(number);
-    values[i] = (*values_[block])[number - first_records_[block]];
+    values[i] = values_[number];
   }
   const bool is_balanced = to_arrange_.kind == ArrangementKind::kBalance;
   numbers_ = is_balanced ? balanced_order(values, to_arrange_.seed)
@@ -270,7 +270,7 @@ std::uint64_t Source::window_at(std::uint64_t epoch, std::uint64_t position) con
 std::unique_ptr<Window> Source::window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const {
   auto window = options_.mode == ShuffleMode::kExact ? exact_window(epoch, number, pool)
                                                      : window_of_blocks(epoch, number);
-  window->values_.resize(window->blocks_.size());
+  if (options_.arrangement != ArrangementKind::kNone) window->values_.resize(window->record_count_);
   window->to_arrange_ = {options_.arrangement, arrangement_seed(options_.seed, epoch, number),
                          options_.batch_size};
   return window;
@@ -369,6 +369,8 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
                     [&](std::uint32_t i) { return std::pair(records[i].shard, records[i].record); });
   Window::Kept& kept = window->kept_.emplace();
   window->numbers_.resize(records.size());
+  kept.wanted.reserve(records.size());
+  kept.offsets.reserve(records.size() + 1);
   kept.offsets.push_back(0);
   for (std::uint32_t rank = 0; rank < by_place.size(); ++rank) {
     const SourceRecord& record = records[by_place[rank]];
@@ -381,6 +383,8 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
     kept.wanted.push_back(record.record - window->blocks_.back().first_record);
     kept.offsets.push_back(kept.offsets.back() + index.record_bytes(record.record) - kRecordFramingBytes);
   }
+  window->blocks_.shrink_to_fit();
+  window->first_records_.shrink_to_fit();
   kept.holes.resize(window->blocks_.size());
   kept.data = pool.take(kept.offsets.back());
   return window;

@@ -100,8 +100,7 @@ class Window {
     std::uint64_t batch_size = 1;
   };
   ToArrange to_arrange_;
-  // By block: of its records, in their order.
-  std::vector<std::shared_ptr<const std::vector<std::int64_t>>> values_;
+  std::vector<std::int64_t> values_;  // by number; empty without an arrangement
 };
 
 struct SourceOptions {
