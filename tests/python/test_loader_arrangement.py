@@ -65,9 +65,18 @@ def windows(blocks, seed: int, epoch: int) -> list[list[int]]:
     ]
 
 
-def expected(rows, blocks, kind: str, seed: int, epoch: int) -> list[int]:
+def exact_windows(blocks, seed: int, epoch: int) -> list[list[int]]:
+    """The same in exact order."""
+    count, size = sum(len(numbers) for numbers, _ in blocks), sum(size for _, size in blocks)
+    each = min(max(1, int(WINDOW / max(1.0, size / count))), 1 << 20)
+    key = reference.derive(seed, "exact", epoch, 0)
+    order = [reference.permute(key, count, p) for p in range(count)]
+    return [order[begin : begin + each] for begin in range(0, count, each)]
+
+
+def expected(rows, blocks, kind: str, seed: int, epoch: int, windows_of=windows) -> list[int]:
     order, first = [], 0
-    for w, window in enumerate(windows(blocks, seed, epoch)):
+    for w, window in enumerate(windows_of(blocks, seed, epoch)):
         s = reference.arrangement_seed(seed, epoch, w)
         if kind == "balance":
             places = reference.balanced([reference.class_of(rows[i].get("class"), 1) for i in window], s)
@@ -82,13 +91,18 @@ def numbers(loader) -> list[int]:
     return [number for batch in loader for number in batch["number"].tolist()]
 
 
+@pytest.mark.parametrize(
+    "shuffle, windows_of", [(True, windows), ("exact", exact_windows)], ids=["window", "exact"]
+)
 @pytest.mark.parametrize("arranged", [{"balance": "class"}, {"bucket": "tokens"}], ids=["balance", "bucket"])
-def test_the_order_is_that_of_the_independent_implementation(numbered, arranged):
+def test_the_order_is_that_of_the_independent_implementation(numbered, arranged, shuffle, windows_of):
     rows, data, blocks = numbered
-    assert len(windows(blocks, 7, 0)) > 3
-    loader = data.loader(batch_size=BATCH, seed=7, window=WINDOW, epochs=2, columns=COLUMNS, **arranged)
+    assert len(windows_of(blocks, 7, 0)) > 3
+    options = {"batch_size": BATCH, "seed": 7, "window": WINDOW, "epochs": 2, "columns": COLUMNS}
+    loader = data.loader(**options, shuffle=shuffle, **arranged)
     kind = next(iter(arranged))
-    assert numbers(loader) == [i for epoch in (0, 1) for i in expected(rows, blocks, kind, 7, epoch)]
+    wanted = [i for epoch in (0, 1) for i in expected(rows, blocks, kind, 7, epoch, windows_of)]
+    assert numbers(loader) == wanted
 
 
 @pytest.mark.parametrize("shuffle", [True, "exact"])
