@@ -219,3 +219,12 @@ def test_labels_of_a_prepared_dataset_are_classes_one_hot_or_not(tmp_path):
         assert all((each.sum(axis=0) == wanted).all() for each in labels)
         with pytest.raises(hr.errors.InvalidArgumentError, match="balance by x: it is float32; name a label"):
             prepared.open().loader(batch_size=20, balance="x")
+
+
+def test_a_label_is_balanced_as_the_schema_has_it_whatever_column_is_read(tmp_path):
+    rows = [{"id": f"r{i}", "label": "rare" if i % 20 == 3 else "usual"} for i in range(400)]
+    schema = 'id = "id"\n[features.id]\ntype = "string"\n[features.label]\ntype = "label"\n'
+    data = hr.prepare(rows, tmp_path / "data", schema=schema).open()
+    ragged = {"label": hr.ragged(hr.int64).default(())}  # as a model reads it that takes its mask
+    loader = data.loader(batch_size=20, balance="label", columns=ragged)
+    assert all(batch["label"].values.sum() == 10 for batch in loader)

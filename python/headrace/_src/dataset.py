@@ -433,7 +433,8 @@ def _arrangement(
     if not isinstance(name, str):
         raise InvalidArgumentError(f"{kind} is {name!r}; it is the name of a feature")
     first = datasets[0]
-    if name in columns:
+    is_in_manifest = first._native.is_published and name in first.schema
+    if name in columns and not is_in_manifest:
         column = columns[name].stored
     elif name in first.schema:
         column = first.schema[name]
