@@ -33,7 +33,7 @@ struct Column {
   DefaultValue default_value{};
   /// Ends the message about an example that lacks the feature: what to do. May be empty.
   std::string advice{};
-  /// Of a ragged column: the number of values of an example that has any; none: any number.
+  /// For a ragged column: the number of values of an example that has any; none: any number.
   std::optional<std::uint32_t> count_if_present{};
 };
 

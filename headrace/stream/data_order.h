@@ -11,12 +11,12 @@
 
 namespace headrace {
 
-/// Version of docs/formats/order.md for new states and runs. Those of version 1 continue by version 1. Version
-/// 3 is version 2 with arrangements.
+/// Version of docs/formats/order.md for new states and runs. Those of version 1 continue by version 1.
+/// Version 3 is version 2 with arrangements.
 inline constexpr int kOrderVersion = 3;
 
-/// The version that states and runs name: 3 only for an order with an arrangement, which an older reader would
-/// leave out.
+/// The version that states and runs name: 3 only for an order with an arrangement, which an older reader
+/// would leave out.
 constexpr int named_order_version(int version, bool is_arranged) {
   return is_arranged ? kOrderVersion : std::min(version, 2);
 }

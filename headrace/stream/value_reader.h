@@ -35,8 +35,8 @@ class ValueReader {
   static Result<ValueReader> create(const Dataset& dataset, CorruptionPolicy policy,
                                     const WindowArrangement& arrangement);
 
-  /// The value of record `record` of the shard. A record that lacks the feature has the length 0 and no class.
-  /// kNoValue: it has none, or cannot be read; take_remarks tells why.
+  /// The value of record `record` of the shard. A record that lacks the feature has the length 0 and no
+  /// class. kNoValue: it has none, or cannot be read; take_remarks tells why.
   /// \error kDataLoss, kInvalidArgument  the same, under CorruptionPolicy::kFail; names the record
   Result<std::int64_t> read(std::uint32_t shard, std::uint64_t record, BytesView data);
 
