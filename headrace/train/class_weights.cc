@@ -71,8 +71,8 @@ Status count_classes(const ModelFeature& label, const Batch& batch, const Tensor
   return {};
 }
 
-// Beside 1 alone, -1 is a no, as hinge losses have it. Otherwise it stands for no class, as losses have it that
-// ignore such records.
+// Beside 1 alone, -1 is a no, as hinge losses have it. Otherwise it stands for no class, as losses have it
+// that ignore such records.
 Counts without_unknown(Counts counts) {
   const auto unknown = counts.find(kUnknown);
   if (unknown == counts.end()) return counts;

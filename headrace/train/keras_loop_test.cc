@@ -162,7 +162,7 @@ TEST_F(KerasLoop, RefusesWhatItDoesNotUnderstand) {
 
 TEST_F(KerasLoop, ARunThatVersion1OfTheOrderBeganContinuesByVersion1) {
   publish({60, 40}, 0, false, "data", 0, {{0, {60}}, {950, {40}}});
-  EXPECT_EQ(request()["order"], 2);
+  EXPECT_EQ(request()["order"], kOrderVersion);
   EXPECT_EQ(request()["train_records"], 60) << "the last tenth of the hash is held out";
   EXPECT_FALSE(train_with(std::string(kModel))) << "it has begun, and did not finish";
   Configuration begun = read_chain(run)->owner.configuration;
@@ -174,7 +174,7 @@ TEST_F(KerasLoop, ARunThatVersion1OfTheOrderBeganContinuesByVersion1) {
   EXPECT_EQ(request()["order"], 1);
   EXPECT_EQ(request()["train_records"], 90) << "the last tenth of the records is held out";
   overwrite = true;
-  EXPECT_EQ(request()["order"], 2) << "it begins again";
+  EXPECT_EQ(request()["order"], kOrderVersion) << "it begins again";
 }
 
 TEST_F(KerasLoop, BeginsNothingIfNoRecordIsHeldOut) {

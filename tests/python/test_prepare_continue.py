@@ -132,7 +132,7 @@ def test_a_state_of_version_1_of_the_order_continues_by_it(run, tmp_path):
     with pytest.raises(hr.errors.UnimplementedError, match="install a newer one"):
         make(state=state.replace(b'"order":1', b'"order":9'))
     with pytest.raises(hr.errors.InvalidArgumentError, match="order"):
-        make(order=3)
+        make(order=4)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "0.1", 0.9999])
