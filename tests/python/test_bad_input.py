@@ -296,7 +296,7 @@ def test_a_foreign_data_set_whose_last_shard_lacks_compression_and_prefix(headra
 
 def test_training_on_a_folder_that_is_not_published(fails, dataset, tmp_path):
     shutil.rmtree(dataset / "_headrace")
-    fails(*train(dataset, tmp_path / "run"), words=[str(dataset), "no manifest", "headrace prepare"])
+    fails(*train(dataset, tmp_path / "run"), words=[str(dataset), "not a dataset", "headrace prepare"])
 
 
 # Data and model that do not fit
