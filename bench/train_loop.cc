@@ -78,12 +78,13 @@ Result<std::vector<double>> from_memory(StepCall& step, const std::shared_ptr<co
   return seconds;
 }
 
-LoaderOptions columns_of(const ModelBinding& binding, std::uint64_t batch_size) {
+LoaderOptions columns_of(const ModelBinding& binding, std::uint64_t batch_size, int threads) {
   const BatchTensors tensors(binding.step_features());
   LoaderOptions options;
   options.columns = tensors.columns();
   options.images.columns = tensors.images();
   options.batch_size = batch_size;
+  options.is_in_background = threads > 1;  // as in `headrace train`
   return options;
 }
 
@@ -98,7 +99,7 @@ Status run(const std::string& model_folder, const std::string& data, std::uint64
   HEADRACE_TRY(const std::unique_ptr<Model> model,
                engine->load(traced.saved_model_folder, {.intra_op_threads = threads}));
   HEADRACE_TRY(StepCall step, StepCall::prepare(*model, "train_step", traced.binding, traced.metric_names));
-  const LoaderOptions options = columns_of(traced.binding, batch_size);
+  const LoaderOptions options = columns_of(traced.binding, batch_size, threads);
   const std::uint64_t before_kib = anonymous_kib();
 
   HEADRACE_TRY(const std::shared_ptr<const Dataset> dataset, Dataset::open(folder, {}));

@@ -1,6 +1,7 @@
 #include "headrace/os/parallel.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -52,6 +53,12 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
   work();
   helpers.clear();
   return first_failure;
+}
+
+void lower_thread_priority() {
+  constexpr int kNice = 10;
+  if (getpriority(PRIO_PROCESS, 0) >= kNice) return;  // 0: this thread, on Linux
+  (void)setpriority(PRIO_PROCESS, 0, kNice);          // where that is refused, it keeps its priority
 }
 
 int available_cores() {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -96,6 +98,17 @@ TEST(ParallelFor, OneThreadIsTheCallers) {
     }));
   }
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
+}
+
+TEST(LowerThreadPriority, IsOfThisThreadAlone) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  int lowered = -1;
+  std::thread([&] {
+    lower_thread_priority();
+    lowered = getpriority(PRIO_PROCESS, 0);
+  }).join();
+  EXPECT_EQ(lowered, std::max(before, 10));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 }  // namespace

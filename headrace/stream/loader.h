@@ -56,6 +56,9 @@ struct LoaderOptions {
   /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store,
   /// within the budget.
   int threads = 0;
+  /// Its threads mostly take processor time that nobody else wants, such as a step of training that uses all
+  /// cores now and then. They get all that they need while the caller waits for a batch.
+  bool is_in_background = false;
   /// Bounds windows, batches (including those that the caller holds) and the data read for them. Checked when
   /// the loader is made.
   std::uint64_t memory_budget_bytes = 256 << 20;

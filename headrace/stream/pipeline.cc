@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {
@@ -406,6 +407,7 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
 }
 
 void Pipeline::work(std::size_t number) {
+  if (options_.is_in_background) lower_thread_priority();
   const std::stop_token stop = stop_.get_token();
   std::unique_lock lock(mutex_);
   Error error;

@@ -150,6 +150,7 @@ class NativeLoop {
     out.seed = options_.seed;
     out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
     out.on_corrupt = options_.on_corrupt;
+    out.is_in_background = run_.intra_op_threads > 1;  // whose threads wait for each other
     out.threads = options_.loader_threads;
     const LoaderBudgets budgets = loader_budgets(run_);
     out.memory_budget_bytes =
