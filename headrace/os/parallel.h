@@ -18,8 +18,8 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
 /// Cores that this process may run on, at least 1.
 int available_cores();
 
-/// From now on, this thread mostly takes processor time that no other thread wants: a nice value of 10, unless
-/// it has a higher one. There is no way back.
+/// From now on, this thread mostly takes processor time that no other thread wants: a nice value of 10,
+/// unless it has a higher one. There is no way back.
 void lower_thread_priority();
 
 }  // namespace headrace
